@@ -1,0 +1,96 @@
+"""Calling another service: the deadline goes along, and what went wrong comes back as our own errors."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import httpx
+from contracts import headers
+from contracts.errors import Problem
+from httpx_aiohttp import AiohttpTransport
+from pydantic import BaseModel, ValidationError
+
+from chassis.deadlines import Deadline
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
+from chassis.problems import PROBLEM_JSON
+
+Reply = TypeVar("Reply", bound=BaseModel)
+FilePart = tuple[str, tuple[str, bytes, str]]
+
+_CONNECT_S = 1.0
+
+
+def http_client() -> httpx.AsyncClient:
+    """The client of a process; one connection pool for all services.
+
+    The aiohttp transport costs a third to a sixth of httpx's own in CPU time per request.
+    """
+    return httpx.AsyncClient(transport=AiohttpTransport(), timeout=None)
+
+
+class ServiceClient:
+    """Calls to one service. Raises `LoreglassError`s only, the class that the service raised where it did."""
+
+    def __init__(self, http: httpx.AsyncClient, name: str, base_url: str) -> None:
+        self._http = http
+        self._name = name
+        self._base_url = base_url.rstrip("/")
+
+    async def get(self, path: str, reply: type[Reply], deadline: Deadline) -> Reply:
+        """GET `path`."""
+        return await self._call("GET", path, reply, deadline)
+
+    async def send_json(
+        self, method: str, path: str, body: BaseModel, reply: type[Reply], deadline: Deadline
+    ) -> Reply:
+        """Send `body` as JSON."""
+        content = body.model_dump_json(exclude_none=True).encode()
+        return await self._call(
+            method, path, reply, deadline, content=content, headers={"Content-Type": "application/json"}
+        )
+
+    async def send_multipart(
+        self,
+        path: str,
+        files: Sequence[FilePart],
+        fields: Mapping[str, str | list[str]],
+        reply: type[Reply],
+        deadline: Deadline,
+        method: str = "POST",
+    ) -> Reply:
+        """Send files and fields as multipart/form-data."""
+        return await self._call(method, path, reply, deadline, files=files, data=fields)
+
+    async def _call(
+        self, method: str, path: str, reply: type[Reply], deadline: Deadline, **request: Any
+    ) -> Reply:
+        deadline.require()
+        given = request.pop("headers", {})
+        sent = {**given, headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
+        timeout = httpx.Timeout(deadline.remaining_s(), connect=min(_CONNECT_S, deadline.remaining_s()))
+        try:
+            response = await self._http.request(
+                method, self._base_url + path, headers=sent, timeout=timeout, **request
+            )
+        except httpx.ConnectTimeout as error:
+            raise DependencyUnavailable(f"{self._name} does not accept connections.") from error
+        except httpx.TimeoutException as error:
+            raise DeadlineExceeded(f"{self._name} did not answer in time.") from error
+        except httpx.HTTPError as error:
+            raise DependencyUnavailable(f"{self._name} cannot be reached.") from error
+        if not response.is_success:
+            raise self._error(response)
+        try:
+            return reply.model_validate_json(response.content)
+        except ValidationError as error:
+            raise DependencyUnavailable(f"{self._name} sent a reply that breaks its contract.") from error
+
+    def _error(self, response: httpx.Response) -> LoreglassError:
+        if response.headers.get("content-type", "").startswith(PROBLEM_JSON):
+            try:
+                problem = Problem.model_validate_json(response.content)
+            except ValidationError:
+                return DependencyUnavailable(f"{self._name} sent an unreadable error.")
+            retry_after = response.headers.get("retry-after", "")
+            return error_from_problem(problem, float(retry_after) if retry_after.isdecimal() else None)
+        return DependencyUnavailable(f"{self._name} answered with status {response.status_code}.")

@@ -1,0 +1,41 @@
+"""One absolute deadline a request, carried between processes as remaining milliseconds."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from chassis.errors import DeadlineExceeded
+
+Clock = Callable[[], float]
+"""Seconds on a monotonic clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """`at`: seconds on `clock` when the caller stops waiting."""
+
+    at: float
+    clock: Clock = time.monotonic
+
+    @classmethod
+    def after_ms(cls, milliseconds: float, clock: Clock = time.monotonic) -> "Deadline":
+        """The deadline that is `milliseconds` from now."""
+        return cls(at=clock() + milliseconds / 1000, clock=clock)
+
+    def remaining_ms(self) -> float:
+        """Milliseconds left, never negative."""
+        return max(0.0, (self.at - self.clock()) * 1000)
+
+    def remaining_s(self) -> float:
+        """Seconds left, never negative."""
+        return self.remaining_ms() / 1000
+
+    def within(self, cap_ms: float, reserve_ms: float = 0.0) -> "Deadline":
+        """The deadline of a stage: its cap, or what is left once `reserve_ms` is kept for what follows."""
+        allowed = min(cap_ms, max(0.0, self.remaining_ms() - reserve_ms))
+        return Deadline.after_ms(allowed, self.clock)
+
+    def require(self, needed_ms: float = 0.0) -> None:
+        """Refuse work that cannot finish. Raises `DeadlineExceeded`."""
+        if self.remaining_ms() <= needed_ms:
+            raise DeadlineExceeded("There is not enough time left to do this.")

@@ -1,0 +1,127 @@
+"""Hostile bytes to pixels: limits first, orientation applied, metadata gone.
+
+Nothing is decoded before its header has been checked; formats are an allow-list, so that the
+decoders of exotic formats never run.
+"""
+
+import hashlib
+import io
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from chassis.errors import CorruptImage, ImageTooLarge, LoreglassError, UnsupportedImage
+
+Image.MAX_IMAGE_PIXELS = None  # ImageLimits is checked on the header instead of Pillow's global
+
+RGB = NDArray[np.uint8]
+"""(height, width, 3), 8 bits a channel."""
+
+_FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+_STILL_FORMATS = {"MPO"}  # phones store a preview beside the photo; the first picture is the photo
+_HIGH_DEPTH_MODES = {"I", "I;16", "I;16B", "I;16L", "F"}
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLimits:
+    """What will be decoded: bytes, pixels, and the shorter side in pixels."""
+
+    max_bytes: int = 20 * 2**20
+    max_pixels: int = 50_000_000
+    min_side: int = 16
+    max_aspect: float = 40.0
+
+
+@dataclass(frozen=True, slots=True)
+class CleanImage:
+    """An upright RGB JPEG without metadata. `digest`: SHA-256 of the JPEG, hex."""
+
+    jpeg: bytes
+    width: int
+    height: int
+    digest: str
+
+
+def decode_rgb(data: bytes, limits: ImageLimits | None = None, max_side: int | None = None) -> RGB:
+    """The upright picture as RGB, scaled down to `max_side` where given.
+
+    Raises `UnsupportedImage`, `CorruptImage` or `ImageTooLarge`. Blocking.
+    """
+    return np.asarray(_upright_rgb(data, limits or ImageLimits(), max_side))
+
+
+def clean_image(data: bytes, limits: ImageLimits, max_side: int, quality: int = 92) -> CleanImage:
+    """Decode, turn upright, drop all metadata, scale down to `max_side`, re-encode. Blocking."""
+    picture = _upright_rgb(data, limits, max_side)
+    jpeg = encode_jpeg(np.asarray(picture), quality)
+    return CleanImage(jpeg, picture.width, picture.height, hashlib.sha256(jpeg).hexdigest())
+
+
+def encode_jpeg(pixels: RGB, quality: int = 92) -> bytes:
+    """RGB to JPEG bytes."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "JPEG", quality=quality)
+    return buffer.getvalue()
+
+
+def _upright_rgb(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Image:
+    if not data:
+        raise CorruptImage("The image is empty.")
+    if len(data) > limits.max_bytes:
+        raise ImageTooLarge(f"The image is larger than {limits.max_bytes // 2**20} MiB.")
+    try:
+        with _open(data, limits) as picture:
+            if max_side:
+                picture.draft("RGB", (max_side, max_side))  # JPEG only: decode at 1/2, 1/4 or 1/8
+            return _to_rgb(_turn_upright(picture), max_side)
+    except LoreglassError:
+        raise
+    except UnidentifiedImageError as error:
+        raise UnsupportedImage("Send a JPEG, PNG, WebP, GIF, BMP or TIFF image.") from error
+    except Exception as error:
+        raise CorruptImage("The image is damaged or incomplete.") from error
+
+
+def _open(data: bytes, limits: ImageLimits) -> Image.Image:
+    picture = Image.open(io.BytesIO(data), formats=_FORMATS)
+    width, height = picture.size
+    if width * height > limits.max_pixels:
+        raise ImageTooLarge(f"The image has more than {limits.max_pixels // 10**6} megapixels.")
+    shorter, longer = sorted((width, height))
+    if shorter < limits.min_side or longer > shorter * limits.max_aspect:
+        raise UnsupportedImage("The image is too small or too narrow to show anything.")
+    if picture.format not in _STILL_FORMATS and getattr(picture, "is_animated", False):
+        raise UnsupportedImage("Animated images are not read; send a still photo.")
+    return picture
+
+
+def _turn_upright(picture: Image.Image) -> Image.Image:
+    picture.load()
+    try:
+        return ImageOps.exif_transpose(picture) or picture
+    except Exception:  # noqa: BLE001 - malformed EXIF: the pixels are fine, the tag is not
+        return picture
+
+
+def _to_rgb(picture: Image.Image, max_side: int | None) -> Image.Image:
+    if picture.mode in _HIGH_DEPTH_MODES:
+        picture = _to_8_bit(picture)
+    if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
+        layer = picture.convert("RGBA")
+        picture = Image.new("RGB", layer.size, "white")
+        picture.paste(layer, mask=layer.getchannel("A"))
+    if max_side and max(picture.size) > max_side:
+        picture = picture.convert("RGB") if picture.mode != "RGB" else picture
+        picture.thumbnail((max_side, max_side), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    rgb = picture.convert("RGB")
+    rgb.info.clear()
+    return rgb
+
+
+def _to_8_bit(picture: Image.Image) -> Image.Image:
+    values = np.nan_to_num(np.asarray(picture, dtype=np.float64), posinf=0.0, neginf=0.0)
+    low, high = float(values.min()), float(values.max())
+    scale = 255.0 / (high - low) if high > low else 0.0
+    return Image.fromarray(((values - low) * scale).astype(np.uint8))

@@ -1,0 +1,107 @@
+"""The port: versioned collections of points with named dense and sparse vectors, and aliases."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """`values[i]` is the weight of dimension `indices[i]` (unsigned 32-bit, unique)."""
+
+    indices: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSchema:
+    """`dense`: vector name -> size (cosine distance); `sparse`: names; IDF is applied to those in `idf`.
+
+    The store's IDF of a dimension is ln((N - n + 0.5) / (n + 0.5) + 1) with n of N points holding it.
+    `keywords`: payload fields that `discard` will look points up by.
+    """
+
+    dense: Mapping[str, int] = field(default_factory=dict)
+    sparse: tuple[str, ...] = ()
+    idf: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPoint:
+    """`id` is a UUID string in canonical form; `payload` is JSON."""
+
+    id: str
+    vectors: Mapping[str, Sequence[float] | SparseVector]
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPoint:
+    """A search result; `score` is cosine similarity or the sparse dot product."""
+
+    id: str
+    score: float
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A version, how many points it holds, and the aliases that point at it."""
+
+    name: str
+    points: int
+    aliases: tuple[str, ...]
+
+
+class VectorStore(Protocol):
+    """Every call blocks and is safe from several threads. `name` may be a collection or an alias.
+
+    Errors: `CollectionNotFound`, `CollectionConflict` (chassis.errors kinds).
+    """
+
+    def create(self, name: str, schema: CollectionSchema, base: str | None = None) -> None:
+        """Make a collection, as a copy of `base` where given; one that exists already is left alone.
+
+        All or nothing: after a crash half-way the next call starts again. Raises `CollectionConflict`
+        when the collection or its base was made with another schema.
+        """
+        ...
+
+    def drop(self, name: str) -> None:
+        """Delete a collection that no alias points at."""
+        ...
+
+    def publish(self, alias: str, name: str) -> None:
+        """Point `alias` at `name` at once; durable when the call returns."""
+        ...
+
+    def collections(self) -> list[CollectionInfo]:
+        """Every version, by name."""
+        ...
+
+    def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
+        """Write points; durable when the call returns."""
+        ...
+
+    def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
+        """Delete the points whose payload `keyword` is one of `values`, but for the ids in `keep`."""
+        ...
+
+    def missing(self, name: str, ids: Sequence[str]) -> list[str]:
+        """Those of `ids` that the collection does not hold, in order."""
+        ...
+
+    def search(
+        self, name: str, vector: str, query: Sequence[float] | SparseVector, limit: int
+    ) -> list[ScoredPoint]:
+        """The `limit` nearest points by the vector named `vector`, best first."""
+        ...
+
+    def scroll(self, name: str) -> Iterator[ScoredPoint]:
+        """Every point's payload, in id order (score 0)."""
+        ...
+
+    def close(self) -> None:
+        """Flush and let go of the files or connections."""
+        ...

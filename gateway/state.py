@@ -1,0 +1,153 @@
+"""The frozen values that stages hand to each other. One request owns its own; nothing here is shared or mutable."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from contracts.answer import CitationKind, Reason, Route
+
+
+@dataclass(frozen=True, slots=True)
+class Photo:
+    """A photo as the gateway admits it: upright, stripped of metadata, re-encoded JPEG. Sizes in pixels."""
+
+    jpeg: bytes
+    width: int
+    height: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """One line read from a photo: `score` in 0..1, box (left, top, right, bottom) in 0..1 of the photo."""
+
+    text: str
+    score: float
+    box: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoText:
+    """What OCR read, in reading order."""
+
+    lines: tuple[TextLine, ...] = ()
+
+    @property
+    def plain(self) -> str:
+        """The lines joined by newlines."""
+        return "\n".join(line.text for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing with a name. `probability` that it is what the photo shows (1.0: the asker named it)."""
+
+    name: str
+    probability: float
+    attributes: tuple[tuple[str, str], ...] = ()
+    title: str = ""
+    url: str = ""
+    whole_photo: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """An earlier turn of the conversation, as the wearer heard it."""
+
+    question: str
+    answer: str
+    abstained: bool
+    entity: Entity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question with everything that came with it. `photo_is_new` is false when the session lent it."""
+
+    question: str
+    photo: Photo | None
+    photo_is_new: bool = True
+    history: tuple[Turn, ...] = ()
+
+    @property
+    def remembered(self) -> Entity | None:
+        """The thing the conversation was last about."""
+        return next((turn.entity for turn in reversed(self.history) if turn.entity), None)
+
+
+class Tool(StrEnum):
+    """What QA-Dragon's tool router chooses between (section 3.3)."""
+
+    IMAGE_SEARCH = "image_search"
+    TEXT_SEARCH = "text_search"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The first look (QA-Dragon's pre-answer, section 3.1, and tool router, 3.3, in one structured reply).
+
+    `object_label`: the kind of thing asked about ("book"). `entity`: its name, if known already.
+    `answer`: a provisional answer, if the photo and the question suffice. `self_contained`: the
+    answer can be read or computed from the photo and the question alone. `sub_queries` may hold the
+    placeholder `{entity}`, filled when the thing is identified.
+    """
+
+    object_label: str | None
+    entity: str | None
+    reasoning: str
+    answer: str | None
+    confidence: float
+    self_contained: bool
+    tools: frozenset[Tool]
+    sub_queries: tuple[str, ...]
+    quotes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One chunk that may support an answer. `score`: probability that it answers the question."""
+
+    text: str
+    title: str
+    url: str
+    kind: CitationKind
+    score: float = 0.0
+    entity: str | None = None
+    last_modified: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A verbatim piece of `evidence[index].text` that the answer rests on."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the reasoner says: `answer` None means that it does not know. `confidence` in 0..1."""
+
+    answer: str | None
+    confidence: float
+    quotes: tuple[Quote, ...] = ()
+    reason: Reason = Reason.ANSWERED
+    token_probabilities: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What verification found: `refusal` names the check that refused, None when the answer stands."""
+
+    probability: float
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Everything known when the answer is written."""
+
+    route: Route
+    entity: Entity | None = None
+    photo_text: PhotoText = field(default_factory=PhotoText)
+    evidence: tuple[Evidence, ...] = ()

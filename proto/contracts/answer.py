@@ -1,0 +1,117 @@
+"""The public API: `POST /answer`, sessions, traces."""
+
+from enum import StrEnum
+
+from pydantic import Base64Bytes, Field
+
+from contracts.domain_router import Domain
+from contracts.errors import Problem
+from contracts.message import Message, Request
+
+
+class Reason(StrEnum):
+    """Why the answer is what it is."""
+
+    ANSWERED = "answered"
+    MODEL_UNSURE = "model_unsure"
+    UNSUPPORTED = "unsupported"
+    NO_EVIDENCE = "no_evidence"
+    TIMED_OUT = "timed_out"
+    OVERLOADED = "overloaded"
+
+
+class Route(StrEnum):
+    """The three branches of QA-Dragon's search router (section 3.2, Table 1)."""
+
+    DIRECT = "direct"
+    VERIFY = "verify"
+    RAG = "rag"
+
+
+class CitationKind(StrEnum):
+    """Where a snippet comes from: the photo itself, the image knowledge base, or a web page."""
+
+    PHOTO = "photo"
+    IMAGE = "image"
+    PAGE = "page"
+
+
+class ImageInput(Request):
+    """Exactly one of the two; URLs are refused unless the operator has allowed their host."""
+
+    base64: Base64Bytes | None = None
+    url: str | None = None
+
+
+class AnswerRequest(Request):
+    """The JSON form; the multipart form has the same fields with `image` as a file part."""
+
+    question: str
+    image: ImageInput | None = None
+    session_id: str | None = None
+    deadline_ms: int | None = None
+    pipeline: str | None = None
+
+
+class Citation(Message):
+    """`snippet` is a verbatim piece of the evidence that the answer was made from."""
+
+    title: str
+    url: str
+    snippet: str
+    score: float
+    kind: CitationKind
+
+
+class Answer(Message):
+    """`timings_ms` by stage; `degraded` names each optional stage that was skipped or failed."""
+
+    answer: str
+    abstained: bool
+    reason: Reason
+    confidence: float = Field(ge=0, le=1)
+    route: Route
+    domain: Domain | None = None
+    entity: str | None = None
+    citations: list[Citation] = []
+    degraded: list[str] = []
+    timings_ms: dict[str, float] = {}
+    trace_id: str
+    session_id: str
+
+
+class StageEvent(Message):
+    """SSE `stage`: a stage ended (`state`: `done`, `skipped`, `failed`, `cancelled`)."""
+
+    stage: str
+    state: str
+    ms: float
+
+
+class TokenEvent(Message):
+    """SSE `token`: a piece of the answer's text."""
+
+    text: str
+
+
+class StageTrace(Message):
+    """One stage of a stored trace; `detail` never holds question text or image bytes."""
+
+    stage: str
+    state: str
+    start_ms: float
+    ms: float
+    detail: str = ""
+
+
+class Trace(Message):
+    """`GET /traces/{id}`: what happened to one request."""
+
+    trace_id: str
+    pipeline: str
+    route: Route | None = None
+    reason: Reason | None = None
+    deadline_ms: int
+    total_ms: float
+    stages: list[StageTrace]
+    problem: Problem | None = None

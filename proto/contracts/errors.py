@@ -1,0 +1,41 @@
+"""Error kinds and the problem+json body (RFC 9457) that carries them."""
+
+from enum import StrEnum
+
+from contracts.message import Message
+
+
+class ErrorKind(StrEnum):
+    """Everything that can go wrong at a Loreglass boundary; stable, so that callers may switch on it."""
+
+    MALFORMED_REQUEST = "malformed_request"
+    INVALID_REQUEST = "invalid_request"
+    PAYLOAD_TOO_LARGE = "payload_too_large"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    UNSUPPORTED_IMAGE = "unsupported_image"
+    CORRUPT_IMAGE = "corrupt_image"
+    IMAGE_TOO_LARGE = "image_too_large"
+    IMAGE_URL_NOT_ALLOWED = "image_url_not_allowed"
+    IMAGE_REQUIRED = "image_required"
+    SESSION_NOT_FOUND = "session_not_found"
+    PIPELINE_NOT_FOUND = "pipeline_not_found"
+    TRACE_NOT_FOUND = "trace_not_found"
+    COLLECTION_NOT_FOUND = "collection_not_found"
+    COLLECTION_CONFLICT = "collection_conflict"
+    NOT_FOUND = "not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    DEADLINE_EXCEEDED = "deadline_exceeded"
+    OVERLOADED = "overloaded"
+    DEPENDENCY_UNAVAILABLE = "dependency_unavailable"
+    NOT_READY = "not_ready"
+    INTERNAL = "internal"
+
+
+class Problem(Message):
+    """A problem+json body. `type` is `urn:loreglass:problem:<kind>` and never changes meaning."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    trace_id: str | None = None

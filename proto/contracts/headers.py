@@ -1,0 +1,7 @@
+"""Header names that every service understands."""
+
+DEADLINE = "X-Deadline-Ms"
+"""Milliseconds the caller still has. Remaining time, not a clock reading: clocks differ."""
+
+TRACE = "X-Trace-Id"
+"""32 lower-case hex digits (the trace-id of W3C trace context)."""

@@ -1,0 +1,18 @@
+"""What every app tells its operators: liveness, readiness, and what it is."""
+
+from contracts.message import Message
+
+
+class Health(Message):
+    """`status` is `ok` or `unavailable`; `checks` names what was exercised and how it went."""
+
+    status: str
+    checks: dict[str, str] = {}
+
+
+class Info(Message):
+    """What a service runs on (the shape of TEI's /info, reduced)."""
+
+    service: str
+    version: str
+    engine: str

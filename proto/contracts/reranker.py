@@ -1,0 +1,45 @@
+"""reranker: the de-facto rerank shape (Jina, Cohere, vLLM). `POST /v1/rerank` (JSON)."""
+
+from pydantic import Field
+
+from contracts.message import Message, Request
+
+
+class RerankRequest(Request):
+    """`entity`, our one addition, names the thing that the question is about."""
+
+    model: str | None = None
+    query: str = Field(min_length=1, max_length=4096)
+    documents: list[str] = Field(max_length=512)
+    top_n: int | None = Field(default=None, ge=1)
+    return_documents: bool = False
+    entity: str | None = None
+
+
+class RerankDocument(Message):
+    """The candidate's text, when asked for."""
+
+    text: str
+
+
+class RerankResult(Message):
+    """`relevance_score` is a calibrated probability that `documents[index]` answers the query."""
+
+    index: int
+    relevance_score: float
+    document: RerankDocument | None = None
+
+
+class RerankUsage(Message):
+    """Words scored; kept for clients that expect the field."""
+
+    total_tokens: int
+
+
+class RerankReply(Message):
+    """Results by falling relevance."""
+
+    id: str
+    model: str
+    results: list[RerankResult]
+    usage: RerankUsage

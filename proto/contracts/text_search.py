@@ -1,0 +1,51 @@
+"""text_search: passages of pages. `POST /v1/text-search` (JSON)."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from contracts.message import Message, Request
+
+
+class TextSearchRequest(Request):
+    """Sub-queries are searched together and fused (reciprocal rank); `k` hits come back in all."""
+
+    queries: list[str] = Field(min_length=1, max_length=16)
+    k: int = Field(default=10, ge=1, le=100)
+    collection: str = "pages"
+
+
+class TextHit(Message):
+    """One passage, at most one per page. `query_indexes`: the sub-queries that found it."""
+
+    id: str
+    url: str
+    title: str
+    snippet: str
+    last_modified: datetime | None = None
+    score: float
+    query_indexes: list[int]
+
+
+class TextSearchReply(Message):
+    """Hits by falling fused score."""
+
+    hits: list[TextHit]
+    collection: str
+
+
+class Chunk(Request):
+    """A passage to be indexed; `id` is a UUID made from its content, `position` its place in the page."""
+
+    id: str
+    url: str
+    title: str
+    text: str
+    position: int = 0
+    last_modified: datetime | None = None
+
+
+class Chunks(Request):
+    """The body of `PUT /v1/collections/{name}/chunks`."""
+
+    chunks: list[Chunk] = Field(min_length=1, max_length=512)

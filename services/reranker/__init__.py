@@ -1,0 +1,1 @@
+"""reranker: how probable it is that a passage answers the question."""

@@ -1,0 +1,17 @@
+"""Runs an app on a real loopback socket for the length of a test."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+from fastapi import FastAPI
+
+from chassis.serving import BoundApp, listen, running
+
+
+@asynccontextmanager
+async def live(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of `app`, which is up and will be gone afterwards."""
+    bound = BoundApp(app, listen("127.0.0.1", 0))
+    async with running([bound]), httpx.AsyncClient(base_url=bound.url, timeout=30) as client:
+        yield client
