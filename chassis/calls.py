@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+import aiohttp
+import anyio
 import httpx
 from contracts import headers
 from contracts.errors import Problem
@@ -40,6 +42,10 @@ class ServiceClient:
         """GET `path`."""
         return await self._call("GET", path, reply, deadline)
 
+    async def delete(self, path: str, reply: type[Reply], deadline: Deadline) -> Reply:
+        """DELETE `path`."""
+        return await self._call("DELETE", path, reply, deadline)
+
     async def send_json(
         self, method: str, path: str, body: BaseModel, reply: type[Reply], deadline: Deadline
     ) -> Reply:
@@ -69,14 +75,15 @@ class ServiceClient:
         sent = {**given, headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
         timeout = httpx.Timeout(deadline.remaining_s(), connect=min(_CONNECT_S, deadline.remaining_s()))
         try:
-            response = await self._http.request(
-                method, self._base_url + path, headers=sent, timeout=timeout, **request
-            )
+            with anyio.fail_after(deadline.remaining_s()):  # httpx's own limits start anew with each read
+                response = await self._http.request(
+                    method, self._base_url + path, headers=sent, timeout=timeout, **request
+                )
         except httpx.ConnectTimeout as error:
             raise DependencyUnavailable(f"{self._name} does not accept connections.") from error
-        except httpx.TimeoutException as error:
+        except (TimeoutError, httpx.TimeoutException) as error:
             raise DeadlineExceeded(f"{self._name} did not answer in time.") from error
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, aiohttp.ClientError) as error:  # the transport lets some of its own through
             raise DependencyUnavailable(f"{self._name} cannot be reached.") from error
         if not response.is_success:
             raise self._error(response)

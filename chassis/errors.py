@@ -196,7 +196,7 @@ def problem_of(error: LoreglassError, trace_id: str | None = None) -> Problem:
         type=PROBLEM_TYPE_PREFIX + error.kind.value,
         title=entry.title,
         status=entry.status,
-        detail=error.detail,
+        detail=error.detail.encode(errors="replace").decode(),  # lone surrogates cannot be sent
         trace_id=trace_id,
     )
 

@@ -1,6 +1,8 @@
 """Health routes. Ready means that the work was really tried, not that the process is up."""
 
 import anyio
+import structlog
+from contracts.errors import ErrorKind
 from contracts.operations import Health, Info
 from fastapi import APIRouter, Request
 
@@ -8,6 +10,8 @@ from chassis.deadlines import Deadline
 from chassis.errors import LoreglassError, NotReady
 
 _READY_CAP_MS = 5_000
+
+log = structlog.get_logger()
 
 
 def health_router(info: Info) -> APIRouter:
@@ -31,6 +35,9 @@ def health_router(info: Info) -> APIRouter:
                 await checks[name](deadline)
             except LoreglassError as error:
                 outcomes[name] = error.kind.value
+            except Exception:
+                log.exception("broken_check", check=name)
+                outcomes[name] = ErrorKind.INTERNAL.value
             else:
                 outcomes[name] = "ok"
 

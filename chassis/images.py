@@ -7,6 +7,7 @@ decoders of exotic formats never run.
 import hashlib
 import io
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,10 @@ Image.MAX_IMAGE_PIXELS = None  # ImageLimits is checked on the header instead of
 RGB = NDArray[np.uint8]
 """(height, width, 3), 8 bits a channel."""
 
-_FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")  # MPO opens as JPEG
 _STILL_FORMATS = {"MPO"}  # phones store a preview beside the photo; the first picture is the photo
 _HIGH_DEPTH_MODES = {"I", "I;16", "I;16B", "I;16L", "F"}
+_BAND_ROWS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,19 @@ def _to_rgb(picture: Image.Image, max_side: int | None) -> Image.Image:
 
 
 def _to_8_bit(picture: Image.Image) -> Image.Image:
-    values = np.nan_to_num(np.asarray(picture, dtype=np.float64), posinf=0.0, neginf=0.0)
-    low, high = float(values.min()), float(values.max())
+    """Stretched to 0..255, a band of rows at a time: whole, 50 megapixels of floats take a gigabyte."""
+    values = np.asarray(picture)
+    tops = range(0, len(values), _BAND_ROWS)
+    extremes = [(band.min(), band.max()) for band in (_finite(values, top) for top in tops)]
+    low, high = min(least for least, _ in extremes), max(most for _, most in extremes)
     scale = 255.0 / (high - low) if high > low else 0.0
-    return Image.fromarray(((values - low) * scale).astype(np.uint8))
+    stretched = np.empty(values.shape, np.uint8)
+    for top in tops:
+        stretched[top : top + _BAND_ROWS] = (_finite(values, top) - low) * scale
+    return Image.fromarray(stretched)
+
+
+def _finite(values: NDArray[Any], top: int) -> NDArray[np.float64]:
+    """The band of rows from `top` on; what is no number counts as 0."""
+    band = values[top : top + _BAND_ROWS].astype(np.float64)
+    return np.nan_to_num(band, copy=False, posinf=0.0, neginf=0.0)

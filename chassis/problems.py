@@ -48,7 +48,10 @@ def install_problem_handlers(app: FastAPI) -> None:
     """Make every error of `app` a problem+json; unexpected ones are the exchange middleware's."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        return problem_response(_translate(error), getattr(request.state, "trace_id", None))
+        reply = problem_response(_translate(error), getattr(request.state, "trace_id", None))
+        if isinstance(error, HTTPException) and error.headers:
+            reply.headers.update(error.headers)  # a 405 says which methods are allowed
+        return reply
 
     for kind in (LoreglassError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, handle)

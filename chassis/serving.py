@@ -14,6 +14,7 @@ from chassis.logs import configure_logging
 from chassis.settings import AppSettings
 
 _GRACE_S = 3
+_KEEP_ALIVE_S = 75  # longer than our clients keep idle connections, so that none is closed under a request
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ def _server(app: FastAPI) -> _Server:
             log_config=None,
             access_log=False,
             server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=_GRACE_S,
         )
     )
@@ -59,26 +61,25 @@ def _server(app: FastAPI) -> _Server:
 
 @contextlib.asynccontextmanager
 async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
-    """Serve `apps` in this event loop, each started before the next, and stop them in reverse order."""
-    async with contextlib.AsyncExitStack() as stack:
-        for bound in apps:
-            await stack.enter_async_context(_running_one(bound))
-        yield
-
-
-@contextlib.asynccontextmanager
-async def _running_one(bound: BoundApp) -> AsyncIterator[None]:
-    server = _server(bound.app)
+    """Serve `apps` in this event loop; they start side by side, and all are up when this yields."""
+    servers = [_server(bound.app) for bound in apps]
     async with anyio.create_task_group() as group:
-        group.start_soon(server.serve, [bound.listener])
-        while not server.started:
-            if server.should_exit:
-                raise RuntimeError(f"{bound.app.title} could not start; see the log above.")
-            await anyio.sleep(0.01)
+        for server, bound in zip(servers, apps, strict=True):
+            group.start_soon(server.serve, [bound.listener])
         try:
+            for server, bound in zip(servers, apps, strict=True):
+                await _started(server, bound)
             yield
         finally:
-            server.should_exit = True
+            for server in servers:
+                server.should_exit = True
+
+
+async def _started(server: _Server, bound: BoundApp) -> None:
+    while not server.started:
+        if server.should_exit:
+            raise RuntimeError(f"{bound.app.title} could not start; see the log above.")
+        await anyio.sleep(0.01)
 
 
 async def until_signalled() -> None:

@@ -1,4 +1,4 @@
-"""The frozen values that stages hand to each other. One request owns its own; nothing here is shared or mutable."""
+"""The frozen values that stages hand to each other; no request shares them with another."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -47,7 +47,6 @@ class Entity:
     attributes: tuple[tuple[str, str], ...] = ()
     title: str = ""
     url: str = ""
-    whole_photo: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from typing import IO
 
 import qdrant_edge as edge
 
-from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
+from chassis.errors import CollectionConflict, DependencyUnavailable
 from chassis.vectors.files import copy_folder, replace_text, sync_folder
-from chassis.vectors.names import require_collection_name
+from chassis.vectors.names import is_collection_name, not_found, require_collection_name
 from chassis.vectors.port import CollectionInfo, CollectionSchema, ScoredPoint, SparseVector, StoredPoint
 
 SCROLL_PAGE = 256
@@ -32,6 +32,7 @@ SCROLL_PAGE = 256
 class _Version:
     """An open shard. Searches need no lock; writes and copies take turns."""
 
+    folder: Path
     shard: edge.EdgeShard
     schema: CollectionSchema
     writing: threading.Lock
@@ -76,14 +77,10 @@ class EdgeStore:
         else:
             with source.writing:
                 source.shard.flush()
-                copy_folder(self._folder_of(source) / "shard", building / "shard")
+                copy_folder(source.folder / "shard", building / "shard")
         replace_text(building / "schema.json", json.dumps(dataclasses.asdict(schema)))
         building.rename(self._folder / name)
         sync_folder(self._folder)
-
-    def _folder_of(self, version: _Version) -> Path:
-        name = next(name for name, opened in self._open.items() if opened is version)
-        return self._folder / name
 
     def drop(self, name: str) -> None:
         """See the port. A search that is under way keeps the shard's open files and ends well."""
@@ -91,7 +88,7 @@ class EdgeStore:
             if name in self._aliases or name in self._aliases.values():
                 raise CollectionConflict(f"{name!r} is published.")
             if not self._exists(name):
-                raise CollectionNotFound(f"There is no collection {name!r}.")
+                raise not_found(name)
             trash = self._folder / f".dropped-{uuid.uuid4().hex}"
             with self._opening:
                 (self._folder / name).rename(trash)
@@ -106,7 +103,7 @@ class EdgeStore:
             if self._exists(alias):
                 raise CollectionConflict(f"{alias!r} is a collection.")
             if not self._exists(name):
-                raise CollectionNotFound(f"There is no collection {name!r}.")
+                raise not_found(name)
             version = self._version(name)
             with version.writing:
                 version.shard.optimize()
@@ -117,16 +114,16 @@ class EdgeStore:
 
     def collections(self) -> list[CollectionInfo]:
         """See the port."""
-        names = sorted(folder.name for folder in self._folder.iterdir() if self._exists(folder.name))
-        aliases = self._aliases
-        return [
-            CollectionInfo(
-                name=name,
-                points=self._version(name).shard.count(edge.CountRequest(exact=True)),
-                aliases=tuple(sorted(alias for alias, target in aliases.items() if target == name)),
-            )
-            for name in names
-        ]
+        with self._changing:
+            names = sorted(folder.name for folder in self._folder.iterdir() if self._exists(folder.name))
+            return [
+                CollectionInfo(
+                    name=name,
+                    points=self._version(name).shard.count(edge.CountRequest(exact=True)),
+                    aliases=tuple(sorted(key for key, target in self._aliases.items() if target == name)),
+                )
+                for name in names
+            ]
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
         """See the port."""
@@ -192,7 +189,7 @@ class EdgeStore:
             self._lock_file.close()
 
     def _exists(self, name: str) -> bool:
-        return not name.startswith(".") and "/" not in name and (self._folder / name).is_dir()
+        return is_collection_name(name) and (self._folder / name).is_dir()
 
     def _version(self, name: str) -> _Version:
         target = self._aliases.get(name, name)
@@ -200,11 +197,12 @@ class EdgeStore:
         if opened is not None:
             return opened
         with self._opening:
-            if target in self._open:
-                return self._open[target]
-            if not self._exists(target):
-                raise CollectionNotFound(f"There is no collection {name!r}.")
-            self._open[target] = _open_version(self._folder / target)
+            # Between the two look-ups the alias may have moved and its old version been dropped.
+            target = self._aliases.get(name, name)
+            if target not in self._open:
+                if not self._exists(target):
+                    raise not_found(name)
+                self._open[target] = _open_version(self._folder / target)
             return self._open[target]
 
 
@@ -233,7 +231,7 @@ def _open_version(folder: Path) -> _Version:
         idf=tuple(stored["idf"]),
         keywords=tuple(stored["keywords"]),
     )
-    return _Version(edge.EdgeShard.load(str(folder / "shard")), schema, threading.Lock())
+    return _Version(folder, edge.EdgeShard.load(str(folder / "shard")), schema, threading.Lock())
 
 
 def _create_shard(folder: Path, schema: CollectionSchema) -> None:

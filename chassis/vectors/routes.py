@@ -1,0 +1,106 @@
+"""The collection routes that every service with vectors has."""
+
+from typing import Annotated, Protocol
+
+from fastapi import APIRouter, Depends
+
+from chassis.app import RequestDeadline, engine_pool
+from chassis.errors import CollectionNotFound, InvalidRequest
+from chassis.vectors.names import is_point_id
+from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore
+from chassis.workers import EnginePool
+from contracts.collections import (
+    Collection,
+    Collections,
+    CreateCollection,
+    MissingIds,
+    PointIds,
+    PublishAlias,
+)
+
+
+class Indexed(Protocol):
+    """An engine that keeps what it knows in collections of one schema."""
+
+    @property
+    def store(self) -> VectorStore:
+        """Where the collections are."""
+        ...
+
+    @property
+    def schema(self) -> CollectionSchema:
+        """What every collection of this engine looks like."""
+        ...
+
+
+Pool = Annotated[EnginePool[Indexed], Depends(engine_pool)]
+
+
+def collections_router() -> APIRouter:
+    """Create, list, publish, drop, and ask what is missing; the app's engine must be `Indexed`."""
+    router = APIRouter(prefix="/v1")
+
+    @router.post("/collections")
+    async def create_collection(
+        request: CreateCollection, pool: Pool, deadline: RequestDeadline
+    ) -> Collection:
+        """Make a version, as a copy of `base` where given; making it twice is making it once."""
+
+        def create(engine: Indexed) -> CollectionInfo:
+            engine.store.create(request.name, engine.schema, request.base)
+            return _info(engine.store, request.name)
+
+        return _wire(await pool.run(create, deadline))
+
+    @router.get("/collections")
+    async def list_collections(pool: Pool, deadline: RequestDeadline) -> Collections:
+        """Every version, its size and its aliases."""
+        return _wire_all(await pool.run(lambda engine: engine.store.collections(), deadline))
+
+    @router.delete("/collections/{name}")
+    async def drop_collection(name: str, pool: Pool, deadline: RequestDeadline) -> Collections:
+        """Delete a version that no alias points at; the reply lists what is left."""
+
+        def drop(engine: Indexed) -> list[CollectionInfo]:
+            engine.store.drop(name)
+            return engine.store.collections()
+
+        return _wire_all(await pool.run(drop, deadline))
+
+    @router.post("/collections/{name}/missing")
+    async def missing_points(
+        name: str, request: PointIds, pool: Pool, deadline: RequestDeadline
+    ) -> MissingIds:
+        """Which of these ids the version or alias does not hold."""
+        if not all(map(is_point_id, request.ids)):
+            raise InvalidRequest("Ids are UUIDs in canonical form.")
+        return MissingIds(
+            ids=await pool.run(lambda engine: engine.store.missing(name, request.ids), deadline)
+        )
+
+    @router.post("/aliases")
+    async def publish_alias(request: PublishAlias, pool: Pool, deadline: RequestDeadline) -> Collection:
+        """Point the alias at the version, for every reader at once."""
+
+        def publish(engine: Indexed) -> CollectionInfo:
+            engine.store.publish(request.alias, request.collection)
+            return _info(engine.store, request.collection)
+
+        return _wire(await pool.run(publish, deadline))
+
+    return router
+
+
+def _info(store: VectorStore, name: str) -> CollectionInfo:
+    for info in store.collections():
+        if info.name == name:
+            return info
+    raise CollectionNotFound(f"There is no collection {name!r}.")
+
+
+def _wire_all(infos: list[CollectionInfo]) -> Collections:
+    return Collections(collections=[_wire(info) for info in infos])
+
+
+def _wire(info: CollectionInfo) -> Collection:
+    return Collection(name=info.name, points=info.points, aliases=list(info.aliases))

@@ -1,0 +1,227 @@
+"""Vectors in a Qdrant server or cluster, through qdrant-client."""
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import ParamSpec, TypeVar
+
+from qdrant_client import QdrantClient, models
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
+from chassis.vectors.names import is_collection_name, not_found, require_collection_name
+from chassis.vectors.port import CollectionInfo, CollectionSchema, ScoredPoint, SparseVector, StoredPoint
+
+COPY_PAGE = 256
+STATE = "loreglass_state"
+"""Metadata key of a collection: `building` until it is a whole copy of its base, then `ready`."""
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class ServerStore:
+    """`VectorStore` on a Qdrant server, with its native aliases."""
+
+    def __init__(self, client: QdrantClient) -> None:
+        self._client = client
+
+    def create(self, name: str, schema: CollectionSchema, base: str | None = None) -> None:
+        """See the port. A copy that a crash cut short is still marked `building` and is made anew."""
+        require_collection_name(name)
+        if name in self._aliases():
+            raise CollectionConflict(f"{name!r} is an alias.")
+        if base is not None:
+            self._require_schema(base, schema)
+        if self._call(self._client.collection_exists, name):
+            self._require_schema(name, schema)
+            if self._state(name) == "ready":
+                return
+            self._call(self._client.delete_collection, name)
+        self._build(name, schema, base)
+
+    def _build(self, name: str, schema: CollectionSchema, base: str | None) -> None:
+        self._call(
+            self._client.create_collection,
+            name,
+            vectors_config=_dense_params(schema),
+            sparse_vectors_config=_sparse_params(schema),
+            metadata={STATE: "building"},
+        )
+        for keyword in schema.keywords:
+            self._call(
+                self._client.create_payload_index, name, keyword, models.PayloadSchemaType.KEYWORD, wait=True
+            )
+        if base is not None:
+            for records in self._pages(base, with_vectors=True):
+                copies = [
+                    models.PointStruct(id=record.id, vector=record.vector or {}, payload=record.payload)
+                    for record in records
+                ]
+                self._call(self._client.upsert, name, copies, wait=True)
+        self._call(self._client.update_collection, name, metadata={STATE: "ready"})
+
+    def drop(self, name: str) -> None:
+        """See the port."""
+        aliases = self._aliases()
+        if name in aliases or name in aliases.values():
+            raise CollectionConflict(f"{name!r} is published.")
+        if not self._call(self._client.collection_exists, _readable(name)):
+            raise not_found(name)
+        self._call(self._client.delete_collection, name)
+
+    def publish(self, alias: str, name: str) -> None:
+        """See the port. One request deletes and creates the alias, so no reader finds it missing."""
+        require_collection_name(alias)
+        aliases = self._aliases()
+        if alias not in aliases and self._call(self._client.collection_exists, alias):
+            raise CollectionConflict(f"{alias!r} is a collection.")
+        if name in aliases or not self._call(self._client.collection_exists, _readable(name)):
+            raise not_found(name)
+        changes: list[models.AliasOperations] = []
+        if alias in aliases:
+            changes.append(models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias)))
+        created = models.CreateAlias(collection_name=name, alias_name=alias)
+        changes.append(models.CreateAliasOperation(create_alias=created))
+        self._call(self._client.update_collection_aliases, changes)
+
+    def collections(self) -> list[CollectionInfo]:
+        """See the port."""
+        aliases = self._aliases()
+        names = sorted(each.name for each in self._call(self._client.get_collections).collections)
+        return [
+            CollectionInfo(
+                name=name,
+                points=self._call(self._client.count, name, exact=True).count,
+                aliases=tuple(sorted(alias for alias, target in aliases.items() if target == name)),
+            )
+            for name in names
+        ]
+
+    def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
+        """See the port."""
+        written = [
+            models.PointStruct(
+                id=point.id,
+                vector={vector: _server_vector(value) for vector, value in point.vectors.items()},
+                payload=dict(point.payload),
+            )
+            for point in points
+        ]
+        self._call(self._client.upsert, _readable(name), written, wait=True)
+
+    def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
+        """See the port."""
+        chosen = models.Filter(
+            must=[models.FieldCondition(key=keyword, match=models.MatchAny(any=list(values)))],
+            must_not=[models.HasIdCondition(has_id=list(keep))],
+        )
+        self._call(self._client.delete, _readable(name), models.FilterSelector(filter=chosen), wait=True)
+
+    def missing(self, name: str, ids: Sequence[str]) -> list[str]:
+        """See the port."""
+        records = self._call(self._client.retrieve, _readable(name), list(ids), with_payload=False)
+        held = {str(record.id) for record in records}
+        return [point_id for point_id in ids if point_id not in held]
+
+    def search(
+        self, name: str, vector: str, query: Sequence[float] | SparseVector, limit: int
+    ) -> list[ScoredPoint]:
+        """See the port."""
+        reply = self._call(
+            self._client.query_points,
+            _readable(name),
+            query=_server_vector(query),
+            using=vector,
+            limit=limit,
+            with_payload=True,
+        )
+        return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in reply.points]
+
+    def scroll(self, name: str) -> Iterator[ScoredPoint]:
+        """See the port."""
+        for records in self._pages(name, with_vectors=False):
+            for record in records:
+                yield ScoredPoint(str(record.id), 0.0, record.payload or {})
+
+    def close(self) -> None:
+        """See the port."""
+        self._client.close()
+
+    def _pages(self, name: str, *, with_vectors: bool) -> Iterator[list[models.Record]]:
+        offset: int | str | uuid.UUID | None = None
+        while True:
+            records, offset = self._call(
+                self._client.scroll,
+                _readable(name),
+                limit=COPY_PAGE,
+                offset=offset,
+                with_payload=True,
+                with_vectors=with_vectors,
+            )
+            if records:
+                yield records
+            if offset is None:
+                return
+
+    def _aliases(self) -> dict[str, str]:
+        described = self._call(self._client.get_aliases).aliases
+        return {each.alias_name: each.collection_name for each in described}
+
+    def _state(self, name: str) -> str:
+        metadata = self._call(self._client.get_collection, name).config.metadata or {}
+        return str(metadata.get(STATE, "ready"))
+
+    def _require_schema(self, name: str, schema: CollectionSchema) -> None:
+        params = self._call(self._client.get_collection, _readable(name)).config.params
+        dense = params.vectors if isinstance(params.vectors, dict) else {}
+        sparse = params.sparse_vectors or {}
+        held = (
+            {vector: each.size for vector, each in dense.items()},
+            {vector: each.modifier == models.Modifier.IDF for vector, each in sparse.items()},
+        )
+        if held != (dict(schema.dense), {vector: vector in schema.idf for vector in schema.sparse}):
+            raise CollectionConflict("The collection was made for another engine; index it anew.")
+
+    def _call(
+        self, method: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
+        """Every request to Qdrant, with its exceptions turned into ours."""
+        try:
+            return method(*args, **kwargs)
+        except UnexpectedResponse as error:
+            if error.status_code == 404:
+                raise CollectionNotFound("There is no such collection.") from error
+            raise DependencyUnavailable("The vector server refused a request.") from error
+        except ResponseHandlingException as error:
+            raise DependencyUnavailable("The vector server does not answer.") from error
+        except ValueError as error:
+            # qdrant-client's local mode raises a bare ValueError where a server answers 404.
+            if "not found" in str(error):
+                raise CollectionNotFound("There is no such collection.") from error
+            raise
+
+
+def _readable(name: str) -> str:
+    if not is_collection_name(name):
+        raise not_found(name)
+    return name
+
+
+def _dense_params(schema: CollectionSchema) -> dict[str, models.VectorParams]:
+    return {
+        name: models.VectorParams(size=size, distance=models.Distance.COSINE)
+        for name, size in schema.dense.items()
+    }
+
+
+def _sparse_params(schema: CollectionSchema) -> dict[str, models.SparseVectorParams]:
+    return {
+        name: models.SparseVectorParams(modifier=models.Modifier.IDF if name in schema.idf else None)
+        for name in schema.sparse
+    }
+
+
+def _server_vector(vector: Sequence[float] | SparseVector) -> list[float] | models.SparseVector:
+    if isinstance(vector, SparseVector):
+        return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
+    return [float(value) for value in vector]

@@ -1,0 +1,220 @@
+"""The Python client of the gateway: ask, ask and listen, forget a conversation, look at a trace."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from types import TracebackType
+from typing import TypeVar
+from urllib.parse import quote
+
+import httpx
+from contracts import headers
+from contracts.answer import Answer, AnswerRequest, Citation, StageEvent, TokenEvent, Trace
+from contracts.errors import Problem
+from pydantic import BaseModel, ValidationError
+
+from chassis.calls import FilePart, ServiceClient, http_client
+from chassis.deadlines import Deadline
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
+from chassis.problems import PROBLEM_JSON
+
+StreamEvent = StageEvent | Citation | TokenEvent | Answer | Problem
+"""What a stream yields; the last one is an `Answer` (SSE `final`) or a `Problem` (SSE `error`)."""
+
+Body = TypeVar("Body", bound=BaseModel)
+
+_EVENTS: Mapping[str, type[StreamEvent]] = {
+    "stage": StageEvent,
+    "citation": Citation,
+    "token": TokenEvent,
+    "final": Answer,
+    "error": Problem,
+}
+_NAME = "The gateway"
+_GRACE_MS = 5_000  # the gateway keeps the deadline; this is for the reply's way back
+_PATIENCE_MS = 65_000  # the longest exchange that the gateway allows by default
+_CONNECT_S = 5.0
+
+
+class LoreglassClient:
+    """Calls a gateway. Use as an async context manager, or pass an `http` client that you close yourself.
+
+    Every method raises `LoreglassError`s only, of the class that the gateway raised where it did.
+    """
+
+    def __init__(self, base_url: str, http: httpx.AsyncClient | None = None) -> None:
+        self._owns_http = http is None
+        self._http = http or http_client()
+        self._base_url = base_url.rstrip("/")
+        self._gateway = ServiceClient(self._http, _NAME, base_url)
+
+    async def __aenter__(self) -> "LoreglassClient":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections, unless they are the caller's."""
+        if self._owns_http:
+            await self._http.aclose()
+
+    async def ask(
+        self,
+        question: str,
+        photo: bytes | None = None,
+        session_id: str | None = None,
+        deadline_ms: int | None = None,
+        pipeline: str | None = None,
+    ) -> Answer:
+        """The answer to a question about `photo` (an encoded image), or about the session's photo."""
+        asked = AnswerRequest(
+            question=question, session_id=session_id, deadline_ms=deadline_ms, pipeline=pipeline
+        )
+        deadline = _patience(deadline_ms)
+        if photo is None:
+            return await self._gateway.send_json("POST", "/answer", asked, Answer, deadline)
+        return await self._gateway.send_multipart(
+            "/answer", [_image_part(photo)], _fields(asked), Answer, deadline
+        )
+
+    async def ask_stream(
+        self,
+        question: str,
+        photo: bytes | None = None,
+        session_id: str | None = None,
+        deadline_ms: int | None = None,
+        pipeline: str | None = None,
+    ) -> AsyncGenerator[StreamEvent, None]:
+        """As `ask`, but yields what happens as it happens; ends with an `Answer` or a `Problem`.
+
+        Raises where the gateway refuses before it starts, and where the stream breaks off.
+        """
+        asked = AnswerRequest(
+            question=question, session_id=session_id, deadline_ms=deadline_ms, pipeline=pipeline
+        )
+        deadline = _patience(deadline_ms)
+        request = self._stream_request(asked, photo, deadline)
+        try:
+            response = await self._http.send(request, stream=True)
+            try:
+                if not response.is_success:
+                    await response.aread()
+                    raise _refusal(response)
+                async for event in _events(response.aiter_bytes()):
+                    yield event
+            finally:
+                await response.aclose()
+        except httpx.HTTPError as error:
+            raise _unreachable(error) from error
+
+    async def delete_session(self, session_id: str) -> None:
+        """Make the gateway forget a conversation, its photo included."""
+        url = f"{self._base_url}/sessions/{quote(session_id, safe='')}"
+        deadline = _patience(None)
+        try:
+            response = await self._http.delete(url, headers=_sent(deadline), timeout=_timeout(deadline))
+        except httpx.HTTPError as error:
+            raise _unreachable(error) from error
+        if not response.is_success:
+            raise _refusal(response)
+
+    async def trace(self, trace_id: str) -> Trace:
+        """What happened to one request, stage by stage."""
+        return await self._gateway.get(f"/traces/{quote(trace_id, safe='')}", Trace, _patience(None))
+
+    def _stream_request(self, asked: AnswerRequest, photo: bytes | None, deadline: Deadline) -> httpx.Request:
+        sent = {**_sent(deadline), "Accept": "text/event-stream"}
+        url, timeout = f"{self._base_url}/answer", _timeout(deadline)
+        if photo is None:
+            body = asked.model_dump_json(exclude_none=True).encode()
+            sent["Content-Type"] = "application/json"
+            return self._http.build_request("POST", url, headers=sent, content=body, timeout=timeout)
+        return self._http.build_request(
+            "POST", url, headers=sent, files=[_image_part(photo)], data=_fields(asked), timeout=timeout
+        )
+
+
+def _patience(deadline_ms: int | None) -> Deadline:
+    """How long this side waits: the gateway's own deadline and a little more."""
+    if deadline_ms is None:
+        return Deadline.after_ms(_PATIENCE_MS)
+    return Deadline.after_ms(min(max(deadline_ms, 0) + _GRACE_MS, _PATIENCE_MS))
+
+
+def _sent(deadline: Deadline) -> dict[str, str]:
+    return {headers.DEADLINE: str(round(deadline.remaining_ms()))}
+
+
+def _timeout(deadline: Deadline) -> httpx.Timeout:
+    return httpx.Timeout(deadline.remaining_s(), connect=min(_CONNECT_S, deadline.remaining_s()))
+
+
+def _image_part(photo: bytes) -> FilePart:
+    return "image", ("photo", photo, "application/octet-stream")
+
+
+def _fields(asked: AnswerRequest) -> dict[str, str | list[str]]:
+    return {name: str(value) for name, value in asked.model_dump(exclude_none=True).items()}
+
+
+def _unreachable(error: httpx.HTTPError) -> LoreglassError:
+    if isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout):
+        return DeadlineExceeded(f"{_NAME} did not answer in time.")
+    return DependencyUnavailable(f"{_NAME} cannot be reached.")
+
+
+def _refusal(response: httpx.Response) -> LoreglassError:
+    """The error that a reply without success stands for."""
+    if response.headers.get("content-type", "").startswith(PROBLEM_JSON):
+        retry_after = response.headers.get("retry-after", "")
+        problem = _read(Problem, response.content)
+        return error_from_problem(problem, float(retry_after) if retry_after.isdecimal() else None)
+    return DependencyUnavailable(f"{_NAME} answered with status {response.status_code}.")
+
+
+def _read(kind: type[Body], data: bytes) -> Body:
+    try:
+        return kind.model_validate_json(data)
+    except ValidationError as error:
+        raise DependencyUnavailable(f"{_NAME} sent a reply that breaks its contract.") from error
+
+
+async def _events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[StreamEvent, None]:
+    """The typed events of a stream; unknown ones are passed over, as a newer gateway may send them."""
+    ended = False
+    async for name, data in _frames(chunks):
+        kind = _EVENTS.get(name)
+        if kind is None:
+            continue
+        event = _read(kind, data)
+        ended = isinstance(event, Answer | Problem)
+        yield event
+    if not ended:
+        raise DependencyUnavailable(f"{_NAME} broke off before the answer.")
+
+
+async def _frames(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, bytes]]:
+    """(event, data) of each frame, by the HTML standard's section 9.2.6.
+
+    Lines end at LF or CRLF only: text in the JSON may hold U+2028 and others that `splitlines` cuts at.
+    """
+    rest, name, data = b"", "message", list[bytes]()
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for ended in lines:
+            line = ended.removesuffix(b"\r")
+            if not line:
+                if data:
+                    yield name, b"\n".join(data)
+                name, data = "message", []
+                continue
+            field, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
+            if field == b"event":
+                name = value.decode(errors="replace")
+            elif field == b"data":
+                data.append(value)

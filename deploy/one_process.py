@@ -1,0 +1,88 @@
+"""The pocket profile: every service on its own loopback socket, plain HTTP between them, one process."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+from services.cropper.app import create_app as create_cropper
+from services.cropper.settings import CropperSettings
+from services.domain_router.app import create_app as create_domain_router
+from services.domain_router.settings import DomainRouterSettings
+from services.image_search.app import create_app as create_image_search
+from services.image_search.settings import ImageSearchSettings
+from services.verifier.app import create_app as create_verifier
+from services.verifier.settings import VerifierSettings
+
+from chassis.logs import configure_logging
+from chassis.serving import BoundApp, listen, running, until_signalled
+from deploy.settings import PocketSettings
+from gateway.app import create_app as create_gateway
+from gateway.settings import GatewaySettings
+from services.ocr.app import create_app as create_ocr
+from services.ocr.settings import OcrSettings
+from services.reranker.app import create_app as create_reranker
+from services.reranker.settings import RerankerSettings
+from services.text_search.app import create_app as create_text_search
+from services.text_search.settings import TextSearchSettings
+
+_LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """Where a running platform is reached."""
+
+    gateway_url: str
+    service_urls: dict[str, str]
+
+
+@asynccontextmanager
+async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
+    """Run all services and the gateway; they are up when this yields. Raises `OSError` on a taken port."""
+    services = _bind_services(settings)
+    urls = {name: bound.url for name, bound in services.items()}
+    gateway_settings = GatewaySettings.model_validate({f"{name}_url": url for name, url in urls.items()})
+    gateway = BoundApp(create_gateway(gateway_settings), listen(settings.host, settings.port))
+    async with running([*services.values(), gateway]):
+        yield Platform(gateway.url, urls)
+
+
+def _bind_services(settings: PocketSettings) -> dict[str, BoundApp]:
+    """Each service on the next port, in the order of the default ports."""
+    image_data, text_data = settings.data_dir / "image_search", settings.data_dir / "text_search"
+    apps = {
+        "ocr": create_ocr(OcrSettings()),
+        "cropper": create_cropper(CropperSettings()),
+        "image_search": create_image_search(ImageSearchSettings(data_dir=image_data)),
+        "text_search": create_text_search(TextSearchSettings(data_dir=text_data)),
+        "reranker": create_reranker(RerankerSettings()),
+        "domain_router": create_domain_router(DomainRouterSettings()),
+        "verifier": create_verifier(VerifierSettings()),
+    }
+    first = settings.service_port
+    return {
+        name: BoundApp(app, listen(_LOOPBACK, first + place if first else 0))
+        for place, (name, app) in enumerate(apps.items())
+    }
+
+
+def main() -> None:
+    """Serve until told to stop."""
+    settings = PocketSettings()
+    configure_logging(settings.log_level)
+
+    async def serve() -> None:
+        async with platform(settings) as running_platform:
+            sys.stderr.write(f"Loreglass answers at {running_platform.gateway_url} (Ctrl-C stops it)\n")
+            await until_signalled()
+
+    try:
+        anyio.run(serve, backend_options={"use_uvloop": True})
+    except OSError as error:
+        sys.exit(f"A port is taken ({error.strerror}). Set LOREGLASS_PORT and LOREGLASS_SERVICE_PORT.")
+
+
+if __name__ == "__main__":
+    main()

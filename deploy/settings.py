@@ -1,0 +1,20 @@
+"""Settings of the one-process profile, from `LOREGLASS_*`."""
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class PocketSettings(BaseSettings):
+    """One process: the gateway on `host:port`, every service on a loopback port of its own."""
+
+    model_config = SettingsConfigDict(env_prefix="LOREGLASS_", frozen=True, extra="ignore")
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=7100, ge=0, le=65535)
+    service_port: int = Field(
+        default=7101, ge=0, le=65000, description="the first of the seven services' ports; 0 picks free ones"
+    )
+    data_dir: Path = Field(default=Path("var/loreglass"), description="indexes are kept here")
+    log_level: str = "info"

@@ -1,0 +1,57 @@
+"""How long each stage may take, and what it must leave for those after it.
+
+Stage timeout = min(cap, remaining - reserve). The figures fit the pocket engines on one core.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Stage(StrEnum):
+    """Names as they appear in `timings_ms`, `degraded`, traces and metrics."""
+
+    OCR = "ocr"
+    DOMAIN_ROUTER = "domain_router"
+    IMAGE_SEARCH = "image_search"
+    DRAFT = "draft"
+    CROPPER = "cropper"
+    CROP_SEARCH = "crop_search"
+    SELECT_ENTITY = "select_entity"
+    TEXT_SEARCH = "text_search"
+    RERANKER = "reranker"
+    BRIDGE = "bridge"
+    BRIDGE_SEARCH = "bridge_search"
+    BRIDGE_RERANKER = "bridge_reranker"
+    ANSWER = "answer"
+    VERIFIER = "verifier"
+    JUDGE = "judge"
+
+
+@dataclass(frozen=True, slots=True)
+class StageBudget:
+    """Milliseconds: `cap` at most for the stage, `reserve` kept for what must follow it."""
+
+    cap: int
+    reserve: int
+
+
+STAGE_BUDGETS: dict[Stage, StageBudget] = {
+    Stage.OCR: StageBudget(6_000, 250),
+    Stage.DOMAIN_ROUTER: StageBudget(6_500, 200),
+    Stage.IMAGE_SEARCH: StageBudget(6_000, 250),
+    Stage.DRAFT: StageBudget(7_000, 200),
+    Stage.CROPPER: StageBudget(1_500, 1_500),
+    Stage.CROP_SEARCH: StageBudget(3_000, 800),
+    Stage.SELECT_ENTITY: StageBudget(1_000, 150),
+    Stage.TEXT_SEARCH: StageBudget(1_500, 150),
+    Stage.RERANKER: StageBudget(1_500, 120),
+    Stage.BRIDGE: StageBudget(500, 300),
+    Stage.BRIDGE_SEARCH: StageBudget(1_500, 250),
+    Stage.BRIDGE_RERANKER: StageBudget(1_500, 150),
+    Stage.ANSWER: StageBudget(3_000, 60),
+    Stage.VERIFIER: StageBudget(1_000, 40),
+    Stage.JUDGE: StageBudget(1_000, 40),
+}
+
+REPLY_RESERVE_MS = 30
+"""Kept for writing the reply: the pipeline is stopped this long before the deadline."""

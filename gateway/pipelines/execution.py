@@ -1,0 +1,161 @@
+"""Runs a pipeline for one question: the session before and after, the hard stop, the trace."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import anyio
+from contracts.answer import Answer, Reason, Route, Trace
+
+from chassis.deadlines import Deadline
+from chassis.errors import (
+    ImageRequired,
+    InvalidRequest,
+    LoreglassError,
+    Overloaded,
+    PipelineNotFound,
+    TraceNotFound,
+    problem_of,
+)
+from gateway.budget.stages import REPLY_RESERVE_MS
+from gateway.pipelines.port import Pipeline
+from gateway.sessions.port import Session, SessionStore
+from gateway.stages.conclusion import Outcome, refusal
+from gateway.stages.run import OnStage, Run
+from gateway.state import Ask, Photo, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a caller asked, checked and decoded. `deadline_ms` is what was asked for."""
+
+    text: str
+    photo: Photo | None
+    session_id: str | None
+    deadline_ms: int
+    pipeline: str
+
+
+class TraceStore:
+    """The newest finished traces, in memory."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._traces: OrderedDict[str, Trace] = OrderedDict()
+
+    def add(self, trace: Trace) -> None:
+        """Keep a trace; the oldest gives way."""
+        self._traces[trace.trace_id] = trace
+        if len(self._traces) > self._limit:
+            self._traces.popitem(last=False)
+
+    def get(self, trace_id: str) -> Trace:
+        """Raises `TraceNotFound`."""
+        if trace_id not in self._traces:
+            raise TraceNotFound("There is no trace with this id, or it is no longer kept.")
+        return self._traces[trace_id]
+
+
+class Execution:
+    """Answers questions with the named pipelines, at most `max_in_flight` at once."""
+
+    def __init__(
+        self,
+        pipelines: Mapping[str, Pipeline],
+        sessions: SessionStore,
+        traces: TraceStore,
+        max_in_flight: int,
+    ) -> None:
+        self.pipelines = pipelines
+        self.sessions = sessions
+        self.traces = traces
+        self._max_in_flight = max_in_flight
+        self._in_flight = 0
+
+    async def answer(
+        self, question: Question, trace_id: str, deadline: Deadline, on_stage: OnStage
+    ) -> Answer:
+        """The answer body.
+
+        Raises `PipelineNotFound`, `SessionNotFound`, `ImageRequired`, `Overloaded`, or what a
+        required stage raised.
+        """
+        pipeline = self._pipeline(question.pipeline)
+        if self._in_flight >= self._max_in_flight:
+            raise Overloaded("Too many questions are being answered just now.", retry_after_s=1)
+        self._in_flight += 1
+        try:
+            session = await self._session(question)
+            ask = _ask(question, session)
+            run = Run(trace_id, deadline, on_stage)
+            outcome = await self._outcome(pipeline, ask, run, question.deadline_ms)
+            turn = Turn(ask.question, outcome.answer, outcome.abstained, outcome.entity)
+            await self.sessions.append_turn(session.session_id, turn, question.photo)
+            return _body(outcome, run, session.session_id)
+        finally:
+            self._in_flight -= 1
+
+    def _pipeline(self, name: str) -> Pipeline:
+        if name not in self.pipelines:
+            known = ", ".join(sorted(self.pipelines))
+            raise PipelineNotFound(f"There is no pipeline of this name. There are: {known}.")
+        return self.pipelines[name]
+
+    async def _session(self, question: Question) -> Session:
+        if question.session_id is not None:
+            return await self.sessions.get(question.session_id)
+        if question.photo is None:
+            raise ImageRequired("Send a photo, or the session_id of a conversation that has one.")
+        return await self.sessions.create()
+
+    async def _outcome(self, pipeline: Pipeline, ask: Ask, run: Run, deadline_ms: int) -> Outcome:
+        """The pipeline's outcome; a refusal when its time is over; and a trace either way."""
+        outcome, failure = refusal(Reason.TIMED_OUT, Route.RAG), None
+        try:
+            with anyio.move_on_after(max(0.0, run.deadline.remaining_ms() - REPLY_RESERVE_MS) / 1000):
+                outcome = await pipeline.answer(ask, run)
+        except LoreglassError as error:
+            failure = problem_of(error, run.trace_id)
+            raise
+        finally:
+            self.traces.add(
+                Trace(
+                    trace_id=run.trace_id,
+                    pipeline=pipeline.name,
+                    route=None if failure else outcome.route,
+                    reason=None if failure else outcome.reason,
+                    deadline_ms=deadline_ms,
+                    total_ms=round(run.elapsed_ms(), 2),
+                    stages=run.stages,
+                    problem=failure,
+                )
+            )
+        return outcome
+
+
+def _ask(question: Question, session: Session) -> Ask:
+    if not question.text:
+        raise InvalidRequest("question: must not be empty.")
+    return Ask(
+        question=question.text,
+        photo=question.photo or session.photo,
+        photo_is_new=question.photo is not None,
+        history=session.turns,
+    )
+
+
+def _body(outcome: Outcome, run: Run, session_id: str) -> Answer:
+    return Answer(
+        answer=outcome.answer,
+        abstained=outcome.abstained,
+        reason=outcome.reason,
+        confidence=round(outcome.confidence, 4),
+        route=outcome.route,
+        domain=outcome.domain,
+        entity=outcome.entity.name if outcome.entity else None,
+        citations=list(outcome.citations),
+        degraded=run.degraded,
+        timings_ms={**run.timings_ms, "total": round(run.elapsed_ms(), 2)},
+        trace_id=run.trace_id,
+        session_id=session_id,
+    )

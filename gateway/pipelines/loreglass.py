@@ -1,0 +1,118 @@
+"""The default pipeline: a request's whole way, in order. Sections refer to the QA-Dragon paper."""
+
+from dataclasses import dataclass, replace
+
+import anyio
+from anyio.abc import TaskGroup
+from contracts.answer import Route
+from contracts.domain_router import Domain
+
+from gateway.budget.stages import Stage
+from gateway.clients.services import Services
+from gateway.reasoning.port import Reasoner
+from gateway.stages import evidence, look
+from gateway.stages.conclusion import Outcome, conclude, direct_answer
+from gateway.stages.identify import identify, search_crops
+from gateway.stages.routing import choose_route
+from gateway.stages.run import Ahead, Run
+from gateway.stages.verification import verify
+from gateway.state import Ask, Draft, Entity, Evidence, Findings, PhotoText, Tool
+from gateway.thresholds import Depths, Thresholds
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """What is worked out beside the draft."""
+
+    photo_text: Ahead[PhotoText]
+    domain: Ahead[Domain | None]
+    candidates: Ahead[tuple[Entity, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class LoreglassPipeline:
+    """QA-Dragon's stages with fewer model hops."""
+
+    services: Services
+    reasoner: Reasoner
+    thresholds: Thresholds
+    depths: Depths
+    name: str = "loreglass"
+
+    async def answer(self, ask: Ask, run: Run) -> Outcome:
+        """Look and draft; choose a route; then identify, search, rank, answer and verify as it asks."""
+        async with anyio.create_task_group() as group:
+            ahead = self._look_ahead(group, ask, run)
+            draft = await run.required(Stage.DRAFT, self.reasoner.draft, ask, ahead.photo_text.result)
+            route = choose_route(draft, self.thresholds)
+            if route is Route.DIRECT:
+                ahead.candidates.cancel()
+                text, domain = await ahead.photo_text.result(), await ahead.domain.result()
+                outcome = direct_answer(draft, text, domain)
+            else:
+                outcome = await self._look_up(ask, draft, route, ahead, run)
+        return outcome
+
+    async def _look_up(self, ask: Ask, draft: Draft, route: Route, ahead: FirstLook, run: Run) -> Outcome:
+        """The verify and rag routes: name the thing, gather evidence, answer from it, check the answer."""
+        entity = await self._identify(ask, draft, ahead, run)
+        findings = await self._find(ask, draft, route, entity, await ahead.photo_text.result(), run)
+        reply = await run.required(Stage.ANSWER, self.reasoner.answer, ask, draft, findings)
+        verdict = await verify(self.services, self.reasoner, ask, reply, findings, run, self.thresholds)
+        domain = await ahead.domain.result()
+        return conclude(reply, verdict, findings, domain, run.failures.values(), self.thresholds)
+
+    def _look_ahead(self, group: TaskGroup, ask: Ask, run: Run) -> FirstLook:
+        """OCR, domain routing and whole-photo search start at once, beside the draft (3.1, 3.4.3)."""
+        photo_text = run.ahead(group, Stage.OCR, look.read_text, self.services, ask, otherwise=PhotoText())
+        domain = run.ahead(
+            group,
+            Stage.DOMAIN_ROUTER,
+            look.classify_domain,
+            self.services,
+            ask,
+            photo_text.result,
+            otherwise=None,
+        )
+        candidates = run.ahead(
+            group,
+            Stage.IMAGE_SEARCH,
+            look.search_whole_photo,
+            self.services,
+            ask,
+            self.depths.image_hits,
+            otherwise=look.NO_CANDIDATES,
+        )
+        return FirstLook(photo_text, domain, candidates)
+
+    async def _identify(self, ask: Ask, draft: Draft, ahead: FirstLook, run: Run) -> Entity | None:
+        """The whole photo first, crops if it was not decisive; the full photo stays the fallback (3.4)."""
+        if Tool.IMAGE_SEARCH not in draft.tools:
+            ahead.candidates.cancel()
+        whole = await ahead.candidates.result()
+        crops = await search_crops(self.services, ask, draft, whole, run, self.thresholds, self.depths)
+        photo_text = await ahead.photo_text.result()
+        return await identify(self.reasoner, ask, draft, (*whole, *crops), photo_text, run, self.thresholds)
+
+    async def _find(
+        self, ask: Ask, draft: Draft, route: Route, entity: Entity | None, text: PhotoText, run: Run
+    ) -> Findings:
+        """What is known of the thing and what pages say, best first; a second hop if one opens (3.5, 3.6)."""
+        known = tuple(evidence.entity_evidence(entity)) if entity else ()
+        queries = evidence.fused_queries(ask, draft, entity)
+        ranked = await evidence.search_and_rank(
+            self.services, ask.question, queries, known, entity, run, self.depths
+        )
+        findings = Findings(route, entity, text, self._assemble(ranked, text))
+        hops = await run.optional(
+            Stage.BRIDGE, self.reasoner.bridge, ask, draft, findings, otherwise=evidence.NO_QUERIES
+        )
+        if not hops:
+            return findings
+        further = await evidence.search_and_rank(
+            self.services, hops[0], hops, (), None, run, self.depths, evidence.SECOND_HOP
+        )
+        return replace(findings, evidence=self._assemble((*ranked, *further), text))
+
+    def _assemble(self, ranked: tuple[Evidence, ...], photo_text: PhotoText) -> tuple[Evidence, ...]:
+        return evidence.assemble(ranked, photo_text, self.thresholds, self.depths)

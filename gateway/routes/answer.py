@@ -1,0 +1,69 @@
+"""`POST /answer`: the platform's main job."""
+
+import re
+from typing import Any
+
+from contracts.answer import Answer, AnswerRequest, StageEvent, TokenEvent
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from chassis.deadlines import Deadline
+from chassis.errors import LoreglassError, problem_of
+from gateway.pipelines.execution import Question
+from gateway.routes.dependencies import GatewayDep
+from gateway.routes.intake import read_question
+from gateway.routes.streaming import Emit, EventStream
+from gateway.stages.run import ignore_stage
+from gateway.wiring import Gateway
+
+router = APIRouter()
+
+_PIECES = re.compile(r"\S+\s*")
+
+
+def _body_schema() -> dict[str, Any]:
+    """Both forms of the request body, for the OpenAPI document."""
+    in_json = AnswerRequest.model_json_schema()
+    image = in_json.pop("$defs")["ImageInput"]
+    in_json["properties"]["image"] = {"anyOf": [image, {"type": "null"}], "default": None}
+    in_form = {
+        **in_json,
+        "properties": {**in_json["properties"], "image": {"type": "string", "format": "binary"}},
+    }
+    content = {"multipart/form-data": {"schema": in_form}, "application/json": {"schema": in_json}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post("/answer", response_model=Answer, openapi_extra=_body_schema())
+async def answer(request: Request, gateway: GatewayDep) -> Answer | Response:
+    """Answer a question about a photo, with sources, or say honestly that it is not known.
+
+    With `Accept: text/event-stream` the same body comes as the last of a stream of events: `stage`,
+    `citation`, `token`, then `final` or `error`.
+    """
+    received = Deadline.after_ms(0)
+    question = await read_question(request, gateway.settings)
+    deadline = Deadline(received.at + question.deadline_ms / 1000)
+    trace_id: str = request.state.trace_id
+    if "text/event-stream" in request.headers.get("accept", ""):
+        return _stream(gateway, question, trace_id, deadline)
+    return await gateway.execution.answer(question, trace_id, deadline, ignore_stage)
+
+
+def _stream(gateway: Gateway, question: Question, trace_id: str, deadline: Deadline) -> EventStream:
+    async def produce(emit: Emit) -> None:
+        async def on_stage(event: StageEvent) -> None:
+            await emit("stage", event)
+
+        try:
+            body = await gateway.execution.answer(question, trace_id, deadline, on_stage)
+        except LoreglassError as error:
+            await emit("error", problem_of(error, trace_id))
+            return
+        for citation in body.citations:
+            await emit("citation", citation)
+        for piece in _PIECES.findall(body.answer):
+            await emit("token", TokenEvent(text=piece))
+        await emit("final", body)
+
+    return EventStream(produce)

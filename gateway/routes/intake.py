@@ -1,0 +1,124 @@
+"""From a hostile request to a checked question: both forms of `POST /answer` end here."""
+
+import re
+from json import JSONDecodeError
+from typing import Any
+
+import anyio.to_thread
+from contracts.answer import AnswerRequest
+from fastapi import Request
+from pydantic import ValidationError
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+
+from chassis.errors import (
+    ImageUrlNotAllowed,
+    InvalidRequest,
+    MalformedRequest,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+)
+from chassis.images import CleanImage, ImageLimits, clean_image
+from gateway.pipelines.execution import Question
+from gateway.settings import GatewaySettings
+from gateway.state import Photo
+
+_MAX_FORM_FIELDS = 16
+_MAX_FORM_FILES = 2
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_FIELDS = ("question", "session_id", "deadline_ms", "pipeline")
+
+
+async def read_question(request: Request, settings: GatewaySettings) -> Question:
+    """The question of a multipart or JSON request.
+
+    Raises `MalformedRequest`, `InvalidRequest`, `PayloadTooLarge`, `UnsupportedMediaType`,
+    `ImageUrlNotAllowed`, or what decoding the image raises.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        fields, image = await _from_form(request)
+    elif kind == "application/json":
+        fields, image = await _from_json(request)
+    else:
+        raise UnsupportedMediaType("Send multipart/form-data or application/json.")
+    text = _question_text(fields.question, settings)
+    deadline_ms = _deadline_ms(fields.deadline_ms, settings)
+    photo = await _photo(image, settings) if image is not None else None
+    return Question(text, photo, fields.session_id, deadline_ms, fields.pipeline or "loreglass")
+
+
+async def _from_form(request: Request) -> tuple[AnswerRequest, bytes | None]:
+    try:
+        async with request.form(max_files=_MAX_FORM_FILES, max_fields=_MAX_FORM_FIELDS) as form:
+            image = form.get("image")
+            if isinstance(image, UploadFile):
+                return _fields(_text_fields(form)), await image.read()
+            if image:
+                raise InvalidRequest("image: must be a file part.")
+            return _fields(_text_fields(form)), None
+    except HTTPException as error:  # the multipart parser's own refusals
+        if "Too many" in str(error.detail):
+            raise PayloadTooLarge("The form has too many parts.") from error
+        raise MalformedRequest("The form could not be read.") from error
+
+
+def _text_fields(form: FormData) -> dict[str, Any]:
+    unknown = set(form) - {*_FIELDS, "image"}
+    if unknown:
+        raise InvalidRequest(f"{min(unknown)[:40]}: there is no such field.")
+    return {name: form[name] for name in _FIELDS if name in form and form[name] != ""}
+
+
+async def _from_json(request: Request) -> tuple[AnswerRequest, bytes | None]:
+    try:
+        body = await request.json()
+    except (JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise MalformedRequest("The body is not valid JSON.") from error
+    if not isinstance(body, dict):
+        raise InvalidRequest("body: must be a JSON object.")
+    fields = _fields(body)
+    if fields.image is None:
+        return fields, None
+    if fields.image.url is not None:
+        raise ImageUrlNotAllowed("Image URLs are off; send the bytes as base64 or multipart.")
+    if fields.image.base64 is None:
+        raise InvalidRequest("image: give its bytes as base64.")
+    return fields, fields.image.base64
+
+
+def _fields(values: dict[str, Any]) -> AnswerRequest:
+    try:
+        return AnswerRequest.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])[:80]
+        raise InvalidRequest(f"{where or 'body'}: {first['msg']}") from error
+
+
+def _question_text(text: str, settings: GatewaySettings) -> str:
+    if len(text) > settings.max_question_chars:
+        raise InvalidRequest(f"question: longer than {settings.max_question_chars} characters.")
+    cleaned = text.strip()
+    if not cleaned:
+        raise InvalidRequest("question: must not be empty.")
+    if _UNPRINTABLE.search(cleaned):
+        raise InvalidRequest("question: holds control characters or broken Unicode.")
+    return cleaned
+
+
+def _deadline_ms(asked: int | None, settings: GatewaySettings) -> int:
+    deadline_ms = settings.answer_deadline_ms if asked is None else asked
+    if not settings.min_deadline_ms <= deadline_ms <= settings.max_deadline_ms:
+        raise InvalidRequest(
+            f"deadline_ms: must be from {settings.min_deadline_ms} to {settings.max_deadline_ms}."
+        )
+    return deadline_ms
+
+
+async def _photo(data: bytes, settings: GatewaySettings) -> Photo:
+    limits = ImageLimits(max_bytes=settings.photo_max_bytes)
+    clean: CleanImage = await anyio.to_thread.run_sync(
+        clean_image, data, limits, settings.photo_max_side, abandon_on_cancel=True
+    )
+    return Photo(clean.jpeg, clean.width, clean.height, clean.digest)

@@ -1,0 +1,13 @@
+"""`DELETE /sessions/{session_id}`."""
+
+from fastapi import APIRouter, status
+
+from gateway.routes.dependencies import GatewayDep
+
+router = APIRouter()
+
+
+@router.delete("/sessions/{session_id}", status_code=status.HTTP_204_NO_CONTENT)
+async def delete_session(session_id: str, gateway: GatewayDep) -> None:
+    """Forget a conversation, its photo included."""
+    await gateway.execution.sessions.delete(session_id)

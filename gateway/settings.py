@@ -1,0 +1,50 @@
+"""Settings of the gateway, from `LOREGLASS_GATEWAY_*`."""
+
+from enum import StrEnum
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from chassis.settings import AppSettings
+
+
+class SessionBackend(StrEnum):
+    """Where sessions live: this process's memory, or Redis for several gateways."""
+
+    MEMORY = "memory"
+    REDIS = "redis"
+
+
+class GatewaySettings(AppSettings):
+    """Where the services are, and the limits of what callers may ask."""
+
+    model_config = SettingsConfigDict(env_prefix="LOREGLASS_GATEWAY_")
+
+    port: int = 7100
+    default_deadline_ms: int = Field(
+        default=65_000, description="hard stop of one exchange; see max_deadline_ms"
+    )
+    max_body_bytes: int = 32 * 2**20
+
+    ocr_url: str = "http://127.0.0.1:7101"
+    cropper_url: str = "http://127.0.0.1:7102"
+    image_search_url: str = "http://127.0.0.1:7103"
+    text_search_url: str = "http://127.0.0.1:7104"
+    reranker_url: str = "http://127.0.0.1:7105"
+    domain_router_url: str = "http://127.0.0.1:7106"
+    verifier_url: str = "http://127.0.0.1:7107"
+
+    answer_deadline_ms: int = Field(default=10_000, description="for callers that name none")
+    min_deadline_ms: int = 1
+    max_deadline_ms: int = 60_000
+    max_question_chars: int = 2_000
+    photo_max_side: int = Field(default=1600, description="pixels; larger photos are scaled down")
+    photo_max_bytes: int = 20 * 2**20
+    max_in_flight: int = Field(default=16, description="answers worked on at once; the next gets 503")
+
+    sessions: SessionBackend = SessionBackend.MEMORY
+    session_ttl_s: int = 1800
+    session_limit: int = Field(default=1000, description="memory backend: the oldest give way")
+    session_bytes: int = Field(default=512 * 2**20, description="memory backend: photos kept, in all")
+    redis_url: str = "redis://127.0.0.1:6379/0"
+    trace_limit: int = Field(default=1000, description="finished traces kept for GET /traces/{id}")

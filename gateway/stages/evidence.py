@@ -1,0 +1,142 @@
+"""Evidence: fusion search, chunking, reranking and assembly (QA-Dragon, sections 3.5 and 3.6)."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from contracts.answer import CitationKind
+
+from chassis.deadlines import Deadline
+from gateway.budget.stages import Stage
+from gateway.clients.services import Passage, Services
+from gateway.stages.run import Run
+from gateway.state import Ask, Draft, Entity, Evidence, PhotoText
+from gateway.thresholds import Depths, Thresholds
+
+ENTITY_SLOT = "{entity}"
+CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
+
+NO_EVIDENCE: tuple[Evidence, ...] = ()
+NO_QUERIES: tuple[str, ...] = ()
+FIRST_HOP = (Stage.TEXT_SEARCH, Stage.RERANKER)
+SECOND_HOP = (Stage.BRIDGE_SEARCH, Stage.BRIDGE_RERANKER)
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])|\n+")
+
+
+def fused_queries(ask: Ask, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
+    """The draft's sub-queries with the identified thing's name put in (fusion search, 3.5.2)."""
+    name = entity.name if entity else draft.entity
+    filled = [
+        query.replace(ENTITY_SLOT, name or "").strip()
+        for query in draft.sub_queries
+        if name or ENTITY_SLOT not in query
+    ]
+    unique = tuple(dict.fromkeys(query for query in filled if query))
+    return unique or (f"{name} {ask.question}" if name else ask.question,)
+
+
+async def search_pages(
+    services: Services, queries: Sequence[str], depths: Depths, deadline: Deadline
+) -> tuple[Evidence, ...]:
+    """Chunks of the pages that the sub-queries find."""
+    if not queries:
+        return ()
+    passages = await services.search_pages(queries, depths.text_hits, deadline)
+    return tuple(chunk for passage in passages for chunk in page_evidence(passage))
+
+
+def page_evidence(passage: Passage) -> Iterator[Evidence]:
+    """A passage in chunks of about 100 words that overlap and never cut a sentence."""
+    for text in chunk_text(passage.text):
+        yield Evidence(
+            text, passage.title, passage.url, CitationKind.PAGE, last_modified=passage.last_modified
+        )
+
+
+def entity_evidence(entity: Entity) -> Iterator[Evidence]:
+    """A sentence per attribute: "The <key> of <entity> is <value>" (3.6.1)."""
+    for key, value in entity.attributes:
+        text = f"The {key.replace('_', ' ')} of {entity.name} is {value}."
+        yield Evidence(text, entity.title or entity.name, entity.url, CitationKind.IMAGE, entity=entity.name)
+
+
+def photo_evidence(photo_text: PhotoText) -> Iterator[Evidence]:
+    """What the photo itself says."""
+    if photo_text.lines:
+        yield Evidence(photo_text.plain, "The photo", "", CitationKind.PHOTO)
+
+
+def chunk_text(text: str) -> list[str]:
+    """Windows of whole sentences, `CHUNK_WORDS` at most unless one sentence is longer, overlapping."""
+    sentences = [part for part in _SENTENCE_END.split(text) if part.strip()]
+    chunks: list[list[str]] = []
+    for sentence in sentences:
+        if chunks and _words(chunks[-1]) + _words([sentence]) <= CHUNK_WORDS:
+            chunks[-1].append(sentence)
+        else:
+            chunks.append([*_tail(chunks[-1] if chunks else []), sentence])
+    return ["\n".join(chunk) if "\n" in text else " ".join(chunk) for chunk in chunks]
+
+
+def _words(sentences: Iterable[str]) -> int:
+    return sum(len(sentence.split()) for sentence in sentences)
+
+
+def _tail(sentences: Sequence[str]) -> list[str]:
+    """The last sentences that fit the overlap."""
+    kept: list[str] = []
+    for sentence in reversed(sentences):
+        if _words([sentence, *kept]) > OVERLAP_WORDS:
+            break
+        kept.insert(0, sentence)
+    return kept
+
+
+async def search_and_rank(
+    services: Services,
+    question: str,
+    queries: Sequence[str],
+    known: Sequence[Evidence],
+    entity: Entity | None,
+    run: Run,
+    depths: Depths,
+    stages: tuple[Stage, Stage] = FIRST_HOP,
+) -> tuple[Evidence, ...]:
+    """What is known and what pages say, with the reranker's scores; without it, in search order."""
+    search, rank = stages
+    pages = await run.optional(search, search_pages, services, queries, depths, otherwise=NO_EVIDENCE)
+    collected = (*known, *pages)[: depths.chunks_to_rerank]
+    return await run.optional(
+        rank, rerank, services, question, collected, entity, otherwise=in_search_order(collected)
+    )
+
+
+async def rerank(
+    services: Services,
+    question: str,
+    evidence: Sequence[Evidence],
+    entity: Entity | None,
+    deadline: Deadline,
+) -> tuple[Evidence, ...]:
+    """The same evidence, scored."""
+    if not evidence:
+        return ()
+    name = entity.name if entity else None
+    scores = await services.rerank(question, [item.text for item in evidence], name, deadline)
+    return tuple(replace(item, score=score) for item, score in zip(evidence, scores, strict=True))
+
+
+def in_search_order(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Scores that keep the order in hand, for when the reranker is out: 1/2, 1/3, 1/4, …"""
+    return tuple(replace(item, score=1 / (place + 2)) for place, item in enumerate(evidence))
+
+
+def assemble(
+    ranked: Iterable[Evidence], photo_text: PhotoText, thresholds: Thresholds, depths: Depths
+) -> tuple[Evidence, ...]:
+    """The best chunks, most relevant first, without repeats; then the photo's own words (eq. 4)."""
+    best = sorted(ranked, key=lambda item: -item.score)
+    unique = {item.text: item for item in reversed(best) if item.score >= thresholds.relevant}
+    kept = sorted(unique.values(), key=lambda item: -item.score)[: depths.chunks_to_keep]
+    return (*kept, *photo_evidence(photo_text))

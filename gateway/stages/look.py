@@ -1,0 +1,35 @@
+"""The first look at a photo: what it says and which known thing it shows."""
+
+from collections.abc import Awaitable, Callable
+
+from contracts.domain_router import Domain
+
+from chassis.deadlines import Deadline
+from gateway.clients.services import Services
+from gateway.state import Ask, Entity, PhotoText
+
+NO_CANDIDATES: tuple[Entity, ...] = ()
+
+
+async def read_text(services: Services, ask: Ask, deadline: Deadline) -> PhotoText:
+    """OCR of the photo; nothing when there is none."""
+    if ask.photo is None:
+        return PhotoText()
+    return await services.read_text(ask.photo.jpeg, deadline)
+
+
+async def search_whole_photo(
+    services: Services, ask: Ask, count: int, deadline: Deadline
+) -> tuple[Entity, ...]:
+    """Candidates for what the whole photo shows."""
+    if ask.photo is None:
+        return ()
+    return await services.search_photos([ask.photo.jpeg], count, deadline)
+
+
+async def classify_domain(
+    services: Services, ask: Ask, read: Callable[[], Awaitable[PhotoText]], deadline: Deadline
+) -> Domain:
+    """The question's domain; the photo's own words help, so it waits for them."""
+    photo_text = await read()
+    return await services.classify(ask.question, photo_text.plain, deadline)

@@ -1,0 +1,151 @@
+"""The design's rules on what may know what, and proof that each of them can fail."""
+
+import ast
+import configparser
+import os
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("proto/contracts", "chassis", "services", "gateway", "corpus", "evaluation", "clients", "deploy")
+MAX_FUNCTION_LINES = 60
+MAX_PIPELINE_LINES = 150
+
+FORBIDDEN_NAMES = {"utils", "common", "helpers", "misc", "proto"}
+"""Drawers that collect what belongs elsewhere, and a name that another library owns."""
+
+ILLEGAL_IMPORTS = [
+    ("layers", "chassis/deadlines.py", "services.ocr"),
+    ("layers", "proto/contracts/headers.py", "chassis.errors"),
+    ("layers", "clients/__init__.py", "deploy"),
+    ("gateway-services", "gateway/state.py", "services.reranker"),
+    ("gateway-services", "gateway/state.py", "evaluation"),
+    ("services-alone", "services/reranker/app.py", "gateway.state"),
+    ("services-independent", "services/reranker/app.py", "services.ocr"),
+    ("callers", "corpus/__init__.py", "gateway.state"),
+    ("callers", "evaluation/__init__.py", "services.ocr"),
+    ("callers", "clients/__init__.py", "gateway"),
+    ("synthetic-world", "corpus/__init__.py", "evaluation"),
+    ("top", "services/__init__.py", "tests.live"),
+    ("chassis-words", "chassis/errors.py", "contracts.answer"),
+    ("gateway-layers", "gateway/stages/__init__.py", "gateway.pipelines"),
+    ("gateway-layers", "gateway/clients/__init__.py", "gateway.reasoning"),
+    ("gateway-layers", "gateway/pipelines/__init__.py", "gateway.settings"),
+    ("gateway-ports", "gateway/stages/__init__.py", "gateway.sessions.redis"),
+    ("gateway-web", "gateway/state.py", "fastapi"),
+    ("engines", "services/reranker/engines/__init__.py", "pydantic"),
+    ("engines", "services/reranker/engine.py", "services.reranker.routes"),
+]
+
+
+def _lint_imports(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    program = Path(sysconfig.get_path("scripts")) / "lint-imports"
+    search_path = os.pathsep.join([str(root), str(root / "proto")])
+    return subprocess.run(
+        [str(program), "--no-logo", "--no-cache", "--config", str(ROOT / ".importlinter"), *options],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": search_path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def copied_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python files in a place where they may be spoilt."""
+    root = tmp_path_factory.mktemp("sources")
+    for file in _python_files():
+        copy = root / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)
+    return root
+
+
+def test_dependencies_run_one_way() -> None:
+    linted = _lint_imports(ROOT)
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+@pytest.mark.parametrize(("contract", "file", "imported"), ILLEGAL_IMPORTS)
+def test_an_import_the_wrong_way_is_noticed(
+    copied_sources: Path, contract: str, file: str, imported: str
+) -> None:
+    spoilt = copied_sources / file
+    text = spoilt.read_text()
+    spoilt.write_text(f"{text}\nimport {imported}\n")
+    try:
+        linted = _lint_imports(copied_sources, "--contract", contract)
+    finally:
+        spoilt.write_text(text)
+    assert linted.returncode == 1
+    assert "0 kept, 1 broken" in linted.stdout, linted.stdout + linted.stderr
+
+
+def test_every_contract_has_an_import_that_would_break_it() -> None:
+    configuration = configparser.ConfigParser()
+    configuration.read(ROOT / ".importlinter")
+    prefix = "importlinter:contract:"
+    contracts = {name.removeprefix(prefix) for name in configuration.sections() if name.startswith(prefix)}
+    assert contracts == {contract for contract, _, _ in ILLEGAL_IMPORTS}
+
+
+def test_only_settings_modules_read_the_environment() -> None:
+    readers = {
+        str(file.relative_to(ROOT))
+        for file in _python_files()
+        for node in ast.walk(_tree(file))
+        if file.name != "settings.py" and _reads_environment(node)
+    }
+    assert readers == set()
+
+
+def test_nothing_is_kept_in_a_drawer() -> None:
+    drawers = [
+        str(file.relative_to(ROOT))
+        for file in _python_files()
+        if FORBIDDEN_NAMES & {file.stem, *file.relative_to(ROOT / _root_of(file)).parts}
+    ]
+    assert drawers == []
+
+
+def test_functions_are_short_enough_to_read() -> None:
+    long = {
+        f"{file.relative_to(ROOT)}:{node.name}": lines
+        for file in _python_files()
+        for node in ast.walk(_tree(file))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > MAX_FUNCTION_LINES
+    }
+    assert long == {}
+
+
+def test_the_default_pipeline_can_be_read_at_one_sitting() -> None:
+    assert len((ROOT / "gateway/pipelines/loreglass.py").read_text().splitlines()) < MAX_PIPELINE_LINES
+
+
+def _python_files() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from (ROOT / package).rglob("*.py")
+
+
+def _root_of(file: Path) -> str:
+    return "proto" if file.is_relative_to(ROOT / "proto") else "."
+
+
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(), str(file))
+
+
+def _reads_environment(node: ast.AST) -> bool:
+    names = {"environ", "environb", "getenv"}
+    if isinstance(node, ast.Attribute):
+        return node.attr in names and isinstance(node.value, ast.Name) and node.value.id == "os"
+    return (
+        isinstance(node, ast.ImportFrom) and node.module == "os" and any(a.name in names for a in node.names)
+    )
