@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import httpx
-from redis.asyncio import Redis
-
 from chassis.calls import ServiceClient, http_client
 from gateway.clients.services import Services
 from gateway.pipelines.execution import Execution, TraceStore
@@ -16,7 +14,7 @@ from gateway.reasoning.extractive import ExtractiveReasoner
 from gateway.reasoning.port import Reasoner
 from gateway.sessions.memory import MemorySessionStore
 from gateway.sessions.port import SessionLimits, SessionStore
-from gateway.sessions.redis import RedisSessionStore
+from gateway.sessions.redis import RedisSessionStore, connect
 from gateway.settings import GatewaySettings, SessionBackend
 from gateway.thresholds import Depths, Thresholds
 
@@ -65,5 +63,5 @@ def _services(settings: GatewaySettings, http: httpx.AsyncClient) -> Services:
 def _sessions(settings: GatewaySettings) -> SessionStore:
     limits = SessionLimits(ttl_s=settings.session_ttl_s)
     if settings.sessions is SessionBackend.REDIS:
-        return RedisSessionStore(Redis.from_url(settings.redis_url), limits)
+        return RedisSessionStore(connect(settings.redis_url), limits)
     return MemorySessionStore(limits, max_sessions=settings.session_limit, max_bytes=settings.session_bytes)

@@ -25,6 +25,7 @@ class Stage(StrEnum):
     ANSWER = "answer"
     VERIFIER = "verifier"
     JUDGE = "judge"
+    SESSION = "session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ STAGE_BUDGETS: dict[Stage, StageBudget] = {
     Stage.ANSWER: StageBudget(3_000, 60),
     Stage.VERIFIER: StageBudget(1_000, 40),
     Stage.JUDGE: StageBudget(1_000, 40),
+    Stage.SESSION: StageBudget(500, 5),
 }
 
 REPLY_RESERVE_MS = 30

@@ -17,7 +17,7 @@ from chassis.errors import (
     TraceNotFound,
     problem_of,
 )
-from gateway.budget.stages import REPLY_RESERVE_MS
+from gateway.budget.stages import REPLY_RESERVE_MS, Stage
 from gateway.pipelines.port import Pipeline
 from gateway.sessions.port import Session, SessionStore
 from gateway.stages.conclusion import Outcome, refusal
@@ -90,7 +90,9 @@ class Execution:
             run = Run(trace_id, deadline, on_stage)
             outcome = await self._outcome(pipeline, ask, run, question.deadline_ms)
             turn = Turn(ask.question, outcome.answer, outcome.abstained, outcome.entity)
-            await self.sessions.append_turn(session.session_id, turn, question.photo)
+            await run.optional(
+                Stage.SESSION, self._remember, session.session_id, turn, question.photo, otherwise=None
+            )
             return _body(outcome, run, session.session_id)
         finally:
             self._in_flight -= 1
@@ -107,6 +109,10 @@ class Execution:
         if question.photo is None:
             raise ImageRequired("Send a photo, or the session_id of a conversation that has one.")
         return await self.sessions.create()
+
+    async def _remember(self, session_id: str, turn: Turn, photo: Photo | None, deadline: Deadline) -> None:
+        """Within the run's deadline, which stops it: an answer is not lost because it cannot be kept."""
+        await self.sessions.append_turn(session_id, turn, photo)
 
     async def _outcome(self, pipeline: Pipeline, ask: Ask, run: Run, deadline_ms: int) -> Outcome:
         """The pipeline's outcome; a refusal when its time is over; and a trace either way."""

@@ -32,7 +32,7 @@ class Fact:
 
 KINDS: dict[Answer, Kind] = {
     Answer.DATE: Kind.DATE, Answer.MONEY: Kind.MONEY, Answer.QUANTITY: Kind.QUANTITY, Answer.NUMBER: Kind.NUMBER,
-    Answer.PERCENT: Kind.PERCENT, Answer.PHONE: Kind.PHONE, Answer.HOURS: Kind.TIME,
+    Answer.PERCENT: Kind.PERCENT, Answer.PHONE: Kind.PHONE, Answer.HOURS: Kind.TIME, Answer.WEEKDAY: Kind.WEEKDAY,
 }  # fmt: skip
 _LABELLED = re.compile(r"^\W*(?P<key>[^\W\d_][\w /()’'.-]{1,40}?)\s*(?:[:|=]|\s[–—-]\s)\s*\|?\s*(?P<value>\S.*?)\s*\|?$")
 _ANAPHORA = re.compile(r"^(?:it|its|he|his|she|her|they|their|the|this|these|in|on|at|from|by|with|written|first|born|priced|originally|published|released|inside|each|a|an|for|to)\b", re.I)

@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gateway.reasoning.extractive.lexical import STOPWORDS, fold, stem, words
-from gateway.reasoning.extractive.lexicon_attributes import ATTRIBUTES
-from gateway.reasoning.extractive.lexicon_events import EVENTS
-from gateway.reasoning.extractive.relation import NAMED, Answer, Relation
-
-RELATIONS: tuple[Relation, ...] = EVENTS + ATTRIBUTES
+from gateway.reasoning.extractive.relation import NAMED, Answer, Relation, all_relations
 
 _WEAK_NOUNS = frozenset(
     [
@@ -130,7 +126,7 @@ def _tables() -> tuple[
     nouns: dict[str, list[Relation]] = {}
     verbs: dict[str, list[Relation]] = {}
     asks: list[tuple[re.Pattern[str], Relation]] = []
-    for relation in RELATIONS:
+    for relation in all_relations():
         for noun in dict.fromkeys(_key(n) for n in relation.nouns):
             nouns.setdefault(noun, []).append(relation)
         for verb in relation.verbs:

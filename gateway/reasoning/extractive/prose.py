@@ -11,7 +11,7 @@ from gateway.reasoning.extractive.values import Kind, Value, find_values
 
 _TYPED = {
     Answer.DATE: Kind.DATE, Answer.MONEY: Kind.MONEY, Answer.QUANTITY: Kind.QUANTITY, Answer.NUMBER: Kind.NUMBER,
-    Answer.PERCENT: Kind.PERCENT, Answer.PHONE: Kind.PHONE, Answer.HOURS: Kind.TIME,
+    Answer.PERCENT: Kind.PERCENT, Answer.PHONE: Kind.PHONE, Answer.HOURS: Kind.TIME, Answer.WEEKDAY: Kind.WEEKDAY,
 }  # fmt: skip
 _WORK_NOUN = r"(?:novel|book|story|tale|painting|picture|canvas|work|masterpiece|portrait|landscape|oil|piece|poem|play|song|album|film|memoir|thriller|debut|volume|title|guide|biography|collection|composition|watercolou?r|sculpture)"
 _CREATORS = frozenset({"author", "painter", "composer", "director", "sculptor", "photographer", "creator", "designer", "illustrator"})

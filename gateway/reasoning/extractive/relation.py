@@ -1,7 +1,12 @@
 """What a relation is: how people ask for it, what infoboxes call it and how prose states it."""
 
+import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
 
 
 class Answer(StrEnum):
@@ -12,6 +17,7 @@ class Answer(StrEnum):
     PLACE = "place"
     DATE = "date"
     HOURS = "hours"
+    WEEKDAY = "weekday"
     NUMBER = "number"
     MONEY = "money"
     QUANTITY = "quantity"
@@ -19,8 +25,6 @@ class Answer(StrEnum):
     PHONE = "phone"
     PHRASE = "phrase"
     YES_NO = "yes_no"
-    LIST = "list"
-    TEXT = "text"
     EXPLANATION = "explanation"
 
 
@@ -30,11 +34,10 @@ NUMERIC = frozenset({Answer.NUMBER, Answer.MONEY, Answer.QUANTITY, Answer.PERCEN
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """`nouns` name it (also as infobox keys); `verbs` state it; `wh` is the question word that asks it with a verb.
+    """`nouns` name it (also as infobox keys, the first is its own); `verbs` state it; `wh` asks it with a verb.
 
-    `asks` are further question patterns, `cues` further evidence patterns (regular expressions over
-    folded text). `dimension` is a unit dimension for quantities. `bearer` holds nouns for a thing that is
-    itself named through this relation ("painter" in "this painter"), so that it can be an inner hop.
+    `asks` are further question patterns, `cues` further evidence patterns, both regular expressions over
+    folded text. `dimension` is a unit dimension for quantities. `plural`: it usually has several values.
     """
 
     name: str
@@ -47,52 +50,31 @@ class Relation:
     dimension: str = ""
     plural: bool = False
 
-    @property
-    def is_event_date(self) -> bool:
-        """Whether it asks when something happened."""
-        return self.answer is Answer.DATE
+
+_ROLES = {"who": Answer.PERSON, "when": Answer.DATE, "where": Answer.PLACE}
+_FILES = ("events", "measures", "counts", "descriptions")
 
 
-def relation(
-    name: str,
-    answer: Answer,
-    nouns: str = "",
-    *,
-    verbs: str = "",
-    wh: str = "",
-    asks: str = "",
-    cues: str = "",
-    dimension: str = "",
-    plural: bool = False,
-) -> Relation:
-    """A relation from `|`-separated phrases (`asks` and `cues`: one pattern per line)."""
-    return Relation(
-        name,
-        answer,
-        tuple(n for n in nouns.split("|") if n) or (name,),
-        tuple(v for v in verbs.split("|") if v),
-        wh,
-        tuple(line.strip() for line in asks.splitlines() if line.strip()),
-        tuple(line.strip() for line in cues.splitlines() if line.strip()),
-        dimension,
-        plural,
-    )
+@lru_cache(maxsize=1)
+def all_relations() -> tuple[Relation, ...]:
+    """The lexicon, read once from the package's TOML files."""
+    folder = files("gateway.reasoning.extractive") / "lexicon"
+    return tuple(r for name in _FILES for r in _parse(tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))))
 
 
-def event(
-    stem_forms: str, *, who: str = "", when: str = "", where: str = "", **nouns: str
-) -> tuple[Relation, ...]:
-    """The relations that one kind of event gives: its agent, its date, its place.
+def _parse(table: dict[str, Any]) -> Iterator[Relation]:
+    for row in table.get("event", ()):
+        for wh, kind in _ROLES.items():
+            if wh in row:
+                nouns = _split(row[wh])
+                answer = Answer.NAME if wh == "who" and row.get("agent") == "name" else kind
+                yield Relation(nouns[0], answer, nouns, _split(row["verbs"]), wh, cues=tuple(row.get("cues", ())))
+    for row in table.get("relation", ()):
+        yield Relation(
+            row["name"], Answer(row["answer"]), _split(row["nouns"]), _split(row.get("verbs", "")), row.get("wh", ""),
+            tuple(row.get("asks", ())), tuple(row.get("cues", ())), row.get("dimension", ""), row.get("plural", False),
+        )  # fmt: skip
 
-    `stem_forms` are the verb forms; `who`, `when`, `where` the names of the relations, with further
-    nouns after `|`; `where_nouns`… are not needed because the first noun is the name.
-    """
-    made: list[Relation] = []
-    for wh, spec in (("who", who), ("when", when), ("where", where)):
-        if not spec:
-            continue
-        kind = {"who": Answer.PERSON, "when": Answer.DATE, "where": Answer.PLACE}[wh]
-        if nouns.get("agent") == "name" and wh == "who":
-            kind = Answer.NAME
-        made.append(relation(spec.split("|")[0], kind, spec, verbs=stem_forms, wh=wh))
-    return tuple(made)
+
+def _split(phrases: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(p for p in phrases.split("|") if p))

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     PERCENT = "percent"
     DATE = "date"
     TIME = "time"
+    WEEKDAY = "weekday"
     NUMBER = "number"
     PHONE = "phone"
     NAME = "name"
@@ -212,6 +213,19 @@ def times(text: str) -> Iterator[Value]:
         yield Value(Kind.TIME, m.group(), m.start(), m.end(), minutes, "", "clock")
 
 
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAY = re.compile(r"\b(?P<d>mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?\b", re.I)
+
+
+def weekdays(text: str) -> Iterator[Value]:
+    """Days of the week; `number` counts from Monday = 0."""
+    for m in _WEEKDAY.finditer(text):
+        if m.group() in {"sun", "sat", "wed"}:
+            continue
+        number = next(i for i, day in enumerate(WEEKDAYS) if day.startswith(m["d"].lower()[:3]))
+        yield Value(Kind.WEEKDAY, m.group(), m.start(), m.end(), float(number), "", "weekday")
+
+
 def phones(text: str) -> Iterator[Value]:
     """Telephone numbers of at least seven digits."""
     for m in _PHONE.finditer(text):
@@ -233,7 +247,7 @@ def find_values(text: str, kind: Kind) -> tuple[Value, ...]:
     """All values of one kind in the text, in order. Names and phrases are found elsewhere."""
     finders = {
         Kind.MONEY: money, Kind.QUANTITY: quantities, Kind.PERCENT: percents, Kind.DATE: dates,
-        Kind.TIME: times, Kind.NUMBER: numbers, Kind.PHONE: phones,
+        Kind.TIME: times, Kind.NUMBER: numbers, Kind.PHONE: phones, Kind.WEEKDAY: weekdays,
     }  # fmt: skip
     finder = finders.get(kind)
     return tuple(finder(text)) if finder else ()

@@ -1,0 +1,97 @@
+"""Which subject the question is about, given everything found: named, in the photo, or of the conversation."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gateway.reasoning.extractive.lexical import coverage, fold, mentions, name_words, squeeze, unique, words
+from gateway.reasoning.extractive.naming import name_spans
+from gateway.reasoning.extractive.question import Analysis, TargetKind, analyse
+from gateway.reasoning.extractive.targets import PERSONAL, person_of_conversation
+from gateway.state import Ask, Evidence, Findings, PhotoText
+
+_REMARK = re.compile(r"\s+(?:in \d{4}|revisited|review|prices?)$|\s*[|–—:-]\s.*$|,\s*(?:revisited|list \d+)$", re.I)
+_LEAD = re.compile(r"^(?:news about|a closer look:|about|review:|reader letters?:|all about|the story of)\s+", re.I)
+
+
+def subjects(ask: Ask, analysis: Analysis, findings: Findings) -> list[tuple[str, float]]:
+    """Candidate subjects with the belief in each (0..1), best first."""
+    target = analysis.target
+    found: list[tuple[str, float]] = []
+    if target.kind is TargetKind.NAMED:
+        found += [(name, 1.0) for name in target.names[:1]]
+    if target.pronoun in PERSONAL:
+        person = person_of_conversation(ask.history)
+        found += [(person, 0.95)] if person else []
+    if target.kind is not TargetKind.NAMED:
+        found += _of_photo(ask, analysis, findings)
+    first: dict[str, tuple[str, float]] = {}
+    for name, belief in found:
+        first.setdefault(squeeze(name), (name, belief))
+    return list(first.values())
+
+
+def _of_photo(ask: Ask, analysis: Analysis, findings: Findings) -> Iterator[tuple[str, float]]:
+    focus = focus_of_conversation(ask)
+    followed = analysis.target.kind is TargetKind.HISTORY
+    if focus and followed and analysis.target.pronoun == "it" and not analysis.chain:
+        yield focus, 0.93
+    anchored = anchor(findings.photo_text, findings.evidence)
+    entity = findings.entity
+    if entity is not None and entity.attributes:
+        yield entity.name, max(0.75, entity.probability)
+    elif anchored:
+        yield anchored, 0.92
+    if entity is not None:
+        yield entity.name, max(0.6, entity.probability)
+    if anchored:
+        yield anchored, 0.85
+
+
+def focus_of_conversation(ask: Ask) -> str | None:
+    """The thing a hop led to in the turn before ("the maker of it"), which `it` may now mean."""
+    if not ask.history:
+        return None
+    last = ask.history[-1]
+    before = analyse(replace(ask, question=last.question, history=ask.history[:-1]))
+    if last.abstained:
+        return None
+    if before.target.kind is TargetKind.NAMED or not before.chain:
+        earlier = replace(ask, history=ask.history[:-1])
+        pronoun = before.target.pronoun in {"it", "its"} and before.target.kind is TargetKind.HISTORY
+        return focus_of_conversation(earlier) if pronoun and len(ask.history) > 1 else None
+    own = last.entity.name if last.entity else ""
+    return next((v.text for v in name_spans(last.answer) if v.start and fold(v.text) not in fold(own)), None)
+
+
+def page_subject(title: str) -> str:
+    """The thing a page's title names, without the remarks around it."""
+    return _REMARK.sub("", _LEAD.sub("", title)).strip()
+
+
+def anchor(photo_text: PhotoText, evidence: Sequence[Evidence]) -> str | None:
+    """The page subject whose every word stands in the photo: the thing the text in the photo names.
+
+    A longer name beats a shorter one that it contains; two equally good ones give none.
+    """
+    shown = photo_text.plain
+    if not shown.strip():
+        return None
+    names = unique(page_subject(e.title) for e in evidence if e.title and e.url)
+    fitting = [n for n in names if _stands_in(n, shown)]
+    if not fitting:
+        return None
+    fitting.sort(key=lambda n: -len(squeeze(n)))
+    best = fitting[0]
+    rivals = [n for n in fitting[1:] if not coverage(n, best) > 0.99 and len(squeeze(n)) > 0.8 * len(squeeze(best))]
+    return None if rivals else best
+
+
+def _stands_in(name: str, shown: str) -> bool:
+    local = name.split(",")[0]
+    wanted = [w for w in name_words(local) if w not in {"plaque", "menu", "poster"}]
+    if not wanted or (len(wanted) == 1 and len(wanted[0]) < 5):
+        return False
+    digits = [w for w in wanted if any(c.isdigit() for c in w)]
+    present = squeeze(shown)
+    return all(d in present for d in digits) and mentions(shown, " ".join(wanted)) and bool(words(name))
