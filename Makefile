@@ -56,4 +56,4 @@ openapi: $(VENV)/.dev
 	$(BIN)/python -m deploy.openapi
 
 publish-contracts: $(VENV)/.dev
-	cd proto && ../$(BIN)/buf build -o published.json
+	cd proto && ../$(BIN)/buf build --exclude-source-info -o '-#format=json' | ../$(BIN)/python -m json.tool --indent 1 - published.json

@@ -1,20 +1,23 @@
 """The Python client of the gateway: ask, ask and listen, forget a conversation, look at a trace."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
 from urllib.parse import quote
 
+import aiohttp
+import anyio
 import httpx
-from contracts import headers
-from contracts.answer import Answer, AnswerRequest, Citation, StageEvent, TokenEvent, Trace
-from contracts.errors import Problem
 from pydantic import BaseModel, ValidationError
 
 from chassis.calls import FilePart, ServiceClient, http_client
 from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
 from chassis.problems import PROBLEM_JSON
+from contracts import headers
+from contracts.answer import Answer, AnswerRequest, Citation, StageEvent, TokenEvent, Trace
+from contracts.errors import Problem
 
 StreamEvent = StageEvent | Citation | TokenEvent | Answer | Problem
 """What a stream yields; the last one is an `Answer` (SSE `final`) or a `Problem` (SSE `error`)."""
@@ -98,27 +101,24 @@ class LoreglassClient:
         )
         deadline = _patience(deadline_ms)
         request = self._stream_request(asked, photo, deadline)
-        try:
+        with _reaching(deadline):
             response = await self._http.send(request, stream=True)
-            try:
-                if not response.is_success:
+        try:
+            if not response.is_success:
+                with _reaching(deadline):
                     await response.aread()
-                    raise _refusal(response)
-                async for event in _events(response.aiter_bytes()):
-                    yield event
-            finally:
-                await response.aclose()
-        except httpx.HTTPError as error:
-            raise _unreachable(error) from error
+                raise _refusal(response)
+            async for event in _events(_chunks(response, deadline)):
+                yield event
+        finally:
+            await response.aclose()
 
     async def delete_session(self, session_id: str) -> None:
         """Make the gateway forget a conversation, its photo included."""
         url = f"{self._base_url}/sessions/{quote(session_id, safe='')}"
         deadline = _patience(None)
-        try:
+        with _reaching(deadline):
             response = await self._http.delete(url, headers=_sent(deadline), timeout=_timeout(deadline))
-        except httpx.HTTPError as error:
-            raise _unreachable(error) from error
         if not response.is_success:
             raise _refusal(response)
 
@@ -161,10 +161,29 @@ def _fields(asked: AnswerRequest) -> dict[str, str | list[str]]:
     return {name: str(value) for name, value in asked.model_dump(exclude_none=True).items()}
 
 
-def _unreachable(error: httpx.HTTPError) -> LoreglassError:
-    if isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout):
-        return DeadlineExceeded(f"{_NAME} did not answer in time.")
-    return DependencyUnavailable(f"{_NAME} cannot be reached.")
+@contextmanager
+def _reaching(deadline: Deadline) -> Iterator[None]:
+    """Network work that ends with the deadline; what goes wrong becomes one of our errors."""
+    try:
+        with anyio.fail_after(deadline.remaining_s()):
+            yield
+    except httpx.ConnectTimeout as error:
+        raise DependencyUnavailable(f"{_NAME} does not accept connections.") from error
+    except (TimeoutError, httpx.TimeoutException) as error:
+        raise DeadlineExceeded(f"{_NAME} did not answer in time.") from error
+    except (httpx.HTTPError, aiohttp.ClientError) as error:  # the transport lets some of its own through
+        raise DependencyUnavailable(f"{_NAME} cannot be reached.") from error
+
+
+async def _chunks(response: httpx.Response, deadline: Deadline) -> AsyncGenerator[bytes, None]:
+    """The body as it arrives."""
+    body = response.aiter_bytes()
+    while True:
+        with _reaching(deadline):
+            chunk = await anext(body, None)
+        if chunk is None:
+            return
+        yield chunk
 
 
 def _refusal(response: httpx.Response) -> LoreglassError:

@@ -1,0 +1,146 @@
+"""`make demo`: a sample world, its index, the platform, and questions over real HTTP, in one table."""
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio.from_thread import start_blocking_portal
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import track
+from rich.table import Table
+
+from chassis.errors import LoreglassError
+from chassis.logs import configure_logging
+from clients.python import LoreglassClient
+from contracts.answer import Answer
+from corpus.cli import index
+from corpus.ingest import ingest_pages, ingest_photos
+from deploy.one_process import Platform, platform
+from deploy.settings import PocketSettings
+from evaluation.judging.judge import Verdict, judge
+from evaluation.rows import AskedTurn, AnswerType, Conversation, World, load_world
+from evaluation.world.generate import main as generate_world
+from evaluation.world.plan import Split
+
+SAMPLE = Path("var/sample")
+INDEX = Path("var/demo")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One row of the table."""
+
+    photo: str
+    turn: AskedTurn
+    answer: Answer | None
+    failure: str
+    right: bool
+
+
+def main() -> None:
+    """Build, start, ask, show. Exits with 1 if a question failed."""
+    console = Console()
+    configure_logging("warning")
+    if not (SAMPLE / "truth.jsonl").exists():
+        generate_world(Split.SAMPLE, SAMPLE, None, None)
+    shutil.rmtree(INDEX, ignore_errors=True)
+    settings = PocketSettings(port=0, service_port=0, data_dir=INDEX)
+    with (
+        start_blocking_portal(backend_options={"use_uvloop": True}) as portal,
+        portal.wrap_async_context_manager(platform(settings)) as running,
+    ):
+        _index(running, console)
+        asked = anyio.run(_ask_all, running.gateway_url, load_world(SAMPLE))
+    console.print(_table(asked))
+    failed = sum(not row.right for row in asked)
+    console.print(f"{len(asked) - failed} of {len(asked)} questions went as they should.")
+    console.print('Now try: make serve, and in another terminal: loreglass ask PHOTO "QUESTION"')
+    sys.exit(1 if failed else 0)
+
+
+def _index(running: Platform, console: Console) -> None:
+    urls = running.service_urls
+    photos, pages = SAMPLE / "images.jsonl", SAMPLE / "pages.jsonl"
+    if index(ingest_photos, "images", photos, urls["image_search"], replace=False, console=console):
+        sys.exit("The photos could not be indexed.")
+    if index(ingest_pages, "pages", pages, urls["text_search"], replace=False, console=console):
+        sys.exit("The pages could not be indexed.")
+
+
+def _chosen(world: World) -> list[Conversation]:
+    """The first questions of each kind that the demo promises, then two conversations."""
+
+    def is_refusal(turn: AskedTurn) -> bool:
+        return turn.truth.answer_type is AnswerType.UNANSWERABLE
+
+    kinds: Sequence[tuple[int, Callable[[AskedTurn], bool]]] = (
+        (3, lambda turn: turn.truth.needs == "photo" and turn.query_category == "simple-recognition"),
+        (3, lambda turn: turn.truth.needs == "image_kb"),
+        (3, lambda turn: turn.truth.needs == "web" and turn.query_category == "simple-knowledge"),
+        (2, lambda turn: turn.query_category == "comparison"),
+        (2, is_refusal),
+    )
+    chosen = [
+        one
+        for count, wanted in kinds
+        for one in [
+            s
+            for s in world.single
+            if wanted(s.turns[0]) and (is_refusal(s.turns[0]) == (wanted is is_refusal))
+        ][:count]
+    ]
+    return [*chosen, *[talk for talk in world.multi if 2 <= len(talk.turns) <= 4][:2]]
+
+
+async def _ask_all(gateway_url: str, world: World) -> list[Asked]:
+    chosen = _chosen(world)
+    rows: list[Asked] = []
+    async with LoreglassClient(gateway_url) as client:
+        for conversation in track(chosen, description="Asking"):
+            rows.extend([row async for row in _converse(client, conversation)])
+    return rows
+
+
+async def _converse(client: LoreglassClient, conversation: Conversation):  # type: ignore[no-untyped-def]
+    photo: bytes | None = await anyio.Path(conversation.photo).read_bytes()
+    session: str | None = None
+    for turn in conversation.turns:
+        try:
+            answer = await client.ask(turn.question, photo, session)
+        except LoreglassError as error:
+            yield Asked(conversation.photo.name, turn, None, error.detail, False)
+            continue
+        photo, session = None, answer.session_id
+        yield Asked(conversation.photo.name, turn, answer, "", _is_right(turn, answer))
+
+
+def _is_right(turn: AskedTurn, answer: Answer) -> bool:
+    verdict = judge(answer.answer, turn.truth)
+    return verdict is (Verdict.CORRECT if turn.answerable else Verdict.MISSING)
+
+
+def _table(rows: Sequence[Asked]) -> Table:
+    table = Table("", "photo", "question", "answer", "route", "sources", "ms", show_lines=True)
+    for row in rows:
+        table.add_row("✓" if row.right else "✗", row.photo, *_cells(row))
+    return table
+
+
+def _cells(row: Asked) -> Iterator[str]:
+    yield escape(row.turn.question)
+    if row.answer is None:
+        yield f"[red]{escape(row.failure)}[/red]"
+        yield from ("", "", "")
+        return
+    yield escape(row.answer.answer)
+    yield row.answer.route.value
+    yield escape("\n".join(dict.fromkeys(citation.title for citation in row.answer.citations)))
+    yield f"{row.answer.timings_ms.get('total', 0):.0f}"
+
+
+if __name__ == "__main__":
+    main()
