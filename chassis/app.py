@@ -8,7 +8,6 @@ from importlib.metadata import version
 from typing import Annotated, Any, Generic, TypeVar
 
 import anyio.to_thread
-from contracts.operations import Info
 from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.responses import Response
 
@@ -19,6 +18,7 @@ from chassis.metrics import Metrics
 from chassis.problems import install_problem_handlers
 from chassis.settings import AppSettings, ServiceSettings
 from chassis.workers import EnginePool, PoolSize
+from contracts.operations import Info
 
 Engine = TypeVar("Engine")
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -54,6 +54,7 @@ def create_app(
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.metrics = metrics

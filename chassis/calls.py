@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 import aiohttp
 import anyio
 import httpx
-from contracts import headers
-from contracts.errors import Problem
 from httpx_aiohttp import AiohttpTransport
 from pydantic import BaseModel, ValidationError
 
 from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
 from chassis.problems import PROBLEM_JSON
+from contracts import headers
+from contracts.errors import Problem
 
 Reply = TypeVar("Reply", bound=BaseModel)
 FilePart = tuple[str, tuple[str, bytes, str]]

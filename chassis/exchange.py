@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 import anyio
 import structlog
 from anyio.streams.memory import MemoryObjectSendStream
-from contracts import headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, Internal, LoreglassError, MalformedRequest, PayloadTooLarge
 from chassis.metrics import Metrics
 from chassis.problems import problem_response
+from contracts import headers
 
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _CLIENT_CLOSED_REQUEST = 499  # nginx's status for a caller that left; only seen in logs and metrics

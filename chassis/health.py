@@ -2,12 +2,12 @@
 
 import anyio
 import structlog
-from contracts.errors import ErrorKind
-from contracts.operations import Health, Info
 from fastapi import APIRouter, Request
 
 from chassis.deadlines import Deadline
 from chassis.errors import LoreglassError, NotReady
+from contracts.errors import ErrorKind
+from contracts.operations import Health, Info
 
 _READY_CAP_MS = 5_000
 

@@ -63,6 +63,7 @@ def _server(app: FastAPI) -> _Server:
 async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
     """Serve `apps` in this event loop; they start side by side, and all are up when this yields."""
     servers = [_server(bound.app) for bound in apps]
+    failure: Exception | None = None
     async with anyio.create_task_group() as group:
         for server, bound in zip(servers, apps, strict=True):
             group.start_soon(server.serve, [bound.listener])
@@ -70,9 +71,13 @@ async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
             for server, bound in zip(servers, apps, strict=True):
                 await _started(server, bound)
             yield
+        except Exception as error:  # noqa: BLE001 - raised below: in here it would cut the servers off
+            failure = error
         finally:
             for server in servers:
                 server.should_exit = True
+    if failure is not None:
+        raise failure
 
 
 async def _started(server: _Server, bound: BoundApp) -> None:

@@ -22,12 +22,27 @@ from corpus.ingest import ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
 from deploy.settings import PocketSettings
 from evaluation.judging.judge import Verdict, judge
-from evaluation.rows import AskedTurn, AnswerType, Conversation, World, load_world
+from evaluation.rows import AskedTurn, Conversation, World, load_world
 from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
 
 SAMPLE = Path("var/sample")
 INDEX = Path("var/demo")
+
+Wanted = Callable[[AskedTurn], bool]
+KINDS: Sequence[tuple[int, Wanted]] = (
+    (3, lambda turn: turn.truth.needs == "photo" and turn.query_category == "simple-recognition"),
+    (3, lambda turn: turn.truth.needs == "image_kb" and turn.answerable),
+    (
+        3,
+        lambda turn: (
+            turn.truth.needs == "web" and turn.query_category == "simple-knowledge" and turn.answerable
+        ),
+    ),
+    (2, lambda turn: turn.query_category == "comparison" and turn.answerable),
+    (2, lambda turn: not turn.answerable),
+)
+"""How many of which questions: read from the photo, known of the photo, on pages, compared, refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,54 +88,40 @@ def _index(running: Platform, console: Console) -> None:
 
 def _chosen(world: World) -> list[Conversation]:
     """The first questions of each kind that the demo promises, then two conversations."""
-
-    def is_refusal(turn: AskedTurn) -> bool:
-        return turn.truth.answer_type is AnswerType.UNANSWERABLE
-
-    kinds: Sequence[tuple[int, Callable[[AskedTurn], bool]]] = (
-        (3, lambda turn: turn.truth.needs == "photo" and turn.query_category == "simple-recognition"),
-        (3, lambda turn: turn.truth.needs == "image_kb"),
-        (3, lambda turn: turn.truth.needs == "web" and turn.query_category == "simple-knowledge"),
-        (2, lambda turn: turn.query_category == "comparison"),
-        (2, is_refusal),
-    )
-    chosen = [
-        one
-        for count, wanted in kinds
-        for one in [
-            s
-            for s in world.single
-            if wanted(s.turns[0]) and (is_refusal(s.turns[0]) == (wanted is is_refusal))
-        ][:count]
-    ]
-    return [*chosen, *[talk for talk in world.multi if 2 <= len(talk.turns) <= 4][:2]]
+    taken: list[Conversation] = []
+    for count, wanted in KINDS:
+        fitting = [one for one in world.single if one not in taken and wanted(one.turns[0])]
+        taken.extend(fitting[:count])
+    return [*taken, *[talk for talk in world.multi if 2 <= len(talk.turns) <= 4][:2]]
 
 
 async def _ask_all(gateway_url: str, world: World) -> list[Asked]:
-    chosen = _chosen(world)
     rows: list[Asked] = []
     async with LoreglassClient(gateway_url) as client:
-        for conversation in track(chosen, description="Asking"):
-            rows.extend([row async for row in _converse(client, conversation)])
+        for conversation in track(_chosen(world), description="Asking"):
+            rows.extend(await _converse(client, conversation))
     return rows
 
 
-async def _converse(client: LoreglassClient, conversation: Conversation):  # type: ignore[no-untyped-def]
+async def _converse(client: LoreglassClient, conversation: Conversation) -> list[Asked]:
+    """The photo goes with the first question; the session remembers it for the others."""
     photo: bytes | None = await anyio.Path(conversation.photo).read_bytes()
     session: str | None = None
+    rows: list[Asked] = []
     for turn in conversation.turns:
         try:
             answer = await client.ask(turn.question, photo, session)
         except LoreglassError as error:
-            yield Asked(conversation.photo.name, turn, None, error.detail, False)
+            rows.append(Asked(conversation.photo.name, turn, None, error.detail, False))
             continue
         photo, session = None, answer.session_id
-        yield Asked(conversation.photo.name, turn, answer, "", _is_right(turn, answer))
+        rows.append(Asked(conversation.photo.name, turn, answer, "", _is_right(turn, answer)))
+    return rows
 
 
 def _is_right(turn: AskedTurn, answer: Answer) -> bool:
-    verdict = judge(answer.answer, turn.truth)
-    return verdict is (Verdict.CORRECT if turn.answerable else Verdict.MISSING)
+    judged = judge(answer.answer, turn.truth, turn.question, turn.gold, abstained=answer.abstained)
+    return judged.verdict is (Verdict.CORRECT if turn.answerable else Verdict.MISSING)
 
 
 def _table(rows: Sequence[Asked]) -> Table:

@@ -6,12 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
-from services.cropper.app import create_app as create_cropper
-from services.cropper.settings import CropperSettings
-from services.domain_router.app import create_app as create_domain_router
-from services.domain_router.settings import DomainRouterSettings
-from services.image_search.app import create_app as create_image_search
-from services.image_search.settings import ImageSearchSettings
 from services.verifier.app import create_app as create_verifier
 from services.verifier.settings import VerifierSettings
 
@@ -20,6 +14,12 @@ from chassis.serving import BoundApp, listen, running, until_signalled
 from deploy.settings import PocketSettings
 from gateway.app import create_app as create_gateway
 from gateway.settings import GatewaySettings
+from services.cropper.app import create_app as create_cropper
+from services.cropper.settings import CropperSettings
+from services.domain_router.app import create_app as create_domain_router
+from services.domain_router.settings import DomainRouterSettings
+from services.image_search.app import create_app as create_image_search
+from services.image_search.settings import ImageSearchSettings
 from services.ocr.app import create_app as create_ocr
 from services.ocr.settings import OcrSettings
 from services.reranker.app import create_app as create_reranker

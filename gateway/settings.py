@@ -40,6 +40,7 @@ class GatewaySettings(AppSettings):
     max_question_chars: int = 2_000
     photo_max_side: int = Field(default=1600, description="pixels; larger photos are scaled down")
     photo_max_bytes: int = 20 * 2**20
+    photo_decoders: int = Field(default=2, ge=1, description="photos decoded at once; a large one is memory")
     max_in_flight: int = Field(default=16, description="answers worked on at once; the next gets 503")
 
     sessions: SessionBackend = SessionBackend.MEMORY

@@ -19,11 +19,15 @@ class Photo:
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """One line read from a photo: `score` in 0..1, box (left, top, right, bottom) in 0..1 of the photo."""
+    """One line read from a photo: `score` in 0..1, box (left, top, right, bottom) in 0..1 of the photo.
+
+    `slope`: how far the line falls per step to the right, both in shares of the photo.
+    """
 
     text: str
     score: float
     box: tuple[float, float, float, float]
+    slope: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,11 @@ class Evidence:
     entity: str | None = None
     last_modified: datetime | None = None
 
+    @property
+    def in_context(self) -> str:
+        """The text under its page's title: a passage seldom repeats what it is about."""
+        return f"{self.title}\n{self.text}" if self.kind is CitationKind.PAGE and self.title else self.text
+
 
 @dataclass(frozen=True, slots=True)
 class Quote:
@@ -132,6 +141,11 @@ class Reply:
     quotes: tuple[Quote, ...] = ()
     reason: Reason = Reason.ANSWERED
     token_probabilities: tuple[float, ...] | None = None
+
+    @property
+    def says_something(self) -> bool:
+        """Whether there is an answer at all; a blank one is none."""
+        return bool(self.answer and self.answer.strip())
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
+import anyio
 import httpx
+
 from chassis.calls import ServiceClient, http_client
 from gateway.clients.services import Services
 from gateway.pipelines.execution import Execution, TraceStore
@@ -26,6 +28,7 @@ class Gateway:
     execution: Execution
     services: Services
     settings: GatewaySettings
+    photo_slots: anyio.CapacityLimiter
 
 
 @asynccontextmanager
@@ -44,7 +47,7 @@ async def wire(
         execution = Execution(
             {pipeline.name: pipeline}, sessions, TraceStore(settings.trace_limit), settings.max_in_flight
         )
-        yield Gateway(execution, services, settings)
+        yield Gateway(execution, services, settings, anyio.CapacityLimiter(settings.photo_decoders))
 
 
 def _services(settings: GatewaySettings, http: httpx.AsyncClient) -> Services:

@@ -20,7 +20,7 @@ from typing import IO
 
 import qdrant_edge as edge
 
-from chassis.errors import CollectionConflict, DependencyUnavailable
+from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
 from chassis.vectors.files import copy_folder, replace_text, sync_folder
 from chassis.vectors.names import is_collection_name, not_found, require_collection_name
 from chassis.vectors.port import CollectionInfo, CollectionSchema, ScoredPoint, SparseVector, StoredPoint
@@ -113,17 +113,17 @@ class EdgeStore:
             self._aliases = aliases
 
     def collections(self) -> list[CollectionInfo]:
-        """See the port."""
-        with self._changing:
-            names = sorted(folder.name for folder in self._folder.iterdir() if self._exists(folder.name))
-            return [
-                CollectionInfo(
-                    name=name,
-                    points=self._version(name).shard.count(edge.CountRequest(exact=True)),
-                    aliases=tuple(sorted(key for key, target in self._aliases.items() if target == name)),
-                )
-                for name in names
-            ]
+        """See the port. It waits for no copy or publication, so that a health check may call it."""
+        aliases = self._aliases
+        infos: list[CollectionInfo] = []
+        for name in sorted(folder.name for folder in self._folder.iterdir() if self._exists(folder.name)):
+            try:
+                points = self._version(name).shard.count(edge.CountRequest(exact=True))
+            except CollectionNotFound:
+                continue  # dropped since the folder was listed
+            pointing = tuple(sorted(alias for alias, target in aliases.items() if target == name))
+            infos.append(CollectionInfo(name, points, pointing))
+        return infos
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
         """See the port."""

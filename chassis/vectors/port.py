@@ -81,7 +81,7 @@ class VectorStore(Protocol):
         ...
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
-        """Write points; durable when the call returns."""
+        """Write points, if there are any; durable when the call returns."""
         ...
 
     def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:

@@ -107,7 +107,8 @@ class ServerStore:
             )
             for point in points
         ]
-        self._call(self._client.upsert, _readable(name), written, wait=True)
+        if written:  # a server refuses an empty update
+            self._call(self._client.upsert, _readable(name), written, wait=True)
 
     def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
         """See the port."""

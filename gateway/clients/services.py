@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from chassis.calls import FilePart, ServiceClient
+from chassis.deadlines import Deadline
 from contracts.cropper import CropReply
 from contracts.domain_router import ClassifyReply, Domain
 from contracts.image_search import ImageHit, ImageSearchReply
@@ -12,9 +14,6 @@ from contracts.operations import Health
 from contracts.reranker import RerankReply, RerankRequest
 from contracts.text_search import TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
-
-from chassis.calls import FilePart, ServiceClient
-from chassis.deadlines import Deadline
 from gateway.state import Entity, PhotoText, TextLine
 
 
@@ -115,7 +114,9 @@ def _line(reply: OcrReply, index: int) -> TextLine:
     line = reply.lines[index]
     xs = [point.x / reply.width for point in line.quadrilateral]
     ys = [point.y / reply.height for point in line.quadrilateral]
-    return TextLine(line.text, line.score, (min(xs), min(ys), max(xs), max(ys)))
+    run = xs[1] - xs[0]
+    slope = (ys[1] - ys[0]) / run if abs(run) > abs(xs[2] - xs[1]) else 0.0
+    return TextLine(line.text, line.score, (min(xs), min(ys), max(xs), max(ys)), slope)
 
 
 def _entity(hit: ImageHit) -> Entity:

@@ -5,18 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import anyio
-from contracts.answer import Answer, Reason, Route, Trace
 
 from chassis.deadlines import Deadline
 from chassis.errors import (
+    DeadlineExceeded,
     ImageRequired,
-    InvalidRequest,
+    Internal,
     LoreglassError,
     Overloaded,
     PipelineNotFound,
     TraceNotFound,
     problem_of,
 )
+from contracts.answer import Answer, Reason, Route, Trace
 from gateway.budget.stages import REPLY_RESERVE_MS, Stage
 from gateway.pipelines.port import Pipeline
 from gateway.sessions.port import Session, SessionStore
@@ -34,6 +35,15 @@ class Question:
     session_id: str | None
     deadline_ms: int
     pipeline: str
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A question that will be answered, with the conversation it belongs to."""
+
+    question: Question
+    pipeline: Pipeline
+    session: Session
 
 
 class TraceStore:
@@ -72,23 +82,26 @@ class Execution:
         self._max_in_flight = max_in_flight
         self._in_flight = 0
 
-    async def answer(
-        self, question: Question, trace_id: str, deadline: Deadline, on_stage: OnStage
-    ) -> Answer:
-        """The answer body.
+    async def admit(self, question: Question) -> Admitted:
+        """Everything that can be refused before any work is done.
 
-        Raises `PipelineNotFound`, `SessionNotFound`, `ImageRequired`, `Overloaded`, or what a
-        required stage raised.
+        Raises `PipelineNotFound`, `SessionNotFound`, `ImageRequired` or `Overloaded`.
         """
         pipeline = self._pipeline(question.pipeline)
         if self._in_flight >= self._max_in_flight:
             raise Overloaded("Too many questions are being answered just now.", retry_after_s=1)
+        return Admitted(question, pipeline, await self._session(question))
+
+    async def answer(
+        self, admitted: Admitted, trace_id: str, deadline: Deadline, on_stage: OnStage
+    ) -> Answer:
+        """The answer body. Raises what a required stage raised."""
+        question, session = admitted.question, admitted.session
         self._in_flight += 1
         try:
-            session = await self._session(question)
             ask = _ask(question, session)
             run = Run(trace_id, deadline, on_stage)
-            outcome = await self._outcome(pipeline, ask, run, question.deadline_ms)
+            outcome = await self._outcome(admitted.pipeline, ask, run, question.deadline_ms)
             turn = Turn(ask.question, outcome.answer, outcome.abstained, outcome.entity)
             await run.optional(
                 Stage.SESSION, self._remember, session.session_id, turn, question.photo, otherwise=None
@@ -120,8 +133,13 @@ class Execution:
         try:
             with anyio.move_on_after(max(0.0, run.deadline.remaining_ms() - REPLY_RESERVE_MS) / 1000):
                 outcome = await pipeline.answer(ask, run)
-        except LoreglassError as error:
-            failure = problem_of(error, run.trace_id)
+        except DeadlineExceeded:
+            outcome = refusal(Reason.TIMED_OUT, Route.RAG)
+        except Overloaded:
+            outcome = refusal(Reason.OVERLOADED, Route.RAG)
+        except Exception as error:
+            known = error if isinstance(error, LoreglassError) else Internal()
+            failure = problem_of(known, run.trace_id)
             raise
         finally:
             self.traces.add(
@@ -140,8 +158,6 @@ class Execution:
 
 
 def _ask(question: Question, session: Session) -> Ask:
-    if not question.text:
-        raise InvalidRequest("question: must not be empty.")
     return Ask(
         question=question.text,
         photo=question.photo or session.photo,

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-import anyio
 from anyio.abc import TaskGroup
+
 from contracts.answer import Route
 from contracts.domain_router import Domain
-
 from gateway.budget.stages import Stage
 from gateway.clients.services import Services
 from gateway.reasoning.port import Reasoner
@@ -14,7 +13,7 @@ from gateway.stages import evidence, look
 from gateway.stages.conclusion import Outcome, conclude, direct_answer
 from gateway.stages.identify import identify, search_crops
 from gateway.stages.routing import choose_route
-from gateway.stages.run import Ahead, Run
+from gateway.stages.run import Ahead, Run, side_by_side
 from gateway.stages.verification import verify
 from gateway.state import Ask, Draft, Entity, Evidence, Findings, PhotoText, Tool
 from gateway.thresholds import Depths, Thresholds
@@ -41,7 +40,7 @@ class LoreglassPipeline:
 
     async def answer(self, ask: Ask, run: Run) -> Outcome:
         """Look and draft; choose a route; then identify, search, rank, answer and verify as it asks."""
-        async with anyio.create_task_group() as group:
+        async with side_by_side() as group:
             ahead = self._look_ahead(group, ask, run)
             draft = await run.required(Stage.DRAFT, self.reasoner.draft, ask, ahead.photo_text.result)
             route = choose_route(draft, self.thresholds)

@@ -3,13 +3,14 @@
 import re
 from typing import Any
 
-from contracts.answer import Answer, AnswerRequest, StageEvent, TokenEvent
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from chassis.app import RequestDeadline
 from chassis.deadlines import Deadline
-from chassis.errors import LoreglassError, problem_of
-from gateway.pipelines.execution import Question
+from chassis.errors import Internal, LoreglassError, problem_of
+from contracts.answer import Answer, AnswerRequest, StageEvent, TokenEvent
+from gateway.pipelines.execution import Admitted
 from gateway.routes.dependencies import GatewayDep
 from gateway.routes.intake import read_question
 from gateway.routes.streaming import Emit, EventStream
@@ -35,31 +36,35 @@ def _body_schema() -> dict[str, Any]:
 
 
 @router.post("/answer", response_model=Answer, openapi_extra=_body_schema())
-async def answer(request: Request, gateway: GatewayDep) -> Answer | Response:
+async def answer(request: Request, gateway: GatewayDep, exchange: RequestDeadline) -> Answer | Response:
     """Answer a question about a photo, with sources, or say honestly that it is not known.
 
     With `Accept: text/event-stream` the same body comes as the last of a stream of events: `stage`,
     `citation`, `token`, then `final` or `error`.
     """
     received = Deadline.after_ms(0)
-    question = await read_question(request, gateway.settings)
-    deadline = Deadline(received.at + question.deadline_ms / 1000)
+    question = await read_question(request, gateway.settings, gateway.photo_slots)
+    deadline = Deadline(min(received.at + question.deadline_ms / 1000, exchange.at))
+    admitted = await gateway.execution.admit(question)
     trace_id: str = request.state.trace_id
     if "text/event-stream" in request.headers.get("accept", ""):
-        return _stream(gateway, question, trace_id, deadline)
-    return await gateway.execution.answer(question, trace_id, deadline, ignore_stage)
+        return _stream(gateway, admitted, trace_id, deadline)
+    return await gateway.execution.answer(admitted, trace_id, deadline, ignore_stage)
 
 
-def _stream(gateway: Gateway, question: Question, trace_id: str, deadline: Deadline) -> EventStream:
+def _stream(gateway: Gateway, admitted: Admitted, trace_id: str, deadline: Deadline) -> EventStream:
     async def produce(emit: Emit) -> None:
         async def on_stage(event: StageEvent) -> None:
             await emit("stage", event)
 
         try:
-            body = await gateway.execution.answer(question, trace_id, deadline, on_stage)
+            body = await gateway.execution.answer(admitted, trace_id, deadline, on_stage)
         except LoreglassError as error:
             await emit("error", problem_of(error, trace_id))
             return
+        except Exception:
+            await emit("error", problem_of(Internal(), trace_id))
+            raise
         for citation in body.citations:
             await emit("citation", citation)
         for piece in _PIECES.findall(body.answer):

@@ -1,11 +1,10 @@
 """From a hostile request to a checked question: both forms of `POST /answer` end here."""
 
 import re
-from json import JSONDecodeError
 from typing import Any
 
+import anyio
 import anyio.to_thread
-from contracts.answer import AnswerRequest
 from fastapi import Request
 from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
@@ -19,7 +18,9 @@ from chassis.errors import (
     UnsupportedMediaType,
 )
 from chassis.images import CleanImage, ImageLimits, clean_image
+from contracts.answer import AnswerRequest
 from gateway.pipelines.execution import Question
+from gateway.routes.strict_json import read_json
 from gateway.settings import GatewaySettings
 from gateway.state import Photo
 
@@ -29,7 +30,9 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _FIELDS = ("question", "session_id", "deadline_ms", "pipeline")
 
 
-async def read_question(request: Request, settings: GatewaySettings) -> Question:
+async def read_question(
+    request: Request, settings: GatewaySettings, photo_slots: anyio.CapacityLimiter
+) -> Question:
     """The question of a multipart or JSON request.
 
     Raises `MalformedRequest`, `InvalidRequest`, `PayloadTooLarge`, `UnsupportedMediaType`,
@@ -44,22 +47,22 @@ async def read_question(request: Request, settings: GatewaySettings) -> Question
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
     text = _question_text(fields.question, settings)
     deadline_ms = _deadline_ms(fields.deadline_ms, settings)
-    photo = await _photo(image, settings) if image is not None else None
+    photo = await _photo(image, settings, photo_slots) if image is not None else None
     return Question(text, photo, fields.session_id, deadline_ms, fields.pipeline or "loreglass")
 
 
 async def _from_form(request: Request) -> tuple[AnswerRequest, bytes | None]:
     try:
         async with request.form(max_files=_MAX_FORM_FILES, max_fields=_MAX_FORM_FIELDS) as form:
-            image = form.get("image")
+            fields, image = _fields(_text_fields(form)), form.get("image")
             if isinstance(image, UploadFile):
-                return _fields(_text_fields(form)), await image.read()
+                return fields, await image.read()
             if image:
                 raise InvalidRequest("image: must be a file part.")
-            return _fields(_text_fields(form)), None
+            return fields, None
     except HTTPException as error:  # the multipart parser's own refusals
-        if "Too many" in str(error.detail):
-            raise PayloadTooLarge("The form has too many parts.") from error
+        if any(words in str(error.detail) for words in ("Too many", "exceeded maximum size")):
+            raise PayloadTooLarge("The form has too many parts, or one that is too long.") from error
         raise MalformedRequest("The form could not be read.") from error
 
 
@@ -67,14 +70,14 @@ def _text_fields(form: FormData) -> dict[str, Any]:
     unknown = set(form) - {*_FIELDS, "image"}
     if unknown:
         raise InvalidRequest(f"{min(unknown)[:40]}: there is no such field.")
+    repeated = [name for name in form if len(form.getlist(name)) > 1]
+    if repeated:
+        raise InvalidRequest(f"{repeated[0]}: must be given once.")
     return {name: form[name] for name in _FIELDS if name in form and form[name] != ""}
 
 
 async def _from_json(request: Request) -> tuple[AnswerRequest, bytes | None]:
-    try:
-        body = await request.json()
-    except (JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise MalformedRequest("The body is not valid JSON.") from error
+    body = read_json(await request.body())
     if not isinstance(body, dict):
         raise InvalidRequest("body: must be a JSON object.")
     fields = _fields(body)
@@ -116,9 +119,10 @@ def _deadline_ms(asked: int | None, settings: GatewaySettings) -> int:
     return deadline_ms
 
 
-async def _photo(data: bytes, settings: GatewaySettings) -> Photo:
+async def _photo(data: bytes, settings: GatewaySettings, slots: anyio.CapacityLimiter) -> Photo:
+    """Decoded in one of a few slots, each kept until its decoder is done: a photo may take half a gigabyte."""
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     clean: CleanImage = await anyio.to_thread.run_sync(
-        clean_image, data, limits, settings.photo_max_side, abandon_on_cancel=True
+        clean_image, data, limits, settings.photo_max_side, limiter=slots
     )
     return Photo(clean.jpeg, clean.width, clean.height, clean.digest)

@@ -1,8 +1,8 @@
 """`GET /traces/{trace_id}`."""
 
-from contracts.answer import Trace
 from fastapi import APIRouter
 
+from contracts.answer import Trace
 from gateway.routes.dependencies import GatewayDep
 
 router = APIRouter()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from contracts.answer import Citation, CitationKind, Reason, Route
 from contracts.domain_router import Domain
 from contracts.errors import ErrorKind
-
 from gateway.state import Draft, Entity, Evidence, Findings, PhotoText, Reply, Verdict
 from gateway.thresholds import Thresholds
 
@@ -63,7 +62,7 @@ def conclude(
 ) -> Outcome:
     """The reasoner's answer if it is sure, supported and cited; otherwise the refusal that fits."""
     route, entity = findings.route, findings.entity
-    if reply.answer is None or reply.confidence < thresholds.answer_confidence:
+    if not reply.says_something or reply.confidence < thresholds.answer_confidence:
         return refusal(_why_unknown(reply, findings, failures), route, domain, entity)
     if verdict is not None and verdict.refusal is not None:
         return refusal(Reason.UNSUPPORTED, route, domain, entity)
@@ -71,7 +70,7 @@ def conclude(
     if not citations:
         return refusal(Reason.UNSUPPORTED, route, domain, entity)
     confidence = reply.confidence * (verdict.probability if verdict else 1.0)
-    return Outcome(reply.answer, Reason.ANSWERED, confidence, route, domain, entity, citations)
+    return Outcome(reply.answer or "", Reason.ANSWERED, confidence, route, domain, entity, citations)
 
 
 def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Citation]:

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from contracts.answer import CitationKind
-
 from chassis.deadlines import Deadline
+from contracts.answer import CitationKind
 from gateway.budget.stages import Stage
 from gateway.clients.services import Passage, Services
 from gateway.stages.run import Run
@@ -14,6 +13,7 @@ from gateway.state import Ask, Draft, Entity, Evidence, PhotoText
 from gateway.thresholds import Depths, Thresholds
 
 ENTITY_SLOT = "{entity}"
+MAX_QUERIES = 16  # what one call to text_search takes
 CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
 
 NO_EVIDENCE: tuple[Evidence, ...] = ()
@@ -42,7 +42,7 @@ async def search_pages(
     """Chunks of the pages that the sub-queries find."""
     if not queries:
         return ()
-    passages = await services.search_pages(queries, depths.text_hits, deadline)
+    passages = await services.search_pages(queries[:MAX_QUERIES], depths.text_hits, deadline)
     return tuple(chunk for passage in passages for chunk in page_evidence(passage))
 
 
@@ -123,7 +123,7 @@ async def rerank(
     if not evidence:
         return ()
     name = entity.name if entity else None
-    scores = await services.rerank(question, [item.text for item in evidence], name, deadline)
+    scores = await services.rerank(question, [item.in_context for item in evidence], name, deadline)
     return tuple(replace(item, score=score) for item, score in zip(evidence, scores, strict=True))
 
 

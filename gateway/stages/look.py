@@ -2,9 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from contracts.domain_router import Domain
-
 from chassis.deadlines import Deadline
+from contracts.domain_router import Domain
 from gateway.clients.services import Services
 from gateway.state import Ask, Entity, PhotoText
 

@@ -3,7 +3,6 @@
 import re
 
 from contracts.answer import Route
-
 from gateway.state import Draft
 from gateway.thresholds import Thresholds
 

@@ -1,16 +1,18 @@
 """One request's run: each stage timed, traced and held to its budget; optional ones may fail alone."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Generic, TypeVar, TypeVarTuple
 
 import anyio
+import structlog
 from anyio.abc import TaskGroup
-from contracts.answer import StageEvent, StageTrace
-from contracts.errors import ErrorKind
 
 from chassis.deadlines import Deadline
-from chassis.errors import DeadlineExceeded, LoreglassError
+from chassis.errors import DeadlineExceeded, Internal, LoreglassError
+from contracts.answer import StageEvent, StageTrace
+from contracts.errors import ErrorKind
 from gateway.budget.stages import STAGE_BUDGETS, Stage
 
 T = TypeVar("T")
@@ -18,6 +20,22 @@ Arguments = TypeVarTuple("Arguments")
 OnStage = Callable[[StageEvent], Awaitable[None]]
 
 DONE, FAILED, CANCELLED, SKIPPED = "done", "failed", "cancelled", "skipped"
+
+log = structlog.get_logger()
+
+
+@asynccontextmanager
+async def side_by_side() -> AsyncIterator[TaskGroup]:
+    """A task group for stages that run beside the body; the body's error comes out as it was raised."""
+    failure: Exception | None = None
+    async with anyio.create_task_group() as group:
+        try:
+            yield group
+        except Exception as error:  # noqa: BLE001 - raised below: the group would wrap it
+            failure = error
+            group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
 
 
 async def ignore_stage(_: StageEvent) -> None:
@@ -54,7 +72,7 @@ class Run:
     ) -> T:
         """`await work(*arguments, deadline)`, where the deadline is the stage's own.
 
-        Raises what the work raises, or `DeadlineExceeded`.
+        Raises the work's `LoreglassError`, `DeadlineExceeded`, or `Internal` for a fault of ours.
         """
         budget = STAGE_BUDGETS[stage]
         deadline = self.deadline.within(budget.cap, budget.reserve)
@@ -72,6 +90,10 @@ class Run:
         except LoreglassError as error:
             state, detail = FAILED, error.kind.value
             raise
+        except Exception as error:
+            state, detail = FAILED, ErrorKind.INTERNAL.value
+            log.exception("stage_fault", stage=stage.value, trace_id=self.trace_id)
+            raise Internal from error
         finally:
             await self._record(stage, state, began, detail)
 

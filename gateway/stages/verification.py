@@ -36,7 +36,7 @@ async def verify(
 
     None when there is nothing to verify, or when the verifier is out.
     """
-    if reply.answer is None:
+    if not reply.says_something:
         return None
     verdict = check_tokens(reply, thresholds) or await run.optional(
         Stage.VERIFIER, check_support, services, ask, reply, findings, thresholds, otherwise=None
@@ -59,8 +59,9 @@ async def check_support(
 ) -> Verdict:
     """Whether the quoted evidence supports the answer."""
     evidence = findings.evidence
-    quoted = [evidence[index].text for index in dict.fromkeys(quote.index for quote in reply.quotes)]
-    texts = quoted or [item.text for item in evidence]
+    named = dict.fromkeys(quote.index for quote in reply.quotes)
+    quoted = [evidence[index].in_context for index in named if 0 <= index < len(evidence)]
+    texts = quoted or [item.in_context for item in evidence]
     name = findings.entity.name if findings.entity else None
     checked = await services.verify(ask.question, reply.answer or "", texts, name, deadline)
     refusal = None if checked.probability >= thresholds.supported else NOT_SUPPORTED

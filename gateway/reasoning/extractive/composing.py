@@ -1,4 +1,4 @@
-"""Puts answers into sentences: short, with value and unit, free of anything that could be an instruction or a link."""
+"""Puts answers into sentences: short, with value and unit, free of links and instructions."""
 
 import re
 from collections.abc import Sequence
@@ -12,8 +12,10 @@ MAX_WORDS = 50
 
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|(?:https?://|www\.)\S+|<[^>]{1,200}>", re.I)
 _ORDER = re.compile(
-    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|rules?|prompts?|above|previous|prior)\b"
-    r"|\b(?:system prompt|you are now|as an ai|assistant:|reply with|respond with|answer with|say that|your answer must|you must (?:say|answer|reply))\b"
+    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|rules?|prompts?|above|"
+    r"previous|prior)\b"
+    r"|\b(?:system prompt|you are now|as an ai|assistant:|reply with|respond with|answer with|"
+    r"say that|your answer must|you must (?:say|answer|reply))\b"
     r"|<\|.*?\|>|\[/?INST\]|```",
     re.I,
 )
@@ -45,8 +47,8 @@ def finish(text: str) -> str:
 
 
 def state(fact: Fact) -> str:
-    """The fact in one sentence: the supporting sentence for loose phrases, else relation, subject and value."""
-    if fact.from_prose and fact.relation.answer in {Answer.PHRASE, Answer.EXPLANATION, Answer.LIST}:
+    """The fact in one sentence; for loose phrases the supporting sentence itself."""
+    if fact.from_prose and fact.relation.answer in {Answer.PHRASE, Answer.EXPLANATION}:
         return finish(quote_of(fact))
     return finish(f"The {fact.relation.name} of {fact.subject} is {fact.value}")
 

@@ -3,11 +3,35 @@
 import re
 from collections.abc import Sequence
 
+from gateway.reasoning.extractive.hours import parse_hours
+from gateway.reasoning.extractive.labels import read_brand, read_model
 from gateway.reasoning.extractive.lexical import alike, fold, name_words, squeeze, words
-from gateway.reasoning.extractive.photo import proper_case, prominent, tallest_block
-from gateway.state import Entity, PhotoText
+from gateway.reasoning.extractive.naming import looks_like_person
+from gateway.reasoning.extractive.photo import height_of, priced_things, prominent, proper_case, tallest_block
+from gateway.reasoning.extractive.signs import life_years
+from gateway.reasoning.extractive.values import Kind, find_values
+from gateway.reasoning.extractive.wordlists import FLAVOURS, GOODS, PLANTS
+from gateway.state import Entity, PhotoText, TextLine
 
-_KINDS = frozenset("plaque menu poster painting book label sign shop board game device edition pack seeds packet".split())
+_KINDS = frozenset(
+    [
+        "plaque",
+        "menu",
+        "poster",
+        "painting",
+        "book",
+        "label",
+        "sign",
+        "shop",
+        "board",
+        "game",
+        "device",
+        "edition",
+        "pack",
+        "seeds",
+        "packet",
+    ]
+)
 SPEAKING = 8
 """Letters of clear text from which a photo's text may contradict a candidate."""
 SURE = 0.85
@@ -50,8 +74,21 @@ _SHOWN = frozenset({"author", "brand", "publisher", "series", "title"})
 
 def _wears_no_name(candidate: Entity) -> bool:
     """Paintings, sculptures, plants, animals and buildings usually do not carry their name."""
-    about = " ".join(value for key, value in candidate.attributes if key in {"type", "category", "kind", "medium", "artist"})
-    return re.search(r"\b(?:painting|oil|acrylic|watercolou?r|gouache|tempera|sculpture|photograph|plant|flower|tree|animal|building|landmark|canvas)\b", fold(about)) is not None
+    about = " ".join(
+        value
+        for key, value in candidate.attributes
+        if key in {"type", "category", "kind", "medium", "artist"}
+    )
+    return (
+        re.search(
+            (
+                r"\b(?:painting|oil|acrylic|watercolou?r|gouache|tempera|sculpture|photograph|plant|"
+                r"flower|tree|animal|building|landmark|canvas)\b"
+            ),
+            fold(about),
+        )
+        is not None
+    )
 
 
 def clear_text(photo_text: PhotoText) -> str:
@@ -60,7 +97,7 @@ def clear_text(photo_text: PhotoText) -> str:
 
 
 def name_share(name: str, shown: str) -> float:
-    """Share of the distinguishing letters of a name in the text; a missing number counts as a contradiction."""
+    """Share of a name's distinguishing letters in the text; a missing number is a contradiction."""
     wanted = [w for w in name_words(name.split(",")[0]) if w not in _KINDS] or list(name_words(name))
     present, joined = words(shown), squeeze(shown)
     total = sum(len(w) for w in wanted)
@@ -85,14 +122,40 @@ def _contradicts(name: str, shown: str) -> bool:
 
 
 def entity_from_text(photo_text: PhotoText) -> Entity | None:
-    """A thing named by the most prominent text, so that pages about it can be found."""
-    block = tallest_block(photo_text)
-    lines = list(block)
-    for line in prominent(photo_text):
-        if line not in lines and len(lines) < 4 and re.search(r"[^\W\d_]{2}", line.text) and len(words(line.text)) <= 5:
-            lines.append(line)
+    """A thing named by the photo's own text, so that pages about it can be found."""
+    lines = _naming_lines(photo_text)
     if not lines:
         return None
     name = " ".join(proper_case(line.text.strip(" .,:;|")) for line in lines)
     score = sum(line.score for line in lines) / len(lines)
     return Entity(" ".join(name.split()[:10]), round(min(0.75, 0.8 * score), 3))
+
+
+def _naming_lines(photo_text: PhotoText) -> list[TextLine]:
+    """The lines that make up the name: a title, a person on a plaque, brand and model, or a label."""
+    block = list(tallest_block(photo_text))
+    if not block:
+        return []
+    ranked = prominent(photo_text)
+    if life_years(photo_text) is not None:
+        people = [n for n in ranked if looks_like_person(proper_case(n.text))]
+        return people[:1] or block
+    if len(priced_things(photo_text)) >= 3 or parse_hours(photo_text.plain) or _is_event(photo_text):
+        return block
+    brand, model = read_brand(photo_text), read_model(photo_text)
+    if model is not None and brand is not None:
+        return [*brand.lines, *model.lines]
+    labelled = [
+        n
+        for n in ranked
+        if set(words(n.text)) & (FLAVOURS | GOODS | PLANTS) and not any(c.isdigit() for c in n.text)
+    ]
+    if labelled:
+        tall = height_of(ranked[0])
+        big = [n for n in ranked if height_of(n) >= 0.4 * tall and not any(c.isdigit() for c in n.text)]
+        return sorted(big[:4], key=lambda n: n.box[1])
+    return block
+
+
+def _is_event(photo_text: PhotoText) -> bool:
+    return any(v.day for line in photo_text.lines for v in find_values(line.text, Kind.DATE))

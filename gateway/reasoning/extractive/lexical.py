@@ -149,7 +149,8 @@ STOPWORDS = frozenset(
 )
 
 INVISIBLE = re.compile(
-    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
+    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064"
+    "\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+", re.UNICODE)
@@ -179,7 +180,7 @@ class Sentence:
 
 
 def visible(text: str) -> str:
-    """The text without control, zero-width, bidirectional and tag characters, which can only hide something."""
+    """The text without control, zero-width, bidirectional and tag characters: they only hide things."""
     return _CONTROL.sub(" ", INVISIBLE.sub("", text))
 
 
@@ -268,7 +269,7 @@ def name_words(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16384)
 def coverage(name: str, text: str) -> float:
-    """Share of the name's letters (0..1) found in the text, word by word, forgiving OCR slips and lost spaces."""
+    """Share of the name's letters (0..1) found in the text, forgiving OCR slips and lost spaces."""
     wanted = name_words(name)
     if not wanted:
         return 0.0

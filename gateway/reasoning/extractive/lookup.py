@@ -1,15 +1,15 @@
-"""Answers that one relation gives: looked up for each likely subject, through hops where the question nests."""
+"""Answers that one relation gives, looked up for each likely subject, through hops where it nests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.reasoning.extractive.composing import finish, is_order, state
-from gateway.reasoning.extractive.facts import Fact
+from gateway.reasoning.extractive.facts import PHOTO_INDEX, Fact
 from gateway.reasoning.extractive.question import Analysis
 from gateway.reasoning.extractive.relation import Answer, Relation
 from gateway.reasoning.extractive.resolution import Path, Resolution, follow, look_up
 from gateway.reasoning.extractive.subjects import subjects
-from gateway.state import Ask, Evidence, Findings, Quote
+from gateway.state import Ask, Findings, PhotoText, Quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,10 @@ class Finding:
     value: str = ""
 
 
-def citable(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """The evidence with sentences that give orders blanked, so that offsets and indices stay as they are."""
-    return tuple(evidence)
+def photo_quotes(texts: Sequence[str], photo_text: PhotoText) -> tuple[Quote, ...]:
+    """Quotes of the photo's own words, verbatim as OCR gave them."""
+    whole = photo_text.plain
+    return tuple(dict.fromkeys(Quote(PHOTO_INDEX, t) for t in texts if t and t in whole))
 
 
 def quotes_of(facts: Sequence[Fact]) -> tuple[Quote, ...]:
@@ -36,27 +37,29 @@ def answer_relation(ask: Ask, analysis: Analysis, findings: Findings) -> Finding
     """The value of the asked relation for the likeliest subject that the evidence speaks of."""
     best: Finding | None = None
     for subject, belief in subjects(ask, analysis, findings):
-        found = resolve(analysis.relations, analysis.chain, subject, findings.evidence)
+        found = resolve(analysis.relations, analysis.chain, subject, findings)
         if found is None:
             continue
         path, settled = found
         confidence = settled.confidence * path.confidence * belief
         if is_order(settled.fact.quote):
             continue
-        finding = Finding(state(settled.fact), confidence, quotes_of((*path.steps, settled.fact)), settled.fact.value)
+        finding = Finding(
+            state(settled.fact), confidence, quotes_of((*path.steps, settled.fact)), settled.fact.value
+        )
         if best is None or confidence > best.confidence + 0.15:
             best = finding
     return best
 
 
 def resolve(
-    relations: Sequence[Relation], chain: Sequence[Relation], subject: str, evidence: Sequence[Evidence]
+    relations: Sequence[Relation], chain: Sequence[Relation], subject: str, findings: Findings
 ) -> tuple[Path, Resolution] | None:
     """The asked value over the hops; without its hop when the page itself is about the bearer."""
-    path = follow(subject, chain, evidence) if chain else Path(subject)
+    path = follow(subject, chain, findings.evidence, findings.photo_text) if chain else Path(subject)
     if path is None:
         return None
-    settled = look_up(relations, path.subject, evidence)
+    settled = look_up(relations, path.subject, findings.evidence)
     return (path, settled) if settled is not None else None
 
 

@@ -1,4 +1,4 @@
-"""Names in prose: runs of capitalised words, with the checks that keep out months, sentence starts and the subject."""
+"""Names in prose: runs of capitalised words that are no month and no mere sentence start."""
 
 import re
 from collections.abc import Iterator
@@ -9,21 +9,169 @@ from gateway.reasoning.extractive.values import MONTHS, Kind, Value
 
 _CAP = r"(?:[A-ZÀ-ÞŠŽŁ][\w’'-]*|[A-Z]\.|\d+[A-Z]\w*)"
 _SMALL = r"(?:of|the|de|la|le|du|des|da|di|van|von|der|den|del|and|&|on|upon|y|el|al|dos|zu|sur|en)"
-_RUN = re.compile(rf"(?<![\w])(?:the\s+(?=[A-Z]))?{_CAP}(?:(?:\s+|-){_CAP}|\s+(?:{_SMALL}\s+){{1,2}}{_CAP}|\s+&\s+{_CAP})*")
-_DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun".split())
-_NEVER = _DAYS | frozenset(MONTHS) - {"may"} | {"i", "it", "he", "she", "they", "we", "you", "isbn", "eur", "usd", "gbp"}
-_STARTERS = STOPWORDS | frozenset(
-    """first born originally today since although however meanwhile later early after before during despite once when
-    while published released founded located made according each every another both many most several readers critics
-    visitors fans two three one its his her their located opening priced based written painted designed edited
-    available currently formerly now then there here still yet like unlike with without among from about by as at on
-    review buy read order contact home menu about news price""".split()
+_RUN = re.compile(
+    rf"(?<![\w])(?:the\s+(?=[A-Z]))?{_CAP}(?:(?:\s+|-){_CAP}|\s+(?:{_SMALL}\s+){{1,2}}{_CAP}|\s+&\s+{_CAP})*"
 )
-PERSON = re.compile(r"^(?:(?:Dr|Mr|Mrs|Ms|Sir|Dame|Prof|Saint|St)\.?\s+)?[A-ZÀ-ÞŠŽŁ][\w’'-]*\.?(?:\s+(?:(?:de|la|van|von|der|den|di|da|del|le|du|dos|zu|al|el|bin|y)\s+)*[A-ZÀ-ÞŠŽŁ][\w’'-]*\.?){1,4}(?:,? (?:Jr|Sr)\.?)?$")
+_DAYS = frozenset(
+    [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "mon",
+        "tue",
+        "wed",
+        "thu",
+        "fri",
+        "sat",
+        "sun",
+    ]
+)
+_NEVER = (
+    _DAYS
+    | frozenset(MONTHS) - {"may"}
+    | {"i", "it", "he", "she", "they", "we", "you", "isbn", "eur", "usd", "gbp"}
+)
+_STARTERS = STOPWORDS | frozenset(
+    [
+        "first",
+        "born",
+        "originally",
+        "today",
+        "since",
+        "although",
+        "however",
+        "meanwhile",
+        "later",
+        "early",
+        "after",
+        "before",
+        "during",
+        "despite",
+        "once",
+        "when",
+        "while",
+        "published",
+        "released",
+        "founded",
+        "located",
+        "made",
+        "according",
+        "each",
+        "every",
+        "another",
+        "both",
+        "many",
+        "most",
+        "several",
+        "readers",
+        "critics",
+        "visitors",
+        "fans",
+        "two",
+        "three",
+        "one",
+        "its",
+        "his",
+        "her",
+        "their",
+        "located",
+        "opening",
+        "priced",
+        "based",
+        "written",
+        "painted",
+        "designed",
+        "edited",
+        "available",
+        "currently",
+        "formerly",
+        "now",
+        "then",
+        "there",
+        "here",
+        "still",
+        "yet",
+        "like",
+        "unlike",
+        "with",
+        "without",
+        "among",
+        "from",
+        "about",
+        "by",
+        "as",
+        "at",
+        "on",
+        "review",
+        "buy",
+        "read",
+        "order",
+        "contact",
+        "home",
+        "menu",
+        "about",
+        "news",
+        "price",
+    ]
+)
+PERSON = re.compile(
+    r"^(?:(?:Dr|Mr|Mrs|Ms|Sir|Dame|Prof|Saint|St)\.?\s+)?[A-ZÀ-ÞŠŽŁ][\w’'-]*\.?(?:\s+(?:(?:de|la|"
+    r"van|von|der|den|di|da|del|le|du|dos|zu|al|el|bin|"
+    r"y)\s+)*[A-ZÀ-ÞŠŽŁ][\w’'-]*\.?){1,4}(?:,? (?:Jr|Sr)\.?)?$"
+)
 _NOT_PERSON = frozenset(
-    """press books house publishing street road gallery museum company ltd inc foods university school college group
-    association society foundation museum hall theatre institute market store shop cafe café bakery studio studios
-    award prize records media verlag editions éditions brothers & sons co corp review times journal""".split()
+    [
+        "press",
+        "books",
+        "house",
+        "publishing",
+        "street",
+        "road",
+        "gallery",
+        "museum",
+        "company",
+        "ltd",
+        "inc",
+        "foods",
+        "university",
+        "school",
+        "college",
+        "group",
+        "association",
+        "society",
+        "foundation",
+        "museum",
+        "hall",
+        "theatre",
+        "institute",
+        "market",
+        "store",
+        "shop",
+        "cafe",
+        "café",
+        "bakery",
+        "studio",
+        "studios",
+        "award",
+        "prize",
+        "records",
+        "media",
+        "verlag",
+        "editions",
+        "éditions",
+        "brothers",
+        "&",
+        "sons",
+        "co",
+        "corp",
+        "review",
+        "times",
+        "journal",
+    ]
 )
 
 
@@ -80,9 +228,51 @@ def is_part_of(name: str, other: str) -> bool:
 
 
 _GENERIC_AFTER = frozenset(
-    """review reviews price prices specs specifications buy wiki guide shop book novel painting by information info
-    details facts summary manual nutrition official product overview profile page the test store and artist author
-    biography opening hours menu exhibition museum gallery tickets event programme program""".split()
+    [
+        "review",
+        "reviews",
+        "price",
+        "prices",
+        "specs",
+        "specifications",
+        "buy",
+        "wiki",
+        "guide",
+        "shop",
+        "book",
+        "novel",
+        "painting",
+        "by",
+        "information",
+        "info",
+        "details",
+        "facts",
+        "summary",
+        "manual",
+        "nutrition",
+        "official",
+        "product",
+        "overview",
+        "profile",
+        "page",
+        "the",
+        "test",
+        "store",
+        "and",
+        "artist",
+        "author",
+        "biography",
+        "opening",
+        "hours",
+        "menu",
+        "exhibition",
+        "museum",
+        "gallery",
+        "tickets",
+        "event",
+        "programme",
+        "program",
+    ]
 )
 
 

@@ -144,8 +144,10 @@ def question_word(question: str) -> str:
     """who, whose, when, where, how long/many/much/…, which X, what X, why, or `` for a yes/no question."""
     text = fold(question)
     match = re.search(
-        r"\b(who|whom|whose|when|where|why|how (?:long ago|old|many|much|long|far|tall|high|big|large|heavy|wide|deep|fast|late|hot|strong)"
-        r"|(?:what|which) (?:year|date|day|month|time|city|town|country|place|museum|gallery|village|region|century|decade)"
+        r"\b(who|whom|whose|when|where|why|how (?:long ago|old|many|much|long|far|tall|high|big|"
+        r"large|heavy|wide|deep|fast|late|hot|strong)"
+        r"|(?:what|which) (?:year|date|day|month|time|city|town|country|place|museum|gallery|"
+        r"village|region|century|decade)"
         r"|since when|how|which|what)\b",
         text,
     )
@@ -162,7 +164,10 @@ def asks_for(question: str) -> str:
     if word.startswith(("who", "whose", "whom")):
         return "who"
     if re.search(
-        r"\b(?:what|which) (?:company|firm|brand|publisher|manufacturer|author|artist|painter|person|maker|architect|writer|band|singer|house|museum)\b",
+        (
+            r"\b(?:what|which) (?:company|firm|brand|publisher|manufacturer|author|artist|painter|"
+            r"person|maker|architect|writer|band|singer|house|museum)\b"
+        ),
         fold(question),
     ):
         return "who"
@@ -203,6 +208,7 @@ def _nouns(tokens: tuple[str, ...]) -> Iterator[Mention]:
             score += 0.3 if plain in {" ".join(words(n)) for n in relation.nouns[:2]} else 0.0
             score -= 0.9 if plain in _WEAK_NOUNS else 0.0
             score -= 0.8 if before in _DEICTIC else 0.0
+            score -= 0.5 if plain == "year" else 0.0
             score += (
                 0.5
                 if before
@@ -250,29 +256,41 @@ def _asks(question: str) -> Iterator[Mention]:
             yield Mention(relation, 2.8, start, start + max(1, len(words(match.group()))), "ask")
 
 
+_ADHOC = (
+    r"\bnumber of ((?:[a-z-]+ ?){1,2}?)(?: (?:does|do|is|are|in|on|for|of)\b|[?]?$)",
+    r"\bhow (?:many|much) ((?:[a-z-]+ ){1,3}?)(?:does|do|did|is|are|was|were|has|have|can|in|on|will)\b",
+    (
+        r"\b(?:what|which) (?:kind|type|sort|kinds|types) of ((?:[a-z-]+ ?){1,3}?)(?: (?:does|do|did|"
+        r"is|are|was|were|has|have|can|in|on)\b|[?]?$)"
+    ),
+    (
+        r"\bwhat(?:'s| is| are| was| were) (?:the|its|his|her|their|"
+        r"x's) ((?:[a-z-]+ ?){1,3}?)(?: (?:of|for|on|in|at|to)\b|[?]?$)"
+    ),
+    r"\b(?:what|which) ((?:[a-z-]+ ){1,2}?)(?:does|do|did|is|are|was|were|has|have|can)\b",
+)
+_VERB_SLOT = re.compile(
+    r"\b(?:who|whom|when|where|what year|which year|how long)\b(?: \w+)*? ?\b(?:this|that|it|x|"
+    r"the \w+)?\b ?(?P<verb>[a-z]+(?:ed|en|ew|ade|ung|es|s)?)[?. ]*$"
+)
+_EMPTY = STOPWORDS | {"x", "year", "kind", "type", "thing", "photo", "picture", "front", "name"}
+
+
 def adhoc_relation(question: str, answer: Answer) -> Relation | None:
-    """A relation made from the question's own content words, for anything that the lexicon lacks."""
+    """A relation made from the question's own words, for anything that the lexicon lacks."""
     text = fold(question)
-    match = re.search(
-        r"\bhow (?:many|much) ((?:[a-z-]+ ){1,3}?)(?:does|do|did|is|are|was|were|has|have|can|in|on|will)\b",
-        text + " is",
-    )
-    if match is None:
-        match = re.search(
-            r"\b(?:what|which) (?:kind|type|sort|kinds|types) of ((?:[a-z-]+ ?){1,3}?)(?: (?:does|do|did|is|are|was|were|has|have|can|in|on)\b|\??$)",
-            text,
-        )
-    if match is None:
-        match = re.search(
-            r"\bwhat(?:'s| is| are| was| were) (?:the|its|his|her|their) ((?:[a-z-]+ ?){1,3}?)(?: (?:of|for|on|in|at|to)\b|\??$)",
-            text,
-        )
-    if match is None:
-        match = re.search(
-            r"\b(?:what|which) ((?:[a-z-]+ ){1,2}?)(?:does|do|did|is|are|was|were|has|have|can)\b", text
-        )
-    phrase = " ".join(w for w in words(match.group(1)) if w not in STOPWORDS) if match else ""
-    if not phrase:
-        return None
-    cue = r"\b" + r"\W+".join(re.escape(w) for w in words(phrase)) + r"\b"
-    return Relation(phrase, answer, (phrase,), cues=(cue,))
+    for pattern in _ADHOC:
+        match = re.search(pattern, text)
+        phrase = [w for w in words(match.group(1)) if w not in _EMPTY] if match else []
+        if phrase:
+            return _made(phrase, answer)
+    verb = _VERB_SLOT.search(text)
+    if verb and verb["verb"] not in _EMPTY and answer in {Answer.PERSON, Answer.DATE, Answer.PLACE}:
+        return _made([verb["verb"]], answer)
+    return None
+
+
+def _made(phrase: list[str], answer: Answer) -> Relation:
+    cue = r"\b" + r"\W+".join(re.escape(stem(w)) + r"\w*" for w in phrase)
+    role = {Answer.PERSON: "who", Answer.DATE: "when", Answer.PLACE: "where"}.get(answer, "")
+    return Relation(" ".join(phrase), answer, (" ".join(phrase),), wh=role, cues=(cue,))

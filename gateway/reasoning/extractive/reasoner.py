@@ -1,21 +1,22 @@
-"""The extractive reasoner: reads the question and the evidence, quotes what answers it, and abstains otherwise."""
+"""The extractive reasoner: reads question and evidence, quotes what answers, abstains otherwise."""
 
 from collections.abc import Sequence
 
-from contracts.answer import CitationKind, Reason
-
 from chassis.deadlines import Deadline
+from contracts.answer import CitationKind, Reason
 from gateway.reasoning.extractive.answering import answer_question
 from gateway.reasoning.extractive.drafting import hop_queries, sub_queries
 from gateway.reasoning.extractive.entities import choose_entity, entity_from_text
+from gateway.reasoning.extractive.facts import PHOTO_INDEX
 from gateway.reasoning.extractive.judging import second_opinion
 from gateway.reasoning.extractive.lookup import Finding
 from gateway.reasoning.extractive.photo_answers import answer_from_photo
-from gateway.reasoning.extractive.question import Analysis, TargetKind, Task, analyse
+from gateway.reasoning.extractive.question import Analysis, TargetKind, analyse
+from gateway.reasoning.extractive.recognition import read_hop
 from gateway.reasoning.extractive.resolution import follow
-from gateway.reasoning.extractive.subjects import subjects
+from gateway.reasoning.extractive.subjects import subjects, topic_of_conversation
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Ask, Draft, Entity, Evidence, Findings, PhotoText, Reply, Tool
+from gateway.state import Ask, Draft, Entity, Evidence, Findings, PhotoText, Quote, Reply, Tool
 
 LEAST = 0.3
 """Below this confidence the reasoner says that it does not know."""
@@ -28,10 +29,13 @@ class ExtractiveReasoner:
         """Understands the question and, if the photo's text may answer it, tries that first."""
         analysis = analyse(ask)
         direct: Finding | None = None
+        printed: str | None = None
         if ask.photo is not None and may_read(analysis):
             photo_text = await read_photo()
             direct = answer_from_photo(ask, analysis, photo_text)
-        return _draft(ask, analysis, direct)
+            hop = read_hop(analysis.chain[-1].name, photo_text) if len(analysis.chain) == 1 else None
+            printed = hop.value if hop else None
+        return _draft(ask, analysis, direct, printed)
 
     async def select_entity(
         self, ask: Ask, draft: Draft, candidates: Sequence[Entity], photo_text: PhotoText, deadline: Deadline
@@ -40,54 +44,60 @@ class ExtractiveReasoner:
         analysis = analyse(ask)
         if analysis.target.kind is TargetKind.NAMED and draft.entity:
             return Entity(draft.entity, 1.0)
-        if analysis.target.kind is TargetKind.HISTORY and ask.remembered is not None:
-            return ask.remembered
+        topic = topic_of_conversation(ask)
+        if analysis.target.kind is TargetKind.HISTORY and topic is not None:
+            return topic
         chosen = choose_entity(candidates, photo_text)
-        return chosen or entity_from_text(photo_text) or ask.remembered
+        return chosen or entity_from_text(photo_text) or topic
 
-    async def bridge(
-        self, ask: Ask, draft: Draft, findings: Findings, deadline: Deadline
-    ) -> tuple[str, ...]:
+    async def bridge(self, ask: Ask, draft: Draft, findings: Findings, deadline: Deadline) -> tuple[str, ...]:
         """The second hop's queries, once the first hop's answer is in the evidence."""
         analysis = analyse(ask)
         if not analysis.chain:
             return ()
         for subject, _ in subjects(ask, analysis, findings):
             for depth in range(len(analysis.chain)):
-                path = follow(subject, analysis.chain[depth:], findings.evidence)
+                path = follow(subject, analysis.chain[depth:], findings.evidence, findings.photo_text)
                 if path is not None:
                     asked = (analysis.chain[depth - 1],) if depth else analysis.relations
-                    return hop_queries(path.subject, asked, " ".join(analysis.qualifier))
+                    return hop_queries(path.subject, asked, analysis)
         return ()
 
     async def answer(self, ask: Ask, draft: Draft, findings: Findings, deadline: Deadline) -> Reply:
         """The answer that the evidence supports, with verbatim quotes; None when it is thin."""
         analysis = analyse(ask)
         finding = answer_question(ask, analysis, draft, findings)
-        if finding is None:
-            return Reply(None, 0.0, reason=Reason.NO_EVIDENCE if not findings.evidence else Reason.MODEL_UNSURE)
+        if finding is None or not finding.text:
+            return Reply(
+                None, 0.0, reason=Reason.NO_EVIDENCE if not findings.evidence else Reason.MODEL_UNSURE
+            )
         if finding.confidence < LEAST:
             return Reply(None, finding.confidence, reason=Reason.MODEL_UNSURE)
-        return Reply(finding.text, round(min(finding.confidence, 0.99), 4), finding.quotes)
+        quotes = _located(finding.quotes, findings.evidence)
+        return Reply(finding.text, round(min(finding.confidence, 0.99), 4), quotes)
 
-    async def judge(
-        self, ask: Ask, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
-    ) -> float:
+    async def judge(self, ask: Ask, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline) -> float:
         """Reads the evidence once more without the quoted passages."""
-        return second_opinion(ask, analyse(ask), reply, evidence)
+        return second_opinion(reply, evidence)
 
 
 def may_read(analysis: Analysis) -> bool:
-    """Whether the photo's own words could answer: not when another thing is named or must be compared."""
-    if analysis.target.kind is TargetKind.NAMED and analysis.task is not Task.COMPARE:
-        return bool(analysis.relations) and analysis.relations[0].name == "price"
-    return not analysis.chain
+    """Whether the photo's own words could answer or lead on: not when another thing is named."""
+    return analysis.target.kind is not TargetKind.NAMED
 
 
-def _draft(ask: Ask, analysis: Analysis, direct: Finding | None) -> Draft:
-    named = analysis.target.names[0] if analysis.target.kind is TargetKind.NAMED and analysis.target.names else None
+def _draft(ask: Ask, analysis: Analysis, direct: Finding | None, printed: str | None) -> Draft:
+    named = (
+        analysis.target.names[0]
+        if analysis.target.kind is TargetKind.NAMED and analysis.target.names
+        else None
+    )
     tools = {Tool.TEXT_SEARCH}
-    if ask.photo is not None and named is None and not (analysis.target.kind is TargetKind.HISTORY and ask.remembered):
+    if (
+        ask.photo is not None
+        and named is None
+        and not (analysis.target.kind is TargetKind.HISTORY and ask.remembered)
+    ):
         tools.add(Tool.IMAGE_SEARCH)
     asked = analysis.relation.name if analysis.relation else analysis.answer.value
     return Draft(
@@ -98,9 +108,16 @@ def _draft(ask: Ask, analysis: Analysis, direct: Finding | None) -> Draft:
         confidence=direct.confidence if direct else 0.0,
         self_contained=direct is not None,
         tools=frozenset(tools),
-        sub_queries=sub_queries(ask, analysis),
+        sub_queries=sub_queries(ask, analysis, printed),
         quotes=tuple(q.text for q in direct.quotes) if direct else (),
     )
 
 
-PHOTO = CitationKind.PHOTO
+def _located(quotes: Sequence[Quote], evidence: Sequence[Evidence]) -> tuple[Quote, ...]:
+    """The quotes with the index of the evidence that holds them; those that stand nowhere are dropped."""
+    shown = [i for i, item in enumerate(evidence) if item.kind is CitationKind.PHOTO]
+    found: list[Quote] = []
+    for quote in quotes:
+        places = shown if quote.index == PHOTO_INDEX else [quote.index]
+        found += [Quote(i, quote.text) for i in places if quote.text in evidence[i].text][:1]
+    return tuple(dict.fromkeys(found))

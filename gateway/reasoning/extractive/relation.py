@@ -34,7 +34,7 @@ NUMERIC = frozenset({Answer.NUMBER, Answer.MONEY, Answer.QUANTITY, Answer.PERCEN
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """`nouns` name it (also as infobox keys, the first is its own); `verbs` state it; `wh` asks it with a verb.
+    """`nouns` name it (also as infobox keys); `verbs` state it; `wh` asks it with a verb.
 
     `asks` are further question patterns, `cues` further evidence patterns, both regular expressions over
     folded text. `dimension` is a unit dimension for quantities. `plural`: it usually has several values.
@@ -59,7 +59,9 @@ _FILES = ("events", "measures", "counts", "descriptions")
 def all_relations() -> tuple[Relation, ...]:
     """The lexicon, read once from the package's TOML files."""
     folder = files("gateway.reasoning.extractive") / "lexicon"
-    return tuple(r for name in _FILES for r in _parse(tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))))
+    return tuple(
+        r for name in _FILES for r in _parse(tomllib.loads((folder / f"{name}.toml").read_text("utf-8")))
+    )
 
 
 def _parse(table: dict[str, Any]) -> Iterator[Relation]:
@@ -68,12 +70,20 @@ def _parse(table: dict[str, Any]) -> Iterator[Relation]:
             if wh in row:
                 nouns = _split(row[wh])
                 answer = Answer.NAME if wh == "who" and row.get("agent") == "name" else kind
-                yield Relation(nouns[0], answer, nouns, _split(row["verbs"]), wh, cues=tuple(row.get("cues", ())))
+                asks, cues = tuple(row.get(f"asks_{wh}", ())), tuple(row.get(f"cues_{wh}", ()))
+                yield Relation(nouns[0], answer, nouns, _split(row["verbs"]), wh, asks, cues)
     for row in table.get("relation", ()):
         yield Relation(
-            row["name"], Answer(row["answer"]), _split(row["nouns"]), _split(row.get("verbs", "")), row.get("wh", ""),
-            tuple(row.get("asks", ())), tuple(row.get("cues", ())), row.get("dimension", ""), row.get("plural", False),
-        )  # fmt: skip
+            row["name"],
+            Answer(row["answer"]),
+            _split(row["nouns"]),
+            _split(row.get("verbs", "")),
+            row.get("wh", ""),
+            tuple(row.get("asks", ())),
+            tuple(row.get("cues", ())),
+            row.get("dimension", ""),
+            row.get("plural", False),
+        )
 
 
 def _split(phrases: str) -> tuple[str, ...]:

@@ -1,13 +1,14 @@
-"""From facts to one value: agreement, contradiction and recency; and through hops to the subject that is asked about."""
+"""From facts to one value (agreement, contradiction, recency), and over hops to the asked subject."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gateway.reasoning.extractive.facts import Fact, find_facts
+from gateway.reasoning.extractive.facts import PHOTO_INDEX, Fact, find_facts
 from gateway.reasoning.extractive.lexical import content_stems, squeeze
 from gateway.reasoning.extractive.naming import is_part_of
+from gateway.reasoning.extractive.recognition import read_hop
 from gateway.reasoning.extractive.relation import NAMED, Answer, Relation, all_relations
-from gateway.state import Evidence
+from gateway.state import Evidence, PhotoText
 
 _KIN: tuple[frozenset[str], ...] = (
     frozenset({"manufacturer", "brand", "producer"}),
@@ -18,6 +19,7 @@ _KIN: tuple[frozenset[str], ...] = (
     frozenset({"publication date", "release date"}),
     frozenset({"year painted", "date created", "publication date", "release date"}),
     frozenset({"location", "city", "headquarters"}),
+    frozenset({"place of production", "factory", "country of origin"}),
     frozenset({"owner", "manager"}),
 )
 """Relations that stand in for one another when the asked one is not stated."""
@@ -25,7 +27,7 @@ _KIN: tuple[frozenset[str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The value settled on. `confidence` 0..1; `support`: every fact that agrees; `conflict`: whether others disagree."""
+    """The value settled on: `support` are the facts that agree, `conflict` whether others disagree."""
 
     fact: Fact
     confidence: float
@@ -85,7 +87,8 @@ def settle(facts: Sequence[Fact]) -> Resolution | None:
     confidence = min(0.98, max(f.strength for f in best) + 0.03 * (len({f.url for f in best}) - 1))
     if conflict:
         margin = weight(best) - weight(ranked[1])
-        confidence *= 0.9 if margin >= 0.1 else 0.72 if margin >= 0.03 else 0.55
+        loose = best[0].relation.answer is Answer.PHRASE
+        confidence *= 0.9 if margin >= 0.1 or loose else 0.72 if margin >= 0.03 else 0.55
     return Resolution(max(best, key=lambda f: f.strength), confidence, tuple(best), conflict)
 
 
@@ -115,15 +118,32 @@ def look_up(relations: Sequence[Relation], subject: str, evidence: Sequence[Evid
     return settle(kindred) or settled
 
 
-def follow(subject: str, chain: Sequence[Relation], evidence: Sequence[Evidence]) -> Path | None:
-    """Walks the inner hops, innermost first; None when one of them cannot be found."""
+def follow(
+    subject: str, chain: Sequence[Relation], evidence: Sequence[Evidence], photo_text: PhotoText | None = None
+) -> Path | None:
+    """Walks the inner hops, innermost first; None when one of them cannot be found.
+
+    The first hop may stand on the thing itself (an author on a cover): then `photo_text` gives it.
+    """
     path = Path(subject)
     for relation in reversed(chain):
         step = look_up(kin_of((relation,)), path.subject, evidence)
+        if not path.steps and photo_text is not None and (step is None or step.confidence < 0.75):
+            step = _printed(relation, subject, photo_text) or step
         if step is None or step.confidence < 0.4 or relation.answer not in NAMED:
             return None
-        path = Path(name_of(step.fact), path.confidence * min(1.0, step.confidence + 0.05), (*path.steps, step.fact))
+        path = Path(
+            name_of(step.fact), path.confidence * min(1.0, step.confidence + 0.05), (*path.steps, step.fact)
+        )
     return path
+
+
+def _printed(relation: Relation, subject: str, photo_text: PhotoText) -> Resolution | None:
+    read = read_hop(relation.name, photo_text)
+    if read is None or not read.lines:
+        return None
+    fact = Fact(read.value, None, PHOTO_INDEX, read.lines[0].text, read.sure, relation, subject, "", None)
+    return Resolution(fact, read.sure, (fact,))
 
 
 def name_of(fact: Fact) -> str:

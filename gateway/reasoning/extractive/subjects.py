@@ -1,4 +1,4 @@
-"""Which subject the question is about, given everything found: named, in the photo, or of the conversation."""
+"""Which subject the question is about: named, in the photo, or of the conversation."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,12 +6,16 @@ from dataclasses import replace
 
 from gateway.reasoning.extractive.lexical import coverage, fold, mentions, name_words, squeeze, unique, words
 from gateway.reasoning.extractive.naming import name_spans
-from gateway.reasoning.extractive.question import Analysis, TargetKind, analyse
+from gateway.reasoning.extractive.question import DIGRESSION, Analysis, TargetKind, analyse
 from gateway.reasoning.extractive.targets import PERSONAL, person_of_conversation
-from gateway.state import Ask, Evidence, Findings, PhotoText
+from gateway.state import Ask, Entity, Evidence, Findings, PhotoText
 
-_REMARK = re.compile(r"\s+(?:in \d{4}|revisited|review|prices?)$|\s*[|–—:-]\s.*$|,\s*(?:revisited|list \d+)$", re.I)
-_LEAD = re.compile(r"^(?:news about|a closer look:|about|review:|reader letters?:|all about|the story of)\s+", re.I)
+_REMARK = re.compile(
+    r"\s+(?:in \d{4}|revisited|review|prices?)$|\s*[|–—:-]\s.*$|,\s*(?:revisited|list \d+)$", re.I
+)
+_LEAD = re.compile(
+    r"^(?:news about|a closer look:|about|review:|reader letters?:|all about|the story of)\s+", re.I
+)
 
 
 def subjects(ask: Ask, analysis: Analysis, findings: Findings) -> list[tuple[str, float]]:
@@ -38,6 +42,8 @@ def _of_photo(ask: Ask, analysis: Analysis, findings: Findings) -> Iterator[tupl
         yield focus, 0.93
     anchored = anchor(findings.photo_text, findings.evidence)
     entity = findings.entity
+    if entity is not None and followed and entity.probability >= 0.5:
+        yield entity.name, 0.95
     if entity is not None and entity.attributes:
         yield entity.name, max(0.75, entity.probability)
     elif anchored:
@@ -46,6 +52,17 @@ def _of_photo(ask: Ask, analysis: Analysis, findings: Findings) -> Iterator[tupl
         yield entity.name, max(0.6, entity.probability)
     if anchored:
         yield anchored, 0.85
+    answered = answered_name(ask) if followed else None
+    if answered:
+        yield answered, 0.85
+
+
+def topic_of_conversation(ask: Ask) -> Entity | None:
+    """The thing the conversation is about; a marked step aside ("by the way, …") does not change it."""
+    entities = [(turn, turn.entity) for turn in ask.history if turn.entity is not None]
+    steady = [entity for turn, entity in entities if not DIGRESSION.match(turn.question.strip())]
+    every = [entity for _, entity in entities]
+    return next(reversed(steady or every), None)
 
 
 def focus_of_conversation(ask: Ask) -> str | None:
@@ -54,6 +71,8 @@ def focus_of_conversation(ask: Ask) -> str | None:
         return None
     last = ask.history[-1]
     before = analyse(replace(ask, question=last.question, history=ask.history[:-1]))
+    if DIGRESSION.match(last.question.strip()):
+        return None
     if last.abstained:
         return None
     if before.target.kind is TargetKind.NAMED or not before.chain:
@@ -62,6 +81,35 @@ def focus_of_conversation(ask: Ask) -> str | None:
         return focus_of_conversation(earlier) if pronoun and len(ask.history) > 1 else None
     own = last.entity.name if last.entity else ""
     return next((v.text for v in name_spans(last.answer) if v.start and fold(v.text) not in fold(own)), None)
+
+
+_LEADING = frozenset(
+    {
+        "venue",
+        "museum",
+        "manufacturer",
+        "brand",
+        "publisher",
+        "headquarters",
+        "city",
+        "author",
+        "painter",
+        "designer",
+    }
+)
+
+
+def answered_name(ask: Ask) -> str | None:
+    """The name that the last turn answered with ("The brand is X."), which the next question may take up."""
+    last = ask.history[-1] if ask.history else None
+    if last is None or last.abstained:
+        return None
+    before = analyse(replace(ask, question=last.question, history=ask.history[:-1]))
+    if before.relation is None or before.relation.name not in _LEADING:
+        return None
+    own = last.entity.name if last.entity else ""
+    found = [v.text for v in name_spans(last.answer) if v.start and fold(v.text) not in fold(own)]
+    return found[-1] if found else None
 
 
 def page_subject(title: str) -> str:
@@ -83,7 +131,9 @@ def anchor(photo_text: PhotoText, evidence: Sequence[Evidence]) -> str | None:
         return None
     fitting.sort(key=lambda n: -len(squeeze(n)))
     best = fitting[0]
-    rivals = [n for n in fitting[1:] if not coverage(n, best) > 0.99 and len(squeeze(n)) > 0.8 * len(squeeze(best))]
+    rivals = [
+        n for n in fitting[1:] if not coverage(n, best) > 0.99 and len(squeeze(n)) > 0.8 * len(squeeze(best))
+    ]
     return None if rivals else best
 
 

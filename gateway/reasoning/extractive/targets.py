@@ -71,13 +71,16 @@ _NOT_NAMES = frozenset(
     ]
 ) | frozenset(MONTHS)
 _DEICTIC = re.compile(
-    r"\b(?:this|that|these|those)\b(?! (?:year|month|week|evening|morning|afternoon|time|way|much|many|is|does|would|kind of))"
-    r"|\b(?:i'?m|i am|we'?re|i) (?:holding|looking at|seeing|see|facing|reading|wearing|eating|drinking|pointing|standing)\b"
-    r"|\bin (?:my hands?|front of (?:me|us))\b|\b(?:in|on|from) (?:the|this|my) (?:photo|picture|image|page|sheet|worksheet|wall|table|shelf)\b"
+    r"\b(?:this|that|these|those)\b(?! (?:year|month|week|evening|morning|afternoon|time|way|much|"
+    r"many|is|does|would|kind of))"
+    r"|\b(?:i'?m|i am|we'?re|i) (?:holding|looking at|seeing|see|facing|reading|wearing|eating|"
+    r"drinking|pointing|standing)\b"
+    r"|\bin (?:my hands?|front of (?:me|us))\b|\b(?:in|on|from) (?:the|this|my) (?:photo|picture|"
+    r"image|page|sheet|worksheet|wall|table|shelf)\b"
     r"|\bhere\b|\bthat\?$"
 )
 _PRONOUN = re.compile(r"\b(it|its|he|his|him|she|her|hers|they|their|them|there)\b")
-_LABELS = frozenset(
+LABELS = frozenset(
     [
         "book",
         "novel",
@@ -237,7 +240,9 @@ def _trim(run: str, *, at_start: bool) -> str:
     if at_start and pieces and fold(pieces[0]) in _OPENERS:
         pieces.pop(0)
     name = " ".join(pieces).strip(".,'’")
-    return name if len(name_words(name)) and re.search(r"[^\W\d_]{2}|\d", name) else ""
+    return (
+        name if name_words(name) and re.search(r"[^\W\d_]{2}", name) and fold(name) not in _NOT_NAMES else ""
+    )
 
 
 _OPENERS = frozenset(
@@ -306,9 +311,9 @@ def label_of(question: str) -> str | None:
     for index, word in enumerate(tokens):
         if word in {"this", "that", "these", "those"}:
             for after in tokens[index + 1 : index + 4]:
-                if after in _LABELS:
+                if after in LABELS:
                     return after
-    return next((w for w in tokens if w in _LABELS), None)
+    return next((w for w in tokens if w in LABELS), None)
 
 
 def find_target(ask: Ask) -> Target:

@@ -1,4 +1,4 @@
-"""Values in a text: money, quantities, dates, clock times, numbers, phone numbers, names. Every span is verbatim."""
+"""Values in a text: money, quantities, dates, clock times, numbers, phone numbers; spans are verbatim."""
 
 import re
 from collections.abc import Iterator
@@ -47,7 +47,10 @@ class Value:
         return self.number * unit.factor if unit else self.number
 
 
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 NUMBER_WORDS: dict[str, float] = {w: float(i) for i, w in enumerate(_ONES.split())}
 NUMBER_WORDS |= {w: 10.0 * (i + 2) for i, w in enumerate(_TENS.split())}
@@ -70,13 +73,29 @@ _MONEY = re.compile(
     re.I,
 )
 _CURRENCIES = {
-    "€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "₹": "INR",
-    "euro": "EUR", "dollar": "USD", "pound": "GBP", "franc": "CHF", "yen": "JPY", "cent": "CENT",
-    "pence": "CENT", "crown": "CROWN", "rupee": "INR", "zloty": "PLN", "pound sterling": "GBP",
-}  # fmt: skip
+    "€": "EUR",
+    "$": "USD",
+    "£": "GBP",
+    "¥": "JPY",
+    "₹": "INR",
+    "euro": "EUR",
+    "dollar": "USD",
+    "pound": "GBP",
+    "franc": "CHF",
+    "yen": "JPY",
+    "cent": "CENT",
+    "pence": "CENT",
+    "crown": "CROWN",
+    "rupee": "INR",
+    "zloty": "PLN",
+    "pound sterling": "GBP",
+}
 _UNIT_WORDS = "|".join(sorted((re.escape(u).replace(r"\ ", r"[\s-]") for u in UNITS), key=len, reverse=True))
 _QUANTITY = re.compile(
-    rf"(?<![\w.,/])(?P<n>{NUMBER}|\b(?:{_WORD_NUMBER}))(?:\s?[–-]\s?(?P<hi>{NUMBER}))?[\s-]?(?P<u>{_UNIT_WORDS})(?![\w²³/])",
+    (
+        rf"(?<![\w.,/])(?P<n>{NUMBER}|"
+        rf"\b(?:{_WORD_NUMBER}))(?:\s?[–-]\s?(?P<hi>{NUMBER}))?[\s-]?(?P<u>{_UNIT_WORDS})(?![\w²³/])"
+    ),
     re.I,
 )
 _PERCENT = re.compile(rf"(?<![\w.,])(?P<n>{NUMBER})\s?(?:%|per ?cent\b)", re.I)
@@ -103,7 +122,8 @@ MONTHS = {
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _YEAR = r"(?:1\d{3}|20\d{2})"
 _DATE = re.compile(
-    rf"(?<![\w.,/-])(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{_MONTH})\b\.?(?:,? (?P<y1>{_YEAR})\b)?"
+    rf"(?<![\w.,/-])(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|"
+    rf"th)?(?: of)? (?P<m1>{_MONTH})\b\.?(?:,? (?P<y1>{_YEAR})\b)?"
     rf"|(?P<m2>{_MONTH})\b\.? (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<y2>{_YEAR})\b)?"
     rf"|(?P<m3>{_MONTH})\b\.?,? (?P<y3>{_YEAR})\b"
     rf"|(?P<y4>{_YEAR})-(?P<m4>\d\d)-(?P<d4>\d\d)\b"
@@ -246,8 +266,14 @@ def numbers(text: str) -> Iterator[Value]:
 def find_values(text: str, kind: Kind) -> tuple[Value, ...]:
     """All values of one kind in the text, in order. Names and phrases are found elsewhere."""
     finders = {
-        Kind.MONEY: money, Kind.QUANTITY: quantities, Kind.PERCENT: percents, Kind.DATE: dates,
-        Kind.TIME: times, Kind.NUMBER: numbers, Kind.PHONE: phones, Kind.WEEKDAY: weekdays,
-    }  # fmt: skip
+        Kind.MONEY: money,
+        Kind.QUANTITY: quantities,
+        Kind.PERCENT: percents,
+        Kind.DATE: dates,
+        Kind.TIME: times,
+        Kind.NUMBER: numbers,
+        Kind.PHONE: phones,
+        Kind.WEEKDAY: weekdays,
+    }
     finder = finders.get(kind)
     return tuple(finder(text)) if finder else ()

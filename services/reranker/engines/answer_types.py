@@ -2,32 +2,43 @@
 
 import re
 
-from services.reranker.engines.text import Text
+from services.reranker.engines.text import Text, word_set
 from services.reranker.lexicon import AnswerType
 
-_MONTHS = frozenset(
-    "january february march april may june july august september october november december".split()
-)
-_NUMBER_WORDS = frozenset(
+_MONTHS = word_set("january february march april may june july august september october november december")
+_NUMBER_WORDS = word_set(
     """zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand
-    million billion dozen half""".split()
+    million billion dozen half"""
 )
-_CURRENCY = frozenset("€ $ £ ¥ eur euro euros usd dollar dollars gbp pound pounds yen cents pence francs".split())
-_UNITS = frozenset(
-    """mm cm m km metre metres meter meters kilometre kilometres kilometer kilometers inch inches in ft foot feet
-    mile miles g kg mg gram grams kilogram kilograms kilo kilos lb lbs oz ounce ounces tonne tonnes ton tons l ml cl
-    litre litres liter liters millilitres kcal kj cal calories kilocalories kilojoules calorie second seconds minute
-    minutes hour hours day days week weeks month months year years w kw watt watts v volt volts hp mah gb tb mb
-    ghz mhz hz mph kmh % percent degrees celsius fahrenheit c f hectares acres db megapixels megapixel mp""".split()
+_CURRENCY = word_set("€ $ £ ¥ eur euro euros usd dollar dollars gbp pound pounds yen cents pence francs")
+_UNITS = word_set(
+    """mm cm m km metre metres meter meters kilometre kilometres kilometer kilometers inch inches in
+    ft foot feet mile miles g kg mg gram grams kilogram kilograms kilo kilos lb lbs oz ounce ounces
+    tonne tonnes ton tons l ml cl litre litres liter liters millilitres kcal kj cal calories
+    kilocalories kilojoules calorie second seconds minute minutes hour hours day days week weeks
+    month months year years w kw watt watts v volt volts hp mah gb tb mb ghz mhz hz mph kmh %
+    percent degrees celsius fahrenheit c f hectares acres db megapixels megapixel mp"""
 )
-_PREPOSITIONS = frozenset("in at near from to of on outside around".split())
+_PREPOSITIONS = word_set("in at near from to of on outside around")
 _CLOCK = re.compile(r"\d{1,2}[:.]\d{2}(?:am|pm)?|\d{1,2}(?:am|pm)", re.IGNORECASE)
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
-_DAYS = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday weekdays weekends daily noon midnight".split()
+_DAYS = word_set(
+    "monday tuesday wednesday thursday friday saturday sunday weekdays weekends daily noon midnight"
 )
 _WITH_UNIT = re.compile(r"\d+(?:[.,]\d+)*([^\W\d_]+)")
+
+_NOTHING: frozenset[AnswerType] = frozenset()
+_PLACE = frozenset({AnswerType.PLACE})
+_BY_WORD: dict[str, frozenset[AnswerType]] = (
+    dict.fromkeys(_NUMBER_WORDS, frozenset({AnswerType.NUMBER, AnswerType.MEASURE}))
+    | dict.fromkeys(_MONTHS, frozenset({AnswerType.DATE}))
+    | dict.fromkeys(_DAYS, frozenset({AnswerType.TIME, AnswerType.DATE}))
+    | dict.fromkeys(_CURRENCY, frozenset({AnswerType.MONEY}))
+)
+_AFTER: dict[str, frozenset[AnswerType]] = dict.fromkeys(_PREPOSITIONS, _PLACE) | dict.fromkeys(
+    ("by", "is", "was"), frozenset({AnswerType.PERSON, AnswerType.PLACE})
+)
 
 _OPENINGS: tuple[tuple[str, AnswerType], ...] = (
     ("what time", AnswerType.TIME),
@@ -67,26 +78,21 @@ def offered_types(text: Text, start: int, end: int, excluded: frozenset[str]) ->
     capitals = 0
     for position in range(start, end):
         word = text.words[position]
-        lower = word.casefold()
+        if text.stems[position] in excluded:
+            capitals = 0
+            continue
         if word[0].isdigit():
-            if text.stems[position] not in excluded:
-                found |= _numeric(text, position, end)
-        elif lower in _NUMBER_WORDS:
-            found |= {AnswerType.NUMBER, AnswerType.MEASURE}
-        elif lower in _MONTHS and word[0].isupper():
-            found.add(AnswerType.DATE)
-        elif lower in _DAYS:
-            found |= {AnswerType.TIME, AnswerType.DATE}
-        elif lower in _CURRENCY:
-            found.add(AnswerType.MONEY)
-        is_name = word[0].isupper() and text.stems[position] not in excluded
-        capitals = capitals + 1 if is_name else 0
+            found |= _numeric(text, position, end)
+        else:
+            found |= _BY_WORD.get(word.casefold(), _NOTHING)
+        if not word[0].isupper():
+            capitals = 0
+            continue
+        capitals += 1
         if capitals >= 2:
             found.add(AnswerType.PERSON)
-        if is_name and position > start and text.words[position - 1].casefold() in _PREPOSITIONS:
-            found.add(AnswerType.PLACE)
-        if is_name and position > start and text.words[position - 1].casefold() in {"by", "is", "was"}:
-            found |= {AnswerType.PERSON, AnswerType.PLACE}
+        if position > start:
+            found |= _AFTER.get(text.words[position - 1].casefold(), _NOTHING)
     return found
 
 

@@ -12,6 +12,7 @@ from services.reranker.lexicon import AnswerType
 _NEUTRAL = 0.5
 _SIMILAR_ENOUGH = 0.84
 _FUZZY_LENGTH = 5
+_LONGER_NAME = 0.3  # what is said of "Vexo 300 Pro" seldom holds for "Vexo 300"
 _NAME_BREAKERS = frozenset({"i", "january", "february", "march", "april", "may", "june", "july", "august"})
 
 
@@ -41,29 +42,37 @@ class Features:
 
 
 def measure(asked: Asked, text: Text) -> Features:
-    """Compare one passage with the question."""
+    """Compare one passage with the question; of several names the best met one counts."""
     if not text.words:
-        return Features(*([0.0] * 12))
-    present = _entity_hits(asked.entity, text)
-    cue_positions = _cue_positions(asked, text)
-    present_share = len(present) / len(asked.entity) if asked.entity else _NEUTRAL
-    mentions = _mentions(asked, present, text)
-    best = _best_sentence(asked, text, cue_positions, mentions)
-    relation_with_type = best.relation_with_type if asked.cues else _NEUTRAL
-    covered = _covered(asked, text.stems, bool(cue_positions))
+        return Features(*([0.0] * len(Features.__dataclass_fields__)))
+    cues = _cue_positions(asked, text)
+    candidates = [_measure(asked, name, text, cues) for name in asked.entities or ((),)]
+    return max(candidates, key=lambda features: (features.joint, features.entity))
+
+
+def _measure(asked: Asked, name: tuple[str, ...], text: Text, cues: Sequence[int]) -> Features:
+    """Without a name the question's own terms stand in for one."""
+    hits = _entity_hits(name, text)
+    mentions = _mentions(name, hits, text)
+    covered = _covered(asked, text.stems, bool(cues))
+    best = _best_sentence(asked, name, text, cues, mentions)
+    named = len(hits) / len(name) if name else covered
+    extended = bool(mentions) and all(_is_extended(text, mention) for mention in mentions)
+    about = (best.about if name else best.coverage) * (_LONGER_NAME if extended else 1.0)
+    typed = best.relation_with_type if asked.cues else best.coverage * best.answer_type
     return Features(
         coverage=covered,
         sentence_coverage=best.coverage,
-        relation=float(bool(cue_positions)) if asked.cues else _NEUTRAL,
-        relation_with_type=relation_with_type,
+        relation=float(bool(cues)) if asked.cues else _NEUTRAL,
+        relation_with_type=typed,
         answer_type=best.answer_type,
-        entity=present_share,
-        entity_phrase=float(bool(mentions)) if asked.entity else _NEUTRAL,
-        about_entity=best.about if asked.entity else _NEUTRAL,
-        rival=float(bool(asked.entity) and not mentions and _has_subject(text)),
-        extended=float(bool(mentions) and all(_is_extended(asked, text, m) for m in mentions)),
-        proximity=_proximity(asked, present, cue_positions, text),
-        joint=present_share**2 * max(relation_with_type, best.coverage if not asked.cues else 0.0) * best.about,
+        entity=named,
+        entity_phrase=float(bool(mentions)) if name else covered,
+        about_entity=about,
+        rival=float(bool(name) and not mentions and _has_subject(text)),
+        extended=float(extended),
+        proximity=_proximity(asked, hits, cues, text),
+        joint=named**2 * typed * about,
     )
 
 
@@ -79,9 +88,13 @@ class _Sentence:
 
 
 def _best_sentence(
-    asked: Asked, text: Text, cue_positions: Sequence[int], mentions: Sequence[tuple[int, int]]
+    asked: Asked,
+    name: tuple[str, ...],
+    text: Text,
+    cue_positions: Sequence[int],
+    mentions: Sequence[tuple[int, int]],
 ) -> _Sentence:
-    excluded = frozenset(asked.entity)
+    excluded = frozenset(name)
     candidates = []
     for start, end in text.sentences:
         stems = text.stems[start:end]
@@ -93,32 +106,31 @@ def _best_sentence(
                 coverage=_covered(asked, stems, bool(cues)),
                 relation_with_type=(0.4 + 0.6 * typed) * float(bool(cues)),
                 answer_type=typed,
-                about=_about(asked, text, (start, end), cues, mentions),
+                about=_about(name, text, (start, end), cues, mentions),
             )
         )
     return max(candidates, key=_Sentence.merit)
 
 
 def _about(
-    asked: Asked,
+    name: tuple[str, ...],
     text: Text,
     sentence: tuple[int, int],
     cues: Sequence[int],
     mentions: Sequence[tuple[int, int]],
 ) -> float:
     """1: names the entity; 0.7: goes on about it (named earlier, no other subject); 0: another subject."""
-    if not asked.entity:
+    if not name:
         return _NEUTRAL
     start, end = sentence
     if any(start <= first < end for first, _ in mentions):
         return 1.0
     named_before = any(first < start for first, _ in mentions)
     limit = min(cues) if cues else end
-    excluded = set(asked.entity)
     other = any(
         text.words[p][0].isupper()
         and text.words[p].casefold() not in STOPWORDS
-        and text.stems[p] not in excluded
+        and text.stems[p] not in name
         and p > start
         for p in range(start, limit)
     )
@@ -128,7 +140,7 @@ def _about(
 
 
 def _covered(asked: Asked, stems: Sequence[str], has_cue: bool) -> float:
-    """Share of the question's content terms, longer ones weighing more; a stated relation counts as its phrasing."""
+    """Share of the question's content terms, by length; a stated relation counts as its phrasing."""
     if not asked.terms:
         return float(has_cue) if asked.cues else _NEUTRAL
     here = set(stems)
@@ -164,15 +176,15 @@ def _similar(left: str, right: str) -> bool:
     return SequenceMatcher(None, left, right, autojunk=False).ratio() >= _SIMILAR_ENOUGH
 
 
-def _mentions(asked: Asked, present: dict[str, list[int]], text: Text) -> list[tuple[int, int]]:
+def _mentions(name: Sequence[str], present: dict[str, list[int]], text: Text) -> list[tuple[int, int]]:
     """Token ranges in which every stem of the entity's name appears, close together."""
-    if not asked.entity or len(present) < len(asked.entity):
+    if not name or len(present) < len(name):
         return []
-    slack = len(asked.entity) + 2
+    slack = len(name) + 2
     mentions = []
-    for first in present[asked.entity[0]]:
+    for first in present[name[0]]:
         positions = [first]
-        for part in asked.entity[1:]:
+        for part in name[1:]:
             near = [p for p in present[part] if abs(p - first) <= slack]
             if not near:
                 break
@@ -182,11 +194,9 @@ def _mentions(asked: Asked, present: dict[str, list[int]], text: Text) -> list[t
     return mentions
 
 
-def _is_extended(asked: Asked, text: Text, mention: tuple[int, int]) -> bool:
+def _is_extended(text: Text, mention: tuple[int, int]) -> bool:
     """Whether the name goes on, as in "Vexo 300 Pro" for "Vexo 300"."""
     start, end = mention
-    if not asked.entity_is_given:
-        return False
     sentence_end = next(stop for first, stop in text.sentences if first <= start < stop)
     if end >= sentence_end:
         return False

@@ -1,15 +1,27 @@
 """What a question asks for, in terms that can be looked up in a passage."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.reranker.engines.answer_types import wanted_type
-from services.reranker.engines.text import STOPWORDS, analyse, phrase_stems, stem
+from services.reranker.engines.text import STOPWORDS, analyse, phrase_stems, stem, word_set
 from services.reranker.lexicon import RELATIONS, AnswerType
 
-_LONGEST_GAP = 5
+_LONGEST_GAP = 8
 _GENERIC = frozenset(
-    map(stem, "what which kind sort type number many much long old year date time day place make get go".split())
+    map(
+        stem,
+        word_set("what which kind sort type number many much long old year date time day place make get go"),
+    )
+)
+_COMPARISON = re.compile(r"\b(?:or|than|versus|vs|both|compared|between)\b", re.IGNORECASE)
+_SMALL_WORDS = word_set("a an the of in on at and or to for by s de la le di da von van der")
+_BREAKS = word_set("and or to by at on for in")
+_CALENDAR = word_set(
+    """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays
+    saturdays sundays january february march april may june july august september october november
+    december"""
 )
 
 
@@ -17,13 +29,12 @@ _GENERIC = frozenset(
 class Asked:
     """A question taken apart.
 
-    `entity`: stems of the thing's name in order; `terms`: content stems that are neither the entity's
-    nor part of the relation's phrasing; `asked_with`: stems of the matched phrasing; `cues`: stem
-    phrases that state the relation, by their first stem.
+    `entities`: stems, in order, of each name that a passage may be about (two in a comparison, none when
+    nothing is named); `terms`: the other content stems; `asked_with`: stems of the matched phrasing;
+    `cues`: stem phrases that state the relation, by their first stem.
     """
 
-    entity: tuple[str, ...]
-    entity_is_given: bool
+    entities: tuple[tuple[str, ...], ...]
     terms: tuple[str, ...]
     asked_with: frozenset[str]
     cues: dict[str, tuple[tuple[str, ...], ...]]
@@ -47,11 +58,16 @@ def _compile() -> tuple[_Entry, ...]:
     entries = []
     for item in RELATIONS:
         asks = tuple(
-            _Phrasing(stems, sum(part != "*" for part in stems)) for stems in map(phrase_stems, item.asks)
+            _Phrasing(phrase_stems(ask), sum(map(_informativeness, ask.split()))) for ask in item.asks
         )
         cues = tuple(sorted(map(phrase_stems, item.cues), key=len, reverse=True))
         entries.append(_Entry(item.answer, asks, cues))
     return tuple(entries)
+
+
+def _informativeness(word: str) -> int:
+    """Content words tell relations apart better than "who" or "is"."""
+    return 0 if word == "*" else 1 if word in STOPWORDS else 2
 
 
 class QuestionReader:
@@ -63,7 +79,8 @@ class QuestionReader:
     def read(self, question: str, entity: str | None) -> Asked:
         """Take `question` apart; without an `entity` its capitalised words stand for one."""
         text = analyse(question)
-        name = _given_entity(entity) or _named_in(text.words)
+        names = _names(text.words, question, entity)
+        name = {part for parts in names for part in parts}
         matched, consumed = self._relations(text.stems)
         answers = {wanted_type(question)} | {entry.answer for entry in matched}
         if len(answers) > 1:
@@ -78,8 +95,7 @@ class QuestionReader:
             if word.casefold() not in STOPWORDS and stemmed not in name and stemmed not in _GENERIC
         ]
         return Asked(
-            entity=name,
-            entity_is_given=bool(_given_entity(entity)),
+            entities=names,
             terms=tuple(dict.fromkeys(terms)),
             asked_with=frozenset(consumed),
             cues=cues,
@@ -97,30 +113,57 @@ class QuestionReader:
         if not scored:
             return [], set()
         top = max(weight for weight, _, _ in scored)
-        kept = [item for item in scored if item[0] >= top - 1][:6]
+        kept = [item for item in scored if item[0] == top]
         return [entry for _, entry, _ in kept], {part for _, _, ask in kept for part in ask.stems}
 
 
-def _given_entity(entity: str | None) -> tuple[str, ...]:
-    if not entity:
-        return ()
-    text = analyse(entity)
-    kept = [s for w, s in zip(text.words, text.stems, strict=True) if w.casefold() not in STOPWORDS]
-    return tuple(dict.fromkeys(kept or text.stems))
+def _names(words: Sequence[str], question: str, entity: str | None) -> tuple[tuple[str, ...], ...]:
+    """The given entity first; names in the question count without one, or beside it in a comparison."""
+    given = _name_stems(analyse(entity).words) if entity else ()
+    if given and not _COMPARISON.search(question):
+        return (given,)
+    runs = [_name_stems(run) for run in _capitalised_runs(words)]
+    if not given:
+        return tuple(dict.fromkeys(runs))
+    others = [run for run in runs if not set(run) <= set(given)]
+    return (given, *dict.fromkeys(others))
 
 
-def _named_in(words: Sequence[str]) -> tuple[str, ...]:
-    names = [
-        stem(word)
-        for position, word in enumerate(words)
-        if (position > 0 and word[0].isupper() and word.casefold() not in STOPWORDS)
-        or (any(map(str.isdigit, word)) and any(map(str.isalpha, word)))
-    ]
-    return tuple(dict.fromkeys(names))
+def _name_stems(words: Sequence[str]) -> tuple[str, ...]:
+    stems = tuple(stem(word) for word in words if word.casefold() not in _SMALL_WORDS)
+    return tuple(dict.fromkeys(stems or map(stem, words)))
+
+
+def _capitalised_runs(words: Sequence[str]) -> list[list[str]]:
+    """Runs of name-like words; a question's first word is one only if it is no ordinary opener."""
+    runs: list[list[str]] = [[]]
+    opener_is_name = len(words) > 1 and _is_name_like(words[1])
+    for position, word in enumerate(words):
+        starts = word.casefold() not in STOPWORDS and (position > 0 or opener_is_name)
+        goes_on = bool(runs[-1]) and word in _SMALL_WORDS - _BREAKS
+        if goes_on or (_is_name_like(word) and (runs[-1] or starts)):
+            runs[-1].append(word)
+        elif runs[-1]:
+            runs.append([])
+    trimmed = [_without_tail(run) for run in runs]
+    return [run for run in trimmed if run]
+
+
+def _without_tail(run: list[str]) -> list[str]:
+    while run and run[-1].casefold() in _SMALL_WORDS:
+        run = run[:-1]
+    return run
+
+
+def _is_name_like(word: str) -> bool:
+    mixed = any(map(str.isdigit, word)) and any(map(str.isalpha, word))
+    return (word[0].isupper() or mixed) and word.casefold() not in _CALENDAR
 
 
 def _occurs(pattern: Sequence[str], stems: Sequence[str]) -> bool:
-    return any(_matches_at(pattern, stems, start) for start in range(len(stems)) if stems[start] == pattern[0])
+    return any(
+        _matches_at(pattern, stems, start) for start in range(len(stems)) if stems[start] == pattern[0]
+    )
 
 
 def _matches_at(pattern: Sequence[str], stems: Sequence[str], start: int) -> bool:

@@ -10,14 +10,20 @@ _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?:[^\W\d_]+)?|[^\W_]+|[€$£¥%]")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=[\"'“(]?[A-Z0-9])|\n+")
 _STEMMER = snowballstemmer.stemmer("english")
 
-STOPWORDS = frozenset(
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a table written as running text."""
+    return frozenset(text.split())
+
+
+STOPWORDS = word_set(
     """a an the of in on at by to for from with and or but as is are was were be been being am do does did
     done has have had having it its he she they them his her their him hers this that these those there here
     i me my mine you your yours we us our what which who whom whose when where why how can could will would
     should shall may might must if then than so not no nor any some such only own same too very s t d ll re ve
     just about into over under again once also between both each more most other please tell know say see
     exactly called thing one anyone somebody someone name named hold holding looking front shown picture photo
-    image""".split()
+    image"""
 )
 
 

@@ -7,23 +7,24 @@ PEOPLE = (
     r(
         "birthplace",
         A.PLACE,
-        "where * born | birthplace | place of birth | home town | hometown | where * from | native of"
-        " | where * grow up | which city * born | which town * born | what city * born | what country * born"
-        " | where does * come from",
-        "born in | born at | birthplace | place of birth | native of | hometown | grew up | hails from | born",
+        "where * born | birthplace | place of birth | home town | hometown | where * from"
+        " | native of | where * grow up | which city * born | which town * born"
+        " | what city * born | what country * born | where does * come from",
+        "born in | born at | birthplace | place of birth | native of | hometown | grew up"
+        " | hails from | born",
     ),
     r(
         "birth date",
         A.DATE,
-        "when * born | what year * born | birthday | date of birth | birth date | year of birth | how old is"
-        " | how old was | how old were | age of",
+        "when * born | what year * born | birthday | date of birth | birth date | year of birth"
+        " | how old is | how old was | how old were | age of",
         "born | date of birth | birthday | birth date | birth year | aged | birth",
     ),
     r(
         "death date",
         A.DATE,
-        "when * die | when * died | what year * die | date of death | year of death | how old * died"
-        " | when did * pass away | death",
+        "when * die | when * died | what year * die | date of death | year of death"
+        " | how old * died | when did * pass away | death",
         "died | death | passed away | date of death | deceased | killed | until his death | until her death",
     ),
     r(
@@ -47,10 +48,10 @@ PEOPLE = (
     r(
         "occupation",
         A.TEXT,
-        "what does * do for a living | occupation | profession | what was * job | what did * do | who was"
-        " | known for | famous for | what is * known for | who is",
-        "occupation | profession | worked as | known for | famous for | career | remembered | best known"
-        " | is a | was a | was an | is an",
+        "what does * do for a living | occupation | profession | what was * job | what did * do"
+        " | who was | known for | famous for | what is * known for | who is",
+        "occupation | profession | worked as | known for | famous for | career | remembered"
+        " | best known | is a | was a | was an | is an",
     ),
     r(
         "spouse",
@@ -73,8 +74,8 @@ PEOPLE = (
     r(
         "education",
         A.TEXT,
-        "where * study | which university | which school | where * educated | alma mater | what did * study"
-        " | where did * go to school",
+        "where * study | which university | which school | where * educated | alma mater"
+        " | what did * study | where did * go to school",
         "studied | university | school | academy | educated | alma mater | graduated | degree | education",
     ),
     r(
@@ -92,16 +93,18 @@ PEOPLE = (
     r(
         "founder",
         A.PERSON,
-        "who founded | founder | who started | who set up | who established | who owns | who opened"
-        " | who created | owner | who runs",
-        "founded by | founder | founded | started by | set up by | established by | owner | owned by"
-        " | run by | opened by | proprietor | co founded",
+        "who founded | founder | who started | who set up | who established | who owns"
+        " | who opened | who created | owner | who runs",
+        "founded by | founder | founded | started by | set up by | established by | owner"
+        " | owned by | run by | opened by | proprietor | co founded",
     ),
     r(
         "founding date",
         A.DATE,
-        "when * founded | when * established | what year * founded | founding year | when * started"
-        " | how long * been around | how old is the company | how long * in business | founded",
+        "since when | how long * around | when * founded | when * established | what year * founded"
+        " | founding year"
+        " | when * started | how long * been around | how old is the company"
+        " | how long * in business | founded",
         "founded | established | since | founding | set up | started | opened | inception | began",
     ),
     r(
@@ -119,7 +122,8 @@ PEOPLE = (
     r(
         "chief executive",
         A.PERSON,
-        "ceo | chief executive | who is the boss | who leads | who heads | director of the company | managing director",
+        "ceo | chief executive | who is the boss | who leads | who heads"
+        " | director of the company | managing director",
         "ceo | chief executive | managing director | headed by | led by | president | chair",
     ),
     r(
@@ -149,8 +153,8 @@ PEOPLE = (
     r(
         "result",
         A.NUMBER,
-        "who won | what was the score | final score | how many goals | how many points | how many titles"
-        " | how many medals | how many times * won | championship",
+        "who won | what was the score | final score | how many goals | how many points"
+        " | how many titles | how many medals | how many times * won | championship",
         "won | beat | score | defeated | victory | title | champion | goals | points | medals",
     ),
 )

@@ -7,10 +7,10 @@ PLACES = (
     r(
         "location",
         A.PLACE,
-        "where is | where * located | which city | which town | which country | which street | what street"
-        " | location of | where can i find | in which | where are | what country",
-        "located | in the city | situated | stands | address | street | location | lies | city | town | country"
-        " | found at | corner | square",
+        "where is | where * located | which city | which town | which country | which street"
+        " | what street | location of | where can i find | in which | where are | what country",
+        "located | in the city | situated | stands | address | street | location | lies | city"
+        " | town | country | found at | corner | square",
     ),
     r(
         "address",
@@ -21,18 +21,19 @@ PLACES = (
     r(
         "opening hours",
         A.TIME,
-        "when * open | what time * open | opening hours | what time * close | when * close | is it open"
-        " | open on | still open | how late | opening times | closed on | open today | which days",
-        "opening hours | open from | opens | open | closes | closed | hours | daily from | until | weekdays"
-        " | opening times",
+        "when * open | what time * open | opening hours | what time * close | when * close"
+        " | is it open | open on | still open | how late | opening times | closed on | open today"
+        " | which days",
+        "opening hours | open from | opens | open | closes | closed | hours | daily from | until"
+        " | weekdays | opening times",
     ),
     r(
         "built",
         A.DATE,
-        "when * built | what year * built | when * constructed | how old is | construction date | when * completed"
-        " | when * erected | age of the building",
-        "built | constructed | construction | completed | erected | dates from | dates back | century | opened in"
-        " | foundation stone",
+        "when * built | what year * built | when * constructed | how old is | construction date"
+        " | when * completed | when * erected | age of the building",
+        "built | constructed | construction | completed | erected | dates from | dates back"
+        " | century | opened in | foundation stone",
     ),
     r(
         "opened",
@@ -67,7 +68,8 @@ PLACES = (
     r(
         "area",
         A.MEASURE,
-        "how big is | what area | surface area | how large | square metres | how many acres | size of the park",
+        "how big is | what area | surface area | how large | square metres | how many acres"
+        " | size of the park",
         "area | square kilometres | square metres | hectares | acres | covers | surface",
     ),
     r(
@@ -91,17 +93,18 @@ PLACES = (
     r(
         "ticket price",
         A.MONEY,
-        "how much * ticket | entry fee | ticket price | admission | entrance fee | how much * to get in"
-        " | how much does it cost to visit | cost of entry | how much * enter | tickets cost",
+        "how much * ticket | entry fee | ticket price | admission | entrance fee"
+        " | how much * to get in | how much does it cost to visit | cost of entry"
+        " | how much * enter | tickets cost",
         "admission | tickets | entry | entrance fee | ticket | at the door | free of charge | concession",
     ),
     r(
         "event date",
         A.DATE,
-        "when is the | when does * take place | what date | which day | what day | when * held | when * happen"
-        " | when does * start | when does * begin | when was the",
-        "takes place | held on | date | scheduled | starts on | begins | on the evening | opens on | takes place on"
-        " | held",
+        "when is the | when does * take place | what date | which day | what day | when * held"
+        " | when * happen | when does * start | when does * begin | when was the",
+        "takes place | held on | date | scheduled | starts on | begins | on the evening"
+        " | opens on | takes place on | held",
     ),
     r(
         "venue",
@@ -118,10 +121,10 @@ PLACES = (
     r(
         "what happened here",
         A.TEXT,
-        "what happened here | what happened in | why is * famous | why * plaque | commemorate | significance"
-        " | what is * for | why was",
-        "commemorates | marks | happened | memory of | site of | signed | here in | honour of | took place"
-        " | lived here | plaque",
+        "what happened here | what happened in | why is * famous | why * plaque | commemorate"
+        " | significance | what is * for | why was",
+        "commemorates | marks | happened | memory of | site of | signed | here in | honour of"
+        " | took place | lived here | plaque",
     ),
     r(
         "phone",
@@ -138,8 +141,8 @@ PLACES = (
     r(
         "cuisine",
         A.TEXT,
-        "what kind of food | what cuisine | what do they serve | speciality | signature dish | what do they sell"
-        " | what can i buy | what is * on the menu",
+        "what kind of food | what cuisine | what do they serve | speciality | signature dish"
+        " | what do they sell | what can i buy | what is * on the menu",
         "cuisine | serves | speciality | specialises | signature dish | menu | known for | sells | dishes",
     ),
     r(
@@ -169,7 +172,8 @@ PLACES = (
     r(
         "named after",
         A.TEXT,
-        "named after | where does the name | why is it called | origin of the name | what does the name mean | name come from",
+        "named after | where does the name | why is it called | origin of the name"
+        " | what does the name mean | name come from",
         "named after | name comes | takes its name | etymology | called after | name derives | named for",
     ),
     r(
@@ -187,9 +191,9 @@ PLACES = (
     r(
         "rules",
         A.TEXT,
-        "can i bring | am i allowed | is it allowed | allowed to | permitted | do i need | dress code | rules | may i"
-        " | can i take | maximum size",
-        "allowed | permitted | prohibited | forbidden | must | not exceed | limit | rule | maximum | required | up to"
-        " | banned",
+        "can i bring | am i allowed | is it allowed | allowed to | permitted | do i need"
+        " | dress code | rules | may i | can i take | maximum size",
+        "allowed | permitted | prohibited | forbidden | must | not exceed | limit | rule"
+        " | maximum | required | up to | banned",
     ),
 )

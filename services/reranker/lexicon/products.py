@@ -7,35 +7,38 @@ PRODUCTS = (
     r(
         "price",
         A.MONEY,
-        "how much * cost | how much is | price | what does * cost | how expensive | cost of | how much are"
-        " | what do they charge | how much for | how much would | cheaper | cheapest | more expensive"
-        " | most expensive | how much do i pay | worth | retail | sell for | how much money | less than * euros",
-        "price | costs | cost | sells for | priced | retail | for only | charge | msrp | rrp | worth | available for"
-        " | goes for | per portion | list price | euros | pounds | dollars | on sale | retails",
+        "how much * cost | how much is | price | what does * cost | how expensive | cost of"
+        " | how much are | what do they charge | how much for | how much would | cheaper"
+        " | cheapest | more expensive | most expensive | how much do i pay | worth | retail"
+        " | sell for | how much money | less than * euros",
+        "price | costs | cost | sells for | priced | retail | for only | charge | msrp | rrp"
+        " | worth | available for | goes for | per portion | list price | euros | pounds"
+        " | dollars | on sale | retails",
     ),
     r(
         "manufacturer",
         A.TEXT,
-        "who makes | manufacturer | which company makes | which brand | what brand | made by | who produces"
-        " | who manufactures | producer | which company",
-        "manufacturer | made by | manufactured by | produced by | maker | brand | producer | built by | makes"
-        " | produces | company",
+        "who makes | manufacturer | which company makes | which brand | what brand | made by"
+        " | who produces | who manufactures | producer | which company",
+        "manufacturer | made by | manufactured by | produced by | maker | brand | producer"
+        " | built by | makes | produces | company",
     ),
     r(
         "origin",
         A.PLACE,
-        "where * made | country of origin | where * come from | where * produced | where * manufactured"
-        " | made in | where * grown",
-        "made in | country of origin | produced in | manufactured in | origin | grown in | comes from | imported from"
-        " | originates | assembled",
+        "where * made | country of origin | where * come from | where * produced"
+        " | where * manufactured | made in | where * grown",
+        "made in | country of origin | produced in | manufactured in | origin | grown in"
+        " | comes from | imported from | originates | assembled",
     ),
     r(
         "release",
         A.DATE,
-        "when * launched | when * released | when did * come out | launch date | introduced | when * introduced"
-        " | how new is | what year * launched | model year | when * go on sale | when * first sold",
-        "launched | released | introduced | launch | came out | unveiled | announced | on sale since | debuted"
-        " | release date | went on sale | since",
+        "when * launched | when * released | when did * come out | launch date | introduced"
+        " | when * introduced | how new is | what year * launched | model year"
+        " | when * go on sale | when * first sold",
+        "launched | released | introduced | launch | came out | unveiled | announced"
+        " | on sale since | debuted | release date | went on sale | since",
     ),
     r(
         "weight",
@@ -46,15 +49,15 @@ PRODUCTS = (
     r(
         "dimensions",
         A.MEASURE,
-        "how big | dimensions | what size | how wide | how large | measurements | width | how thick | how tall is the box"
-        " | will it fit",
+        "how big | dimensions | what size | how wide | how large | measurements | width"
+        " | how thick | how tall is the box | will it fit",
         "dimensions | measures | size | wide | width | by | centimetres | inches | millimetres | cm | mm",
     ),
     r(
         "volume",
         A.MEASURE,
-        "how many litres | how much liquid | volume | how many millilitres | how much does it hold"
-        " | how much fits | how many ml | capacity of the bottle",
+        "how many litres | how much liquid | volume | how many millilitres"
+        " | how much does it hold | how much fits | how many ml | capacity of the bottle",
         "litres | millilitres | volume | ml | capacity | holds | cl",
     ),
     r(
@@ -102,16 +105,18 @@ PRODUCTS = (
     r(
         "ingredients",
         A.TEXT,
-        "what is in | ingredients | made of | made from | what is it made | contain | contains | what goes into | how is it made",
-        "ingredients | made from | contains | made with | consists of | blend of | recipe | made of | includes",
+        "what is in | ingredients | made of | made from | what is it made | contain | contains"
+        " | what goes into | how is it made",
+        "ingredients | made from | contains | made with | consists of | blend of | recipe"
+        " | made of | includes",
     ),
     r(
         "allergens",
         A.TEXT,
-        "allergic | allergens | gluten | nuts | lactose | vegan | vegetarian | dairy | halal | kosher | safe to eat"
-        " | suitable for | without nuts",
-        "allergens | allergy | gluten | nuts | lactose | vegan | vegetarian | dairy | free from | traces | halal | kosher"
-        " | suitable for | may contain | plant based",
+        "allergic | allergens | gluten | nuts | lactose | vegan | vegetarian | dairy | halal"
+        " | kosher | safe to eat | suitable for | without nuts",
+        "allergens | allergy | gluten | nuts | lactose | vegan | vegetarian | dairy | free from"
+        " | traces | halal | kosher | suitable for | may contain | plant based",
     ),
     r(
         "flavour",
@@ -128,26 +133,29 @@ PRODUCTS = (
     r(
         "preparation",
         A.MEASURE,
-        "how long * cook | how do i cook | how do you prepare | how to prepare | cooking time | how to make | boil | bake",
+        "how long * cook | how do i cook | how do you prepare | how to prepare | cooking time"
+        " | how to make | boil | bake",
         "cook | cooking time | minutes | boil | bake | prepare | oven | simmer | serve | heat",
     ),
     r(
         "serving",
         A.NUMBER,
-        "how many servings | serving size | portions | how many people does it serve | how many pieces | how many are in"
-        " | how many come in",
+        "how many servings | serving size | portions | how many people does it serve"
+        " | how many pieces | how many are in | how many come in",
         "servings | serves | portion | serving size | pieces | pack of | portions | per pack",
     ),
     r(
         "battery life",
         A.MEASURE,
-        "battery | how long * charge | battery life | how long does the battery | how many hours does it last | power pack",
+        "battery | how long * charge | battery life | how long does the battery"
+        " | how many hours does it last | power pack",
         "battery | battery life | mah | hours of | charge | playback | on a single charge | recharge",
     ),
     r(
         "power",
         A.MEASURE,
-        "how many watts | power | wattage | voltage | how much power | horsepower | how powerful | how many volts",
+        "how many watts | power | wattage | voltage | how much power | horsepower | how powerful"
+        " | how many volts",
         "watts | power | wattage | voltage | horsepower | output | hp | kw | volts",
     ),
     r(
@@ -207,13 +215,16 @@ PRODUCTS = (
     r(
         "material",
         A.TEXT,
-        "what material | made out of | what fabric | which material | leather or | what is * made of | cotton",
-        "material | fabric | cotton | leather | wool | made of | aluminium | steel | plastic | polyester | wood | fibre",
+        "what material | made out of | what fabric | which material | leather or"
+        " | what is * made of | cotton",
+        "material | fabric | cotton | leather | wool | made of | aluminium | steel | plastic"
+        " | polyester | wood | fibre",
     ),
     r(
         "care",
         A.TEXT,
-        "how do i wash | washing | machine wash | can i wash | iron | dry clean | how do i clean | dishwasher",
+        "how do i wash | washing | machine wash | can i wash | iron | dry clean | how do i clean"
+        " | dishwasher",
         "wash | machine washable | hand wash | iron | dry clean | clean | dishwasher | degrees",
     ),
     r(
@@ -231,8 +242,8 @@ PRODUCTS = (
     r(
         "fuel",
         A.MEASURE,
-        "fuel consumption | mileage | mpg | fuel economy | what fuel | petrol or | diesel | how far * on a charge | range"
-        " | electric range | how economical",
+        "fuel consumption | mileage | mpg | fuel economy | what fuel | petrol or | diesel"
+        " | how far * on a charge | range | electric range | how economical",
         "fuel | mpg | litres per | petrol | diesel | consumption | range | electric | hybrid | economy",
     ),
     r(

@@ -21,7 +21,7 @@ class AnswerType(StrEnum):
 class Relation:
     """One attribute of a thing.
 
-    `asks`: phrases found in questions; `*` stands for up to five words. `cues`: phrases found in
+    `asks`: phrases found in questions; `*` stands for up to eight words. `cues`: phrases found in
     passages that state the attribute. Both are compared by stem.
     """
 

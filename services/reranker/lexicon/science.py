@@ -13,7 +13,8 @@ SCIENCE = (
     r(
         "habitat",
         A.PLACE,
-        "where * live | habitat | native to | where * found | where does * grow | natural range | where can you find",
+        "where * live | habitat | native to | where * found | where does * grow | natural range"
+        " | where can you find",
         "native to | habitat | found in | lives in | grows in | range | endemic | distribution | occurs",
     ),
     r(
@@ -32,7 +33,8 @@ SCIENCE = (
         "conservation status",
         A.TEXT,
         "endangered | conservation status | threatened | rare | extinct | how many are left",
-        "endangered | conservation | threatened | vulnerable | least concern | extinct | protected | population",
+        "endangered | conservation | threatened | vulnerable | least concern | extinct"
+        " | protected | population",
     ),
     r(
         "breed origin",
@@ -61,14 +63,23 @@ SCIENCE = (
     r(
         "light needs",
         A.TEXT,
-        "how much sun | how much light | sunlight | full sun | shade | where should i plant | where should i put",
+        "how much sun | how much light | sunlight | full sun | shade | where should i plant"
+        " | where should i put",
         "sun | light | shade | sunlight | bright | window | sunny",
+    ),
+    r(
+        "spacing",
+        A.MEASURE,
+        "how far apart | spacing | how close together | distance between | how much room",
+        "spacing | apart | distance | spaced | between plants",
     ),
     r(
         "bloom",
         A.DATE,
-        "when * bloom | flowering | when * flower | blossom | when * harvest | when * plant | when * ripe | sow",
-        "blooms | flowers | flowering | blossom | harvest | sow | sown | ripens | planted | season | spring | summer",
+        "when * bloom | flowering | when * flower | blossom | when * harvest | when * plant"
+        " | when * ripe | sow",
+        "blooms | flowers | flowering | blossom | harvest | sow | sown | ripens | planted"
+        " | season | spring | summer",
     ),
     r(
         "hardiness",

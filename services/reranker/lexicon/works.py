@@ -7,16 +7,19 @@ WORKS = (
     r(
         "author",
         A.PERSON,
-        "who wrote | who * written by | who * write | author | writer of | whose book | who penned | wrote this",
+        "who wrote | who * written by | who * write | author | writer of | whose book"
+        " | who penned | wrote this",
         "author | written by | wrote | writer | penned | novel by | book by | novelist | co-written",
     ),
     r(
         "other works",
         A.TEXT,
-        "what other * written | what else * written | other books | other novels | which other * wrote"
-        " | what else * painted | other works | other * same author | what else has * published",
-        "also wrote | other books | other works | other novels | also written | bibliography | notable works"
-        " | books by | novels include | also the author | author of | also painted | works include",
+        "what other * written | what else * written | other books | other novels"
+        " | which other * wrote | what else * painted | other works | other * same author"
+        " | what else has * published",
+        "also wrote | other books | other works | other novels | also written | bibliography"
+        " | notable works | books by | novels include | also the author | author of"
+        " | also painted | works include",
     ),
     r(
         "publisher",
@@ -27,12 +30,12 @@ WORKS = (
     r(
         "publication date",
         A.DATE,
-        "when * published | year * published | publication date | publication year | when * come out"
-        " | when * released | first printed | what year * released | how old is * book | release date"
-        " | when did * appear | what year * come out",
+        "when * published | year * published | publication date | publication year"
+        " | when * come out | when * released | first printed | what year * released"
+        " | how old is * book | release date | when did * appear | what year * come out",
         "published | publication date | publication year | publication | first edition | released"
-        " | release date | came out | appeared in | first printed | hit the shelves | year of release"
-        " | in print since | issued | brought out",
+        " | release date | came out | appeared in | first printed | hit the shelves"
+        " | year of release | in print since | issued | brought out",
     ),
     r(
         "page count",
@@ -49,15 +52,15 @@ WORKS = (
     r(
         "series",
         A.TEXT,
-        "which series | what series | part of a series | belong to * series | sequel | prequel | which volume"
-        " | book number in | trilogy",
+        "which series | what series | part of a series | belong to * series | sequel | prequel"
+        " | which volume | book number in | trilogy",
         "series | sequel | prequel | trilogy | volume | instalment | saga | cycle | follows",
     ),
     r(
         "genre",
         A.TEXT,
-        "what genre | what kind of book | what kind of music | what type of book | what kind of film"
-        " | what sort of game | category of | which genre",
+        "what genre | what kind of book | what kind of music | what type of book"
+        " | what kind of film | what sort of game | category of | which genre",
         "genre | thriller | romance | mystery | memoir | fantasy | non fiction | biography | category",
     ),
     r(
@@ -87,7 +90,8 @@ WORKS = (
     r(
         "illustrator",
         A.PERSON,
-        "who illustrated | illustrator | who drew | who did the drawings | cover artist | who designed the cover",
+        "who illustrated | illustrator | who drew | who did the drawings | cover artist"
+        " | who designed the cover",
         "illustrated by | illustrator | drawings by | cover art | cover design | illustrations",
     ),
     r(
@@ -99,25 +103,25 @@ WORKS = (
     r(
         "painter",
         A.PERSON,
-        "who painted | painter | which artist | who is the artist | who made this painting | who * painted by"
-        " | whose painting | artist behind | artist of | who created",
+        "who painted | painter | which artist | who is the artist | who made this painting"
+        " | who * painted by | whose painting | artist behind | artist of | who created",
         "painted by | painter | artist | painting by | canvas by | created by | work of | brush | painted",
     ),
     r(
         "creation date",
         A.DATE,
-        "when * painted | what year * painted | when * created | when * made | year * made | date from"
-        " | when * finished | when * completed",
-        "painted in | painted | completed | created | dates from | dated | made in | finished | year | executed in"
-        " | date",
+        "when * painted | what year * painted | when * created | when * made | year * made"
+        " | date from | when * finished | when * completed",
+        "painted in | painted | completed | created | dates from | dated | made in | finished"
+        " | year | executed in | date",
     ),
     r(
         "art technique",
         A.TEXT,
-        "what medium | which technique | painted with | oil or | what * painted on | art style | which style"
-        " | what movement | art movement",
-        "medium | oil on | watercolour | watercolor | tempera | acrylic | technique | canvas | movement | style"
-        " | gouache | fresco",
+        "what medium | which technique | painted with | oil or | what * painted on | art style"
+        " | which style | what movement | art movement",
+        "medium | oil on | watercolour | watercolor | tempera | acrylic | technique | canvas"
+        " | movement | style | gouache | fresco",
     ),
     r(
         "exhibited at",
@@ -147,10 +151,10 @@ WORKS = (
     r(
         "performer",
         A.PERSON,
-        "who sings | who sang | which band | who performs | who recorded | singer of | who is playing"
-        " | who is performing | headliner | which artists",
-        "singer | band | performed by | sung by | recorded by | artist | headliner | line up | vocals"
-        " | performs",
+        "who sings | who sang | which band | who performs | who recorded | singer of"
+        " | who is playing | who is performing | headliner | which artists",
+        "singer | band | performed by | sung by | recorded by | artist | headliner | line up"
+        " | vocals | performs",
     ),
     r(
         "composer",

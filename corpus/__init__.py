@@ -1,0 +1,1 @@
+"""Ingestion: photos and pages, cleaned, cut, and written into versioned collections over HTTP."""

@@ -1,0 +1,154 @@
+"""Ingestion: every record of a manifest into a new version, which readers see when it is whole."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from chassis.calls import FilePart, ServiceClient, http_client
+from chassis.deadlines import Deadline
+from contracts.collections import Indexed
+from contracts.image_search import ImageItem, ImageItems
+from contracts.text_search import Chunks
+from corpus.items import PageItem, PhotoItem, page_items, photo_items
+from corpus.manifests import Rejected, count_records, manifest_digest, read_photos
+from corpus.pipeline import Batching, Pipeline, Progress
+from corpus.versions import CALL_MS, Patience, Version
+
+IMAGES = "images"
+PAGES = "pages"
+"""The aliases that readers name."""
+
+CHUNKS_A_CALL = 256
+
+_PHOTO_BATCHES = Batching[PhotoItem](weight=lambda item: item.size, most_weight=24 * 2**20, most_items=8)
+_PAGE_BATCHES = Batching[PageItem](
+    weight=lambda item: len(item.chunks), most_weight=CHUNKS_A_CALL, most_items=64
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """`replace`: the index is to hold this manifest alone; else it is added to what is published.
+
+    `started` is told how many records there are, `progress` how many are done.
+    """
+
+    replace: bool = False
+    started: Callable[[int], None] = lambda _: None
+    progress: Progress = lambda _: None
+    patience: Patience = field(default_factory=Patience)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """Records by what became of them; `version` is the one that was published, if one was."""
+
+    indexed: int
+    unchanged: int
+    rejected: tuple[Rejected, ...]
+    version: str | None
+
+
+async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOptions) -> IngestReport:
+    """Index the photos that a JSONL manifest names. Raises `ManifestError` and `LoreglassError`."""
+
+    def digest() -> str:
+        records = read_photos(manifest)
+        return manifest_digest(manifest, (each.photo for each in records if not isinstance(each, Rejected)))
+
+    async with http_client() as http:
+        service = ServiceClient(http, "image_search", image_search_url)
+
+        async def send(version: str, items: Sequence[PhotoItem]) -> Mapping[str, str]:
+            return await _send_photos(service, options.patience, version, items)
+
+        version = Version(service, IMAGES, options.patience)
+        pipeline = Pipeline[PhotoItem](version, send, options.progress)
+        options.started(await anyio.to_thread.run_sync(count_records, manifest))
+        await version.open(await anyio.to_thread.run_sync(digest), replace=options.replace)
+        await pipeline.run(_PHOTO_BATCHES.batches(photo_items(manifest)))
+        return await _finish(pipeline, version)
+
+
+async def ingest_pages(source: Path, text_search_url: str, options: IngestOptions) -> IngestReport:
+    """Index the pages of a JSONL file, a page file or a folder. Raises as `ingest_photos` does."""
+    async with http_client() as http:
+        service = ServiceClient(http, "text_search", text_search_url)
+
+        async def send(version: str, items: Sequence[PageItem]) -> Mapping[str, str]:
+            return await _send_pages(service, options.patience, version, items)
+
+        version = Version(service, PAGES, options.patience)
+        pipeline = Pipeline[PageItem](version, send, options.progress)
+        options.started(await anyio.to_thread.run_sync(count_records, source))
+        await version.open(await anyio.to_thread.run_sync(manifest_digest, source), replace=options.replace)
+        await pipeline.run(_PAGE_BATCHES.batches(page_items(source)))
+        return await _finish(pipeline, version)
+
+
+async def _finish(pipeline: Pipeline[PhotoItem] | Pipeline[PageItem], version: Version) -> IngestReport:
+    """Publish, unless there is nothing to see: an index is never replaced by an empty one."""
+    tally = pipeline.tally
+    published = False
+    if tally.indexed or tally.unchanged:
+        published = await version.publish()
+    else:
+        await version.abandon()
+    return IngestReport(
+        indexed=tally.indexed,
+        unchanged=tally.unchanged,
+        rejected=tuple(tally.rejected),
+        version=version.name if published else None,
+    )
+
+
+async def _send_photos(
+    service: ServiceClient, patience: Patience, version: str, items: Sequence[PhotoItem]
+) -> Mapping[str, str]:
+    files: list[FilePart] = []
+    sent: list[ImageItem] = []
+    unreadable: dict[str, str] = {}
+    for each in items:
+        try:
+            content = await anyio.Path(each.photo).read_bytes()
+        except OSError as error:
+            unreadable[each.item.id] = f"The photo cannot be read ({error.strerror})."
+            continue
+        # The service looks at the bytes; a file's own name is nobody's business.
+        files.append(("images", (each.item.id, content, "application/octet-stream")))
+        sent.append(each.item)
+    if not sent:
+        return unreadable
+    fields = {"items": ImageItems(items=sent).model_dump_json()}
+    path = f"/v1/collections/{version}/images"
+    rejected = await _indexed(
+        patience,
+        lambda: service.send_multipart(
+            path, files, fields, Indexed, Deadline.after_ms(CALL_MS), method="PUT"
+        ),
+    )
+    return {**unreadable, **rejected}
+
+
+async def _send_pages(
+    service: ServiceClient, patience: Patience, version: str, items: Sequence[PageItem]
+) -> Mapping[str, str]:
+    """Pages go whole and in order: a call with a page's first passage replaces what was held of the page."""
+    chunks = [chunk for item in items for chunk in item.chunks]
+    path = f"/v1/collections/{version}/chunks"
+    rejected: dict[str, str] = {}
+    for start in range(0, len(chunks), CHUNKS_A_CALL):
+        body = Chunks(chunks=chunks[start : start + CHUNKS_A_CALL])
+
+        async def put(body: Chunks = body) -> Indexed:
+            return await service.send_json("PUT", path, body, Indexed, Deadline.after_ms(CALL_MS))
+
+        rejected.update(await _indexed(patience, put))
+    return rejected
+
+
+async def _indexed(patience: Patience, put: Callable[[], Awaitable[Indexed]]) -> Mapping[str, str]:
+    return (await patience.call(put)).rejected

@@ -1,0 +1,148 @@
+"""The way of every record: made ready in a thread, asked about, sent if it is new, counted."""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic
+
+import anyio
+import anyio.to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from chassis.errors import LoreglassError
+from contracts.errors import ErrorKind
+from corpus.items import Item
+from corpus.manifests import Rejected
+from corpus.versions import Version
+
+Batch = Sequence[Item | Rejected]
+Progress = Callable[[int], None]
+"""Called with the number of records that are done."""
+
+WORKERS = 2
+"""Batches under way at once: one is made ready here while the service works on another."""
+
+_FAULT_OF_A_RECORD = frozenset(
+    {
+        ErrorKind.MALFORMED_REQUEST,
+        ErrorKind.INVALID_REQUEST,
+        ErrorKind.PAYLOAD_TOO_LARGE,
+        ErrorKind.UNSUPPORTED_IMAGE,
+        ErrorKind.CORRUPT_IMAGE,
+        ErrorKind.IMAGE_TOO_LARGE,
+        ErrorKind.INTERNAL,
+    }
+)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the records so far."""
+
+    indexed: int = 0
+    unchanged: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+
+    @property
+    def done(self) -> int:
+        """Records that were dealt with."""
+        return self.indexed + self.unchanged + len(self.rejected)
+
+
+@dataclass(frozen=True)
+class Batching(Generic[Item]):
+    """Bounds of one request: `most_items`, and `most_weight` as `weight` weighs an item."""
+
+    weight: Callable[[Item], int]
+    most_weight: int
+    most_items: int
+
+    def batches(self, items: Iterator[Item | Rejected]) -> Iterator[Batch[Item]]:
+        """The items in their order, as many together as the bounds allow."""
+        batch: list[Item | Rejected] = []
+        weight = 0
+        for item in items:
+            more = 0 if isinstance(item, Rejected) else self.weight(item)
+            if batch and (weight + more > self.most_weight or len(batch) >= self.most_items):
+                yield batch
+                batch, weight = [], 0
+            batch.append(item)
+            weight += more
+        if batch:
+            yield batch
+
+
+class Pipeline(Generic[Item]):
+    """Fills one version. A bad record is counted and named; only a service that fails ends the run."""
+
+    def __init__(
+        self,
+        version: Version,
+        send: Callable[[str, Sequence[Item]], Awaitable[Mapping[str, str]]],
+        progress: Progress,
+    ) -> None:
+        """`send` writes items into a version; it gives point id -> reason for what cannot be indexed."""
+        self._version = version
+        self._send: Callable[[str, Sequence[Item]], Awaitable[Mapping[str, str]]] = send
+        self._progress = progress
+        self.tally = Tally()
+
+    async def run(self, batches: Iterator[Batch[Item]]) -> Tally:
+        """Take every batch through. Raises `LoreglassError`."""
+        outbox, inbox = anyio.create_memory_object_stream[Batch[Item]](1)
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._prepare, batches, outbox)
+                for _ in range(WORKERS):
+                    group.start_soon(self._work, inbox.clone())
+                inbox.close()
+        except ExceptionGroup as failures:
+            raise _first(failures) from failures
+        return self.tally
+
+    async def _prepare(
+        self, batches: Iterator[Batch[Item]], outbox: MemoryObjectSendStream[Batch[Item]]
+    ) -> None:
+        with outbox:
+            while (batch := await anyio.to_thread.run_sync(next, batches, None)) is not None:
+                await outbox.send(batch)
+
+    async def _work(self, inbox: MemoryObjectReceiveStream[Batch[Item]]) -> None:
+        with inbox:
+            async for batch in inbox:
+                await self._handle(batch)
+                self._progress(self.tally.done)
+
+    async def _handle(self, batch: Batch[Item]) -> None:
+        self.tally.rejected.extend(each for each in batch if isinstance(each, Rejected))
+        items = [each for each in batch if not isinstance(each, Rejected)]
+        missing = await self._version.missing([each for item in items for each in item.point_ids])
+        fresh = [item for item in items if not missing.isdisjoint(item.point_ids)]
+        self.tally.unchanged += len(items) - len(fresh)
+        if fresh:
+            await self._index(await self._version.ensure(), fresh)
+
+    async def _index(self, version: str, items: Sequence[Item]) -> None:
+        """Send items; when a request fails for what is in it, send its halves, down to the bad record."""
+        try:
+            refused = await self._send(version, items)
+        except LoreglassError as error:
+            if error.kind not in _FAULT_OF_A_RECORD:
+                raise
+            if len(items) == 1:
+                self.tally.rejected.append(Rejected(items[0].where, error.detail))
+                return
+            middle = len(items) // 2
+            await self._index(version, items[:middle])
+            await self._index(version, items[middle:])
+            return
+        for item in items:
+            reasons = [refused[each] for each in item.point_ids if each in refused]
+            if len(reasons) == len(item.point_ids):
+                self.tally.rejected.append(Rejected(item.where, reasons[0]))
+            else:
+                self.tally.indexed += 1
+
+
+def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    failure = failures.exceptions[0]
+    return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure

@@ -1,0 +1,143 @@
+"""One alias of a service and the version behind it that an ingestion is filling."""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import anyio
+from pydantic import BaseModel
+
+from chassis.calls import ServiceClient
+from chassis.deadlines import Deadline
+from chassis.errors import CollectionNotFound, LoreglassError
+from contracts.collections import (
+    Collection,
+    Collections,
+    CreateCollection,
+    MissingIds,
+    PointIds,
+    PublishAlias,
+)
+from contracts.errors import ErrorKind
+
+Result = TypeVar("Result")
+Reply = TypeVar("Reply", bound=BaseModel)
+
+INDEX_FORMAT = "1"
+"""Part of every version's name: raise it when the same manifest must give another index."""
+CALL_MS = 120_000
+LONG_CALL_MS = 570_000
+"""For copying a base and for publishing, which builds the index."""
+MOST_IDS = 4096
+
+_PASSING = frozenset({ErrorKind.OVERLOADED, ErrorKind.DEPENDENCY_UNAVAILABLE, ErrorKind.NOT_READY})
+_PAUSES_S = (0.25, 0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How calls are repeated when a service is busy or restarting; `pause` waits for seconds."""
+
+    pauses_s: Sequence[float] = _PAUSES_S
+    pause: Callable[[float], Awaitable[None]] = anyio.sleep
+
+    async def call(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        """What `attempt` returns, tried again on passing failures. Every write here may be repeated."""
+        for pause_s in self.pauses_s:
+            try:
+                return await attempt()
+            except LoreglassError as error:
+                if error.kind not in _PASSING:
+                    raise
+                await self.pause(max(pause_s, min(error.retry_after_s or 0.0, 10.0)))
+        return await attempt()
+
+
+class Version:
+    """The version that a manifest makes of what is published now.
+
+    Its name is made from both, so that a run that was killed finds its half-filled version again. It is
+    created when the first record turns out to be new.
+    """
+
+    def __init__(self, service: ServiceClient, alias: str, patience: Patience) -> None:
+        self._service = service
+        self._alias = alias
+        self._patience = patience
+        self._creating = anyio.Lock()
+        self._published = ""
+        self._base: str | None = None
+        self._exists = False
+        self.name = ""
+
+    async def open(self, manifest: str, *, replace: bool) -> None:
+        """Look at what the service has. With `replace` the version starts empty."""
+        held = await self._list()
+        self._published = next((each.name for each in held if self._alias in each.aliases), "")
+        self._base = None if replace else self._published or None
+        parts = "\n".join([INDEX_FORMAT, self._alias, self._base or "", manifest])
+        self.name = f"{self._alias}-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
+        self._exists = any(each.name == self.name for each in held)
+
+    async def missing(self, ids: Sequence[str]) -> set[str]:
+        """Those ids that readers of the finished version would not find yet."""
+        holder = self.name if self._exists else self._base
+        if holder is None:
+            return set(ids)
+        absent: set[str] = set()
+        for start in range(0, len(ids), MOST_IDS):
+            asked = PointIds(ids=list(ids[start : start + MOST_IDS]))
+            reply = await self._send(f"/v1/collections/{holder}/missing", asked, MissingIds, CALL_MS)
+            absent.update(reply.ids)
+        return absent
+
+    async def ensure(self) -> str:
+        """The version's name, once the service has made it."""
+        async with self._creating:
+            if not self._exists:
+                request = CreateCollection(name=self.name, base=self._base)
+                await self._send("/v1/collections", request, Collection, LONG_CALL_MS)
+                self._exists = True
+        return self.name
+
+    async def publish(self) -> bool:
+        """Let readers see it, and drop what is older than the version they saw until now.
+
+        False where there is nothing new to see.
+        """
+        if not self._exists or self.name == self._published:
+            return False
+        request = PublishAlias(alias=self._alias, collection=self.name)
+        await self._send("/v1/aliases", request, Collection, LONG_CALL_MS)
+        for each in await self._list():
+            ours = each.name.startswith(f"{self._alias}-") and not each.aliases
+            if ours and each.name != self._published:
+                await self._drop(each.name)
+        return True
+
+    async def abandon(self) -> None:
+        """Drop the version, where there is one, that nothing came to be in."""
+        if self._exists and self.name != self._published:
+            await self._drop(self.name)
+
+    async def _send(self, path: str, body: BaseModel, reply: type[Reply], within_ms: int) -> Reply:
+        return await self._patience.call(
+            lambda: self._service.send_json("POST", path, body, reply, Deadline.after_ms(within_ms))
+        )
+
+    async def _list(self) -> list[Collection]:
+        reply = await self._patience.call(
+            lambda: self._service.get("/v1/collections", Collections, Deadline.after_ms(CALL_MS))
+        )
+        return reply.collections
+
+    async def _drop(self, name: str) -> None:
+        try:
+            await self._patience.call(
+                lambda: self._service.delete(
+                    f"/v1/collections/{name}", Collections, Deadline.after_ms(CALL_MS)
+                )
+            )
+        except CollectionNotFound:
+            return  # a repeated call, or another ingestion, was there first

@@ -1,0 +1,1 @@
+"""A seeded world of things, photos, pages and questions, whose truth is known."""

@@ -1,0 +1,1 @@
+"""Photographs of things: surfaces, clutter, camera, light, defects and files."""

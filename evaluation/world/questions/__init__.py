@@ -1,0 +1,1 @@
+"""Questions and conversations about the world, with their truth."""

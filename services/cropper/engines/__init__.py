@@ -1,0 +1,1 @@
+"""Engines that propose regions."""

@@ -1,0 +1,1 @@
+"""Region proposals from edges, lines and strokes; no neural network."""

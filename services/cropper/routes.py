@@ -1,0 +1,67 @@
+"""Crops over HTTP."""
+
+import base64
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
+
+from chassis.app import RequestDeadline, engine_pool
+from chassis.errors import InvalidRequest
+from chassis.images import decode_rgb, encode_jpeg
+from chassis.workers import EnginePool
+from contracts.cropper import CropReply, Region, RegionKind
+from contracts.geometry import Box, Point
+from services.cropper.engine import Cropper, FoundRegion
+from services.cropper.settings import CropperSettings
+
+router = APIRouter()
+
+Pool = Annotated[EnginePool[Cropper], Depends(engine_pool)]
+
+MOST_LABELS = 32
+LONGEST_LABEL = 100
+
+
+@router.post("/v1/crop")
+async def crop_photo(
+    request: Request,
+    image: Annotated[UploadFile, File()],
+    pool: Pool,
+    deadline: RequestDeadline,
+    labels: Annotated[list[str] | None, Form()] = None,
+    max_regions: Annotated[int, Form(ge=1)] = 6,
+) -> CropReply:
+    """Regions by falling score, each rectified; may be none."""
+    settings: CropperSettings = request.app.state.settings
+    asked = [label.strip() for label in labels or [] if label.strip()]
+    if len(asked) > MOST_LABELS or any(len(label) > LONGEST_LABEL for label in asked):
+        raise InvalidRequest(f"labels: at most {MOST_LABELS}, of {LONGEST_LABEL} characters.")
+    limit = min(max_regions, settings.most_regions)
+    data = await image.read()
+    return await pool.run(lambda engine: _crop(engine, data, asked, limit, settings), deadline)
+
+
+def _crop(
+    engine: Cropper, data: bytes, labels: Sequence[str], limit: int, settings: CropperSettings
+) -> CropReply:
+    photo = decode_rgb(data, max_side=settings.max_side)
+    height, width = photo.shape[:2]
+    regions = [_region(found, settings.jpeg_quality) for found in engine.crop(photo, labels, limit)]
+    return CropReply(regions=regions, width=width, height=height)
+
+
+def _region(found: FoundRegion, quality: int) -> Region:
+    xs, ys = zip(*found.corners, strict=True)
+    flags = [
+        name for name, raised in (("small", found.small), ("touches_edge", found.touches_edge)) if raised
+    ]
+    return Region(
+        kind=RegionKind(found.kind),
+        label=found.label,
+        score=found.score,
+        box=Box(left=min(xs), top=min(ys), right=max(xs), bottom=max(ys)),
+        quadrilateral=[Point(x=x, y=y) for x, y in found.corners],
+        flags=flags,
+        image=base64.b64encode(encode_jpeg(found.crop, quality)),
+    )

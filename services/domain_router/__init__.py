@@ -1,0 +1,1 @@
+"""domain_router: which CRAG-MM domain a question is in."""

@@ -1,0 +1,9 @@
+"""`python -m services.domain_router`."""
+
+from chassis.serving import serve
+from services.domain_router.app import create_app
+from services.domain_router.settings import DomainRouterSettings
+
+if __name__ == "__main__":
+    settings = DomainRouterSettings()
+    serve(create_app(settings), settings)

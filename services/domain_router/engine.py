@@ -1,0 +1,22 @@
+"""What the routes need from an engine."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+RGB = NDArray[np.uint8]
+"""(height, width, 3), 8 bits a channel."""
+
+
+class DomainRouter(Protocol):
+    """Classifies questions; implementations are synchronous, blocking and thread-safe."""
+
+    name: str
+
+    def classify(self, question: str, recognized_text: str, image: RGB | None) -> list[float]:
+        """Calibrated probabilities in the order of `contracts.domain_router.Domain`; they sum to 1.
+
+        `recognized_text` is what OCR read in the photo, empty when nothing or not known.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Labelled questions, all written for this project."""

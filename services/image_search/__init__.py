@@ -1,0 +1,1 @@
+"""image_search: which known thing a photo shows, with the probability that it is really that thing."""

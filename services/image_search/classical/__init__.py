@@ -1,0 +1,1 @@
+"""Image matching without a neural network: local features, VLAD, geometric verification, calibration."""

@@ -1,0 +1,87 @@
+"""What the routes need from an engine."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from chassis.vectors.port import CollectionSchema, VectorStore
+
+RGB = npt.NDArray[np.uint8]
+"""A photo, (height, width, 3)."""
+
+Floats = npt.NDArray[np.floating[Any]]
+StillWanted = Callable[[], bool]
+"""False once the caller has left or its time is nearly over; asked between candidates."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownThing:
+    """A photo to be indexed with what is known of the thing in it; `id` is a UUID."""
+
+    id: str
+    entity: str
+    attributes: Mapping[str, str]
+    title: str
+    url: str
+    photo: RGB
+
+
+@dataclass(frozen=True, slots=True)
+class ThingSeen:
+    """A known thing that a photo shows with this `probability`; `photo_index` says in which one.
+
+    `inliers`: matched spots that fit one geometry, for engines that verify it.
+    """
+
+    id: str
+    entity: str
+    attributes: Mapping[str, str]
+    title: str
+    url: str
+    probability: float
+    photo_index: int
+    inliers: int | None
+
+
+class ImageSearchEngine(Protocol):
+    """Finds known things in photos; implementations are synchronous, blocking and thread-safe."""
+
+    name: str
+    """What the embeddings reply's `model` says."""
+
+    @property
+    def store(self) -> VectorStore:
+        """Where the collections are."""
+        ...
+
+    @property
+    def schema(self) -> CollectionSchema:
+        """What every collection of this engine looks like."""
+        ...
+
+    def search(
+        self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        """Known things in all photos together, one an entity, most probable first.
+
+        Raises `CollectionNotFound`. Where `still_wanted` turns false the reply holds what was verified.
+        """
+        ...
+
+    def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
+        """Write things into a version; returns id -> reason for those that cannot be indexed.
+
+        Raises `CollectionNotFound`. Durable when the call returns.
+        """
+        ...
+
+    def embed(self, photos: Sequence[RGB]) -> Floats:
+        """(n, d) unit vectors, one a photo."""
+        ...
+
+    def probe(self) -> None:
+        """Do a small piece of the real work; raises when it cannot be done."""
+        ...

@@ -1,0 +1,1 @@
+"""Engines that find known things in photos."""

@@ -1,0 +1,245 @@
+"""Finds known things by local features: VLAD proposes, geometry verifies, a calibration says how sure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import structlog
+
+from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
+from services.image_search.classical.artefact import Artefact, load
+from services.image_search.classical.calibration import Claim, settle
+from services.image_search.classical.features import DescribeOptions, LocalFeatures, describe
+from services.image_search.classical.sidecar import DamagedFeatures, FeatureFolder, content_key
+from services.image_search.classical.verification import Evidence, QueryFeatures, glance, verify
+from services.image_search.classical.vlad import FEWEST_KEYPOINTS
+from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen
+
+VECTOR = "vlad"
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEffort:
+    """How much is tried: `per_part` neighbours of each part of the photo, `glances` of them compared
+    quickly, `verifications` in full.
+
+    Once a match is `beyond_doubt`, only candidates with `rival_share` of the best glance are verified, and
+    of candidates whose glance shows nothing only `long_shots`.
+    """
+
+    per_part: int = 8
+    glances: int = 24
+    verifications: int = 6
+    beyond_doubt: float = 0.9
+    rival_share: float = 0.15
+    long_shots: int = 3
+    worth_telling: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class PocketOptions:
+    """How photos are described and how hard a search tries."""
+
+    describe: DescribeOptions = field(default_factory=DescribeOptions)
+    effort: SearchEffort = field(default_factory=SearchEffort)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """A nearby thing with its features; `glance`: how many of the strongest keypoints match."""
+
+    point: ScoredPoint
+    features: LocalFeatures
+    glance: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """A candidate with the evidence for it."""
+
+    point: ScoredPoint
+    evidence: Evidence
+    probability: float
+
+
+class PocketImageSearch:
+    """`ImageSearchEngine` without a network, on RootSIFT, VLAD and MAGSAC."""
+
+    name = "rootsift-vlad"
+
+    def __init__(
+        self,
+        store: VectorStore,
+        features_folder: Path,
+        options: PocketOptions | None = None,
+        artefact: Artefact | None = None,
+    ) -> None:
+        """`features_folder` keeps the local features of indexed photos, also where `store` is remote."""
+        self._store = store
+        self._folder = FeatureFolder(features_folder)
+        self._options = options or PocketOptions()
+        self._artefact = artefact or load()
+
+    @property
+    def store(self) -> VectorStore:
+        """Where the collections are."""
+        return self._store
+
+    @property
+    def schema(self) -> CollectionSchema:
+        """One dense vector."""
+        return CollectionSchema(dense={VECTOR: self._artefact.vlad.size})
+
+    def search(
+        self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        """See the protocol."""
+        best: dict[str, ThingSeen] = {}
+        for index, photo in enumerate(photos):
+            if index and not still_wanted():
+                break
+            for seen in self._search_photo(photo, index, collection, still_wanted):
+                known = best.get(seen.entity)
+                if known is None or seen.probability > known.probability:
+                    best[seen.entity] = seen
+        return sorted(best.values(), key=lambda seen: -seen.probability)[:limit]
+
+    def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
+        """See the protocol."""
+        rejected = {}
+        points = []
+        for thing in things:
+            key = content_key(thing.photo, self._options.describe)
+            features = self._described(key, thing.photo)
+            if len(features) < FEWEST_KEYPOINTS:
+                rejected[thing.id] = "The photo shows too little detail to be recognised."
+                continue
+            vector = self._artefact.vlad.encode(QueryFeatures.of(features).vectors)
+            points.append(StoredPoint(thing.id, {VECTOR: vector.tolist()}, _payload(thing, key)))
+        self._store.upsert(collection, points)
+        return rejected
+
+    def embed(self, photos: Sequence[RGB]) -> Floats:
+        """See the protocol."""
+        rows = [
+            self._artefact.vlad.encode(QueryFeatures.of(describe(photo, self._options.describe)).vectors)
+            for photo in photos
+        ]
+        return np.stack(rows) if rows else np.zeros((0, self._artefact.vlad.size), np.float32)
+
+    def probe(self) -> None:
+        """Describe and encode a drawn pattern, and reach the store."""
+        ramp = np.add.outer(np.arange(96), np.arange(96) * 2)
+        checks = (ramp[..., None] * np.array([1, 2, 3]) // 16 % 2 * 255).astype(np.uint8)
+        self.embed([checks])
+        self._store.collections()
+
+    def _described(self, key: str, photo: RGB) -> LocalFeatures:
+        if self._folder.holds(key):
+            return self._folder.read(key)
+        features = describe(photo, self._options.describe)
+        self._folder.write(key, features)
+        return features
+
+    def _search_photo(
+        self, photo: RGB, index: int, collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        query = QueryFeatures.of(describe(photo, self._options.describe))
+        candidates = self._candidates(collection, query)
+        promising = self._glance(query, candidates, still_wanted)
+        verdicts = self._verify(query, promising, still_wanted)
+        claims = [
+            Claim(
+                str(verdict.point.payload["entity"]),
+                verdict.probability,
+                verdict.evidence.coherent,
+                verdict.evidence.query_box,
+            )
+            for verdict in verdicts
+        ]
+        settled = settle(claims, self._artefact.calibration.rivalry)
+        return [
+            _seen(verdict, probability, index)
+            for verdict, probability in zip(verdicts, settled, strict=True)
+            if probability >= self._options.effort.worth_telling
+        ]
+
+    def _candidates(self, collection: str, query: QueryFeatures) -> list[ScoredPoint]:
+        """The nearest things of the photo and of its parts, by their best similarity."""
+        best: dict[str, ScoredPoint] = {}
+        for part in self._artefact.vlad.encode_parts(query.features, query.vectors):
+            hits = self._store.search(collection, VECTOR, part.tolist(), self._options.effort.per_part)
+            for hit in hits:
+                if hit.id not in best or hit.score > best[hit.id].score:
+                    best[hit.id] = hit
+        ranked = sorted(best.values(), key=lambda hit: -hit.score)
+        return ranked[: self._options.effort.glances]
+
+    def _glance(
+        self, query: QueryFeatures, points: Sequence[ScoredPoint], still_wanted: StillWanted
+    ) -> list[_Candidate]:
+        """The points that can be verified, by how many of the strongest keypoints match coherently."""
+        candidates = []
+        for point in points:
+            if not still_wanted():
+                break
+            features = self._features(point)
+            if features is not None:
+                candidates.append(_Candidate(point, features, glance(query, features)))
+        return sorted(candidates, key=lambda candidate: -candidate.glance)
+
+    def _features(self, candidate: ScoredPoint) -> LocalFeatures | None:
+        """Without its features a thing cannot be verified, so it is not claimed; others still can be."""
+        try:
+            return self._folder.read(str(candidate.payload["features"]))
+        except (FileNotFoundError, DamagedFeatures):
+            log.warning("features_lost", id=candidate.id)
+            return None
+
+    def _verify(
+        self, query: QueryFeatures, candidates: Sequence[_Candidate], still_wanted: StillWanted
+    ) -> list[_Verdict]:
+        verdicts: list[_Verdict] = []
+        for place, candidate in enumerate(candidates[: self._options.effort.verifications]):
+            if not still_wanted() or not self._worth_verifying(place, candidate, candidates[0], verdicts):
+                break
+            evidence = verify(query, candidate.features)
+            probability = self._artefact.calibration.probability(evidence)
+            verdicts.append(_Verdict(candidate.point, evidence, probability))
+        return verdicts
+
+    def _worth_verifying(
+        self, place: int, candidate: _Candidate, best: _Candidate, verdicts: Sequence[_Verdict]
+    ) -> bool:
+        effort = self._options.effort
+        if any(verdict.probability >= effort.beyond_doubt for verdict in verdicts):
+            return candidate.glance >= max(1.0, effort.rival_share * best.glance)
+        return candidate.glance > 0 or place < effort.long_shots
+
+
+def _payload(thing: KnownThing, key: str) -> dict[str, Any]:
+    return {
+        "entity": thing.entity,
+        "attributes": dict(thing.attributes),
+        "title": thing.title,
+        "url": thing.url,
+        "features": key,
+    }
+
+
+def _seen(verdict: _Verdict, probability: float, index: int) -> ThingSeen:
+    known = verdict.point.payload
+    return ThingSeen(
+        id=verdict.point.id,
+        entity=str(known["entity"]),
+        attributes={str(key): str(value) for key, value in known["attributes"].items()},
+        title=str(known["title"]),
+        url=str(known["url"]),
+        probability=probability,
+        photo_index=index,
+        inliers=verdict.evidence.inliers,
+    )

@@ -1,0 +1,159 @@
+"""Search photos, write them into a version, embed them."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
+from pydantic import ValidationError
+
+from chassis.app import RequestDeadline, engine_pool
+from chassis.deadlines import Deadline
+from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest
+from chassis.images import decode_rgb
+from chassis.vectors.names import is_point_id
+from chassis.workers import EnginePool
+from contracts.collections import Indexed
+from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchReply
+from services.image_search.embeddings import Embedding, EmbeddingsReply, EmbeddingsRequest, data_of_uri
+from services.image_search.engine import ImageSearchEngine, KnownThing, StillWanted, ThingSeen
+from services.image_search.settings import ImageSearchSettings
+
+router = APIRouter()
+
+Pool = Annotated[EnginePool[ImageSearchEngine], Depends(engine_pool)]
+Photos = Annotated[list[UploadFile], File()]
+
+PUBLISHED = "images"
+
+
+@router.post("/v1/image-search")
+async def search_images(
+    request: Request,
+    images: Photos,
+    pool: Pool,
+    deadline: RequestDeadline,
+    k: Annotated[int, Form(ge=1, le=100)] = 5,
+    collection: Annotated[str, Form()] = PUBLISHED,
+) -> ImageSearchReply:
+    """Known things in all photos together, one hit an entity, by falling probability."""
+    settings = _settings(request)
+    uploads = await _read(images, settings.max_images)
+    with _wanted(deadline, settings.reserve_ms) as still_wanted:
+        seen = await pool.run(
+            lambda engine: engine.search(
+                [decode_rgb(data, max_side=settings.max_side) for data in uploads],
+                k,
+                collection,
+                still_wanted,
+            ),
+            deadline,
+        )
+    return ImageSearchReply(hits=[_hit(thing) for thing in seen], collection=collection)
+
+
+@router.put("/v1/collections/{name}/images")
+async def index_images(
+    request: Request,
+    name: str,
+    images: Photos,
+    items: Annotated[str, Form(description="JSON of ImageItems, in the order of the photos")],
+    pool: Pool,
+    deadline: RequestDeadline,
+) -> Indexed:
+    """Write photos with what is known of them. A photo that cannot be read is rejected by itself."""
+    settings = _settings(request)
+    uploads = await _read(images, settings.max_images)
+    known = _items(items, len(uploads))
+    rejected = await pool.run(
+        lambda engine: _index(engine, name, known, uploads, settings.max_side), deadline
+    )
+    return Indexed(indexed=len(known) - len(rejected), rejected=rejected)
+
+
+@router.post("/v1/embeddings")
+async def embed_images(
+    request: Request, body: EmbeddingsRequest, pool: Pool, deadline: RequestDeadline
+) -> EmbeddingsReply:
+    """One vector an image."""
+    max_side = _settings(request).max_side
+    model, vectors = await pool.run(
+        lambda engine: (
+            engine.name,
+            engine.embed([decode_rgb(data_of_uri(uri), max_side=max_side) for uri in body.input]),
+        ),
+        deadline,
+    )
+    data = [Embedding(index=index, embedding=vector.tolist()) for index, vector in enumerate(vectors)]
+    return EmbeddingsReply(data=data, model=body.model or model)
+
+
+def _index(
+    engine: ImageSearchEngine,
+    collection: str,
+    items: Sequence[ImageItem],
+    uploads: Sequence[bytes],
+    max_side: int,
+) -> dict[str, str]:
+    rejected: dict[str, str] = {}
+    things = []
+    for item, data in zip(items, uploads, strict=True):
+        try:
+            photo = decode_rgb(data, max_side=max_side)
+        except LoreglassError as error:
+            rejected[item.id] = error.detail
+            continue
+        known = KnownThing(item.id, item.entity, item.attributes, item.title, item.url, photo)
+        things.append(known)
+    return rejected | engine.index(collection, things)
+
+
+@contextmanager
+def _wanted(deadline: Deadline, reserve_ms: int) -> Iterator[StillWanted]:
+    """Turns false when time runs out or the block is left, as it is when the caller goes."""
+    left = threading.Event()
+    try:
+        yield lambda: not left.is_set() and deadline.remaining_ms() > reserve_ms
+    finally:
+        left.set()
+
+
+async def _read(images: Sequence[UploadFile], most: int) -> list[bytes]:
+    if len(images) > most:
+        raise InvalidRequest(f"images: at most {most} in one call.")
+    return [await image.read() for image in images]
+
+
+def _items(text: str, photos: int) -> list[ImageItem]:
+    try:
+        items = ImageItems.model_validate_json(text).items
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        if first["type"] == "json_invalid":
+            raise MalformedRequest("items: not valid JSON.") from error
+        place = ".".join(str(part) for part in first["loc"])
+        raise InvalidRequest(f"{place or 'items'}: {first['msg']}") from error
+    if len(items) != photos:
+        raise InvalidRequest(f"items: {len(items)} for {photos} images.")
+    if not all(is_point_id(item.id) for item in items):
+        raise InvalidRequest("items: ids are UUIDs in canonical form.")
+    return items
+
+
+def _settings(request: Request) -> ImageSearchSettings:
+    settings: ImageSearchSettings = request.app.state.settings
+    return settings
+
+
+def _hit(seen: ThingSeen) -> ImageHit:
+    return ImageHit(
+        id=seen.id,
+        score=seen.probability,
+        entity=seen.entity,
+        attributes=dict(seen.attributes),
+        title=seen.title,
+        url=seen.url,
+        image_index=seen.photo_index,
+        inliers=seen.inliers,
+    )

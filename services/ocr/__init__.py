@@ -1,0 +1,1 @@
+"""ocr: the text lines of a photo."""

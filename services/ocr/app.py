@@ -1,0 +1,42 @@
+"""The ocr service: the text lines of a photo."""
+
+import numpy as np
+from fastapi import FastAPI
+from PIL import Image, ImageDraw
+
+from chassis.app import ServiceSpec, create_service
+from services.ocr.cache import ReplyCache
+from services.ocr.engine import RGB, OcrEngine
+from services.ocr.routes import router
+from services.ocr.settings import OcrSettings
+
+
+def create_app(settings: OcrSettings) -> FastAPI:
+    """The service with the engine that the settings name."""
+    spec = ServiceSpec(
+        name="ocr",
+        routers=[router],
+        open_engine=lambda: open_engine(settings),
+        probe=lambda engine: engine.read(_picture_with_text()),
+    )
+    app = create_service(spec, settings)
+    app.state.reply_cache = ReplyCache(settings.cache_entries)
+    app.state.max_side = settings.max_side
+    return app
+
+
+def open_engine(settings: OcrSettings) -> OcrEngine:
+    """The pocket engine; production engines join it here."""
+    from services.ocr.engines.pocket import PocketOcr, PocketOcrOptions
+
+    options = PocketOcrOptions(
+        settings.detection_side, settings.min_score, settings.threads, settings.max_lines
+    )
+    return PocketOcr(options, settings.workers)
+
+
+def _picture_with_text() -> RGB:
+    """Something for every model of an engine to do when readiness is asked."""
+    picture = Image.new("RGB", (128, 64), "white")
+    ImageDraw.Draw(picture).text((16, 16), "ready", fill="black", font_size=28)
+    return np.asarray(picture)

@@ -1,0 +1,124 @@
+"""RapidOCR with reading order, any of four photo orientations, and dim photos brightened."""
+
+import queue
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from services.ocr.engine import RGB, Quadrilateral, RecognizedLine
+from services.ocr.engines.layout import reading_order
+from services.ocr.engines.light import brightened
+from services.ocr.engines.rapid import BGR, Crop, Points, RapidModels, cut_line
+
+_DOUBTFUL = 0.8  # lines read with less confidence are tried in the orientation of the others too
+_MAJORITY = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class PocketOcrOptions:
+    """`detection_side`: longer side in pixels at which lines are searched; `min_score`: lines below go."""
+
+    detection_side: int = 960
+    min_score: float = 0.5
+    threads: int = 1
+    max_lines: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    text: str
+    score: float
+    turns: int
+    corners: Points
+
+    @property
+    def weight(self) -> float:
+        return len(self.text) * self.score
+
+
+class PocketOcr:
+    """Holds one set of models per worker, so that `workers` photos are read at once."""
+
+    name = "rapidocr"
+
+    def __init__(self, options: PocketOcrOptions | None = None, workers: int = 1) -> None:
+        self._options = options or PocketOcrOptions()
+        self._idle: queue.SimpleQueue[RapidModels] = queue.SimpleQueue()
+        for _ in range(workers):
+            self._idle.put(RapidModels(self._options.detection_side, self._options.threads))
+
+    def read(self, image: RGB) -> tuple[RecognizedLine, ...]:
+        """Lines in reading order."""
+        photo = brightened(np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2BGR), dtype=np.uint8))
+        with self._models() as models:
+            readings = self._readings(models, photo)
+        kept = [reading for reading in readings if reading.text and reading.score >= self._options.min_score]
+        corners = [reading.corners for reading in kept]
+        turns = _dominant_turns(kept)
+        order = reading_order(corners, [reading.text for reading in kept], turns or 0)
+        return tuple(
+            RecognizedLine(kept[i].text, min(1.0, kept[i].score), _quadrilateral(corners[i])) for i in order
+        )
+
+    @contextmanager
+    def _models(self) -> Iterator[RapidModels]:
+        models = self._idle.get()
+        try:
+            yield models
+        finally:
+            self._idle.put(models)
+
+    def _readings(self, models: RapidModels, photo: BGR) -> list[_Reading]:
+        boxes = models.detect(photo)[: self._options.max_lines]
+        crops = [cut_line(photo, box) for box in boxes]
+        flipped = models.upside_down(crops)
+        crops = [crop.turned(2) if p > 0.9 else crop for crop, p in zip(crops, flipped, strict=True)]
+        readings = _read_all(models, crops, boxes)
+        turns = _dominant_turns(readings)
+        if turns is None:
+            return readings
+        return _reread_doubtful(models, readings, crops, turns)
+
+
+def _read_all(models: RapidModels, crops: Sequence[Crop], boxes: Sequence[Points]) -> list[_Reading]:
+    texts = models.recognize(crops)
+    return [
+        _Reading(text, score, crop.quarter_turns, np.roll(box, -crop.quarter_turns, axis=0))
+        for (text, score), crop, box in zip(texts, crops, boxes, strict=True)
+    ]
+
+
+def _dominant_turns(readings: Sequence[_Reading]) -> int | None:
+    """The orientation that most of the text shares, in clockwise quarter turns; None when it is mixed."""
+    weights: dict[int, float] = defaultdict(float)
+    for reading in readings:
+        weights[reading.turns] += reading.weight
+    if not weights:
+        return None
+    turns = max(weights, key=lambda turn: weights[turn])
+    return turns if weights[turns] >= _MAJORITY * sum(weights.values()) else None
+
+
+def _reread_doubtful(
+    models: RapidModels, readings: Sequence[_Reading], crops: Sequence[Crop], turns: int
+) -> list[_Reading]:
+    """A short line may be misjudged alone (a single "1" looks like a line on its side)."""
+    doubtful = [
+        i for i, reading in enumerate(readings) if reading.turns != turns and reading.score < _DOUBTFUL
+    ]
+    again = [crops[i].turned((turns - crops[i].quarter_turns) % 4) for i in doubtful]
+    boxes = [np.roll(readings[i].corners, readings[i].turns, axis=0) for i in doubtful]
+    better = list(readings)
+    for i, reading in zip(doubtful, _read_all(models, again, boxes), strict=True):
+        if reading.text and reading.score > better[i].score:
+            better[i] = reading
+    return better
+
+
+def _quadrilateral(corners: Points) -> Quadrilateral:
+    first, second, third, fourth = ((float(x), float(y)) for x, y in corners)
+    return first, second, third, fourth

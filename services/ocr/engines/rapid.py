@@ -1,0 +1,108 @@
+"""RapidOCR's three models (PP-OCR detection, turn classification, recognition), each callable alone.
+
+RapidOCR's own call runs them in one go and forgets which way each line was turned; we need that for the
+reading order. The models are those inside the wheel, named by path so that nothing is ever downloaded.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+import rapidocr
+from numpy.typing import NDArray
+from rapidocr import RapidOCR
+from rapidocr.ch_ppocr_cls import TextClassifier
+from rapidocr.ch_ppocr_det import TextDetector
+from rapidocr.ch_ppocr_rec import TextRecInput, TextRecognizer
+
+BGR = NDArray[np.uint8]
+Points = NDArray[np.float64]
+
+_MODELS = {
+    "Det": "PP-OCRv6_det_small.onnx",
+    "Cls": "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
+    "Rec": "PP-OCRv6_rec_small.onnx",
+}
+_TALL = 1.5  # RapidOCR's own limit: a taller crop holds a line turned on its side
+
+
+@dataclass(frozen=True, slots=True)
+class Crop:
+    """A line cut out and laid flat, `quarter_turns` counter-clockwise turns from how it lies in the photo."""
+
+    pixels: BGR
+    quarter_turns: int
+
+    def turned(self, more: int) -> "Crop":
+        """The same line after `more` further counter-clockwise quarter turns."""
+        pixels = np.ascontiguousarray(np.rot90(self.pixels, more))
+        return Crop(pixels, (self.quarter_turns + more) % 4)
+
+
+class RapidModels:
+    """One set of models; calls on one set must not overlap.
+
+    `detection_side`: the photo is shrunk to this longer side (pixels) for detection only; lines are
+    recognised from the photo's own pixels.
+    """
+
+    def __init__(self, detection_side: int, threads: int) -> None:
+        folder = Path(rapidocr.__file__).parent / "models"
+        settings = RapidOCR(
+            params={
+                "Global.log_level": "error",
+                "Det.limit_type": "max",
+                "Det.limit_side_len": detection_side,
+                "EngineConfig.onnxruntime.intra_op_num_threads": threads,
+                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+                **{f"{part}.model_path": str(folder / name) for part, name in _MODELS.items()},
+            }
+        ).cfg
+        for part in _MODELS:
+            settings[part].engine_cfg = settings.EngineConfig.onnxruntime
+            settings[part].model_root_dir = str(folder)
+        settings.Rec.font_path = None
+        self._detector = TextDetector(settings.Det)
+        self._classifier = TextClassifier(settings.Cls)
+        self._recognizer = TextRecognizer(settings.Rec)
+
+    def detect(self, photo: BGR) -> list[Points]:
+        """Quadrilaterals (4, 2) of text lines, clockwise from the corner nearest the photo's top left."""
+        boxes = self._detector(photo).boxes
+        return [] if boxes is None else [np.asarray(box, dtype=np.float64) for box in boxes]
+
+    def upside_down(self, crops: Sequence[Crop]) -> list[float]:
+        """Probability for each crop that its text stands on its head."""
+        if not crops:
+            return []
+        labels = self._classifier([crop.pixels for crop in crops]).cls_res or []
+        return [float(score) if label == "180" else 1.0 - float(score) for label, score in labels]
+
+    def recognize(self, crops: Sequence[Crop]) -> list[tuple[str, float]]:
+        """Text and confidence of each crop."""
+        if not crops:
+            return []
+        result = self._recognizer(TextRecInput(img=[crop.pixels for crop in crops]))
+        return [
+            (str(text).strip(), float(score))
+            for text, score in zip(result.txts or (), result.scores, strict=True)
+        ]
+
+
+def cut_line(photo: BGR, corners: Points) -> Crop:
+    """Lay a detected line flat; one that is taller than wide is laid on its side."""
+    width = max(1, round(max(_distance(corners, 0, 1), _distance(corners, 2, 3))))
+    height = max(1, round(max(_distance(corners, 0, 3), _distance(corners, 1, 2))))
+    target = np.array([[0, 0], [width, 0], [width, height], [0, height]], dtype=np.float32)
+    transform = cv2.getPerspectiveTransform(corners.astype(np.float32), target)
+    flat = cv2.warpPerspective(
+        photo, transform, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
+    )
+    crop = Crop(np.asarray(flat, dtype=np.uint8), 0)
+    return crop.turned(1) if height >= _TALL * width else crop
+
+
+def _distance(corners: Points, one: int, other: int) -> float:
+    return float(np.linalg.norm(corners[one] - corners[other]))

@@ -1,0 +1,47 @@
+"""Reading a photo over HTTP."""
+
+import hashlib
+from typing import Annotated
+
+import anyio.to_thread
+from fastapi import APIRouter, Depends, File, Request, UploadFile
+
+from chassis.app import RequestDeadline, engine_pool
+from chassis.images import decode_rgb
+from chassis.workers import EnginePool
+from contracts.geometry import Point
+from contracts.ocr import OcrReply, TextLine
+from services.ocr.cache import ReplyCache
+from services.ocr.engine import OcrEngine
+
+router = APIRouter()
+
+Pool = Annotated[EnginePool[OcrEngine], Depends(engine_pool)]
+
+
+@router.post("/v1/ocr")
+async def read_photo(
+    request: Request, image: Annotated[UploadFile, File()], pool: Pool, deadline: RequestDeadline
+) -> OcrReply:
+    """The photo's text lines in reading order; a photo seen before is answered from the cache."""
+    cache: ReplyCache = request.app.state.reply_cache
+    max_side: int = request.app.state.max_side
+    data = await image.read()
+    digest = (await anyio.to_thread.run_sync(hashlib.sha256, data)).hexdigest()
+    kept = cache.get(digest)
+    if kept is not None:
+        return kept
+    reply = await pool.run(lambda engine: _read(engine, data, max_side), deadline)
+    cache.put(digest, reply)
+    return reply
+
+
+def _read(engine: OcrEngine, data: bytes, max_side: int) -> OcrReply:
+    photo = decode_rgb(data, max_side=max_side)
+    lines = [
+        TextLine(
+            text=line.text, score=line.score, quadrilateral=[Point(x=x, y=y) for x, y in line.quadrilateral]
+        )
+        for line in engine.read(photo)
+    ]
+    return OcrReply(lines=lines, width=photo.shape[1], height=photo.shape[0])

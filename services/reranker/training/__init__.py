@@ -1,0 +1,1 @@
+"""Labelled triples for calibration, all written for this project."""

@@ -1,0 +1,1 @@
+"""text_search: passages of pages that answer sub-queries."""

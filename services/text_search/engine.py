@@ -1,0 +1,68 @@
+"""What the routes need from an engine, and how results of several sub-queries become one list."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from chassis.vectors.port import CollectionSchema, VectorStore
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a page that is indexed; `id` is a UUID made from its content."""
+
+    id: str
+    url: str
+    title: str
+    text: str
+    position: int = 0
+    last_modified: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage that one sub-query found; `score` is on that sub-query's own scale."""
+
+    passage: Passage
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class FusedHit:
+    """A page by its best passage; `score` is the fused score, `query_indexes` who found the page."""
+
+    passage: Passage
+    score: float
+    query_indexes: tuple[int, ...]
+
+
+class TextSearchEngine(Protocol):
+    """Finds passages; implementations are synchronous, blocking and thread-safe."""
+
+    @property
+    def store(self) -> VectorStore:
+        """Where the collections are."""
+        ...
+
+    @property
+    def schema(self) -> CollectionSchema:
+        """What every collection of this engine looks like."""
+        ...
+
+    def search(self, queries: Sequence[str], k: int, collection: str) -> list[FusedHit]:
+        """The `k` best pages for all sub-queries together. Raises `CollectionNotFound`."""
+        ...
+
+    def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
+        """Write passages; returns id -> reason for those that were not.
+
+        A page is replaced as a whole: writing its passage at position 0 removes what the collection
+        held of that URL, so that an edited page never answers with its old text.
+        Raises `CollectionNotFound`.
+        """
+        ...
+
+    def probe(self) -> None:
+        """Do a little of the real work, or raise."""
+        ...

@@ -1,0 +1,1 @@
+"""Engines of text_search."""

@@ -1,0 +1,55 @@
+"""Search passages, and write them into a version."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from chassis.app import RequestDeadline, engine_pool
+from chassis.workers import EnginePool
+from contracts.collections import Indexed
+from contracts.text_search import Chunk, Chunks, TextHit, TextSearchReply, TextSearchRequest
+from services.text_search.engine import FusedHit, Passage, TextSearchEngine
+
+router = APIRouter()
+
+Pool = Annotated[EnginePool[TextSearchEngine], Depends(engine_pool)]
+
+
+@router.post("/v1/text-search")
+async def search_text(request: TextSearchRequest, pool: Pool, deadline: RequestDeadline) -> TextSearchReply:
+    """The best passages for all sub-queries together, at most one a page."""
+    hits = await pool.run(
+        lambda engine: engine.search(request.queries, request.k, request.collection), deadline
+    )
+    return TextSearchReply(hits=[_hit(hit) for hit in hits], collection=request.collection)
+
+
+@router.put("/v1/collections/{name}/chunks")
+async def index_chunks(name: str, request: Chunks, pool: Pool, deadline: RequestDeadline) -> Indexed:
+    """Write passages. One at position 0 begins its page anew: older passages of that URL go."""
+    passages = [_passage(chunk) for chunk in request.chunks]
+    rejected = await pool.run(lambda engine: engine.index(name, passages), deadline)
+    return Indexed(indexed=len(passages) - len(rejected), rejected=dict(rejected))
+
+
+def _passage(chunk: Chunk) -> Passage:
+    return Passage(
+        id=chunk.id,
+        url=chunk.url,
+        title=chunk.title,
+        text=chunk.text,
+        position=chunk.position,
+        last_modified=chunk.last_modified,
+    )
+
+
+def _hit(hit: FusedHit) -> TextHit:
+    return TextHit(
+        id=hit.passage.id,
+        url=hit.passage.url,
+        title=hit.passage.title,
+        snippet=hit.passage.text,
+        last_modified=hit.passage.last_modified,
+        score=hit.score,
+        query_indexes=list(hit.query_indexes),
+    )

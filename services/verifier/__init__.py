@@ -1,0 +1,1 @@
+"""verifier: is the answer supported by the evidence."""

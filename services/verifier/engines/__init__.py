@@ -1,0 +1,1 @@
+"""The engines that can stand behind the verifier's routes."""

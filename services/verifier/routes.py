@@ -1,0 +1,46 @@
+"""Verifying an answer over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+
+from chassis.app import RequestDeadline, engine_pool
+from chassis.workers import EnginePool
+from contracts.verifier import Check, SupportingSpan, VerifyReply, VerifyRequest
+from services.verifier.engine import Span, Verdict, Verifier
+
+router = APIRouter()
+
+Pool = Annotated[EnginePool[Verifier], Depends(engine_pool)]
+
+
+def supported_from(request: Request) -> float:
+    """The threshold that this app was set to."""
+    threshold: float = request.app.state.supported_from
+    return threshold
+
+
+@router.post("/v1/verify")
+async def verify(
+    body: VerifyRequest,
+    pool: Pool,
+    deadline: RequestDeadline,
+    threshold: Annotated[float, Depends(supported_from)],
+) -> VerifyReply:
+    """Whether the evidence supports the answer, where it does, and what was missing."""
+    verdict: Verdict = await pool.run(
+        lambda engine: engine.verify(body.question, body.answer, body.evidence, body.entity), deadline
+    )
+    return VerifyReply(
+        supported=verdict.probability >= threshold,
+        probability=verdict.probability,
+        span=_span(verdict.span, body.evidence),
+        checks=[Check(name=c.name, passed=c.passed, detail=c.detail) for c in verdict.checks],
+    )
+
+
+def _span(span: Span | None, evidence: list[str]) -> SupportingSpan | None:
+    if span is None:
+        return None
+    text = evidence[span.evidence_index][span.start : span.end]
+    return SupportingSpan(evidence_index=span.evidence_index, start=span.start, end=span.end, text=text)

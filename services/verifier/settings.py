@@ -1,0 +1,15 @@
+"""Settings of the verifier service, from `LOREGLASS_VERIFIER_*`."""
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from chassis.settings import ServiceSettings
+
+
+class VerifierSettings(ServiceSettings):
+    """`supported_from`: the probability from which a reply says `supported`."""
+
+    model_config = SettingsConfigDict(env_prefix="LOREGLASS_VERIFIER_")
+
+    port: int = 7106
+    supported_from: float = Field(default=0.5, ge=0.0, le=1.0)

@@ -1,0 +1,1 @@
+"""Labelled answers for calibration, all written for this project."""

@@ -1,0 +1,76 @@
+"""A small app on the chassis, whose routes do what the tests of the exchange need."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+from fastapi import APIRouter, FastAPI, Request
+
+from chassis.app import RequestDeadline, create_app
+from chassis.errors import Overloaded
+from chassis.metrics import Metrics
+from chassis.settings import AppSettings
+from contracts.operations import Health
+
+SECRET = "/srv/loreglass/secret.key at 10.1.2.3"
+
+
+@dataclass
+class Witness:
+    """What the app has seen. Events are the app's, on its own event loop."""
+
+    started: anyio.Event = field(default_factory=anyio.Event)
+    cancelled: anyio.Event = field(default_factory=anyio.Event)
+    ran: list[str] = field(default_factory=list)
+
+
+def probe_app(witness: Witness, settings: AppSettings | None = None) -> FastAPI:
+    """The app; its routes are named for what they do."""
+    router = APIRouter()
+
+    @router.get("/remaining")
+    async def remaining(deadline: RequestDeadline) -> dict[str, float]:
+        witness.ran.append("remaining")
+        return {"ms": deadline.remaining_ms()}
+
+    @router.post("/length")
+    async def length(request: Request) -> dict[str, int]:
+        body = await request.body()
+        witness.ran.append("length")
+        return {"bytes": len(body)}
+
+    @router.post("/hang")
+    async def hang(request: Request) -> Health:
+        await request.body()
+        witness.started.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            witness.cancelled.set()
+        return Health(status="ok")
+
+    @router.get("/crash")
+    async def crash() -> Health:
+        raise RuntimeError(SECRET)
+
+    @router.get("/crash-in-a-group")
+    async def crash_in_a_group() -> Health:
+        async with anyio.create_task_group():
+            raise RuntimeError(SECRET)
+
+    @router.get("/busy")
+    async def busy() -> Health:
+        raise Overloaded("Come back later.", retry_after_s=7)
+
+    @router.get("/items/{item}")
+    async def item(item: int) -> dict[str, int]:
+        return {"item": item}
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.ready_checks = {}
+        yield
+
+    chosen = settings or AppSettings(max_body_bytes=10_000)
+    return create_app("probe", chosen, [router], lifespan, Metrics("probe"))

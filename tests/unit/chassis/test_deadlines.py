@@ -1,0 +1,63 @@
+"""Deadlines by a clock that the test turns."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chassis.deadlines import Deadline
+from chassis.errors import DeadlineExceeded
+
+
+class Clock:
+    """Seconds, set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_time_runs_out_and_never_below_zero() -> None:
+    clock = Clock()
+    deadline = Deadline.after_ms(500, clock)
+    clock.now += 0.2
+    assert deadline.remaining_ms() == pytest.approx(300)
+    assert deadline.remaining_s() == pytest.approx(0.3)
+    clock.now += 10
+    assert deadline.remaining_ms() == 0
+
+
+def test_work_is_refused_once_what_it_needs_is_no_longer_there() -> None:
+    clock = Clock()
+    deadline = Deadline.after_ms(500, clock)
+    deadline.require(400)
+    clock.now += 0.2
+    with pytest.raises(DeadlineExceeded):
+        deadline.require(400)
+    clock.now += 0.3
+    with pytest.raises(DeadlineExceeded):
+        deadline.require()
+
+
+def test_a_stage_is_held_to_its_cap_while_time_is_plenty() -> None:
+    assert Deadline.after_ms(10_000, Clock()).within(1_500, 200).remaining_ms() == pytest.approx(1_500)
+
+
+def test_a_stage_leaves_the_reserve_when_time_is_short() -> None:
+    assert Deadline.after_ms(1_000, Clock()).within(1_500, 200).remaining_ms() == pytest.approx(800)
+
+
+def test_a_stage_gets_nothing_when_only_the_reserve_is_left() -> None:
+    assert Deadline.after_ms(150, Clock()).within(1_500, 200).remaining_ms() == 0
+
+
+@given(total=st.floats(0, 1e6), cap=st.floats(0, 1e6), reserve=st.floats(0, 1e6), elapsed_s=st.floats(0, 2e3))
+def test_a_stage_never_outlives_its_request(
+    total: float, cap: float, reserve: float, elapsed_s: float
+) -> None:
+    clock = Clock()
+    request = Deadline.after_ms(total, clock)
+    clock.now += elapsed_s
+    stage = request.within(cap, reserve)
+    assert 0 <= stage.remaining_ms() <= min(cap, request.remaining_ms()) + 1e-3

@@ -1,0 +1,163 @@
+"""The bounded pool between the event loop and a blocking engine."""
+
+import threading
+from collections.abc import Iterator
+
+import anyio
+import pytest
+
+from chassis.deadlines import Deadline
+from chassis.errors import CorruptImage, DeadlineExceeded, Overloaded
+from chassis.workers import EnginePool, PoolSize
+
+pytestmark = pytest.mark.anyio
+
+PLENTY_MS = 60_000
+
+
+class Gate:
+    """An engine whose calls wait until the test lets them go."""
+
+    def __init__(self) -> None:
+        self.entered = threading.Semaphore(0)
+        self.opened = threading.Event()
+        self.calls: list[str] = []
+
+    def work(self, name: str) -> str:
+        self.calls.append(name)
+        self.entered.release()
+        self.opened.wait(30)
+        return name
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    made = Gate()
+    yield made
+    made.opened.set()
+
+
+async def entered(gate: Gate) -> None:
+    """Wait until one more call is really running."""
+    await anyio.to_thread.run_sync(gate.entered.acquire, abandon_on_cancel=True)
+
+
+async def settled(pool: EnginePool[Gate], depth: int) -> None:
+    """Wait until the pool's own bookkeeping has reached `depth`."""
+    with anyio.fail_after(20):
+        while pool.depth != depth:
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_a_call_returns_what_the_engine_returns_and_leaves_nothing_behind(gate: Gate) -> None:
+    gate.opened.set()
+    pool = EnginePool(gate, PoolSize(1, 0))
+    assert await pool.run(lambda engine: engine.work("only"), Deadline.after_ms(PLENTY_MS)) == "only"
+    await settled(pool, 0)
+    pool.close()
+
+
+async def test_an_error_of_the_engine_reaches_its_caller_and_frees_the_slot(gate: Gate) -> None:
+    def fail(_: Gate) -> None:
+        raise CorruptImage("No.")
+
+    pool = EnginePool(gate, PoolSize(1, 0))
+    for _ in range(3):
+        with pytest.raises(CorruptImage):
+            await pool.run(fail, Deadline.after_ms(PLENTY_MS))
+        await settled(pool, 0)
+    pool.close()
+
+
+async def test_what_exceeds_the_queue_is_refused_with_a_time_to_come_back(gate: Gate) -> None:
+    pool = EnginePool(gate, PoolSize(workers=1, queue=1))
+    deadline = Deadline.after_ms(PLENTY_MS)
+    async with anyio.create_task_group() as group:
+        group.start_soon(pool.run, lambda engine: engine.work("running"), deadline)
+        await entered(gate)
+        group.start_soon(pool.run, lambda engine: engine.work("waiting"), deadline)
+        await settled(pool, 2)
+        with pytest.raises(Overloaded) as refused:
+            await pool.run(lambda engine: engine.work("refused"), deadline)
+        gate.opened.set()
+    assert refused.value.retry_after_s == 1
+    assert gate.calls == ["running", "waiting"]
+    await settled(pool, 0)
+    pool.close()
+
+
+async def test_a_call_whose_caller_left_while_it_waited_never_runs(gate: Gate) -> None:
+    pool = EnginePool(gate, PoolSize(workers=1, queue=4))
+    deadline = Deadline.after_ms(PLENTY_MS)
+    async with anyio.create_task_group() as group:
+        group.start_soon(pool.run, lambda engine: engine.work("running"), deadline)
+        await entered(gate)
+        async with anyio.create_task_group() as leaving:
+            leaving.start_soon(pool.run, lambda engine: engine.work("abandoned"), deadline)
+            await settled(pool, 2)
+            leaving.cancel_scope.cancel()
+        await settled(pool, 1)
+        group.start_soon(pool.run, lambda engine: engine.work("next"), deadline)
+        gate.opened.set()
+    assert gate.calls == ["running", "next"]
+    await settled(pool, 0)
+    pool.close()
+
+
+async def test_a_running_call_keeps_its_slot_after_its_caller_left(gate: Gate) -> None:
+    pool = EnginePool(gate, PoolSize(workers=1, queue=0))
+    async with anyio.create_task_group() as leaving:
+        leaving.start_soon(pool.run, lambda engine: engine.work("running"), Deadline.after_ms(PLENTY_MS))
+        await entered(gate)
+        leaving.cancel_scope.cancel()
+    assert pool.depth == 1
+    with pytest.raises(Overloaded):
+        await pool.run(lambda engine: engine.work("refused"), Deadline.after_ms(PLENTY_MS))
+    gate.opened.set()
+    await settled(pool, 0)
+    pool.close()
+
+
+async def test_a_caller_stops_waiting_at_its_deadline(gate: Gate) -> None:
+    pool = EnginePool(gate, PoolSize(workers=1, queue=1))
+    with pytest.raises(DeadlineExceeded):
+        await pool.run(lambda engine: engine.work("slow"), Deadline.after_ms(20))
+    gate.opened.set()
+    await settled(pool, 0)
+    pool.close()
+
+
+async def test_a_call_that_expired_in_the_queue_never_runs(gate: Gate) -> None:
+    pool = EnginePool(gate, PoolSize(workers=1, queue=1))
+    async with anyio.create_task_group() as group:
+        group.start_soon(pool.run, lambda engine: engine.work("running"), Deadline.after_ms(PLENTY_MS))
+        await entered(gate)
+        with pytest.raises(DeadlineExceeded):
+            await pool.run(lambda engine: engine.work("expired"), Deadline.after_ms(20))
+        gate.opened.set()
+    await settled(pool, 0)
+    pool.close()
+    assert gate.calls == ["running"]
+
+
+async def test_no_work_is_started_after_the_deadline(gate: Gate) -> None:
+    pool = EnginePool(gate, PoolSize())
+    with pytest.raises(DeadlineExceeded):
+        await pool.run(lambda engine: engine.work("late"), Deadline.after_ms(0))
+    pool.close()
+    assert gate.calls == []
+
+
+async def test_closing_drops_what_waits_and_finishes_what_runs(gate: Gate) -> None:
+    pool = EnginePool(gate, PoolSize(workers=1, queue=4))
+    deadline = Deadline.after_ms(PLENTY_MS)
+    async with anyio.create_task_group() as group:
+        group.start_soon(pool.run, lambda engine: engine.work("running"), deadline)
+        await entered(gate)
+        async with anyio.create_task_group() as waiting:
+            waiting.start_soon(pool.run, lambda engine: engine.work("waiting"), deadline)
+            await settled(pool, 2)
+            waiting.cancel_scope.cancel()
+        gate.opened.set()
+    await anyio.to_thread.run_sync(pool.close)
+    assert gate.calls == ["running"]

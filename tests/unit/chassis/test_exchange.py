@@ -1,0 +1,238 @@
+"""One HTTP exchange on a real socket: deadline, trace, body limit, the caller's presence, faults."""
+
+from collections.abc import AsyncIterator
+
+import anyio
+import httpx
+import pytest
+import structlog
+
+from chassis.problems import PROBLEM_JSON
+from chassis.settings import AppSettings
+from contracts import headers
+from tests.live import live
+from tests.unit.chassis.apps import SECRET, Witness, probe_app
+from tests.wire import connection, head, read_reply, send_raw
+
+pytestmark = pytest.mark.anyio
+
+TRACE_ID = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture
+async def witness() -> Witness:
+    return Witness()
+
+
+@pytest.fixture
+async def client(witness: Witness) -> AsyncIterator[httpx.AsyncClient]:
+    async with live(probe_app(witness)) as made:
+        yield made
+
+
+def kind_of(reply: httpx.Response) -> str:
+    """The problem's kind; every problem is also checked for its form."""
+    assert reply.headers["content-type"] == PROBLEM_JSON
+    problem = reply.json()
+    assert problem["status"] == reply.status_code
+    assert problem["trace_id"] == reply.headers[headers.TRACE]
+    return str(problem["type"]).removeprefix("urn:loreglass:problem:")
+
+
+async def in_flight(client: httpx.AsyncClient) -> float:
+    """Requests in work, the one that asks left out."""
+    lines = (await client.get("/metrics")).text.splitlines()
+    value = next(line for line in lines if line.startswith("loreglass_requests_in_flight{"))
+    return float(value.split()[-1]) - 1
+
+
+async def test_the_callers_remaining_time_is_the_deadline(client: httpx.AsyncClient) -> None:
+    reply = await client.get("/remaining", headers={headers.DEADLINE: "5000"})
+    assert 0 < reply.json()["ms"] <= 5000
+
+
+async def test_a_caller_that_names_no_deadline_gets_the_default(client: httpx.AsyncClient) -> None:
+    reply = await client.get("/remaining")
+    assert 0 < reply.json()["ms"] <= AppSettings().default_deadline_ms
+
+
+async def test_no_time_left_is_refused_before_the_work(client: httpx.AsyncClient, witness: Witness) -> None:
+    reply = await client.get("/remaining", headers={headers.DEADLINE: "0"})
+    assert (reply.status_code, kind_of(reply)) == (504, "deadline_exceeded")
+    assert witness.ran == []
+
+
+@pytest.mark.parametrize("given", ["", "soon", "-1", "1.5", "1e3", "0x10", "10 000", "9" * 400, "²"])
+async def test_an_unreadable_deadline_is_a_malformed_request(
+    client: httpx.AsyncClient, witness: Witness, given: str
+) -> None:
+    reply = await client.get("/remaining", headers=[(b"X-Deadline-Ms", given.encode("latin-1"))])
+    assert (reply.status_code, kind_of(reply)) == (400, "malformed_request")
+    assert witness.ran == []
+
+
+async def test_work_is_stopped_when_its_deadline_passes(client: httpx.AsyncClient, witness: Witness) -> None:
+    reply = await client.post("/hang", headers={headers.DEADLINE: "50"})
+    assert (reply.status_code, kind_of(reply)) == (504, "deadline_exceeded")
+    with anyio.fail_after(20):
+        await witness.cancelled.wait()
+
+
+async def test_work_is_stopped_when_its_caller_leaves(client: httpx.AsyncClient, witness: Witness) -> None:
+    async with connection(str(client.base_url)) as stream:
+        await stream.send(head("POST", "/hang", Content_Length=2) + b"{}")
+        await witness.started.wait()
+    with anyio.fail_after(20):
+        await witness.cancelled.wait()
+        while await in_flight(client):
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_a_caller_that_leaves_in_the_middle_of_its_body_is_forgotten(
+    client: httpx.AsyncClient, witness: Witness
+) -> None:
+    async with connection(str(client.base_url)) as stream:
+        await stream.send(head("POST", "/length", Content_Length=5_000) + b"only this much")
+        with anyio.fail_after(20):
+            while not await in_flight(client):
+                await anyio.lowlevel.checkpoint()
+    with anyio.fail_after(20):
+        while await in_flight(client):
+            await anyio.lowlevel.checkpoint()
+    assert witness.ran == []
+
+
+async def test_a_declared_length_over_the_limit_is_refused_unread(
+    client: httpx.AsyncClient, witness: Witness
+) -> None:
+    reply = await send_raw(str(client.base_url), head("POST", "/length", Content_Length=10**12))
+    assert reply.status == 413
+    assert reply.json()["type"].endswith(":payload_too_large")
+    assert witness.ran == []
+
+
+async def test_chunks_over_the_limit_are_refused_once_they_are_over(
+    client: httpx.AsyncClient, witness: Witness
+) -> None:
+    chunk = b"3e8\r\n" + b"x" * 1000 + b"\r\n"
+    async with connection(str(client.base_url)) as stream:
+        await stream.send(head("POST", "/length", Transfer_Encoding="chunked") + chunk * 11)
+        reply = await read_reply(stream)  # the body has not ended
+    assert reply.status == 413
+    assert reply.json()["type"].endswith(":payload_too_large")
+    assert witness.ran == []
+
+
+async def test_a_body_of_just_the_limit_is_taken(client: httpx.AsyncClient) -> None:
+    assert (await client.post("/length", content=b"x" * 10_000)).json() == {"bytes": 10_000}
+
+
+async def test_a_body_shorter_than_declared_never_reaches_the_work(
+    client: httpx.AsyncClient, witness: Witness
+) -> None:
+    async with connection(str(client.base_url)) as stream:
+        await stream.send(head("POST", "/length", Content_Length=100, X_Deadline_Ms=100) + b"short")
+        reply = await read_reply(stream)
+    assert reply.status == 504
+    assert witness.ran == []
+
+
+async def test_a_body_longer_than_declared_is_not_read_as_a_body(client: httpx.AsyncClient) -> None:
+    raw = head("POST", "/length", Content_Length=2) + b"{}surplus that is no request\r\n\r\n"
+    reply = await send_raw(str(client.base_url), raw)
+    assert reply.status == 400 or reply.json() == {"bytes": 2}
+    assert (await client.post("/length", content=b"four")).json() == {"bytes": 4}
+
+
+@pytest.mark.parametrize("path", ["/crash", "/crash-in-a-group"])
+async def test_a_fault_of_ours_is_logged_and_says_nothing_of_the_inside(
+    client: httpx.AsyncClient, path: str
+) -> None:
+    with structlog.testing.capture_logs() as logged:
+        reply = await client.get(path, headers={headers.TRACE: TRACE_ID})
+    assert (reply.status_code, kind_of(reply)) == (500, "internal")
+    assert "secret" not in reply.text
+    assert "RuntimeError" not in reply.text
+    assert "10.1.2.3" not in reply.text
+    fault = next(entry for entry in logged if entry["event"] == "unhandled_error")
+    assert fault["trace_id"] == TRACE_ID
+    assert fault["exc_info"]
+    assert SECRET not in str({key: value for key, value in fault.items() if key != "exc_info"})
+
+
+async def test_an_error_of_the_app_keeps_its_time_to_come_back(client: httpx.AsyncClient) -> None:
+    reply = await client.get("/busy")
+    assert (reply.status_code, kind_of(reply)) == (503, "overloaded")
+    assert reply.headers["retry-after"] == "7"
+    assert reply.json()["detail"] == "Come back later."
+
+
+async def test_a_good_trace_id_comes_back(client: httpx.AsyncClient) -> None:
+    reply = await client.get("/remaining", headers={headers.TRACE: TRACE_ID})
+    assert reply.headers.get_list(headers.TRACE) == [TRACE_ID]
+
+
+@pytest.mark.parametrize("given", ["", "short", TRACE_ID.upper(), TRACE_ID + "0", "x" * 5000, "<script>"])
+async def test_a_bad_trace_id_is_replaced(client: httpx.AsyncClient, given: str) -> None:
+    reply = await client.get("/remaining", headers={headers.TRACE: given})
+    assert reply.status_code == 200
+    assert len(reply.headers[headers.TRACE]) == 32
+    assert reply.headers[headers.TRACE] != given
+
+
+async def test_a_line_break_in_a_trace_id_cannot_forge_a_header(client: httpx.AsyncClient) -> None:
+    async with connection(str(client.base_url)) as stream:
+        await stream.send(head("GET", "/remaining", X_Trace_Id=TRACE_ID + "\nX-Forged: yes"))
+        reply = await read_reply(stream)
+    assert "x-forged" not in reply.headers
+
+
+async def test_an_unknown_route_and_a_wrong_method_are_problems(client: httpx.AsyncClient) -> None:
+    unknown, wrong = await client.get("/nowhere"), await client.get("/length")
+    assert (unknown.status_code, kind_of(unknown)) == (404, "not_found")
+    assert (wrong.status_code, kind_of(wrong)) == (405, "method_not_allowed")
+    assert wrong.headers["allow"] == "POST"
+
+
+async def test_a_wrong_value_names_its_field(client: httpx.AsyncClient) -> None:
+    reply = await client.get("/items/many")
+    assert (reply.status_code, kind_of(reply)) == (422, "invalid_request")
+    assert reply.json()["detail"].startswith("item:")
+
+
+async def test_metrics_are_labelled_by_template_and_never_by_path(client: httpx.AsyncClient) -> None:
+    for path in ["/items/1", "/items/2", "/items/x", "/nowhere/3", "/busy", "/crash"]:
+        await client.get(path)
+    text = (await client.get("/metrics")).text
+    counted = 'loreglass_requests_total{{method="GET",route="{}",service="probe",status="{}"}} {}'
+    assert counted.format("/items/{item}", 200, "2.0") in text
+    assert counted.format("/items/{item}", 422, "1.0") in text
+    assert counted.format("unmatched", 404, "1.0") in text
+    assert counted.format("/busy", 503, "1.0") in text
+    assert counted.format("/crash", 500, "1.0") in text
+    assert "/items/1" not in text
+    assert "/nowhere" not in text
+
+
+async def test_a_request_line_is_logged_without_its_query(client: httpx.AsyncClient) -> None:
+    with structlog.testing.capture_logs() as logged:
+        await client.get("/items/5?name=Ada")
+    line = next(entry for entry in logged if entry["event"] == "request")
+    assert (line["route"], line["status"]) == ("/items/{item}", 200)
+    assert "Ada" not in str(line)
+
+
+async def test_two_hundred_callers_that_leave_at_once_leave_nothing_behind(
+    client: httpx.AsyncClient,
+) -> None:
+    async def come_and_go() -> None:
+        async with connection(str(client.base_url)) as stream:
+            await stream.send(head("POST", "/hang", Content_Length=2) + b"{}")
+
+    async with anyio.create_task_group() as group:
+        for _ in range(200):
+            group.start_soon(come_and_go)
+    with anyio.fail_after(30):
+        while await in_flight(client):
+            await anyio.lowlevel.checkpoint()
+    assert (await client.post("/length", content=b"ok")).status_code == 200

@@ -1,0 +1,254 @@
+"""Hostile picture files are refused by name, cheaply; odd but honest ones are read."""
+
+import io
+import resource
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from chassis.errors import CorruptImage, ImageTooLarge, LoreglassError, UnsupportedImage
+from chassis.images import ImageLimits, clean_image, decode_rgb
+from tests.unit.chassis import pictures
+
+LIMITS = ImageLimits()
+RED, BLUE, WHITE = (220, 0, 0), (0, 0, 220), (255, 255, 255)
+
+
+def peak_growth_mib(work: Callable[[], object]) -> float:
+    """By how much `work` raises the process's peak memory, in MiB; 0 below an earlier peak."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    work()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+
+def close_to(pixel: np.ndarray, color: tuple[int, int, int], tolerance: int = 40) -> bool:
+    return bool(np.abs(pixel.astype(int) - color).max() <= tolerance)
+
+
+def test_no_bytes_are_no_image() -> None:
+    with pytest.raises(CorruptImage):
+        decode_rgb(b"")
+
+
+@pytest.mark.parametrize("kind", pictures.FOREIGN)
+def test_what_is_not_a_photo_format_is_not_decoded(kind: str) -> None:
+    with pytest.raises((UnsupportedImage, CorruptImage)) as refused:
+        decode_rgb(pictures.FOREIGN[kind])
+    assert "passwd" not in refused.value.detail
+
+
+def test_words_renamed_to_jpg_are_an_unsupported_image() -> None:
+    with pytest.raises(UnsupportedImage):
+        decode_rgb(pictures.FOREIGN["text"])
+
+
+def test_a_picture_of_2500_megapixels_is_refused_by_its_header() -> None:
+    bomb = pictures.one_bit_bomb()
+
+    def refuse() -> None:
+        with pytest.raises(ImageTooLarge):
+            decode_rgb(bomb)
+
+    assert peak_growth_mib(refuse) < 64
+
+
+def test_an_animation_of_thousands_of_frames_is_refused_unread() -> None:
+    def refuse() -> None:
+        with pytest.raises(UnsupportedImage, match="Animated"):
+            decode_rgb(pictures.long_gif())
+
+    assert peak_growth_mib(refuse) < 64
+
+
+def test_animated_webp_and_png_are_refused() -> None:
+    frames = [pictures.scene(32, 32).rotate(90 * turn) for turn in range(4)]
+    apng = pictures.encoded(frames[0], "PNG", save_all=True, append_images=frames[1:])
+    for animation in (pictures.long_webp(), apng):
+        with pytest.raises(UnsupportedImage, match="Animated"):
+            decode_rgb(animation)
+
+
+@pytest.mark.parametrize("size", [(1, 65_535), (65_535, 1), (15, 15), (4_000, 40)])
+def test_a_sliver_shows_nothing(size: tuple[int, int]) -> None:
+    with pytest.raises(UnsupportedImage):
+        decode_rgb(pictures.encoded(Image.new("L", size), "PNG"))
+
+
+def test_more_bytes_than_the_limit_are_refused_undecoded() -> None:
+    with pytest.raises(ImageTooLarge):
+        decode_rgb(b"\xff\xd8" + b"\x00" * 2_000, ImageLimits(max_bytes=2_000))
+
+
+@pytest.mark.parametrize("name", [b"zTXt", b"iCCP"])
+def test_a_chunk_that_unpacks_to_64_megabytes_does_not(name: bytes) -> None:
+    bomb = pictures.text_bomb(name)
+
+    def refuse_or_read() -> None:
+        try:
+            decode_rgb(bomb)
+        except CorruptImage:
+            return
+
+    assert peak_growth_mib(refuse_or_read) < 48
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"])
+def test_a_truncated_file_is_an_error_or_a_picture_at_every_length(kind: str) -> None:
+    whole = pictures.noise(kind)
+    for length in range(1, len(whole), max(1, len(whole) // 150)):
+        try:
+            assert decode_rgb(whole[:length]).shape == (48, 64, 3)
+        except (CorruptImage, UnsupportedImage) as error:
+            assert error.detail
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
+def test_half_a_file_is_corrupt(kind: str) -> None:
+    whole = pictures.noise(kind)
+    with pytest.raises(CorruptImage):
+        decode_rgb(whole[: len(whole) // 2])
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), kind=st.sampled_from(["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"]))
+def test_flipped_bytes_never_escape_as_another_error(data: st.DataObject, kind: str) -> None:
+    damaged = bytearray(pictures.noise(kind))
+    for _ in range(data.draw(st.integers(1, 12))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        pixels = decode_rgb(bytes(damaged), ImageLimits(max_pixels=1_000_000))
+    except LoreglassError as error:
+        assert isinstance(error, CorruptImage | UnsupportedImage | ImageTooLarge)
+    else:
+        assert pixels.dtype == np.uint8
+        assert pixels.ndim == 3
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(min_size=1, max_size=400))
+def test_random_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(LoreglassError):
+        decode_rgb(data)
+
+
+@pytest.mark.parametrize(
+    ("picture", "kind", "options"),
+    [
+        (pictures.scene().convert("CMYK"), "JPEG", {"quality": 95}),
+        (pictures.scene().convert("CMYK"), "TIFF", {}),
+        (pictures.scene(), "WEBP", {"lossless": True}),
+        (pictures.scene(), "GIF", {}),
+        (pictures.scene(), "BMP", {}),
+        (pictures.scene(), "TIFF", {"compression": "tiff_lzw"}),
+        (pictures.scene().quantize(4), "PNG", {}),
+        (pictures.scene().convert("YCbCr"), "JPEG", {"quality": 95, "progressive": True}),
+    ],
+    ids=["CMYK JPEG", "CMYK TIFF", "WebP", "GIF", "BMP", "LZW TIFF", "palette PNG", "progressive JPEG"],
+)
+def test_odd_but_honest_pictures_keep_their_colors(
+    picture: Image.Image, kind: str, options: dict[str, object]
+) -> None:
+    pixels = decode_rgb(pictures.encoded(picture, kind, **options))
+    assert pixels.shape == (64, 96, 3)
+    assert close_to(pixels[32, 20], RED)
+    assert close_to(pixels[32, 76], BLUE)
+
+
+def grey_levels(dtype: str) -> np.ndarray:
+    """Dark on the left, bright on the right, in the type's own range."""
+    top = 1.0 if dtype == "float32" else 65_535
+    ramp = np.linspace(0, top, 96).astype(dtype)
+    return np.tile(ramp, (64, 1))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"), [("uint16", "PNG"), ("uint16", "TIFF"), ("float32", "TIFF"), ("int32", "TIFF")]
+)
+def test_deep_greys_keep_their_contrast(dtype: str, kind: str) -> None:
+    pixels = decode_rgb(pictures.encoded(Image.fromarray(grey_levels(dtype)), kind))
+    assert pixels[32, 2, 0] < 20
+    assert 100 < pixels[32, 48, 0] < 155
+    assert pixels[32, 93, 0] > 235
+
+
+def test_a_float_picture_of_nothing_but_nan_is_black() -> None:
+    nothing = np.full((64, 96), np.nan, np.float32)
+    assert decode_rgb(pictures.encoded(Image.fromarray(nothing), "TIFF")).max() == 0
+
+
+def test_sixteen_bit_colors_are_read() -> None:
+    rows = b"".join(b"\x00" + b"\xdc\x00\x00\x00\x00\x00" * 64 for _ in range(32))
+    import zlib
+
+    deep = pictures.png(64, 32, pictures.png_chunk(b"IDAT", zlib.compress(rows)), depth=16, color=2)
+    assert close_to(decode_rgb(deep)[16, 32], RED)
+
+
+def test_what_is_transparent_is_white() -> None:
+    clear = pictures.scene().convert("RGBA")
+    clear.putalpha(Image.new("L", clear.size, 0))
+    assert close_to(decode_rgb(pictures.encoded(clear, "PNG"))[32, 20], WHITE, 0)
+
+
+@pytest.mark.parametrize(
+    ("orientation", "size", "red_at"),
+    [(1, (96, 64), (20, 32)), (3, (96, 64), (76, 32)), (6, (64, 96), (32, 20)), (8, (64, 96), (32, 76))],
+)
+def test_orientation_is_applied(orientation: int, size: tuple[int, int], red_at: tuple[int, int]) -> None:
+    clean = clean_image(pictures.located_jpeg(orientation), LIMITS, max_side=1600)
+    assert (clean.width, clean.height) == size
+    column, row = red_at
+    assert close_to(decode_rgb(clean.jpeg)[row, column], RED)
+
+
+def test_nothing_that_was_written_beside_the_pixels_is_kept() -> None:
+    original = pictures.located_jpeg()
+    assert pictures.MARKER in original
+    clean = clean_image(original, LIMITS, max_side=1600)
+    with Image.open(io.BytesIO(clean.jpeg)) as kept:
+        assert not kept.getexif()
+        assert set(kept.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
+    assert b"GPS" not in clean.jpeg
+    assert b"Exif" not in clean.jpeg
+
+
+@pytest.mark.parametrize("make", [pictures.looping_exif_jpeg, pictures.looping_tiff])
+def test_directories_that_loop_come_to_an_end(make: Callable[[], bytes]) -> None:
+    try:
+        clean = clean_image(make(), LIMITS, max_side=1600)
+    except (CorruptImage, UnsupportedImage):
+        return
+    assert (clean.width, clean.height) == (96, 64)
+
+
+def test_a_jpeg_that_is_also_html_is_re_encoded_without_the_html() -> None:
+    polyglot = pictures.encoded(pictures.scene(), "JPEG", comment=b"<script>alert(1)</script>") + b"<html>"
+    clean = clean_image(polyglot, LIMITS, max_side=1600)
+    assert b"script" not in clean.jpeg
+    assert b"<html>" not in clean.jpeg
+
+
+def test_large_photos_are_scaled_to_the_limit_and_small_ones_left_alone() -> None:
+    large = pictures.encoded(pictures.scene(3_000, 1_500), "JPEG")
+    small = pictures.encoded(pictures.scene(), "PNG")
+    assert decode_rgb(large, max_side=1_000).shape == (500, 1_000, 3)
+    assert decode_rgb(small, max_side=1_000).shape == (64, 96, 3)
+
+
+def test_the_same_pixel_bytes_in_another_shape_are_another_photo() -> None:
+    values = np.zeros((30, 100, 3), np.uint8)
+    wide, tall = Image.fromarray(values), Image.fromarray(values.reshape(100, 30, 3))
+    digests = {clean_image(pictures.encoded(each, "PNG"), LIMITS, 1600).digest for each in (wide, tall)}
+    assert len(digests) == 2
+
+
+@pytest.mark.slow
+def test_the_largest_picture_that_is_taken_stays_within_bounded_memory() -> None:
+    deep = Image.fromarray(np.zeros((7_000, 7_000), np.uint16))
+    data = pictures.encoded(deep, "PNG", compress_level=1)
+    deep.close()
+    assert peak_growth_mib(lambda: clean_image(data, LIMITS, max_side=1600)) < 500

@@ -1,0 +1,255 @@
+"""Whatever a service does to its caller, the caller sees an error of our own table."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+import httpx
+import pytest
+from anyio.abc import SocketStream
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from chassis.calls import ServiceClient, http_client
+from chassis.deadlines import Deadline
+from chassis.errors import (
+    DeadlineExceeded,
+    DependencyUnavailable,
+    LoreglassError,
+    Overloaded,
+    error_from_problem,
+    problem_of,
+)
+from chassis.problems import PROBLEM_JSON, problem_response
+from chassis.serving import listen
+from contracts import headers
+from contracts.errors import ErrorKind
+from contracts.operations import Health
+from tests.live import live
+from tests.unit.chassis.apps import Witness, probe_app
+
+pytestmark = pytest.mark.anyio
+
+ERRORS = LoreglassError.__subclasses__()
+
+
+def after(milliseconds: float) -> Deadline:
+    return Deadline.after_ms(milliseconds)
+
+
+@asynccontextmanager
+async def service_at(url: str) -> AsyncIterator[ServiceClient]:
+    async with http_client() as http:
+        yield ServiceClient(http, "probe", url)
+
+
+@asynccontextmanager
+async def service_that_replies(reply: Response) -> AsyncIterator[ServiceClient]:
+    app = FastAPI()
+
+    @app.api_route("/health/ready", methods=["GET"])
+    async def ready(_: Request) -> Response:
+        return reply
+
+    async with live(app) as client, service_at(str(client.base_url)) as service:
+        yield service
+
+
+@asynccontextmanager
+async def service_that_speaks(
+    talk: Callable[[SocketStream], Awaitable[None]],
+) -> AsyncIterator[ServiceClient]:
+    """A server that says whatever `talk` sends once a request has come."""
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+
+        async def handle(stream: SocketStream) -> None:
+            async with stream:
+                await stream.receive()
+                await talk(stream)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(listener.serve, handle)
+            async with service_at(f"http://127.0.0.1:{port}") as service:
+                yield service
+            group.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("error_class", ERRORS, ids=lambda error: error.kind.value)
+async def test_the_caller_catches_the_class_that_the_service_raised(
+    error_class: type[LoreglassError],
+) -> None:
+    async with service_that_replies(problem_response(error_class("Why."), None)) as service:
+        with pytest.raises(error_class) as caught:
+            await service.get("/health/ready", Health, after(20_000))
+    assert type(caught.value) is error_class
+    assert caught.value.detail == "Why."
+
+
+async def test_the_time_to_come_back_comes_along() -> None:
+    async with service_that_replies(problem_response(Overloaded(retry_after_s=7), None)) as service:
+        with pytest.raises(Overloaded) as caught:
+            await service.get("/health/ready", Health, after(20_000))
+    assert caught.value.retry_after_s == 7
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Response("<html>nginx</html>", 502),
+        JSONResponse({"error": "no"}, 500),
+        Response("not a problem", 503, media_type=PROBLEM_JSON),
+        Response("{}", 503, media_type=PROBLEM_JSON),
+        Response(status_code=404),
+        Response(status_code=302, headers={"Location": "http://127.0.0.1:1/"}),
+        Response("not json"),
+        JSONResponse({"checks": 5}),
+        JSONResponse([]),
+        Response(b"\xff\xfe\x00"),
+        Response(""),
+    ],
+    ids=lambda reply: f"{reply.status_code} {bytes(reply.body)[:12]!r}",
+)
+async def test_a_reply_outside_the_contract_is_an_unavailable_dependency(reply: Response) -> None:
+    async with service_that_replies(reply) as service:
+        with pytest.raises(DependencyUnavailable) as caught:
+            await service.get("/health/ready", Health, after(20_000))
+    assert "127.0.0.1" not in caught.value.detail
+    assert "http" not in caught.value.detail
+
+
+async def test_a_refused_connection_is_an_unavailable_dependency() -> None:
+    closed = listen("127.0.0.1", 0)
+    port = closed.getsockname()[1]
+    closed.close()
+    async with service_at(f"http://127.0.0.1:{port}") as service:
+        with pytest.raises(DependencyUnavailable) as caught:
+            await service.get("/health/ready", Health, after(20_000))
+    assert str(port) not in caught.value.detail
+
+
+async def test_a_service_that_cannot_be_named_is_an_unavailable_dependency() -> None:
+    async with service_at("http://no-such-host.invalid:7101") as service:
+        with pytest.raises(DependencyUnavailable):
+            await service.get("/health/ready", Health, after(20_000))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        b"",
+        b"\x00\x01\x02 garbage\r\n\r\n",
+        b"HTTP/1.1 banana OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nxxxx",
+        b"HTTP/1.1 200 OK\r\n" + b"X: " + b"y" * 100_000 + b"\r\n\r\n",
+    ],
+    ids=[
+        "hangs up",
+        "noise",
+        "no status",
+        "half a head",
+        "half a body",
+        "bad chunk",
+        "bad gzip",
+        "huge head",
+    ],
+)
+async def test_a_server_that_breaks_http_is_an_unavailable_dependency(words: bytes) -> None:
+    async def talk(stream: SocketStream) -> None:
+        await stream.send(words or b"")
+
+    async with service_that_speaks(talk) as service:
+        with pytest.raises(DependencyUnavailable):
+            await service.get("/health/ready", Health, after(20_000))
+
+
+async def test_silence_ends_at_the_deadline() -> None:
+    async def talk(_: SocketStream) -> None:
+        await anyio.sleep_forever()
+
+    async with service_that_speaks(talk) as service:
+        with pytest.raises(DeadlineExceeded):
+            await service.get("/health/ready", Health, after(50))
+
+
+async def test_a_reply_that_drips_ends_at_the_deadline() -> None:
+    async def talk(stream: SocketStream) -> None:
+        await stream.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+        while True:
+            await stream.send(b" ")
+            await anyio.sleep(0.005)  # faster than any timeout between two reads
+
+    async with service_that_speaks(talk) as service:
+        with anyio.fail_after(20), pytest.raises(DeadlineExceeded):
+            await service.get("/health/ready", Health, after(200))
+
+
+async def test_no_call_is_made_after_the_deadline() -> None:
+    witness = Witness()
+    async with live(probe_app(witness)) as client, service_at(str(client.base_url)) as service:
+        with pytest.raises(DeadlineExceeded):
+            await service.get("/remaining", Health, after(0))
+    assert witness.ran == []
+
+
+async def test_the_remaining_time_goes_along() -> None:
+    seen: list[str] = []
+    app = FastAPI()
+
+    @app.get("/health/ready")
+    async def ready(request: Request) -> Health:
+        seen.append(request.headers[headers.DEADLINE])
+        return Health(status="ok")
+
+    async with live(app) as client, service_at(str(client.base_url)) as service:
+        await service.get("/health/ready", Health, after(20_000))
+    assert 0 < int(seen[0]) <= 20_000
+
+
+async def test_a_cancelled_call_cancels_the_work_behind_it() -> None:
+    witness = Witness()
+    async with live(probe_app(witness)) as client, service_at(str(client.base_url)) as service:
+        async with anyio.create_task_group() as group:
+            body = Health(status="ok")
+            group.start_soon(service.send_json, "POST", "/hang", body, Health, after(20_000))
+            await witness.started.wait()
+            group.cancel_scope.cancel()
+        with anyio.fail_after(20):
+            await witness.cancelled.wait()
+
+
+async def test_multipart_files_and_repeated_fields_arrive_as_sent() -> None:
+    seen: dict[str, object] = {}
+    app = FastAPI()
+
+    @app.post("/form")
+    async def form(request: Request) -> Health:
+        async with request.form() as parts:
+            seen["labels"] = parts.getlist("labels")
+            upload = parts["image"]
+            assert not isinstance(upload, str)
+            seen["image"] = await upload.read()
+        return Health(status="ok")
+
+    async with live(app) as client, service_at(str(client.base_url)) as service:
+        await service.send_multipart(
+            "/form",
+            [("image", ("photo.jpg", b"\xff\xd8\x00", "image/jpeg"))],
+            {"labels": ["book", "sign"]},
+            Health,
+            after(20_000),
+        )
+    assert seen == {"labels": ["book", "sign"], "image": b"\xff\xd8\x00"}
+
+
+def test_every_kind_can_be_named_by_a_problem() -> None:
+    assert {type(error_from_problem(problem_of(error()))).kind for error in ERRORS} == set(ErrorKind)
+
+
+async def test_httpx_is_told_of_no_timeout_of_its_own() -> None:
+    async with http_client() as http:
+        assert http.timeout == httpx.Timeout(None)

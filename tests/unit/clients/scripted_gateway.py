@@ -1,0 +1,64 @@
+"""The real gateway over a real socket, with a pipeline that follows a script in place of the services."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import fields
+
+import httpx
+
+from chassis.calls import ServiceClient
+from chassis.deadlines import Deadline
+from chassis.serving import BoundApp, listen, running
+from gateway.app import create_app
+from gateway.budget.stages import Stage
+from gateway.clients.services import Services
+from gateway.pipelines.execution import Execution, TraceStore
+from gateway.sessions.memory import MemorySessionStore
+from gateway.sessions.port import SessionLimits
+from gateway.settings import GatewaySettings
+from gateway.stages.conclusion import Outcome
+from gateway.stages.run import Run
+from gateway.state import Ask
+from gateway.wiring import Gateway
+
+Script = Callable[[Ask], Outcome]
+
+
+class ScriptedPipeline:
+    """Runs one stage, then says what the script says."""
+
+    name = "loreglass"
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.asked: list[Ask] = []
+
+    async def answer(self, ask: Ask, run: Run) -> Outcome:
+        """The scripted outcome."""
+        self.asked.append(ask)
+        return await run.required(Stage.ANSWER, self._work(ask))
+
+    def _work(self, ask: Ask) -> Callable[[Deadline], Awaitable[Outcome]]:
+        async def work(_: Deadline) -> Outcome:
+            return self._script(ask)
+
+        return work
+
+
+@asynccontextmanager
+async def scripted_gateway(pipeline: ScriptedPipeline, max_in_flight: int = 16) -> AsyncIterator[str]:
+    """The URL of a gateway that is up, and gone afterwards."""
+
+    @asynccontextmanager
+    async def wire(settings: GatewaySettings) -> AsyncIterator[Gateway]:
+        async with httpx.AsyncClient() as http:
+            nowhere = ServiceClient(http, "nowhere", "http://127.0.0.1:9")
+            services = Services(**{service.name: nowhere for service in fields(Services)})
+            sessions = MemorySessionStore(SessionLimits(), max_sessions=50, max_bytes=2**26)
+            execution = Execution({pipeline.name: pipeline}, sessions, TraceStore(50), max_in_flight)
+            yield Gateway(execution, services, settings)
+            await sessions.close()
+
+    bound = BoundApp(create_app(GatewaySettings(port=0), wire), listen("127.0.0.1", 0))
+    async with running([bound]):
+        yield bound.url

@@ -1,0 +1,93 @@
+"""Pages cut into passages that fit and that can stand alone."""
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpus.chunking import ChunkLimits, chunk_page, count_tokens
+from corpus.pages import Block, BlockKind, Page
+
+
+def heading(text: str, level: int = 2) -> Block:
+    return Block(BlockKind.HEADING, (text,), level)
+
+
+def paragraph(*sentences: str) -> Block:
+    return Block(BlockKind.PARAGRAPH, (" ".join(sentences),))
+
+
+def page(*blocks: Block) -> Page:
+    return Page("https://a.example/b", "The mill", blocks)
+
+
+def test_a_short_page_is_one_passage_with_its_headings() -> None:
+    chunks = chunk_page(
+        page(
+            heading("The mill", 1),
+            paragraph("It stands by the river."),
+            heading("History"),
+            heading("Fire", 3),
+            paragraph("It burned in 1820."),
+            heading("Today"),
+            Block(BlockKind.LIST, ("Closed on Monday", "Free on Friday")),
+        )
+    )
+    assert chunks == [
+        "It stands by the river.\nHistory › Fire\nIt burned in 1820.\nToday\nClosed on Monday\nFree on Friday"
+    ]
+
+
+def test_every_passage_of_a_cut_section_names_its_headings() -> None:
+    sentences = [f"Fact number {number} of the mill is this." for number in range(30)]
+    chunks = chunk_page(page(heading("History"), paragraph(*sentences)), ChunkLimits(most=64, overlap=12))
+    assert len(chunks) > 3
+    assert all(chunk.startswith("History\n") for chunk in chunks)
+
+
+def test_a_cut_section_repeats_the_sentence_before_the_cut() -> None:
+    sentences = [f"Fact {number} is short." for number in range(40)]
+    chunks = chunk_page(page(paragraph(*sentences)), ChunkLimits(most=50, overlap=8))
+    for before, after in itertools.pairwise(chunks):
+        assert after.startswith(before.rsplit(". ", 1)[-1])
+
+
+def test_a_new_section_does_not_begin_with_the_end_of_the_last_one() -> None:
+    chunks = chunk_page(
+        page(
+            heading("A"),
+            paragraph(*["One more word here."] * 9),
+            heading("B"),
+            paragraph(*["Another word there."] * 9),
+        ),
+        ChunkLimits(most=50, overlap=10),
+    )
+    assert chunks[1].startswith("B\nAnother")
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"]), min_size=1, max_size=80)
+LINES = st.lists(WORDS | st.sampled_from([".", "mill.", "東京タワー"]), min_size=1, max_size=60).map(" ".join)
+BLOCKS = st.one_of(
+    st.builds(heading, LINES, st.integers(1, 6)),
+    st.builds(paragraph, LINES),
+    st.builds(Block, st.just(BlockKind.LIST), st.lists(LINES, min_size=1, max_size=4).map(tuple)),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(BLOCKS, max_size=8))
+def test_no_passage_is_too_long_and_no_word_is_lost(blocks: list[Block]) -> None:
+    limits = ChunkLimits(most=60, overlap=10)
+    chunks = chunk_page(page(*blocks), limits)
+    assert all(0 < count_tokens(chunk) <= limits.most for chunk in chunks)
+    kept = "".join("".join(chunks).split())
+    for block in blocks:
+        if block.kind is not BlockKind.HEADING:
+            for line in block.lines:
+                assert all(word[:60] in kept for word in line.split())
+
+
+def test_tokens_are_estimated_from_above() -> None:
+    assert count_tokens("The mill burned, in 1820.") == 7
+    assert count_tokens("incomprehensibilities") == 4
+    assert count_tokens("東京タワー") == 5

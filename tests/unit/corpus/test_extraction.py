@@ -1,0 +1,130 @@
+"""What of a page is content."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpus.chunking import chunk_page
+from corpus.extraction import NoContent, extract_page
+from corpus.manifests import PageRecord
+from corpus.pages import BlockKind, Page
+
+HTML = """<!DOCTYPE html><html><head><title>The Salt Road | Lindvik Library</title>
+<link rel="canonical" href="https://library.example/salt">
+<meta property="article:modified_time" content="2023-04-05T10:00:00+02:00">
+<style>body{color:red}</style><script>var tracking = 1;</script></head><body>
+<header><nav><a href="/">Home</a><a href="/shop">Shop</a></nav></header>
+<div id="cookie-banner" class="banner">We use cookies. Accept all?</div>
+<main><h1>The Salt Road</h1>
+<p>The Salt Road is a novel by Mira Holm, first printed in 1956.</p>
+<h2>Editions</h2>
+<table><tr><th>Year</th><th>Pages</th></tr><tr><td>1956</td><td>312</td></tr><tr><td>1971</td><td>320</td></tr></table>
+<h3>Formats</h3><ul><li>Hardback, 24 cm</li><li>Paperback, <b>18 cm</b></li></ul>
+<dl><dt>Language</dt><dd>Norwegian</dd></dl></main>
+<div class="ad banner">Advertisement: a new mattress.</div>
+<aside class="related"><h4>Read next</h4><a href="#">The Iron Coast</a></aside>
+<footer>© Lindvik Library. Privacy.</footer></body></html>"""
+
+
+def page_of(content: str | bytes, *, is_html: bool = True, url: str = "https://a.example/b") -> Page:
+    return extract_page(PageRecord("line 1", content, is_html, url))
+
+
+def text_of(page: Page) -> str:
+    return "\n".join(line for block in page.blocks for line in block.lines)
+
+
+def test_the_main_text_stays_and_the_boilerplate_goes() -> None:
+    text = text_of(page_of(HTML))
+    assert "The Salt Road is a novel by Mira Holm, first printed in 1956." in text
+    for gone in ["cookies", "mattress", "Iron Coast", "Privacy", "Home", "tracking", "color"]:
+        assert gone not in text
+
+
+def test_rows_of_a_table_and_terms_of_a_list_speak_for_themselves() -> None:
+    blocks = {block.kind: block.lines for block in page_of(HTML).blocks}
+    assert blocks[BlockKind.TABLE] == ("Year: 1956; Pages: 312", "Year: 1971; Pages: 320")
+    assert "Language: Norwegian" in text_of(page_of(HTML))
+    assert "Paperback, 18 cm" in text_of(page_of(HTML))
+
+
+def test_the_page_names_its_url_title_and_date() -> None:
+    page = extract_page(PageRecord("salt.html", HTML.encode(), True, fallback_url="file:salt.html"))
+    assert page.url == "https://library.example/salt"
+    assert page.title == "The Salt Road"
+    assert page.last_modified == datetime.fromisoformat("2023-04-05T10:00:00+02:00")
+
+
+def test_what_the_manifest_says_wins() -> None:
+    moment = datetime(2024, 1, 1, tzinfo=UTC)
+    page = extract_page(PageRecord("line 1", HTML, True, "https://mirror.example/1", "Mirror", moment))
+    assert (page.url, page.title, page.last_modified) == ("https://mirror.example/1", "Mirror", moment)
+
+
+def test_a_page_without_canonical_link_is_known_by_its_file() -> None:
+    html = "<html><body><p>The museum opens at nine.</p></body></html>"
+    page = extract_page(PageRecord("a/museum.html", html.encode(), True, fallback_url="file:a/museum.html"))
+    assert page.url == "file:a/museum.html"
+
+
+def test_a_script_is_no_canonical_url() -> None:
+    html = (
+        '<html><head><link rel="canonical" href="javascript:alert(1)"></head><body><p>Nine.</p></body></html>'
+    )
+    page = extract_page(PageRecord("x.html", html, True, fallback_url="file:x.html"))
+    assert page.url == "file:x.html"
+
+
+def test_a_whole_page_in_an_element_named_like_an_advertisement_is_kept() -> None:
+    html = '<html><body><div class="promo"><p>The museum opens at nine on Sundays.</p></div></body></html>'
+    assert "nine on Sundays" in text_of(page_of(html))
+
+
+def test_a_page_in_an_old_encoding_is_read() -> None:
+    html = '<html><head><meta charset="iso-8859-1"></head><p>Café Düne kostet 5 Kronen im März.</p></html>'
+    assert "Café Düne" in text_of(page_of(html.encode("iso-8859-1")))
+
+
+def test_markdown_headings_lists_and_links_are_read() -> None:
+    text = "# The mill\n\nBuilt in **1820** by\n[Ada](https://a.example).\n\n## Opening\n- Monday\n- Friday\n"
+    page = page_of(text, is_html=False)
+    assert page.title == "The mill"
+    assert chunk_page(page) == ["Built in 1820 by Ada.\nOpening\nMonday\nFriday"]
+
+
+@pytest.mark.parametrize(
+    "html", ["", "<", "<html></html>", "<p>" * 3000, "<table>" * 500, "<html><nav>a</nav></html>"]
+)
+def test_a_page_without_content_says_so(html: str) -> None:
+    with pytest.raises(NoContent):
+        page_of(html)
+
+
+PIECES = [
+    "<p>",
+    "</p>",
+    "<div>",
+    "<table>",
+    "<tr>",
+    "<td>",
+    "<ul>",
+    "<li>",
+    "<h2>",
+    "</",
+    "<!--",
+    "&#x;",
+    "<a href",
+    ">",
+]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=40).map("".join))
+def test_broken_html_gives_a_page_or_a_reason(html: str) -> None:
+    try:
+        page = page_of(f"<html><body>{html}</body></html>")
+    except NoContent:
+        return
+    assert chunk_page(page)

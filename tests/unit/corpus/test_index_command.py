@@ -1,0 +1,62 @@
+"""`loreglass index`: counts, named rejects, exit status."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from chassis.errors import DependencyUnavailable
+from corpus.cli import app, index
+from corpus.ingest import IngestOptions, IngestReport
+from corpus.manifests import Rejected
+
+
+def run(report: IngestReport) -> tuple[int, str]:
+    async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
+        options.started(3)
+        options.progress(3)
+        return report
+
+    shown = io.StringIO()
+    console = Console(file=shown, width=120)
+    status = index(ingest, "pages", Path("pages.jsonl"), "http://a.example", replace=False, console=console)
+    return status, shown.getvalue()
+
+
+def test_counts_and_rejected_lines_are_shown() -> None:
+    rejected = (Rejected("line 7", 'The "url" [x] is missing.'),)
+    status, shown = run(IngestReport(indexed=21, unchanged=32, rejected=rejected, version="pages-1"))
+    assert status == 0
+    assert 'line 7: The "url" [x] is missing.' in shown
+    for told in ["21", "32", "pages-1", "3/3"]:
+        assert told in shown
+
+
+@pytest.mark.parametrize(("indexed", "unchanged", "status"), [(1, 0, 0), (0, 1, 0), (0, 0, 1)])
+def test_the_exit_status_tells_whether_anything_is_there(indexed: int, unchanged: int, status: int) -> None:
+    assert run(IngestReport(indexed, unchanged, (), None))[0] == status
+
+
+def test_many_rejected_records_are_not_all_printed() -> None:
+    rejected = tuple(Rejected(f"line {number}", "Bad.") for number in range(80))
+    assert "and 30 more" in run(IngestReport(1, 0, rejected, None))[1]
+
+
+def test_a_service_that_fails_is_one_sentence_and_not_a_stack() -> None:
+    async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
+        raise DependencyUnavailable("text_search does not accept connections.")
+
+    shown = io.StringIO()
+    console = Console(file=shown, width=120)
+    assert index(ingest, "pages", Path("a"), "http://a.example", replace=False, console=console) == 1
+    assert shown.getvalue().count("text_search does not accept connections.") == 1
+    assert "Traceback" not in shown.getvalue()
+
+
+@pytest.mark.parametrize("command", ["images", "pages"])
+def test_a_manifest_that_is_not_there_ends_with_status_one(command: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, [command, str(tmp_path / "none.jsonl")])
+    assert result.exit_code == 1
+    assert "cannot be read" in result.output

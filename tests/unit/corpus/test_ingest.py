@@ -1,0 +1,308 @@
+"""Ingestion over HTTP into a real text_search, and into a stand-in for image_search."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio.to_thread
+import httpx
+import pytest
+from fastapi import APIRouter, File, Form, Request, UploadFile
+
+from chassis.app import ServiceSpec, create_service
+from chassis.errors import CorruptImage, DependencyUnavailable, Overloaded
+from chassis.settings import ServiceSettings
+from chassis.vectors.edge import EdgeStore
+from chassis.vectors.port import CollectionSchema, StoredPoint, VectorStore
+from chassis.vectors.routes import collections_router
+from contracts.collections import Indexed
+from contracts.image_search import ImageItems
+from corpus.ingest import IngestOptions, IngestReport, ingest_pages, ingest_photos
+from corpus.manifests import Rejected
+from corpus.versions import Patience
+from services.text_search.app import create_app
+from services.text_search.settings import TextSearchSettings
+from tests.live import live
+
+pytestmark = pytest.mark.anyio
+
+
+def lines(path: Path, records: Sequence[object]) -> Path:
+    path.write_text("\n".join(each if isinstance(each, str) else json.dumps(each) for each in records))
+    return path
+
+
+def page(name: str, text: str) -> dict[str, str]:
+    return {"url": f"https://pages.example/{name}", "title": name, "text": text}
+
+
+@asynccontextmanager
+async def text_search(folder: Path) -> AsyncIterator[httpx.AsyncClient]:
+    async with live(create_app(TextSearchSettings(port=0, data_dir=folder / "vectors"))) as client:
+        yield client
+
+
+async def index_pages(client: httpx.AsyncClient, source: Path, *, replace: bool = False) -> IngestReport:
+    return await ingest_pages(source, str(client.base_url), IngestOptions(replace=replace))
+
+
+async def snippets(client: httpx.AsyncClient, query: str) -> list[str]:
+    reply = await client.post("/v1/text-search", json={"queries": [query], "k": 100})
+    return sorted(hit["snippet"] for hit in reply.json()["hits"])
+
+
+async def versions(client: httpx.AsyncClient) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = (await client.get("/v1/collections")).json()["collections"]
+    return listed
+
+
+async def test_good_pages_are_indexed_and_bad_ones_named(tmp_path: Path) -> None:
+    records = [page("a", "The mill."), "{", {"url": "https://pages.example/b"}, page("c", "The mill pond.")]
+    async with text_search(tmp_path) as client:
+        report = await index_pages(client, lines(tmp_path / "pages.jsonl", records))
+        assert await snippets(client, "mill") == ["The mill pond.", "The mill."]
+    assert (report.indexed, report.unchanged) == (2, 0)
+    assert {each.where for each in report.rejected} == {"line 2", "line 3"}
+    assert report.version is not None
+
+
+async def test_indexing_the_same_pages_again_changes_nothing(tmp_path: Path) -> None:
+    source = lines(tmp_path / "pages.jsonl", [page("a", "The mill."), page("b", "The pond.")])
+    async with text_search(tmp_path) as client:
+        await index_pages(client, source)
+        before = await versions(client)
+        again = await index_pages(client, source)
+        assert await versions(client) == before
+    assert (again.indexed, again.unchanged, again.version) == (0, 2, None)
+
+
+async def test_pages_are_added_to_what_is_published_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
+    first = lines(tmp_path / "first.jsonl", [page("a", "The mill.")])
+    second = lines(tmp_path / "second.jsonl", [page("b", "The pond by the mill.")])
+    async with text_search(tmp_path) as client:
+        await index_pages(client, first)
+        await index_pages(client, second)
+        assert await snippets(client, "mill") == ["The mill.", "The pond by the mill."]
+        await index_pages(client, second, replace=True)
+        assert await snippets(client, "mill") == ["The pond by the mill."]
+
+
+async def test_an_edited_page_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    source = tmp_path / "pages.jsonl"
+    async with text_search(tmp_path) as client:
+        await index_pages(client, lines(source, [page("a", "Open until six."), page("b", "Open on Friday.")]))
+        report = await index_pages(
+            client, lines(source, [page("a", "Open until nine."), page("b", "Open on Friday.")])
+        )
+        assert await snippets(client, "open") == ["Open on Friday.", "Open until nine."]
+    assert (report.indexed, report.unchanged) == (1, 1)
+
+
+async def test_only_the_current_and_the_previous_version_are_kept(tmp_path: Path) -> None:
+    async with text_search(tmp_path) as client:
+        reports = [
+            await index_pages(client, lines(tmp_path / "pages.jsonl", [page(name, f"The {name} mill.")]))
+            for name in ["red", "green", "blue", "white"]
+        ]
+        kept = await versions(client)
+    assert {each["name"] for each in kept} == {reports[2].version, reports[3].version}
+    assert [each["points"] for each in kept if each["aliases"] == ["pages"]] == [4]
+
+
+async def test_nothing_good_in_a_manifest_leaves_the_index_as_it_was(tmp_path: Path) -> None:
+    async with text_search(tmp_path) as client:
+        await index_pages(client, lines(tmp_path / "good.jsonl", [page("a", "The mill.")]))
+        before = await versions(client)
+        report = await index_pages(
+            client, lines(tmp_path / "bad.jsonl", [{**page("b", "…"), "title": "-"}, "{"]), replace=True
+        )
+        assert await versions(client) == before
+    assert (report.indexed, report.version) == (0, None)
+    assert {each.reason for each in report.rejected} >= {"There is no word in it."}
+
+
+async def test_a_page_of_many_passages_is_indexed_whole(tmp_path: Path) -> None:
+    text = "\n\n".join(
+        f"Paragraph {number} of the long story. " + "Words follow. " * 200 for number in range(300)
+    )
+    async with text_search(tmp_path) as client:
+        report = await index_pages(client, lines(tmp_path / "pages.jsonl", [page("long", text)]))
+        [version] = await versions(client)
+        assert "Paragraph 299" in (await snippets(client, "paragraph 299"))[0]
+    assert report.indexed == 1
+    assert version["points"] > 300
+
+
+async def test_one_url_twice_is_one_page_and_the_second_is_named(tmp_path: Path) -> None:
+    source = lines(tmp_path / "pages.jsonl", [page("a", "The mill."), page("a", "The other mill.")])
+    async with text_search(tmp_path) as client:
+        report = await index_pages(client, source)
+        again = await index_pages(client, source)
+    assert report.rejected == (Rejected("line 2", "This URL is already at line 1."),)
+    assert (again.indexed, again.unchanged) == (0, 1)
+
+
+KILLED_HALFWAY = """
+import functools, os, signal, sys
+from pathlib import Path
+import anyio
+from corpus.ingest import IngestOptions, ingest_pages
+
+def progress(done):
+    if done >= 100:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+options = IngestOptions(progress=progress)
+anyio.run(functools.partial(ingest_pages, Path(sys.argv[1]), sys.argv[2], options))
+"""
+
+
+async def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    source = lines(tmp_path / "pages.jsonl", [page(str(number), f"Mill {number}.") for number in range(400)])
+    async with text_search(tmp_path) as client:
+        await index_pages(client, lines(tmp_path / "old.jsonl", [page("old", "The old mill.")]))
+        died = await anyio.to_thread.run_sync(
+            partial(
+                subprocess.run,
+                [sys.executable, "-c", KILLED_HALFWAY, str(source), str(client.base_url)],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            )
+        )
+        assert died.returncode == -signal.SIGKILL
+        assert await snippets(client, "mill") == ["The old mill."]
+        half = {each["name"]: each["points"] for each in await versions(client)}
+        report = await index_pages(client, source)
+        whole = {each["name"]: each["points"] for each in await versions(client)}
+    assert report.version is not None
+    assert 100 <= half[report.version] - 1 < 400
+    assert report.unchanged >= 100
+    assert report.indexed + report.unchanged == 400
+    assert whole[report.version] == 401
+
+
+async def test_a_service_that_is_not_there_is_an_error_after_some_tries(tmp_path: Path) -> None:
+    source = lines(tmp_path / "pages.jsonl", [page("a", "The mill.")])
+    waits: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        waits.append(seconds)
+
+    options = IngestOptions(patience=Patience(pauses_s=(1.0, 2.0), pause=pause))
+    with pytest.raises(DependencyUnavailable):
+        await ingest_pages(source, "http://127.0.0.1:9", options)
+    assert waits == [1.0, 2.0]
+
+
+class PhotoShelf:
+    """Keeps what image_search would, without looking at pictures; `broken` in the bytes is a bad picture."""
+
+    schema = CollectionSchema(dense={"look": 2})
+
+    def __init__(self, store: VectorStore) -> None:
+        self.store = store
+
+
+def photo_shelf(folder: Path, busy: int = 0) -> Any:
+    router = APIRouter()
+    calls: list[int] = []
+
+    @router.put("/v1/collections/{name}/images")
+    async def put(
+        name: str,
+        images: Annotated[list[UploadFile], File()],
+        items: Annotated[str, Form()],
+        request: Request,
+    ) -> Indexed:
+        calls.append(len(images))
+        if len(calls) <= busy:
+            raise Overloaded("Busy.", retry_after_s=1)
+        contents = [await image.read() for image in images]
+        if b"broken" in contents:
+            raise CorruptImage("The image could not be decoded.")
+        written = ImageItems.model_validate_json(items).items
+        rejected = {
+            item.id: "It has no texture."
+            for item, seen in zip(written, contents, strict=True)
+            if seen == b"flat"
+        }
+        points = [
+            StoredPoint(item.id, {"look": [1.0, 0.0]}, item.model_dump())
+            for item in written
+            if item.id not in rejected
+        ]
+        request.app.state.pool.engine.store.upsert(name, points)
+        return Indexed(indexed=len(points), rejected=rejected)
+
+    spec = ServiceSpec(
+        name="photo_shelf",
+        routers=[router, collections_router()],
+        open_engine=lambda: PhotoShelf(EdgeStore(folder / "vectors")),
+        probe=lambda engine: engine.store.collections(),
+        close_engine=lambda engine: engine.store.close(),
+    )
+    return create_service(spec, ServiceSettings(port=0))
+
+
+def photos(folder: Path, contents: dict[str, bytes]) -> Path:
+    for name, content in contents.items():
+        (folder / f"{name}.jpg").write_bytes(content)
+    records = [
+        {"photo": f"{name}.jpg", "entity": name, "attributes": {"built_by": "[[Ada|Ada B.]]"}}
+        for name in contents
+    ]
+    return lines(folder / "images.jsonl", records)
+
+
+async def test_one_bad_photo_is_named_and_the_rest_of_its_batch_is_indexed(tmp_path: Path) -> None:
+    contents = {f"mill-{number}": f"photo {number}".encode() for number in range(20)}
+    manifest = photos(tmp_path, {**contents, "bad": b"broken", "wall": b"flat"})
+    async with live(photo_shelf(tmp_path)) as client:
+        report = await ingest_photos(manifest, str(client.base_url), IngestOptions())
+        [version] = await versions(client)
+    assert (report.indexed, version["points"], version["aliases"]) == (20, 20, ["images"])
+    assert set(report.rejected) == {
+        Rejected("line 21", "The image could not be decoded."),
+        Rejected("line 22", "It has no texture."),
+    }
+
+
+async def test_photos_arrive_with_clean_attributes(tmp_path: Path) -> None:
+    async with live(photo_shelf(tmp_path)) as client:
+        await ingest_photos(photos(tmp_path, {"mill": b"photo"}), str(client.base_url), IngestOptions())
+    store = EdgeStore(tmp_path / "vectors")
+    [point] = store.scroll("images")
+    store.close()
+    assert point.payload["entity"] == "mill"
+    assert point.payload["attributes"] == {"built by": "Ada B."}
+
+
+async def test_a_busy_service_is_asked_again(tmp_path: Path) -> None:
+    waits: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        waits.append(seconds)
+
+    options = IngestOptions(patience=Patience(pauses_s=(0.5, 0.5), pause=pause))
+    async with live(photo_shelf(tmp_path, busy=2)) as client:
+        report = await ingest_photos(photos(tmp_path, {"mill": b"photo"}), str(client.base_url), options)
+    assert report.indexed == 1
+    assert waits == [1.0, 1.0]
+
+
+async def test_progress_ends_at_the_number_of_records(tmp_path: Path) -> None:
+    totals: list[int] = []
+    done: list[int] = []
+    options = IngestOptions(started=totals.append, progress=done.append)
+    source = lines(tmp_path / "pages.jsonl", [page(str(number), "Mill.") for number in range(150)])
+    async with text_search(tmp_path) as client:
+        await ingest_pages(source, str(client.base_url), options)
+    assert totals == [150]
+    assert done == sorted(done)
+    assert done[-1] == 150

@@ -1,0 +1,162 @@
+"""Manifests as users write them: each bad record is named with its reason, and never ends the run."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from corpus.manifests import (
+    LARGEST_PHOTO,
+    ManifestError,
+    PageRecord,
+    PhotoRecord,
+    Rejected,
+    count_records,
+    manifest_digest,
+    moment,
+    read_pages,
+    read_photos,
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.jpg").write_bytes(b"not looked at here")
+    (tmp_path / "empty.jpg").write_bytes(b"")
+    with (tmp_path / "huge.jpg").open("wb") as stream:
+        stream.truncate(LARGEST_PHOTO + 1)
+    return tmp_path
+
+
+def photo_reason(folder: Path, line: bytes | str) -> str:
+    manifest = folder / "images.jsonl"
+    manifest.write_bytes(line if isinstance(line, bytes) else line.encode())
+    [outcome] = read_photos(manifest)
+    assert isinstance(outcome, Rejected)
+    assert outcome.where == "line 1"
+    return outcome.reason
+
+
+def page_reason(folder: Path, line: str) -> str:
+    manifest = folder / "pages.jsonl"
+    manifest.write_text(line)
+    [outcome] = read_pages(manifest)
+    assert isinstance(outcome, Rejected)
+    return outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "The line is not JSON (column 2)."),
+        ("[1]", "The line is not a JSON object."),
+        (b'{"photo": "\xff"}', "The line is not UTF-8."),
+        ("[" * 100_000, "The JSON is nested too deeply."),
+        ('{"entity": "A"}', '"photo" is missing.'),
+        ('{"photo": "a.jpg"}', '"entity" is missing.'),
+        ('{"photo": "a.jpg", "entity": " "}', '"entity" is empty.'),
+        ('{"photo": "a.jpg", "entity": 7}', '"entity" is not a text.'),
+        ('{"photo": "none.jpg", "entity": "A"}', "The photo is not there."),
+        ('{"photo": "a\\u0000b.jpg", "entity": "A"}', "The photo is not there."),
+        ('{"photo": ".", "entity": "A"}', "The photo is not a file."),
+        ('{"photo": "empty.jpg", "entity": "A"}', "The photo is empty."),
+        ('{"photo": "huge.jpg", "entity": "A"}', "The photo is larger than 20 MiB."),
+        (
+            '{"photo": "a.jpg", "entity": "A", "attributes": [1]}',
+            '"attributes" is neither an object nor a text.',
+        ),
+        (
+            '{"photo": "a.jpg", "entity": "A", "url": "javascript:alert(1)"}',
+            '"url" is not an absolute http, https or file URL.',
+        ),
+    ],
+)
+def test_a_bad_photo_line_is_named_with_its_reason(folder: Path, line: bytes | str, reason: str) -> None:
+    assert photo_reason(folder, line) == reason
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"url": "https://a.example"}', 'There is neither "html" nor "text".'),
+        ('{"url": "https://a.example", "text": "  "}', 'There is neither "html" nor "text".'),
+        ('{"text": "A mill."}', '"url" is missing.'),
+        ('{"url": "/mill", "text": "A mill."}', '"url" is not an absolute http, https or file URL.'),
+        (
+            '{"url": "https://a.example", "text": "A mill.", "last_modified": "soon"}',
+            '"last_modified" is not a date.',
+        ),
+    ],
+)
+def test_a_bad_page_line_is_named_with_its_reason(folder: Path, line: str, reason: str) -> None:
+    assert page_reason(folder, line) == reason
+
+
+def test_good_lines_are_read_around_bad_and_empty_ones(folder: Path) -> None:
+    good = {
+        "photo": "a.jpg",
+        "entity": "The  mill",
+        "attributes": {"built": 1820},
+        "url": "https://a.example",
+    }
+    manifest = folder / "images.jsonl"
+    manifest.write_bytes(
+        b"\xef\xbb\xbf" + json.dumps(good).encode() + b"\r\n\n{\n" + json.dumps(good).encode()
+    )
+    first, bad, last = read_photos(manifest)
+    photo = PhotoRecord("line 1", folder / "a.jpg", "The mill", {"built": 1820}, "", "https://a.example")
+    assert first == photo
+    assert isinstance(bad, Rejected)
+    assert bad.where == "line 3"
+    assert isinstance(last, PhotoRecord)
+    assert last.where == "line 4"
+    assert count_records(manifest) == 3
+
+
+def test_a_folder_gives_its_page_files_in_order(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / ".git").mkdir()
+    for name in ["b.html", "a.md", "sub/c d.txt", "x.pdf", ".git/z.html"]:
+        (tmp_path / name).write_text("words")
+    (tmp_path / "none.htm").write_text(" ")
+    outcomes = list(read_pages(tmp_path))
+    assert [each.where for each in outcomes] == ["a.md", "b.html", "none.htm", "sub/c d.txt"]
+    assert outcomes[2] == Rejected("none.htm", "The file is empty.")
+    last = outcomes[3]
+    assert isinstance(last, PageRecord)
+    assert (last.fallback_url, last.is_html) == ("file:sub/c%20d.txt", False)
+    assert count_records(tmp_path) == 4
+
+
+def test_a_manifest_that_cannot_be_read_is_one_error(tmp_path: Path) -> None:
+    for read in (read_photos, read_pages):
+        with pytest.raises(ManifestError):
+            list(read(tmp_path / "none.jsonl"))
+
+
+def test_the_digest_changes_with_the_manifest_and_with_its_photos(folder: Path) -> None:
+    manifest = folder / "images.jsonl"
+    manifest.write_text("{}")
+    photo = folder / "a.jpg"
+    before = manifest_digest(manifest, [photo])
+    assert manifest_digest(manifest, [photo]) == before
+    photo.write_bytes(b"another photo of it")
+    changed = manifest_digest(manifest, [photo])
+    manifest.write_text("{} ")
+    assert len({before, changed, manifest_digest(manifest, [photo])}) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2024-05-01", datetime(2024, 5, 1, tzinfo=UTC)),
+        ("2024-05-01T10:00:00Z", datetime(2024, 5, 1, 10, tzinfo=UTC)),
+        ("Wed, 01 May 2024 10:00:00 GMT", datetime(2024, 5, 1, 10, tzinfo=UTC)),
+        ("soon", None),
+        ("", None),
+        ("2024-13-01", None),
+    ],
+)
+def test_dates_are_read_in_the_web_s_two_forms(text: str, expected: datetime | None) -> None:
+    assert moment(text) == expected

@@ -1,0 +1,207 @@
+"""Model services for the gateway's tests: seven routes on one socket, each told how to behave.
+
+What they take and send are the contracts' own models; tests/contract compares them with the real services.
+"""
+
+import base64
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum, auto
+from typing import Annotated, Any, cast
+
+import anyio
+from fastapi import APIRouter, FastAPI, File, Form, Response, UploadFile
+
+from chassis.app import create_app
+from chassis.errors import Overloaded
+from chassis.metrics import Metrics
+from chassis.settings import AppSettings
+from contracts.cropper import CropReply, Region, RegionKind
+from contracts.domain_router import Classification, ClassifyReply, Domain
+from contracts.geometry import Box, Point
+from contracts.image_search import ImageHit, ImageSearchReply
+from contracts.ocr import OcrReply, TextLine
+from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
+from contracts.text_search import TextHit, TextSearchReply, TextSearchRequest
+from contracts.verifier import VerifyReply, VerifyRequest
+
+NAMES = ("ocr", "cropper", "image_search", "text_search", "reranker", "domain_router", "verifier")
+BOOK = "The Salt Road"
+AUTHOR = f"The author of {BOOK} is Mira Holm."
+PAGES = f"{BOOK} has 312 pages."
+
+
+class Mood(StrEnum):
+    """How a fake service treats its caller."""
+
+    WORKS = auto()
+    HANGS = auto()
+    HELD = auto()
+    CRASHES = auto()
+    BUSY = auto()
+    TALKS_NONSENSE = auto()
+
+
+@dataclass
+class FakeService:
+    """One service: its mood, its reply, and what it has seen."""
+
+    reply: Any
+    mood: Mood = Mood.WORKS
+    calls: list[Any] = field(default_factory=list)
+    arrived: anyio.Event = field(default_factory=anyio.Event)
+    left: anyio.Event = field(default_factory=anyio.Event)
+    release: anyio.Event = field(default_factory=anyio.Event)
+
+    async def serve(self, call: object) -> Any:
+        """The reply, or what the mood makes of it."""
+        self.calls.append(call)
+        self.arrived.set()
+        try:
+            if self.mood is Mood.HANGS:
+                await anyio.sleep_forever()
+            if self.mood is Mood.HELD:
+                await self.release.wait()
+        except anyio.get_cancelled_exc_class():
+            self.left.set()
+            raise
+        if self.mood is Mood.CRASHES:
+            raise RuntimeError("/srv/models/weights.bin is gone")
+        if self.mood is Mood.BUSY:
+            raise Overloaded(retry_after_s=1)
+        if self.mood is Mood.TALKS_NONSENSE:
+            return Response('{"nonsense": true}', media_type="application/json")
+        return self.reply(call) if callable(self.reply) else self.reply
+
+
+def text_line(text: str, row: int = 0) -> TextLine:
+    """A line of the photo as OCR reports it."""
+    corners = [(10.0, row * 20.0), (90.0, row * 20.0), (90.0, row * 20.0 + 16), (10.0, row * 20.0 + 16)]
+    return TextLine(text=text, score=0.95, quadrilateral=[Point(x=x, y=y) for x, y in corners])
+
+
+def image_hit(entity: str = BOOK, score: float = 0.97, **attributes: str) -> ImageHit:
+    """A known thing."""
+    known = attributes or {"author": "Mira Holm"}
+    return ImageHit(
+        id=f"id-{entity}",
+        score=score,
+        entity=entity,
+        attributes=known,
+        url="https://kb.example/1",
+        image_index=0,
+    )
+
+
+def text_hit(snippet: str = PAGES, score: float = 0.5) -> TextHit:
+    """A passage of a page."""
+    return TextHit(
+        id=f"id-{snippet[:9]}",
+        url="https://pages.example/salt-road",
+        title=BOOK,
+        snippet=snippet,
+        score=score,
+        query_indexes=[0],
+    )
+
+
+def crop_region(image: bytes) -> Region:
+    """A region with a picture of its own."""
+    return Region(
+        kind=RegionKind.QUADRILATERAL,
+        score=0.9,
+        box=Box(left=0, top=0, right=10, bottom=10),
+        quadrilateral=[Point(x=0, y=0), Point(x=10, y=0), Point(x=10, y=10), Point(x=0, y=10)],
+        image=base64.b64encode(image),
+    )
+
+
+def domain_reply(domain: Domain = Domain.BOOK) -> ClassifyReply:
+    """All the probability on one domain."""
+    probabilities = [float(member is domain) for member in Domain]
+    index = list(Domain).index(domain)
+    one = Classification(index=index, label=domain, probs=probabilities, num_classes=len(Domain))
+    return ClassifyReply(id="classify-1", model="fake", data=[one])
+
+
+def prefer_pages(request: RerankRequest) -> RerankReply:
+    """What tells of pages comes first: an order that search order is not."""
+    order = sorted(range(len(request.documents)), key=lambda index: PAGES not in request.documents[index])
+    results = [
+        RerankResult(index=index, relevance_score=0.9 / (place + 1)) for place, index in enumerate(order)
+    ]
+    return RerankReply(id="rerank-1", model="fake", results=results, usage=RerankUsage(total_tokens=0))
+
+
+class FakeServices:
+    """The seven services. They find one book, whose author and pages are known."""
+
+    def __init__(self) -> None:
+        self.ocr = FakeService(OcrReply(lines=[text_line("THE SALT ROAD")], width=96, height=64))
+        self.cropper = FakeService(CropReply(regions=[], width=96, height=64))
+        self.image_search = FakeService(ImageSearchReply(hits=[image_hit()], collection="images"))
+        self.text_search = FakeService(TextSearchReply(hits=[text_hit()], collection="pages"))
+        self.reranker = FakeService(prefer_pages)
+        self.domain_router = FakeService(domain_reply())
+        self.verifier = FakeService(VerifyReply(supported=True, probability=0.95, checks=[]))
+
+    def __getitem__(self, name: str) -> FakeService:
+        return cast(FakeService, getattr(self, name))
+
+    def app(self) -> FastAPI:
+        """All seven behind one socket: their paths do not meet."""
+
+        @asynccontextmanager
+        async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+            app.state.ready_checks = {}
+            yield
+
+        return create_app("fakes", AppSettings(), [self._router()], lifespan, Metrics("fakes"))
+
+    def _router(self) -> APIRouter:
+        router = APIRouter()
+
+        @router.post("/v1/ocr", response_model=OcrReply)
+        async def ocr(image: Annotated[UploadFile, File()]) -> Any:
+            return await self.ocr.serve(await image.read())
+
+        @router.post("/v1/crop", response_model=CropReply)
+        async def crop(
+            image: Annotated[UploadFile, File()],
+            labels: Annotated[list[str] | None, Form()] = None,
+            max_regions: Annotated[int, Form()] = 4,
+        ) -> Any:
+            return await self.cropper.serve((await image.read(), labels or [], max_regions))
+
+        @router.post("/v1/image-search", response_model=ImageSearchReply)
+        async def search_images(
+            images: Annotated[list[UploadFile], File()], k: Annotated[int, Form()] = 5
+        ) -> Any:
+            return await self.image_search.serve(([await image.read() for image in images], k))
+
+        @router.post("/v1/text-search", response_model=TextSearchReply)
+        async def search_text(request: TextSearchRequest) -> Any:
+            return await self.text_search.serve(request)
+
+        @router.post("/v1/rerank", response_model=RerankReply)
+        async def rerank(request: RerankRequest) -> Any:
+            return await self.reranker.serve(request)
+
+        @router.post("/v1/classify", response_model=ClassifyReply)
+        async def classify(
+            question: Annotated[str, Form()],
+            recognized_text: Annotated[str, Form()] = "",
+        ) -> Any:
+            return await self.domain_router.serve((question, recognized_text))
+
+        @router.post("/v1/verify", response_model=VerifyReply)
+        async def verify(request: VerifyRequest) -> Any:
+            return await self.verifier.serve(request)
+
+        return router
+
+
+def service_settings(url: str, down: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The gateway's settings for services at `url`, but for those that are `down`."""
+    return {f"{name}_url": (down or {}).get(name, url) for name in NAMES}

@@ -1,0 +1,91 @@
+"""A gateway on a real socket in front of fake services, and questions to it."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import anyio
+import httpx
+
+from chassis.serving import BoundApp, listen, running
+from contracts.answer import Answer
+from gateway.app import create_app
+from gateway.settings import GatewaySettings
+from gateway.wiring import wire
+from tests.unit.chassis.pictures import encoded, scene
+from tests.unit.gateway.fakes import FakeServices, service_settings
+from tests.unit.gateway.reasoners import ScriptedReasoner
+
+PHOTO = encoded(scene(320, 240), "JPEG", quality=90)
+QUESTION = "Who wrote this book?"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The gateway's client, what it talks to, and what reasons in it."""
+
+    client: httpx.AsyncClient
+    services: FakeServices
+    reasoner: ScriptedReasoner
+
+    @property
+    def url(self) -> str:
+        """Where the gateway is."""
+        return str(self.client.base_url)
+
+    async def post(
+        self, question: str | None = QUESTION, photo: bytes | None = PHOTO, **fields: str
+    ) -> httpx.Response:
+        """The raw reply to a multipart question."""
+        files = {"image": ("photo.jpg", photo, "image/jpeg")} if photo is not None else None
+        data = {**({"question": question} if question is not None else {}), **fields}
+        if files is None:
+            return await self.client.post(
+                "/answer", files=[(key, (None, text)) for key, text in data.items()]
+            )
+        return await self.client.post("/answer", files=files, data=data)
+
+    async def ask(self, question: str = QUESTION, photo: bytes | None = PHOTO, **fields: str) -> Answer:
+        """The answer to a question that must have one."""
+        reply = await self.post(question, photo, **fields)
+        assert reply.status_code == 200, reply.text
+        return Answer.model_validate_json(reply.content)
+
+    async def in_flight(self) -> float:
+        """Requests that the gateway works on, the one that asks left out."""
+        lines = (await self.client.get("/metrics")).text.splitlines()
+        value = next(line for line in lines if line.startswith("loreglass_requests_in_flight{"))
+        return float(value.split()[-1]) - 1
+
+    async def quiet(self) -> None:
+        """Wait until nothing is in flight."""
+        with anyio.fail_after(30):
+            while await self.in_flight():
+                await anyio.lowlevel.checkpoint()
+
+
+@asynccontextmanager
+async def gateway_before(
+    services: FakeServices,
+    reasoner: ScriptedReasoner | None = None,
+    down: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> AsyncIterator[World]:
+    """A gateway in front of `services`; those in `down` are looked for where the mapping says."""
+    thinking = reasoner or ScriptedReasoner()
+    behind = BoundApp(services.app(), listen("127.0.0.1", 0))
+    chosen = GatewaySettings(**service_settings(behind.url, down), **settings)  # type: ignore[arg-type]
+    app = create_app(chosen, partial(wire, open_reasoner=lambda: thinking))
+    bound = BoundApp(app, listen("127.0.0.1", 0))
+    async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
+        yield World(client, services, thinking)
+
+
+def closed_port() -> str:
+    """The address of nobody."""
+    listener = listen("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    listener.close()
+    return url

@@ -1,0 +1,247 @@
+"""What the default pipeline does with what its services and its reasoner say."""
+
+from dataclasses import replace
+from functools import partial
+
+import anyio
+import pytest
+
+from contracts.answer import CitationKind, Reason, Route
+from contracts.cropper import CropReply
+from contracts.domain_router import Domain
+from contracts.image_search import ImageSearchReply
+from contracts.text_search import TextSearchReply
+from contracts.verifier import VerifyReply
+from gateway.budget.stages import Stage
+from gateway.state import Ask, Findings, Quote, Reply
+from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, Mood, crop_region, image_hit, text_hit
+from tests.unit.gateway.platform import QUESTION, World, gateway_before
+from tests.unit.gateway.reasoners import (
+    ScriptedReasoner,
+    after_reading,
+    direct_draft,
+    lookup_draft,
+    quote_best,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_looked_up_answer_says_where_it_comes_from(world: World) -> None:
+    answer = await world.ask()
+    assert answer.answer == PAGES  # what the fake reranker prefers
+    assert (answer.reason, answer.abstained, answer.route) == (Reason.ANSWERED, False, Route.RAG)
+    assert (answer.entity, answer.domain, answer.degraded) == (BOOK, Domain.BOOK, [])
+    (citation,) = answer.citations
+    assert (citation.snippet, citation.kind, citation.title) == (PAGES, CitationKind.PAGE, BOOK)
+    assert citation.url == "https://pages.example/salt-road"
+    assert answer.confidence == pytest.approx(0.9 * 0.95)
+
+
+async def test_every_stage_that_ran_has_its_time(world: World) -> None:
+    answer = await world.ask()
+    ran = {Stage.OCR, Stage.DOMAIN_ROUTER, Stage.IMAGE_SEARCH, Stage.DRAFT, Stage.SELECT_ENTITY}
+    ran |= {Stage.TEXT_SEARCH, Stage.RERANKER, Stage.BRIDGE, Stage.ANSWER, Stage.VERIFIER, Stage.SESSION}
+    assert set(answer.timings_ms) == {*(stage.value for stage in ran), "total"}
+    assert all(0 <= milliseconds <= answer.timings_ms["total"] for milliseconds in answer.timings_ms.values())
+
+
+async def test_the_name_of_the_thing_goes_into_the_search(world: World) -> None:
+    await world.ask()
+    (request,) = world.services.text_search.calls
+    assert request.queries == [f"{BOOK} author"]
+
+
+async def test_the_photos_words_and_the_question_choose_the_domain(world: World) -> None:
+    await world.ask()
+    assert world.services.domain_router.calls == [(QUESTION, "THE SALT ROAD")]
+
+
+async def test_what_is_known_of_the_thing_is_evidence_beside_the_pages(world: World) -> None:
+    await world.ask()
+    (request,) = world.services.reranker.calls
+    known, page = request.documents
+    assert known.endswith(AUTHOR)
+    assert page.endswith(PAGES)
+    assert (request.query, request.entity) == (QUESTION, BOOK)
+
+
+async def test_the_direct_route_answers_from_the_photo_and_stops_the_image_search(
+    services: FakeServices,
+) -> None:
+    services.image_search.mood = Mood.HANGS
+    reasoner = ScriptedReasoner(direct_draft(), before_draft=after_reading)
+    async with gateway_before(services, reasoner) as world:
+        answer = await world.ask("What does it say?")
+        with anyio.fail_after(20):
+            await services.image_search.left.wait()
+    assert (answer.answer, answer.route) == ("THE SALT ROAD", Route.DIRECT)
+    assert [citation.kind for citation in answer.citations] == [CitationKind.PHOTO]
+    assert answer.degraded == []
+    assert services.text_search.calls == services.reranker.calls == services.verifier.calls == []
+
+
+@pytest.mark.parametrize(
+    ("draft", "route"),
+    [
+        (direct_draft(), Route.DIRECT),
+        (direct_draft(confidence=0.3), Route.VERIFY),
+        (direct_draft(reasoning="It seems to be a book."), Route.VERIFY),
+        (direct_draft(self_contained=False), Route.VERIFY),
+        (direct_draft("It might be Mira Holm."), Route.RAG),
+        (lookup_draft(), Route.RAG),
+    ],
+    ids=["sure", "not confident", "hesitant", "needs a look", "uncertain answer", "no answer"],
+)
+async def test_the_draft_chooses_the_route(services: FakeServices, draft: object, route: Route) -> None:
+    async with gateway_before(services, ScriptedReasoner(draft)) as world:  # type: ignore[arg-type]
+        assert (await world.ask()).route is route
+
+
+async def test_a_decisive_whole_photo_needs_no_crops(world: World) -> None:
+    await world.ask()
+    assert world.services.cropper.calls == []
+
+
+async def test_an_undecided_photo_is_searched_again_by_its_crops(services: FakeServices) -> None:
+    services.image_search.reply = lambda call: ImageSearchReply(
+        hits=[image_hit(score=0.8 if call[0] == [b"crop"] else 0.6)], collection="images"
+    )
+    services.cropper.reply = CropReply(regions=[crop_region(b"crop")], width=96, height=64)
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    assert [labels for _, labels, _ in services.cropper.calls] == [["book"]]
+    assert len(services.image_search.calls) == 2
+    assert [entity.probability for entity in world.reasoner.candidates[0]] == [0.8]  # one name, its best
+    assert answer.entity == BOOK
+
+
+async def test_no_crops_leave_the_whole_photos_candidates(services: FakeServices) -> None:
+    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.6)], collection="images")
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    assert len(services.cropper.calls) == 1
+    assert len(services.image_search.calls) == 1
+    assert (answer.entity, answer.degraded) == (BOOK, [])
+
+
+async def test_an_unlikely_thing_is_no_candidate(services: FakeServices) -> None:
+    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.3)], collection="images")
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    assert world.reasoner.candidates == [()]
+    assert answer.entity is None
+
+
+async def test_without_a_reranker_the_order_of_the_search_is_kept(services: FakeServices) -> None:
+    services.reranker.mood = Mood.CRASHES
+    hits = [text_hit(f"{BOOK} number {place} {'x' * place}", 1 / place) for place in (1, 2, 3)]
+    services.text_search.reply = TextSearchReply(hits=hits, collection="pages")
+    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    texts = [item.text for item in world.reasoner.found[0].evidence if item.kind is CitationKind.PAGE]
+    assert texts == [hit.snippet for hit in hits]
+    assert answer.degraded == ["reranker"]
+
+
+def answer_with(quotes: tuple[Quote, ...], _: Ask, __: Findings) -> Reply:
+    return Reply("Mira Holm", 0.9, quotes)
+
+
+@pytest.mark.parametrize(
+    "quotes",
+    [
+        (),
+        (Quote(0, "Something that no evidence says."),),
+        (Quote(99, PAGES),),
+        (Quote(-1, "THE SALT ROAD"),),
+        (Quote(0, ""),),
+    ],
+    ids=["none", "invented", "no such evidence", "counted from the end", "empty"],
+)
+async def test_an_answer_without_a_true_quote_is_refused(
+    services: FakeServices, quotes: tuple[Quote, ...]
+) -> None:
+    async with gateway_before(services, ScriptedReasoner(say=partial(answer_with, quotes))) as world:
+        answer = await world.ask()
+    assert (answer.reason, answer.abstained, answer.citations) == (Reason.UNSUPPORTED, True, [])
+    assert "Mira" not in answer.answer
+
+
+async def test_an_invented_quote_beside_a_true_one_is_dropped(services: FakeServices) -> None:
+    quotes = (Quote(0, "Invented."), Quote(0, PAGES[:10]))
+    async with gateway_before(services, ScriptedReasoner(say=partial(answer_with, quotes))) as world:
+        answer = await world.ask()
+    assert [citation.snippet for citation in answer.citations] == [PAGES[:10]]
+
+
+async def test_a_second_hop_searches_for_what_the_first_one_found(services: FakeServices) -> None:
+    found = {f"{BOOK} author": PAGES, "Mira Holm birthplace": "Mira Holm was born in Norrby."}
+    services.text_search.reply = lambda request: TextSearchReply(
+        hits=[text_hit(found[request.queries[0]])], collection="pages"
+    )
+    reasoner = ScriptedReasoner(hop=lambda _: ("Mira Holm birthplace",))
+    async with gateway_before(services, reasoner) as world:
+        answer = await world.ask("Where was its author born?")
+    assert [call.queries for call in services.text_search.calls] == [[query] for query in found]
+    assert found["Mira Holm birthplace"] in [item.text for item in reasoner.found[0].evidence]
+    assert {"bridge", "bridge_search", "bridge_reranker"} <= set(answer.timings_ms)
+
+
+async def test_an_answer_that_the_evidence_does_not_support_is_refused(services: FakeServices) -> None:
+    services.verifier.reply = VerifyReply(supported=False, probability=0.1, checks=[])
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    assert (answer.reason, answer.abstained) == (Reason.UNSUPPORTED, True)
+    assert world.reasoner.judged == []
+
+
+@pytest.mark.parametrize(("judgement", "reason"), [(0.9, Reason.ANSWERED), (0.1, Reason.UNSUPPORTED)])
+async def test_a_borderline_answer_is_judged_once_more(
+    services: FakeServices, judgement: float, reason: Reason
+) -> None:
+    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
+    async with gateway_before(services, ScriptedReasoner(judgement=judgement)) as world:
+        answer = await world.ask()
+    assert answer.reason is reason
+    assert len(world.reasoner.judged) == 1
+
+
+async def test_sure_tokens_need_no_verifier_and_unsure_ones_get_none(services: FakeServices) -> None:
+    def say(probabilities: tuple[float, ...], ask: Ask, findings: Findings) -> Reply:
+        return replace(quote_best(ask, findings), token_probabilities=probabilities)
+
+    for probabilities, reason in [((0.99, 0.95), Reason.ANSWERED), ((0.99, 0.2), Reason.UNSUPPORTED)]:
+        async with gateway_before(services, ScriptedReasoner(say=partial(say, probabilities))) as world:
+            assert (await world.ask()).reason is reason
+    assert services.verifier.calls == []
+
+
+async def test_a_reasoner_that_does_not_know_is_believed(services: FakeServices) -> None:
+    reasoner = ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.MODEL_UNSURE))
+    async with gateway_before(services, reasoner) as world:
+        answer = await world.ask()
+    assert (answer.reason, answer.confidence, answer.citations) == (Reason.MODEL_UNSURE, 0, [])
+
+
+async def test_many_sub_queries_are_not_more_than_the_search_takes(services: FakeServices) -> None:
+    draft = lookup_draft(sub_queries=tuple(f"query {number}" for number in range(40)))
+    async with gateway_before(services, ScriptedReasoner(draft)) as world:
+        answer = await world.ask()
+    assert answer.degraded == []
+    assert 1 <= len(services.text_search.calls[0].queries) <= 16
+
+
+async def test_a_long_page_becomes_chunks_of_whole_sentences(services: FakeServices) -> None:
+    page = " ".join(
+        f"Sentence number {number} tells of the salt road and its people." for number in range(60)
+    )
+    services.text_search.reply = TextSearchReply(hits=[text_hit(page)], collection="pages")
+    async with gateway_before(services) as world:
+        await world.ask()
+    (request,) = services.reranker.calls
+    chunks = [text.removeprefix(f"{BOOK}\n") for text in request.documents if "Sentence" in text]
+    assert len(chunks) > 5
+    assert all(chunk.endswith(".") and chunk in page for chunk in chunks)
+    assert all(len(chunk.split()) <= 130 for chunk in chunks)

@@ -1,0 +1,157 @@
+"""The same answer as a stream of events."""
+
+import json
+from typing import Any
+
+import anyio
+import pytest
+
+from chassis.errors import DependencyUnavailable
+from contracts.answer import Answer
+from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
+from tests.unit.gateway.reasoners import ScriptedReasoner
+
+pytestmark = pytest.mark.anyio
+
+STREAM = {"Accept": "text/event-stream"}
+Event = tuple[str, dict[str, Any]]
+
+
+def events_of(text: str) -> list[Event]:
+    """Each event's name and data."""
+    events = []
+    for block in text.strip().split("\n\n"):
+        name, data = block.split("\n")
+        events.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return events
+
+
+async def stream(world: World, question: str = QUESTION, photo: bytes = PHOTO) -> list[Event]:
+    reply = await world.client.post(
+        "/answer", headers=STREAM, files={"image": photo}, data={"question": question}
+    )
+    assert reply.status_code == 200, reply.text
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    return events_of(reply.text)
+
+
+async def test_stages_come_first_then_citations_then_words_then_the_whole(world: World) -> None:
+    events = await stream(world)
+    order = ["stage", "citation", "token", "final"]
+    ranks = [order.index(name) for name, _ in events]
+    assert ranks == sorted(ranks)
+    assert set(ranks) == {0, 1, 2, 3}
+    assert ranks.count(3) == 1
+
+
+async def test_the_final_event_is_the_plain_body(world: World) -> None:
+    streamed = Answer.model_validate((await stream(world))[-1][1])
+    plain = await world.ask()
+    of_this_request = {"timings_ms", "trace_id", "session_id"}
+    assert streamed.model_dump(exclude=of_this_request) == plain.model_dump(exclude=of_this_request)
+    assert set(streamed.timings_ms) == set(plain.timings_ms)
+
+
+async def test_the_words_and_the_citations_are_those_of_the_answer(world: World) -> None:
+    events = await stream(world)
+    final = events[-1][1]
+    assert "".join(data["text"] for name, data in events if name == "token") == final["answer"]
+    assert [data for name, data in events if name == "citation"] == final["citations"]
+
+
+async def test_every_stage_that_ended_has_its_event(world: World) -> None:
+    events = await stream(world)
+    stages = {data["stage"]: data["state"] for name, data in events if name == "stage"}
+    assert {*stages, "total"} == set(events[-1][1]["timings_ms"])
+    assert set(stages.values()) == {"done"}
+
+
+async def test_a_failed_stage_is_told_as_it_fails(services: FakeServices) -> None:
+    services.reranker.mood = Mood.CRASHES
+    async with gateway_before(services) as world:
+        events = await stream(world)
+    failed = [data["stage"] for name, data in events if name == "stage" and data["state"] == "failed"]
+    assert failed == ["reranker"]
+    assert events[-1][1]["degraded"] == ["reranker"]
+
+
+class Gone(ScriptedReasoner):
+    """Fails in its first step."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
+
+    async def draft(self, *_: object) -> Any:
+        """Always raises."""
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (DependencyUnavailable("The model server is gone."), "dependency_unavailable"),
+        (KeyError("/srv/x"), "internal"),
+    ],
+)
+async def test_a_failure_ends_the_stream_with_an_error_event(
+    services: FakeServices, error: Exception, kind: str
+) -> None:
+    async with gateway_before(services, Gone(error)) as world:
+        events = await stream(world)
+    name, data = events[-1]
+    assert name == "error"
+    assert data["type"] == f"urn:loreglass:problem:{kind}"
+    assert data["trace_id"]
+    assert "/srv" not in json.dumps(events)
+    assert [each for each, _ in events].count("error") == 1
+
+
+async def test_what_is_refused_at_the_door_is_a_plain_problem(world: World) -> None:
+    reply = await world.client.post("/answer", headers=STREAM, files={"image": PHOTO}, data={"question": " "})
+    assert reply.status_code == 422
+    assert reply.headers["content-type"] == "application/problem+json"
+
+
+async def test_an_unknown_session_is_a_plain_problem_too(world: World) -> None:
+    form = {"question": QUESTION, "session_id": "unknown"}
+    reply = await world.client.post("/answer", headers=STREAM, files={"image": PHOTO}, data=form)
+    assert (reply.status_code, reply.json()["type"]) == (404, "urn:loreglass:problem:session_not_found")
+
+
+async def test_events_arrive_while_the_work_goes_on(services: FakeServices) -> None:
+    services.text_search.mood = Mood.HELD
+    async with gateway_before(services) as world:
+        request = world.client.build_request(
+            "POST", "/answer", headers=STREAM, files={"image": PHOTO}, data={"question": QUESTION}
+        )
+        reply = await world.client.send(request, stream=True)
+        received = ""
+        with anyio.fail_after(20):
+            async for text in reply.aiter_text():
+                received += text
+                if "draft" in received:
+                    services.text_search.release.set()
+        await reply.aclose()
+    assert events_of(received)[-1][0] == "final"
+
+
+async def test_a_listener_that_leaves_takes_the_work_with_it(services: FakeServices) -> None:
+    services.text_search.mood = Mood.HANGS
+    async with gateway_before(services) as world:
+        request = world.client.build_request(
+            "POST", "/answer", headers=STREAM, files={"image": PHOTO}, data={"question": QUESTION}
+        )
+        reply = await world.client.send(request, stream=True)
+        with anyio.fail_after(20):
+            await services.text_search.arrived.wait()
+            await reply.aclose()
+            await services.text_search.left.wait()
+        await world.quiet()
+
+
+async def test_a_streamed_turn_is_remembered(world: World) -> None:
+    first = (await stream(world))[-1][1]
+    await world.ask("And how many pages?", photo=None, session_id=first["session_id"])
+    assert [turn.question for turn in world.reasoner.asked[-1].history] == [QUESTION]

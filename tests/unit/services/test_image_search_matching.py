@@ -1,0 +1,204 @@
+"""Features, matching, verification, VLAD, calibration and the sidecar files, each by itself."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from services.image_search.classical.artefact import Artefact, UnusableArtefact, load, save
+from services.image_search.classical.calibration import Claim, settle
+from services.image_search.classical.features import (
+    RGB,
+    DescribeOptions,
+    LocalFeatures,
+    describe,
+    unit_descriptors,
+)
+from services.image_search.classical.matching import mutual_matches
+from services.image_search.classical.sidecar import (
+    DamagedFeatures,
+    FeatureFolder,
+    content_key,
+    decode,
+    encode,
+)
+from services.image_search.classical.verification import QueryFeatures, verify
+from services.image_search.classical.vlad import aggregate, normalised
+from services.image_search.training.designs import Design, Kind, draw
+
+OPTIONS = DescribeOptions(long_side=480, keypoints=1200)
+
+
+@pytest.fixture(scope="module")
+def artefact() -> Artefact:
+    return load()
+
+
+@pytest.fixture(scope="module")
+def cover() -> RGB:
+    return draw(Design(Kind.COVER, 11, 0), 480)
+
+
+def features(photo: RGB) -> LocalFeatures:
+    return describe(photo, OPTIONS)
+
+
+def probability(artefact: Artefact, photo: RGB, known: RGB) -> float:
+    evidence = verify(QueryFeatures.of(features(photo)), features(known))
+    return artefact.calibration.probability(evidence)
+
+
+def warped(photo: RGB, corners: list[tuple[float, float]], size: int = 640) -> RGB:
+    """The photo with its corners at shares of a grey square."""
+    height, width = photo.shape[:2]
+    source = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+    model = cv2.getPerspectiveTransform(source, np.array(corners, np.float32) * size)
+    seen = cv2.warpPerspective(photo, model, (size, size), borderValue=(90, 100, 110))
+    return np.asarray(seen, np.uint8)
+
+
+LEANING = [(0.2, 0.15), (0.75, 0.25), (0.7, 0.85), (0.25, 0.9)]
+
+
+def test_a_thing_seen_at_an_angle_is_recognised(artefact: Artefact, cover: RGB) -> None:
+    assert probability(artefact, warped(cover, LEANING), cover) > 0.9
+
+
+def test_a_thing_upside_down_is_recognised(artefact: Artefact, cover: RGB) -> None:
+    turned = np.ascontiguousarray(np.rot90(warped(cover, LEANING), 2))
+    assert probability(artefact, turned, cover) > 0.9
+
+
+def test_a_thing_in_the_dark_is_recognised(artefact: Artefact, cover: RGB) -> None:
+    dark = (warped(cover, LEANING) * 0.18).astype(np.uint8)
+    assert probability(artefact, dark, cover) > 0.9
+
+
+def test_a_thing_half_hidden_is_recognised(artefact: Artefact, cover: RGB) -> None:
+    hidden = warped(cover, LEANING)
+    hidden[340:] = (60, 90, 60)
+    assert probability(artefact, hidden, cover) > 0.5
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_two_things_of_one_kind_are_not_the_same(artefact: Artefact, kind: Kind) -> None:
+    first, second = draw(Design(kind, 21, 0), 480), draw(Design(kind, 22, 0), 480)
+    assert probability(artefact, warped(first, LEANING), second) < 0.2
+
+
+def test_other_words_in_the_same_typeface_are_not_the_same_sign(artefact: Artefact) -> None:
+    first, second = draw(Design(Kind.SIGN, 31, 0), 480), draw(Design(Kind.SIGN, 31, 1), 480)
+    assert probability(artefact, warped(first, LEANING), second) < 0.5
+
+
+def test_the_thing_itself_is_more_probable_than_its_sibling(artefact: Artefact) -> None:
+    own, sibling = draw(Design(Kind.COVER, 41, 0), 480), draw(Design(Kind.COVER, 41, 1), 480)
+    photo = warped(own, LEANING)
+    assert probability(artefact, photo, own) > probability(artefact, photo, sibling)
+
+
+@pytest.mark.parametrize("level", [0, 128, 255])
+def test_an_empty_photo_has_no_features_and_matches_nothing(
+    artefact: Artefact, cover: RGB, level: int
+) -> None:
+    empty = np.full((300, 400, 3), level, np.uint8)
+    assert len(features(empty)) == 0
+    assert probability(artefact, empty, cover) == 0.0
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 300), (300, 1), (16, 16)])
+def test_tiny_photos_are_described_without_errors(shape: tuple[int, int]) -> None:
+    photo = np.random.default_rng(0).integers(0, 256, (*shape, 3), dtype=np.uint8)
+    assert len(features(photo)) >= 0
+
+
+def test_verification_gives_the_same_evidence_every_time(cover: RGB) -> None:
+    query, item = QueryFeatures.of(features(warped(cover, LEANING))), features(cover)
+    assert verify(query, item) == verify(query, item)
+
+
+def test_a_match_must_be_mutual() -> None:
+    rng = np.random.default_rng(0)
+    item = normalised(rng.random((6, 128), np.float32))
+    near = normalised(item[:1] + 0.01)
+    matches = mutual_matches(np.concatenate([near, item[:1], item[3:4]]), item)
+    pairs = sorted(zip(matches.query.tolist(), matches.item.tolist(), strict=True))
+    assert pairs == [(1, 0), (2, 3)]
+
+
+def test_a_photo_and_itself_turned_have_alike_vectors(artefact: Artefact, cover: RGB) -> None:
+    photos = [cover, np.ascontiguousarray(np.rot90(cover)), draw(Design(Kind.POSTER, 7, 0), 480)]
+    vectors = [artefact.vlad.encode(unit_descriptors(features(photo).descriptors)) for photo in photos]
+    assert vectors[0] @ vectors[1] > 0.7
+    assert vectors[0] @ vectors[2] < 0.5
+    assert np.linalg.norm(vectors[0]) == pytest.approx(1, abs=1e-5)
+
+
+def test_no_keypoints_aggregate_to_zeros() -> None:
+    words = np.eye(4, 64, dtype=np.float32)
+    assert not aggregate(np.zeros((0, 64), np.float32), words, np.zeros(0, np.intp)).any()
+
+
+def test_rivals_for_one_place_share_their_probability() -> None:
+    box = (0.1, 0.1, 0.6, 0.6)
+    own, sibling = settle([Claim("a", 0.98, 100, box), Claim("b", 0.97, 100, box)], 2.0)
+    assert 0.45 < sibling < own < 0.55
+
+
+def test_a_much_better_supported_claim_hardly_suffers_from_its_rival() -> None:
+    box = (0.1, 0.1, 0.6, 0.6)
+    own, sibling = settle([Claim("a", 0.98, 400, box), Claim("b", 0.97, 80, box)], 2.0)
+    assert own > 0.9
+    assert sibling < 0.1
+
+
+def test_things_side_by_side_are_no_rivals() -> None:
+    left, right = Claim("a", 0.98, 80, (0.0, 0.0, 0.4, 1.0)), Claim("b", 0.97, 80, (0.5, 0.0, 1.0, 1.0))
+    assert settle([left, right], 2.0) == pytest.approx([0.98, 0.97])
+
+
+def test_two_photos_of_one_entity_are_no_rivals() -> None:
+    box = (0.1, 0.1, 0.6, 0.6)
+    assert settle([Claim("a", 0.98, 80, box), Claim("a", 0.9, 40, box)], 2.0) == pytest.approx([0.98, 0.9])
+
+
+def test_features_survive_their_file(cover: RGB, tmp_path: Path) -> None:
+    written, key = features(cover), content_key(cover, OPTIONS)
+    folder = FeatureFolder(tmp_path)
+    folder.write(key, written)
+    read = FeatureFolder(tmp_path).read(key)
+    assert np.array_equal(read.descriptors, written.descriptors)
+    assert np.array_equal(read.thumbnail, written.thumbnail)
+    assert read.points == pytest.approx(written.points, abs=0.26)
+    assert [path.suffix for path in tmp_path.rglob("*") if path.is_file()] == [".features"]
+
+
+@pytest.mark.parametrize("cut", [3, 30, 500])
+def test_a_damaged_features_file_is_told_from_a_whole_one(cover: RGB, cut: int) -> None:
+    data = encode(features(cover))
+    with pytest.raises(DamagedFeatures):
+        decode(data[:cut])
+
+
+def test_photos_described_in_another_way_have_another_key(cover: RGB) -> None:
+    other = replace(OPTIONS, keypoints=7)
+    assert content_key(cover, OPTIONS) != content_key(cover, other)
+    assert content_key(cover, OPTIONS) == content_key(cover.copy(), OPTIONS)
+
+
+def test_the_committed_artefact_is_small_and_survives_saving(artefact: Artefact, tmp_path: Path) -> None:
+    path = tmp_path / "copy.npz"
+    save(artefact, path)
+    again = load(path)
+    assert path.stat().st_size < 2_000_000
+    assert again.vlad.basis == pytest.approx(artefact.vlad.basis, abs=1e-4)
+    assert again.calibration.geometry.bias == artefact.calibration.geometry.bias
+
+
+def test_an_artefact_of_another_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "old.npz"
+    np.savez(path, format=np.int64(0), signals=np.array(["x"]))
+    with pytest.raises(UnusableArtefact):
+        load(path)

@@ -1,0 +1,151 @@
+"""image_search over HTTP."""
+
+import base64
+import io
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+
+from contracts.image_search import ImageSearchReply
+from services.image_search.app import create_app
+from services.image_search.classical.features import RGB
+from services.image_search.settings import ImageSearchSettings
+from services.image_search.training.camera import Shot, photograph
+from services.image_search.training.designs import Design, Kind, draw
+from tests.live import live
+
+pytestmark = pytest.mark.anyio
+
+CALM = Shot(tilt=0.08, size=(0.6, 0.8), low_light=0.0, blurred=0.0, occluded=0.0, turned=0.0)
+COVER = Design(Kind.COVER, 3, 0)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> ImageSearchSettings:
+    return ImageSearchSettings(port=0, data_dir=tmp_path)
+
+
+def jpeg(photo: RGB) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(photo).save(buffer, "JPEG", quality=92)
+    return buffer.getvalue()
+
+
+def item(entity: str) -> dict[str, Any]:
+    identity = str(uuid.uuid5(uuid.NAMESPACE_OID, entity))
+    return {"id": identity, "entity": entity, "attributes": {"author": "Mira Holm"}, "title": entity}
+
+
+async def put(
+    client: httpx.AsyncClient, photos: list[bytes], items: list[dict[str, Any]], name: str = "images-1"
+) -> httpx.Response:
+    files = [("images", ("x", photo, "application/octet-stream")) for photo in photos]
+    return await client.put(
+        f"/v1/collections/{name}/images", files=files, data={"items": json.dumps({"items": items})}
+    )
+
+
+async def search(client: httpx.AsyncClient, *photos: bytes, **fields: str) -> httpx.Response:
+    files = [("images", ("photo.jpg", photo, "image/jpeg")) for photo in photos]
+    return await client.post("/v1/image-search", files=files, data=fields)
+
+
+async def test_an_indexed_thing_is_found_in_a_photo_of_it(settings: ImageSearchSettings) -> None:
+    catalogue = jpeg(draw(COVER, 480))
+    other = jpeg(draw(Design(Kind.POSTER, 4, 0), 480))
+    photo = jpeg(photograph(np.random.default_rng(2), draw(COVER, 480), CALM, 800))
+    blank = jpeg(np.full((64, 64, 3), 99, np.uint8))
+    async with live(create_app(settings)) as client:
+        await client.post("/v1/collections", json={"name": "images-1"})
+        put_reply = await put(client, [catalogue, other], [item("The Salt Road"), item("Fair")])
+        await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
+        reply = await search(client, blank, photo, k="1")
+    assert put_reply.json() == {"indexed": 2, "rejected": {}}
+    found = ImageSearchReply.model_validate_json(reply.content)
+    assert found.collection == "images"
+    (hit,) = found.hits
+    assert (hit.entity, hit.attributes, hit.image_index) == ("The Salt Road", {"author": "Mira Holm"}, 1)
+    assert hit.score > 0.8
+
+
+async def test_a_photo_that_cannot_be_read_is_rejected_by_itself(settings: ImageSearchSettings) -> None:
+    items = [item("torn"), item("whole")]
+    async with live(create_app(settings)) as client:
+        await client.post("/v1/collections", json={"name": "images-1"})
+        reply = await put(client, [b"not a picture", jpeg(draw(COVER, 480))], items)
+        missing = await client.post(
+            "/v1/collections/images-1/missing", json={"ids": [each["id"] for each in items]}
+        )
+    assert reply.json()["indexed"] == 1
+    assert list(reply.json()["rejected"]) == [items[0]["id"]]
+    assert missing.json() == {"ids": [items[0]["id"]]}
+
+
+async def test_embeddings_have_the_de_facto_shape(settings: ImageSearchSettings) -> None:
+    uri = "data:image/jpeg;base64," + base64.b64encode(jpeg(draw(COVER, 480))).decode()
+    async with live(create_app(settings)) as client:
+        body = {"model": "m", "input": [uri, uri], "modality": "image"}
+        reply = (await client.post("/v1/embeddings", json=body)).json()
+    assert (reply["object"], reply["model"]) == ("list", "m")
+    assert [(each["object"], each["index"]) for each in reply["data"]] == [("embedding", 0), ("embedding", 1)]
+    assert np.linalg.norm(reply["data"][0]["embedding"]) == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("uri", "kind"),
+    [
+        ("https://things.example/x.jpg", "invalid_request"),
+        ("/etc/hostname", "invalid_request"),
+        ("data:image/jpeg;base64,%%%", "malformed_request"),
+        ("data:image/jpeg;base64,aGVsbG8=", "unsupported_image"),
+    ],
+)
+async def test_only_real_pictures_in_data_uris_are_embedded(
+    settings: ImageSearchSettings, uri: str, kind: str
+) -> None:
+    async with live(create_app(settings)) as client:
+        reply = await client.post("/v1/embeddings", json={"input": [uri]})
+    assert reply.json()["type"] == f"urn:loreglass:problem:{kind}"
+
+
+async def test_wrong_searches_are_answered_with_their_problem(settings: ImageSearchSettings) -> None:
+    photo = jpeg(draw(COVER, 320))
+    async with live(create_app(settings)) as client:
+        replies = {
+            "collection_not_found": await search(client, photo),
+            "unsupported_image": await search(client, b"words"),
+            "invalid_request": await search(client, photo, k="0"),
+        }
+        crowd = await search(client, *[photo] * (settings.max_images + 1))
+    kinds = {kind: reply.json()["type"] for kind, reply in replies.items()}
+    assert kinds == {kind: f"urn:loreglass:problem:{kind}" for kind in replies}
+    assert crowd.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("items", "kind"),
+    [
+        ("{", "malformed_request"),
+        ('{"items": [{"id": "7", "entity": "x"}]}', "invalid_request"),
+        ('{"items": []}', "invalid_request"),
+        ('{"items": [{"entity": "x"}]}', "invalid_request"),
+    ],
+)
+async def test_wrong_items_are_named(settings: ImageSearchSettings, items: str, kind: str) -> None:
+    async with live(create_app(settings)) as client:
+        files = [("images", ("x", jpeg(draw(COVER, 320)), "image/jpeg"))]
+        reply = await client.put("/v1/collections/images-1/images", files=files, data={"items": items})
+    assert reply.json()["type"] == f"urn:loreglass:problem:{kind}"
+    assert "items" in reply.json()["detail"]
+
+
+async def test_readiness_runs_the_engine(settings: ImageSearchSettings) -> None:
+    async with live(create_app(settings)) as client:
+        ready = await client.get("/health/ready")
+    assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}

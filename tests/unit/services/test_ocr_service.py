@@ -1,0 +1,80 @@
+"""The ocr service over HTTP."""
+
+import io
+
+import httpx
+import pytest
+from PIL import Image
+
+from contracts.ocr import OcrReply
+from services.ocr.app import create_app
+from services.ocr.cache import ReplyCache
+from services.ocr.settings import OcrSettings
+from tests.live import live
+from tests.unit.services.ocr_pictures import page, squeezed
+
+pytestmark = pytest.mark.anyio
+
+
+def jpeg(text: str = "The Salt Road") -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(page([(40, 80, text)], (640, 480))).save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+async def read(client: httpx.AsyncClient, data: bytes) -> httpx.Response:
+    return await client.post("/v1/ocr", files={"image": ("photo.jpg", data, "image/jpeg")})
+
+
+async def test_a_photo_comes_back_as_lines_with_its_size() -> None:
+    async with live(create_app(OcrSettings(port=0))) as client:
+        reply = OcrReply.model_validate((await read(client, jpeg())).json())
+    assert [squeezed(line.text) for line in reply.lines] == ["thesaltroad"]
+    assert (reply.width, reply.height) == (640, 480)
+    assert len(reply.lines[0].quadrilateral) == 4
+
+
+async def test_the_same_photo_is_read_once() -> None:
+    app = create_app(OcrSettings(port=0))
+    async with live(app) as client:
+        first = await read(client, jpeg())
+        app.state.pool.close()  # whatever needs the engine fails from here on
+        again = await read(client, jpeg())
+    assert again.json() == first.json()
+
+
+async def test_text_renamed_to_jpg_is_refused() -> None:
+    async with live(create_app(OcrSettings(port=0))) as client:
+        reply = await read(client, b"just words")
+    assert reply.status_code == 415
+    assert reply.json()["type"] == "urn:loreglass:problem:unsupported_image"
+
+
+async def test_a_missing_photo_is_named() -> None:
+    async with live(create_app(OcrSettings(port=0))) as client:
+        reply = await client.post("/v1/ocr", files={"picture": ("photo.jpg", jpeg(), "image/jpeg")})
+    assert reply.status_code == 422
+    assert "image" in reply.json()["detail"]
+
+
+async def test_readiness_reads_a_picture() -> None:
+    async with live(create_app(OcrSettings(port=0))) as client:
+        ready = await client.get("/health/ready")
+    assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}
+
+
+def test_the_cache_forgets_the_least_recently_used() -> None:
+    cache = ReplyCache(2)
+    replies = [OcrReply(lines=[], width=side, height=side) for side in (1, 2, 3)]
+    cache.put("a", replies[0])
+    cache.put("b", replies[1])
+    assert cache.get("a") == replies[0]
+    cache.put("c", replies[2])
+    assert cache.get("b") is None
+    assert (cache.get("a"), cache.get("c"), len(cache)) == (replies[0], replies[2], 2)
+
+
+def test_a_cache_without_room_keeps_nothing() -> None:
+    cache = ReplyCache(0)
+    cache.put("a", OcrReply(lines=[], width=1, height=1))
+    assert cache.get("a") is None

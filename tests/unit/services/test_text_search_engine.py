@@ -1,0 +1,123 @@
+"""The pocket engine: which page answers, once per page, for all sub-queries together."""
+
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from chassis.errors import CollectionNotFound
+from chassis.vectors.edge import EdgeStore
+from services.text_search.engine import Candidate, Passage
+from services.text_search.engines.pocket import PocketTextSearch
+from services.text_search.fusion import fuse
+
+
+def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Passage:
+    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{url}|{title}|{position}|{text}"))
+    return Passage(identity, url or f"https://pages.example/{identity}", title, text, position)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[PocketTextSearch]:
+    opened = PocketTextSearch(EdgeStore(tmp_path))
+    opened.store.create("v1", opened.schema)
+    yield opened
+    opened.store.close()
+
+
+HARBOUR = passage("The harbour of Lindvik was dredged twice.", title="Lindvik")
+AUTHOR = passage("The Salt Road was written by Mira Holm in 1956.", title="The Salt Road")
+PAGES = passage("It runs to 312 pages and was printed in Oslo.", title="The Salt Road (first edition)")
+MENU = passage("The soup of the day costs 6.50 euros.", title="Café Nord menu")
+
+
+def test_the_passage_that_speaks_of_it_comes_first(engine: PocketTextSearch) -> None:
+    engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
+    assert engine.search(["Who wrote The Salt Road?"], 3, "v1")[0].passage == AUTHOR
+    assert engine.search(["How much is the soup?"], 3, "v1")[0].passage == MENU
+
+
+def test_a_title_makes_up_for_a_passage_that_says_it(engine: PocketTextSearch) -> None:
+    engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
+    assert engine.search(["How many pages has The Salt Road?"], 3, "v1")[0].passage == PAGES
+
+
+def test_a_rare_word_weighs_more_than_a_common_one(engine: PocketTextSearch) -> None:
+    common = [passage(f"A museum of things, number {number}.") for number in range(20)]
+    engine.index("v1", [*common, passage("A collection of thimbles.")])
+    assert "thimbles" in engine.search(["museum thimble"], 1, "v1")[0].passage.text
+
+
+def test_a_page_is_named_once_by_its_best_passage(engine: PocketTextSearch) -> None:
+    url = "https://pages.example/long"
+    parts = [passage(f"The lighthouse, part {number}.", url, position=number) for number in range(12)]
+    engine.index("v1", [*parts[:11], passage("The lighthouse was lit in 1911.", url, position=12), AUTHOR])
+    hits = engine.search(["When was the lighthouse lit?", "Who wrote The Salt Road?"], 5, "v1")
+    assert sorted(hit.passage.text for hit in hits) == [AUTHOR.text, "The lighthouse was lit in 1911."]
+
+
+def test_each_hit_says_which_sub_queries_found_it(engine: PocketTextSearch) -> None:
+    engine.index("v1", [HARBOUR, AUTHOR, MENU])
+    hits = engine.search(["harbour of Lindvik", "written by Mira Holm", "Lindvik"], 5, "v1")
+    assert {hit.passage.title: hit.query_indexes for hit in hits} == {
+        "Lindvik": (0, 2),
+        "The Salt Road": (1,),
+    }
+    assert hits[0].passage == HARBOUR
+
+
+def test_a_question_without_words_finds_nothing(engine: PocketTextSearch) -> None:
+    engine.index("v1", [HARBOUR])
+    assert engine.search(["?!"], 5, "v1") == []
+
+
+def test_a_collection_that_is_not_there_is_named_as_such(engine: PocketTextSearch) -> None:
+    with pytest.raises(CollectionNotFound):
+        engine.search(["harbour"], 5, "nowhere")
+    with pytest.raises(CollectionNotFound):
+        engine.index("nowhere", [HARBOUR])
+
+
+def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: PocketTextSearch) -> None:
+    wordless = passage("…", "https://pages.example/empty")
+    nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
+    assert set(engine.index("v1", [wordless, nameless, HARBOUR])) == {wordless.id, "7"}
+    assert [hit.passage for hit in engine.search(["harbour", "seven"], 5, "v1")] == [HARBOUR]
+
+
+def test_an_edited_page_never_answers_with_its_old_text(engine: PocketTextSearch) -> None:
+    url = "https://pages.example/shop"
+    engine.index(
+        "v1", [passage("Open until six.", url), passage("Closed on Monday.", url, position=1), AUTHOR]
+    )
+    engine.index("v1", [passage("Open until nine.", url)])
+    hits = engine.search(["open until", "closed on Monday", "Salt Road"], 10, "v1")
+    assert sorted(hit.passage.text for hit in hits) == ["Open until nine.", AUTHOR.text]
+
+
+def test_the_date_of_a_page_comes_back(engine: PocketTextSearch) -> None:
+    dated = Passage(HARBOUR.id, HARBOUR.url, "", HARBOUR.text, 0, datetime(2024, 5, 1, tzinfo=UTC))
+    engine.index("v1", [dated])
+    assert engine.search(["harbour"], 1, "v1")[0].passage == dated
+
+
+def test_fused_scores_follow_reciprocal_ranks() -> None:
+    first, second, third = (passage(text) for text in ("a", "b", "c"))
+    rankings = [
+        [Candidate(first, 9.0), Candidate(second, 3.0)],
+        [Candidate(second, 2.0), Candidate(third, 1.0)],
+    ]
+    hits = fuse(rankings, 3)
+    assert [hit.passage for hit in hits] == [second, first, third]
+    assert [hit.score for hit in hits] == pytest.approx([1 / 61 + 1 / 62, 1 / 61, 1 / 62])
+
+
+def test_pages_with_equal_ranks_are_settled_by_how_well_they_match() -> None:
+    strong, weak, better = (passage(text) for text in ("s", "w", "b"))
+    rankings = [
+        [Candidate(strong, 9.0), Candidate(weak, 1.0)],
+        [Candidate(strong, 9.0), Candidate(better, 8.0)],
+    ]
+    assert [hit.passage for hit in fuse(rankings, 3)] == [strong, better, weak]

@@ -1,0 +1,131 @@
+"""text_search over HTTP, with the collection routes that image_search has as well."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from services.text_search.app import create_app
+from services.text_search.settings import TextSearchSettings
+from tests.live import live
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> TextSearchSettings:
+    return TextSearchSettings(port=0, data_dir=tmp_path / "vectors")
+
+
+def chunk(text: str, **fields: Any) -> dict[str, Any]:
+    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
+    return {"id": identity, "url": f"https://pages.example/{identity}", "title": "", "text": text, **fields}
+
+
+async def publish(client: httpx.AsyncClient, version: str, chunks: list[dict[str, Any]]) -> None:
+    assert (await client.post("/v1/collections", json={"name": version})).status_code == 200
+    reply = await client.put(f"/v1/collections/{version}/chunks", json={"chunks": chunks})
+    assert reply.json() == {"indexed": len(chunks), "rejected": {}}
+    await client.post("/v1/aliases", json={"alias": "pages", "collection": version})
+
+
+async def test_a_published_page_is_found_with_all_that_is_known_of_it(settings: TextSearchSettings) -> None:
+    written = chunk("The lamp was lit in 1911.", title="Lighthouse", last_modified="2024-05-01T00:00:00Z")
+    async with live(create_app(settings)) as client:
+        await publish(client, "pages-1", [written])
+        reply = await client.post("/v1/text-search", json={"queries": ["When was the lamp lit?"]})
+    assert reply.json() == {
+        "hits": [
+            {
+                "id": written["id"],
+                "url": written["url"],
+                "title": "Lighthouse",
+                "snippet": written["text"],
+                "last_modified": "2024-05-01T00:00:00Z",
+                "score": pytest.approx(1 / 61),
+                "query_indexes": [0],
+            }
+        ],
+        "collection": "pages",
+    }
+
+
+async def test_readers_see_the_old_version_until_the_new_one_is_published(
+    settings: TextSearchSettings,
+) -> None:
+    async def texts() -> list[str]:
+        reply = await client.post("/v1/text-search", json={"queries": ["harbour"]})
+        return [hit["snippet"] for hit in reply.json()["hits"]]
+
+    async with live(create_app(settings)) as client:
+        await publish(client, "pages-1", [chunk("The old harbour.")])
+        await client.post("/v1/collections", json={"name": "pages-2", "base": "pages"})
+        await client.put("/v1/collections/pages-2/chunks", json={"chunks": [chunk("The new harbour.")]})
+        assert await texts() == ["The old harbour."]
+        await client.post("/v1/aliases", json={"alias": "pages", "collection": "pages-2"})
+        assert sorted(await texts()) == ["The new harbour.", "The old harbour."]
+
+
+async def test_versions_are_listed_and_old_ones_dropped(settings: TextSearchSettings) -> None:
+    async with live(create_app(settings)) as client:
+        for version in ["pages-1", "pages-2"]:
+            await publish(client, version, [chunk(version)])
+        listed = (await client.get("/v1/collections")).json()
+        refused = await client.delete("/v1/collections/pages-2")
+        dropped = await client.delete("/v1/collections/pages-1")
+    assert listed["collections"] == [
+        {"name": "pages-1", "points": 1, "aliases": []},
+        {"name": "pages-2", "points": 1, "aliases": ["pages"]},
+    ]
+    assert (refused.status_code, dropped.status_code) == (409, 200)
+    assert [each["name"] for each in dropped.json()["collections"]] == ["pages-2"]
+
+
+async def test_missing_names_the_ids_that_are_not_there(settings: TextSearchSettings) -> None:
+    held, absent = chunk("The harbour."), chunk("The museum.")
+    async with live(create_app(settings)) as client:
+        await publish(client, "pages-1", [held])
+        ids = {"ids": [absent["id"], held["id"]]}
+        reply = await client.post("/v1/collections/pages/missing", json=ids)
+        odd = await client.post("/v1/collections/pages/missing", json={"ids": ["7"]})
+    assert reply.json() == {"ids": [absent["id"]]}
+    assert odd.status_code == 422
+
+
+async def test_an_index_survives_a_restart_of_the_service(settings: TextSearchSettings) -> None:
+    async with live(create_app(settings)) as client:
+        await publish(client, "pages-1", [chunk("The harbour.")])
+    async with live(create_app(settings)) as client:
+        reply = await client.post("/v1/text-search", json={"queries": ["harbour"]})
+    assert len(reply.json()["hits"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "kind"),
+    [
+        ("POST", "/v1/text-search", {"queries": ["harbour"]}, "collection_not_found"),
+        ("POST", "/v1/text-search", {"queries": ["x"], "collection": "../x"}, "collection_not_found"),
+        ("POST", "/v1/text-search", {"queries": []}, "invalid_request"),
+        ("POST", "/v1/text-search", {"queries": ["x"], "k": 0}, "invalid_request"),
+        ("PUT", "/v1/collections/none/chunks", {"chunks": [chunk("x")]}, "collection_not_found"),
+        ("PUT", "/v1/collections/none/chunks", {"chunks": []}, "invalid_request"),
+        ("POST", "/v1/collections", {"name": "No"}, "invalid_request"),
+        ("POST", "/v1/collections", {"name": "a", "base": "none"}, "collection_not_found"),
+        ("POST", "/v1/aliases", {"alias": "pages", "collection": "none"}, "collection_not_found"),
+        ("DELETE", "/v1/collections/none", None, "collection_not_found"),
+    ],
+)
+async def test_a_wrong_call_is_answered_with_its_problem(
+    settings: TextSearchSettings, method: str, path: str, body: object, kind: str
+) -> None:
+    async with live(create_app(settings)) as client:
+        reply = await client.request(method, path, json=body)
+    assert reply.json()["type"] == f"urn:loreglass:problem:{kind}"
+
+
+async def test_readiness_runs_the_engine(settings: TextSearchSettings) -> None:
+    async with live(create_app(settings)) as client:
+        ready = await client.get("/health/ready")
+    assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}

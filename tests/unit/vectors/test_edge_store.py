@@ -1,0 +1,124 @@
+"""What only the store on disk must hold: nothing is lost by a crash, and many threads may share it."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from chassis.errors import DependencyUnavailable
+from chassis.vectors.edge import EdgeStore
+from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint
+
+SCHEMA = CollectionSchema(sparse=("terms",), idf=("terms",), keywords=("url",))
+
+WRITE_THEN_DIE = """
+import os, signal, sys, uuid
+from pathlib import Path
+from chassis.vectors.edge import EdgeStore
+from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint
+
+store = EdgeStore(Path(sys.argv[1]))
+store.create("v1", CollectionSchema(sparse=("terms",), idf=("terms",), keywords=("url",)))
+store.publish("pages", "v1")
+for batch in range(4):
+    store.upsert("v1", [
+        StoredPoint(str(uuid.UUID(int=batch * 50 + number)),
+                    {"terms": SparseVector((number, 1000), (1.0, 1.0))}, {"url": "u"})
+        for number in range(50)
+    ])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def point(number: int) -> StoredPoint:
+    identity = f"00000000-0000-0000-0000-{number:012d}"
+    return StoredPoint(identity, {"terms": SparseVector((1,), (1.0,))}, {"url": "u"})
+
+
+def test_points_written_before_a_kill_are_there_after_reopening(tmp_path: Path) -> None:
+    died = subprocess.run(
+        [sys.executable, "-c", WRITE_THEN_DIE, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        check=False,
+    )
+    assert died.returncode == -signal.SIGKILL
+    store = EdgeStore(tmp_path)
+    assert [(info.name, info.points, info.aliases) for info in store.collections()] == [
+        ("v1", 200, ("pages",))
+    ]
+    assert len(store.search("pages", "terms", SparseVector((1000,), (1.0,)), 500)) == 200
+    store.close()
+
+
+def test_a_copy_that_a_crash_cut_short_is_not_a_collection(tmp_path: Path) -> None:
+    EdgeStore(tmp_path).close()
+    (tmp_path / "collections" / ".building-1234" / "shard").mkdir(parents=True)
+    store = EdgeStore(tmp_path)
+    assert store.collections() == []
+    assert list((tmp_path / "collections").iterdir()) == []
+    store.close()
+
+
+def test_a_closed_store_opens_again_with_its_aliases(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(1)])
+    store.publish("pages", "v1")
+    store.close()
+    reopened = EdgeStore(tmp_path)
+    assert reopened.missing("pages", [point(1).id, point(2).id]) == [point(2).id]
+    reopened.close()
+
+
+def test_a_second_opener_is_told_that_the_store_is_taken(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    with pytest.raises(DependencyUnavailable):
+        EdgeStore(tmp_path)
+    store.close()
+    EdgeStore(tmp_path).close()
+
+
+def test_an_idle_copy_takes_little_disk(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    store.create("v1", SCHEMA)
+    store.create("v2", SCHEMA, base="v1")
+    used = sum(path.stat().st_blocks * 512 for path in (tmp_path / "collections" / "v2").rglob("*"))
+    assert used < 4 << 20
+    store.close()
+
+
+def test_searches_go_on_while_versions_are_written_published_and_dropped(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    store.create("v0", SCHEMA)
+    store.upsert("v0", [point(0)])
+    store.publish("pages", "v0")
+    done = threading.Event()
+    failures: list[Exception] = []
+    counts: list[int] = []
+
+    def search_until_done() -> None:
+        try:
+            while not done.wait(0.002):
+                counts.append(len(store.search("pages", "terms", SparseVector((1,), (1.0,)), 100)))
+        except Exception as error:  # noqa: BLE001 - a thread must hand its failure to the test
+            failures.append(error)
+
+    readers = [threading.Thread(target=search_until_done) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for version in range(1, 6):
+        store.create(f"v{version}", SCHEMA, base="pages")
+        store.upsert(f"v{version}", [point(version)])
+        store.publish("pages", f"v{version}")
+        store.drop(f"v{version - 1}")
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert failures == []
+    assert set(counts) <= set(range(1, 7))
+    assert [info.points for info in store.collections()] == [6]
+    store.close()

@@ -1,0 +1,211 @@
+"""One contract, two adapters: Qdrant Edge on disk, and qdrant-client (its local mode stands for a server)."""
+
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qdrant_client import QdrantClient
+
+from chassis.errors import CollectionConflict, CollectionNotFound, InvalidRequest
+from chassis.vectors.edge import EdgeStore
+from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint, VectorStore
+from chassis.vectors.server import ServerStore
+
+SCHEMA = CollectionSchema(dense={"look": 4}, sparse=("terms", "plain"), idf=("terms",), keywords=("url",))
+
+
+def point_id(number: int) -> str:
+    return str(uuid.UUID(int=number))
+
+
+def point(number: int, terms: dict[int, float] | None = None, url: str = "u") -> StoredPoint:
+    weights = terms or {1: 1.0}
+    sparse = SparseVector(tuple(weights), tuple(weights.values()))
+    look = (1.0, float(number), 0.0, 0.0)
+    vectors: dict[str, SparseVector | tuple[float, ...]] = {"look": look, "terms": sparse, "plain": sparse}
+    return StoredPoint(point_id(number), vectors, {"number": number, "url": url})
+
+
+def edge_store(folder: Path) -> VectorStore:
+    return EdgeStore(folder)
+
+
+def local_store(folder: Path) -> VectorStore:
+    with warnings.catch_warnings():
+        # Local mode says that payload indexes have no effect in it; a server has them.
+        warnings.filterwarnings("ignore", category=UserWarning, module="qdrant_client")
+        return ServerStore(QdrantClient(":memory:"))
+
+
+@pytest.fixture(params=[edge_store, local_store], ids=["edge", "server"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
+    make: Callable[[Path], VectorStore] = request.param
+    opened = make(tmp_path / "store")
+    yield opened
+    opened.close()
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+
+
+def numbers(store: VectorStore, name: str) -> list[int]:
+    return [found.payload["number"] for found in store.scroll(name)]
+
+
+def test_the_nearest_points_come_first_with_their_cosine(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(number) for number in range(5)])
+    found = store.search("v1", "look", np.array([1.0, 0.0, 0.0, 0.0]).tolist(), 2)
+    assert [each.payload["number"] for each in found] == [0, 1]
+    assert [each.score for each in found] == pytest.approx([1.0, 2**-0.5], abs=1e-5)
+
+
+def test_a_rare_term_weighs_its_inverse_document_frequency(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(number, {1: 1.0, 7: 2.0} if number == 3 else {1: 1.0}) for number in range(5)])
+    found = store.search("v1", "terms", SparseVector((1, 7), (1.0, 1.0)), 5)
+    rare, common = np.log(4.5 / 1.5 + 1), np.log(0.5 / 5.5 + 1)
+    assert found[0].payload["number"] == 3
+    assert found[0].score == pytest.approx(2 * rare + common, rel=1e-5)
+    assert [each.score for each in found[1:]] == pytest.approx([common] * 4, rel=1e-5)
+
+
+def test_a_sparse_vector_without_idf_is_a_plain_dot_product(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(1, {1: 1.0, 7: 2.0}), point(2, {1: 3.0})])
+    found = store.search("v1", "plain", SparseVector((7, 1), (1.0, 1.0)), 5)
+    assert [each.score for each in found] == pytest.approx([3.0, 3.0])
+
+
+def test_points_that_share_no_term_are_not_found(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(1)])
+    assert store.search("v1", "terms", SparseVector((99,), (1.0,)), 5) == []
+
+
+def test_the_largest_unsigned_dimension_is_kept(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(1, {2**32 - 1: 1.0})])
+    assert len(store.search("v1", "plain", SparseVector((2**32 - 1,), (1.0,)), 5)) == 1
+
+
+def test_a_point_written_twice_is_one_point(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(1)])
+    store.upsert("v1", [point(1)])
+    assert [info.points for info in store.collections()] == [1]
+
+
+def test_writing_no_points_changes_nothing(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [])
+    assert [info.points for info in store.collections()] == [0]
+
+
+def test_missing_names_what_is_not_there_in_the_asked_order(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(2), point(4)])
+    asked = [point_id(number) for number in (5, 4, 3, 2, 1)]
+    assert store.missing("v1", asked) == [point_id(5), point_id(3), point_id(1)]
+    assert store.missing("v1", []) == []
+
+
+def test_creating_a_version_twice_keeps_what_it_holds(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(1)])
+    store.create("v1", SCHEMA)
+    assert numbers(store, "v1") == [1]
+
+
+def test_a_copy_starts_as_its_base_and_grows_alone(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(number) for number in range(300)])
+    store.publish("pages", "v1")
+    store.create("v2", SCHEMA, base="pages")
+    store.upsert("v2", [point(300)])
+    assert numbers(store, "v1") == list(range(300))
+    assert numbers(store, "v2") == list(range(301))
+    assert store.search("v2", "look", [1.0, 0.0, 0.0, 0.0], 1)[0].payload["number"] == 0
+
+
+def test_readers_of_an_alias_move_to_the_new_version_at_once(store: VectorStore) -> None:
+    for number, name in enumerate(["v1", "v2"]):
+        store.create(name, SCHEMA)
+        store.upsert(name, [point(number)])
+        store.publish("pages", name)
+        assert numbers(store, "pages") == [number]
+    infos = {info.name: info.aliases for info in store.collections()}
+    assert infos == {"v1": (), "v2": ("pages",)}
+
+
+def test_a_published_version_cannot_be_dropped_and_an_old_one_can(store: VectorStore) -> None:
+    for name in ["v1", "v2"]:
+        store.create(name, SCHEMA)
+        store.publish("pages", name)
+    for held in ["v2", "pages"]:
+        with pytest.raises(CollectionConflict):
+            store.drop(held)
+    store.drop("v1")
+    assert [info.name for info in store.collections()] == ["v2"]
+
+
+def test_a_name_that_was_dropped_can_be_made_again_empty(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(1)])
+    store.drop("v1")
+    store.create("v1", SCHEMA)
+    assert numbers(store, "v1") == []
+
+
+def test_discard_deletes_by_keyword_but_keeps_what_it_is_told_to(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(1, url="a"), point(2, url="a"), point(3, url="b"), point(4, url="c")])
+    store.discard("v1", "url", ["a", "b"], keep=[point_id(2)])
+    assert numbers(store, "v1") == [2, 4]
+    assert store.missing("v1", [point_id(1), point_id(2)]) == [point_id(1)]
+
+
+def test_what_does_not_exist_is_reported_as_not_found(store: VectorStore) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: store.search("none", "look", [1.0, 0.0, 0.0, 0.0], 1),
+        lambda: store.missing("none", [point_id(1)]),
+        lambda: store.upsert("none", [point(1)]),
+        lambda: store.discard("none", "url", ["u"]),
+        lambda: list(store.scroll("none")),
+        lambda: store.publish("pages", "none"),
+        lambda: store.drop("none"),
+        lambda: store.create("v1", SCHEMA, base="none"),
+    ]
+    for call in calls:
+        with pytest.raises(CollectionNotFound):
+            call()
+    assert store.collections() == []
+
+
+@pytest.mark.parametrize("name", ["../v1", "", ".v1", "a/b", "V1", "x" * 64])
+def test_a_name_that_is_not_a_plain_word_is_refused(store: VectorStore, name: str) -> None:
+    with pytest.raises(InvalidRequest):
+        store.create(name, SCHEMA)
+    with pytest.raises(CollectionNotFound):
+        store.search(name, "look", [1.0, 0.0, 0.0, 0.0], 1)
+
+
+def test_an_alias_and_a_version_cannot_share_a_name(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.publish("pages", "v1")
+    with pytest.raises(CollectionConflict):
+        store.create("pages", SCHEMA)
+    with pytest.raises(CollectionConflict):
+        store.publish("v1", "v1")
+
+
+def test_a_version_of_another_schema_is_neither_reused_nor_copied(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    other = CollectionSchema(dense={"look": 8})
+    with pytest.raises(CollectionConflict):
+        store.create("v1", other)
+    with pytest.raises(CollectionConflict):
+        store.create("v2", other, base="v1")
