@@ -53,13 +53,13 @@ def _bind_services(settings: PocketSettings) -> dict[str, BoundApp]:
     """Each service on the next port, in the order of the default ports."""
     image_data, text_data = settings.data_dir / "image_search", settings.data_dir / "text_search"
     apps = {
-        "ocr": create_ocr(OcrSettings()),
+        "domain_router": create_domain_router(DomainRouterSettings()),
         "cropper": create_cropper(CropperSettings()),
         "image_search": create_image_search(ImageSearchSettings(data_dir=image_data)),
         "text_search": create_text_search(TextSearchSettings(data_dir=text_data)),
         "reranker": create_reranker(RerankerSettings()),
-        "domain_router": create_domain_router(DomainRouterSettings()),
         "verifier": create_verifier(VerifierSettings()),
+        "ocr": create_ocr(OcrSettings()),
     }
     first = settings.service_port
     return {

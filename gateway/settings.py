@@ -26,13 +26,13 @@ class GatewaySettings(AppSettings):
     )
     max_body_bytes: int = 32 * 2**20
 
-    ocr_url: str = "http://127.0.0.1:7101"
+    ocr_url: str = "http://127.0.0.1:7107"
     cropper_url: str = "http://127.0.0.1:7102"
     image_search_url: str = "http://127.0.0.1:7103"
     text_search_url: str = "http://127.0.0.1:7104"
     reranker_url: str = "http://127.0.0.1:7105"
-    domain_router_url: str = "http://127.0.0.1:7106"
-    verifier_url: str = "http://127.0.0.1:7107"
+    domain_router_url: str = "http://127.0.0.1:7101"
+    verifier_url: str = "http://127.0.0.1:7106"
 
     answer_deadline_ms: int = Field(default=10_000, description="for callers that name none")
     min_deadline_ms: int = 1

@@ -29,10 +29,12 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Depths:
-    """How much is looked at: candidates, crops, hits, chunks."""
+    """How much is looked at: candidates, crops, hits, chunks; what of a search is kept unranked."""
 
     image_hits: int = 5
     crops: int = 4
     text_hits: int = 10
     chunks_to_rerank: int = 60
     chunks_to_keep: int = 12
+    leading_facts: int = 16
+    leading_chunks: int = 8

@@ -1,5 +1,6 @@
 """The default pipeline: a request's whole way, in order. Sections refer to the QA-Dragon paper."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from anyio.abc import TaskGroup
@@ -102,7 +103,7 @@ class LoreglassPipeline:
         ranked = await evidence.search_and_rank(
             self.services, ask.question, queries, known, entity, run, self.depths
         )
-        findings = Findings(route, entity, text, self._assemble(ranked, text))
+        findings = Findings(route, entity, text, self._assemble([ranked], text))
         hops = await run.optional(
             Stage.BRIDGE, self.reasoner.bridge, ask, draft, findings, otherwise=evidence.NO_QUERIES
         )
@@ -111,7 +112,9 @@ class LoreglassPipeline:
         further = await evidence.search_and_rank(
             self.services, hops[0], hops, (), None, run, self.depths, evidence.SECOND_HOP
         )
-        return replace(findings, evidence=self._assemble((*ranked, *further), text))
+        return replace(findings, evidence=self._assemble([ranked, further], text))
 
-    def _assemble(self, ranked: tuple[Evidence, ...], photo_text: PhotoText) -> tuple[Evidence, ...]:
-        return evidence.assemble(ranked, photo_text, self.thresholds, self.depths)
+    def _assemble(
+        self, searches: Sequence[Sequence[Evidence]], photo_text: PhotoText
+    ) -> tuple[Evidence, ...]:
+        return evidence.assemble(searches, photo_text, self.thresholds, self.depths)

@@ -133,10 +133,21 @@ def in_search_order(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
 
 
 def assemble(
-    ranked: Iterable[Evidence], photo_text: PhotoText, thresholds: Thresholds, depths: Depths
+    searches: Sequence[Sequence[Evidence]], photo_text: PhotoText, thresholds: Thresholds, depths: Depths
 ) -> tuple[Evidence, ...]:
-    """The best chunks, most relevant first, without repeats; then the photo's own words (eq. 4)."""
-    best = sorted(ranked, key=lambda item: -item.score)
-    unique = {item.text: item for item in reversed(best) if item.score >= thresholds.relevant}
-    kept = sorted(unique.values(), key=lambda item: -item.score)[: depths.chunks_to_keep]
-    return (*kept, *photo_evidence(photo_text))
+    """The best chunks of all searches, most relevant first, without repeats; then the photo's words (eq. 4).
+
+    Each search's own first chunks are kept whatever the reranker made of them: search and reranker
+    seldom miss the same paraphrase.
+    """
+    found = [item for search in searches for item in search if item.score >= thresholds.relevant]
+    best = sorted(found, key=lambda item: -item.score)[: depths.chunks_to_keep]
+    leading = [item for search in searches for item in _leading(search, depths)]
+    unique = {item.text: item for item in (*leading, *reversed(best))}
+    return (*sorted(unique.values(), key=lambda item: -item.score), *photo_evidence(photo_text))
+
+
+def _leading(search: Sequence[Evidence], depths: Depths) -> list[Evidence]:
+    known = [item for item in search if item.kind is CitationKind.IMAGE]
+    pages = [item for item in search if item.kind is CitationKind.PAGE]
+    return [*known[: depths.leading_facts], *pages[: depths.leading_chunks]]
