@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
 from chassis.problems import PROBLEM_JSON
+from chassis.tracing import TRACE_ID
 from contracts import headers
 from contracts.errors import Problem
 
@@ -73,6 +74,9 @@ class ServiceClient:
         deadline.require()
         given = request.pop("headers", {})
         sent = {**given, headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
+        trace_id = TRACE_ID.get()
+        if trace_id is not None:
+            sent[headers.TRACE] = trace_id
         timeout = httpx.Timeout(deadline.remaining_s(), connect=min(_CONNECT_S, deadline.remaining_s()))
         try:
             with anyio.fail_after(deadline.remaining_s()):  # httpx's own limits start anew with each read

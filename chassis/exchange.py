@@ -17,6 +17,7 @@ from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, Internal, LoreglassError, MalformedRequest, PayloadTooLarge
 from chassis.metrics import Metrics
 from chassis.problems import problem_response
+from chassis.tracing import TRACE_ID
 from contracts import headers
 
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
@@ -59,6 +60,7 @@ class ExchangeMiddleware:
             await self._app(scope, receive, send)
             return
         exchange = _Exchange(_trace_id(scope), time.monotonic())
+        TRACE_ID.set(exchange.trace_id)
         sender = _Sender(send, exchange)
         with self._metrics.in_flight.labels(self._metrics.service).track_inprogress():
             try:

@@ -66,7 +66,7 @@ async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
         for server, bound in zip(servers, apps, strict=True):
-            group.start_soon(server.serve, [bound.listener])
+            group.start_soon(_serve, server, bound)
         try:
             for server, bound in zip(servers, apps, strict=True):
                 await _started(server, bound)
@@ -78,6 +78,14 @@ async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
                 server.should_exit = True
     if failure is not None:
         raise failure
+
+
+async def _serve(server: _Server, bound: BoundApp) -> None:
+    try:
+        await server.serve([bound.listener])
+    except SystemExit:  # how uvicorn says that the app did not start; the others would not hear of it
+        server.should_exit = True
+        bound.listener.close()
 
 
 async def _started(server: _Server, bound: BoundApp) -> None:

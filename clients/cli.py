@@ -6,7 +6,6 @@ from typing import Annotated
 
 import anyio
 import typer
-from corpus.cli import app as index_app
 from rich.console import Console
 from rich.markup import escape
 
@@ -14,6 +13,7 @@ from chassis.errors import LoreglassError
 from clients.python import LoreglassClient
 from clients.settings import ClientSettings
 from contracts.answer import Answer
+from corpus.cli import app as index_app
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 app.add_typer(index_app, name="index", help="Add photos of known things, or pages, to what is searched.")

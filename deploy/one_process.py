@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
-from services.verifier.app import create_app as create_verifier
-from services.verifier.settings import VerifierSettings
 
 from chassis.logs import configure_logging
 from chassis.serving import BoundApp, listen, running, until_signalled
@@ -26,6 +24,8 @@ from services.reranker.app import create_app as create_reranker
 from services.reranker.settings import RerankerSettings
 from services.text_search.app import create_app as create_text_search
 from services.text_search.settings import TextSearchSettings
+from services.verifier.app import create_app as create_verifier
+from services.verifier.settings import VerifierSettings
 
 _LOOPBACK = "127.0.0.1"
 

@@ -19,7 +19,8 @@ class Photo:
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """One line read from a photo: `score` in 0..1, box (left, top, right, bottom) in 0..1 of the photo.
+    """One line read from a photo: `score` in 0..1, box (left, top, right, bottom) in 0..1 of the photo,
+    turned so that its text is level.
 
     `slope`: how far the line falls per step to the right, both in shares of the photo.
     """

@@ -27,11 +27,12 @@ def real_photos() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def plain_logs() -> None:
-    """One plain line a log entry: drawn tracebacks with every local take seconds of a request's time."""
+    """One plain line a log entry, shown with a test that failed: drawn tracebacks take seconds each."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.format_exc_info,
             structlog.processors.KeyValueRenderer(),
-        ]
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
     )

@@ -14,7 +14,8 @@ from contracts.operations import Health
 from contracts.reranker import RerankReply, RerankRequest
 from contracts.text_search import TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
-from gateway.state import Entity, PhotoText, TextLine
+from gateway.clients.photo_text import photo_text
+from gateway.state import Entity, PhotoText
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Services:
     async def read_text(self, jpeg: bytes, deadline: Deadline) -> PhotoText:
         """The photo's text lines in reading order, boxes as fractions of the photo."""
         reply = await self.ocr.send_multipart("/v1/ocr", [_file("image", jpeg)], {}, OcrReply, deadline)
-        return PhotoText(tuple(_line(reply, index) for index in range(len(reply.lines))))
+        return photo_text(reply)
 
     async def classify(self, question: str, recognized: str, deadline: Deadline) -> Domain:
         """The question's domain."""
@@ -108,15 +109,6 @@ class Services:
 
 def _file(field: str, jpeg: bytes) -> FilePart:
     return (field, ("photo.jpg", jpeg, "image/jpeg"))
-
-
-def _line(reply: OcrReply, index: int) -> TextLine:
-    line = reply.lines[index]
-    xs = [point.x / reply.width for point in line.quadrilateral]
-    ys = [point.y / reply.height for point in line.quadrilateral]
-    run = xs[1] - xs[0]
-    slope = (ys[1] - ys[0]) / run if abs(run) > abs(xs[2] - xs[1]) else 0.0
-    return TextLine(line.text, line.score, (min(xs), min(ys), max(xs), max(ys)), slope)
 
 
 def _entity(hit: ImageHit) -> Entity:

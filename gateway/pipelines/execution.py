@@ -18,6 +18,7 @@ from chassis.errors import (
     problem_of,
 )
 from contracts.answer import Answer, Reason, Route, Trace
+from contracts.errors import Problem
 from gateway.budget.stages import REPLY_RESERVE_MS, Stage
 from gateway.pipelines.port import Pipeline
 from gateway.sessions.port import Session, SessionStore
@@ -95,20 +96,25 @@ class Execution:
     async def answer(
         self, admitted: Admitted, trace_id: str, deadline: Deadline, on_stage: OnStage
     ) -> Answer:
-        """The answer body. Raises what a required stage raised."""
+        """The answer body, and a trace either way. Raises what a required stage raised."""
         question, session = admitted.question, admitted.session
+        ask, run = _ask(question, session), Run(trace_id, deadline, on_stage)
+        outcome: Outcome | None = None
+        failure: Problem | None = None
         self._in_flight += 1
         try:
-            ask = _ask(question, session)
-            run = Run(trace_id, deadline, on_stage)
-            outcome = await self._outcome(admitted.pipeline, ask, run, question.deadline_ms)
+            outcome = await self._outcome(admitted.pipeline, ask, run)
             turn = Turn(ask.question, outcome.answer, outcome.abstained, outcome.entity)
             await run.optional(
                 Stage.SESSION, self._remember, session.session_id, turn, question.photo, otherwise=None
             )
             return _body(outcome, run, session.session_id)
+        except Exception as error:
+            failure = problem_of(error if isinstance(error, LoreglassError) else Internal(), trace_id)
+            raise
         finally:
             self._in_flight -= 1
+            self.traces.add(_trace(admitted, run, outcome, failure))
 
     def _pipeline(self, name: str) -> Pipeline:
         if name not in self.pipelines:
@@ -127,34 +133,31 @@ class Execution:
         """Within the run's deadline, which stops it: an answer is not lost because it cannot be kept."""
         await self.sessions.append_turn(session_id, turn, photo)
 
-    async def _outcome(self, pipeline: Pipeline, ask: Ask, run: Run, deadline_ms: int) -> Outcome:
-        """The pipeline's outcome; a refusal when its time is over; and a trace either way."""
-        outcome, failure = refusal(Reason.TIMED_OUT, Route.RAG), None
+    async def _outcome(self, pipeline: Pipeline, ask: Ask, run: Run) -> Outcome:
+        """The pipeline's outcome, or a refusal when its time is over or its reasoner is too busy."""
+        outcome = refusal(Reason.TIMED_OUT, Route.RAG)
         try:
             with anyio.move_on_after(max(0.0, run.deadline.remaining_ms() - REPLY_RESERVE_MS) / 1000):
                 outcome = await pipeline.answer(ask, run)
         except DeadlineExceeded:
-            outcome = refusal(Reason.TIMED_OUT, Route.RAG)
+            return refusal(Reason.TIMED_OUT, Route.RAG)
         except Overloaded:
-            outcome = refusal(Reason.OVERLOADED, Route.RAG)
-        except Exception as error:
-            known = error if isinstance(error, LoreglassError) else Internal()
-            failure = problem_of(known, run.trace_id)
-            raise
-        finally:
-            self.traces.add(
-                Trace(
-                    trace_id=run.trace_id,
-                    pipeline=pipeline.name,
-                    route=None if failure else outcome.route,
-                    reason=None if failure else outcome.reason,
-                    deadline_ms=deadline_ms,
-                    total_ms=round(run.elapsed_ms(), 2),
-                    stages=run.stages,
-                    problem=failure,
-                )
-            )
+            return refusal(Reason.OVERLOADED, Route.RAG)
         return outcome
+
+
+def _trace(admitted: Admitted, run: Run, outcome: Outcome | None, failure: Problem | None) -> Trace:
+    """What happened; without an outcome where it failed or the caller left."""
+    return Trace(
+        trace_id=run.trace_id,
+        pipeline=admitted.pipeline.name,
+        route=outcome.route if outcome else None,
+        reason=outcome.reason if outcome else None,
+        deadline_ms=admitted.question.deadline_ms,
+        total_ms=round(run.elapsed_ms(), 2),
+        stages=run.stages,
+        problem=failure,
+    )
 
 
 def _ask(question: Question, session: Session) -> Ask:

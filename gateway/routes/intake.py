@@ -120,7 +120,7 @@ def _deadline_ms(asked: int | None, settings: GatewaySettings) -> int:
 
 
 async def _photo(data: bytes, settings: GatewaySettings, slots: anyio.CapacityLimiter) -> Photo:
-    """Decoded in one of a few slots, each kept until its decoder is done: a photo may take half a gigabyte."""
+    """Decoded in one of a few slots, each kept until its decoder is done: a photo may need 800 MB."""
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     clean: CleanImage = await anyio.to_thread.run_sync(
         clean_image, data, limits, settings.photo_max_side, limiter=slots

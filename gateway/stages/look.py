@@ -7,6 +7,7 @@ from contracts.domain_router import Domain
 from gateway.clients.services import Services
 from gateway.state import Ask, Entity, PhotoText
 
+CLASSIFY_MS = 500  # an answer is not worth waiting longer for its label
 NO_CANDIDATES: tuple[Entity, ...] = ()
 
 
@@ -31,4 +32,4 @@ async def classify_domain(
 ) -> Domain:
     """The question's domain; the photo's own words help, so it waits for them."""
     photo_text = await read()
-    return await services.classify(ask.question, photo_text.plain, deadline)
+    return await services.classify(ask.question, photo_text.plain, deadline.within(CLASSIFY_MS))

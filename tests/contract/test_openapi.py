@@ -1,4 +1,4 @@
-"""The public surface is what was committed, and the gateway's fake services have the surface of the real ones."""
+"""The public surface is the committed one, and the gateway's fake services have that of the real ones."""
 
 import difflib
 import json

@@ -55,7 +55,7 @@ def probe_app(witness: Witness, settings: AppSettings | None = None) -> FastAPI:
         raise RuntimeError(SECRET)
 
     @router.get("/crash-in-a-group")
-    async def crash_in_a_group() -> Health:
+    async def crash_in_a_group() -> None:
         async with anyio.create_task_group():
             raise RuntimeError(SECRET)
 

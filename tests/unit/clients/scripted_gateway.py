@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import fields
 
+import anyio
 import httpx
 
 from chassis.calls import ServiceClient
@@ -56,7 +57,7 @@ async def scripted_gateway(pipeline: ScriptedPipeline, max_in_flight: int = 16) 
             services = Services(**{service.name: nowhere for service in fields(Services)})
             sessions = MemorySessionStore(SessionLimits(), max_sessions=50, max_bytes=2**26)
             execution = Execution({pipeline.name: pipeline}, sessions, TraceStore(50), max_in_flight)
-            yield Gateway(execution, services, settings)
+            yield Gateway(execution, services, settings, anyio.CapacityLimiter(1))
             await sessions.close()
 
     bound = BoundApp(create_app(GatewaySettings(port=0), wire), listen("127.0.0.1", 0))

@@ -85,7 +85,7 @@ async def test_the_trace_of_an_answer_names_its_stages() -> None:
         answer = await client.ask("what is this?", photo(), deadline_ms=4000)
         trace = await client.trace(answer.trace_id)
     assert trace.deadline_ms == 4000
-    assert [stage.stage for stage in trace.stages] == ["answer"]
+    assert [stage.stage for stage in trace.stages] == ["answer", "session"]
 
 
 async def test_a_stream_ends_with_the_same_answer() -> None:

@@ -16,7 +16,7 @@ from contracts.ocr import OcrReply
 from contracts.text_search import TextSearchReply
 from gateway.budget.stages import Stage
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Ask, Findings, Quote, Reply
+from gateway.state import Ask, Draft, Findings, Quote, Reply
 from tests.unit.gateway.fakes import (
     NAMES,
     FakeServices,
@@ -80,8 +80,9 @@ async def test_an_optional_stage_that_hangs_is_given_up(
     impatient(stage)
     async with gateway_before(services) as world:
         answer = await world.ask()
-        with anyio.fail_after(20):
-            await services[OPTIONAL[stage]].left.wait()
+        if services[OPTIONAL[stage]].calls:  # on a slow machine its time may be over before it is called
+            with anyio.fail_after(20):
+                await services[OPTIONAL[stage]].left.wait()
     still_answers(answer, stage)
 
 
@@ -181,13 +182,13 @@ class FailingReasoner(ScriptedReasoner):
         self._step = step
         self._error = error
 
-    async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> object:  # type: ignore[override]
+    async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
         """Raises when it is the step."""
         if self._step == "draft":
             raise self._error
         return await super().draft(ask, read_photo, deadline)
 
-    async def answer(self, ask: Ask, draft: object, findings: Findings, deadline: Deadline) -> Reply:  # type: ignore[override]
+    async def answer(self, ask: Ask, draft: object, findings: Findings, deadline: Deadline) -> Reply:
         """Raises when it is the step."""
         raise self._error
 
@@ -231,7 +232,7 @@ async def test_a_reasoner_that_breaks_says_nothing_of_the_inside(services: FakeS
 class BreakingSelection(ScriptedReasoner):
     """Breaks in a step that the answer can do without."""
 
-    async def select_entity(self, *_: object) -> None:  # type: ignore[override]
+    async def select_entity(self, *_: object) -> None:
         """Always breaks."""
         raise ZeroDivisionError
 

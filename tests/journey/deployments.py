@@ -1,0 +1,134 @@
+"""The two ways the platform runs here: everything in one process, and every app in a process of its own."""
+
+import os
+import socket
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Event
+from time import monotonic
+
+import httpx
+from anyio.from_thread import start_blocking_portal
+
+from deploy.one_process import platform
+from deploy.settings import PocketSettings
+
+SERVICES = ("ocr", "cropper", "image_search", "text_search", "reranker", "domain_router", "verifier")
+START_S = 90
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Deployment(ABC):
+    """A platform that can be stopped and started again over the same data."""
+
+    gateway_url: str
+    service_urls: Mapping[str, str]
+
+    @abstractmethod
+    def start(self) -> None:
+        """Run everything; returns when all of it answers."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End everything; the data stay."""
+
+
+class OneProcess(Deployment):
+    """The pocket profile as `make serve` runs it, on a thread of the test process."""
+
+    def __init__(self, data: Path) -> None:
+        self._settings = PocketSettings(port=0, service_port=0, data_dir=data)
+        self._running = ExitStack()
+
+    def start(self) -> None:
+        """See `Deployment`."""
+        portal = self._running.enter_context(start_blocking_portal())
+        running = self._running.enter_context(portal.wrap_async_context_manager(platform(self._settings)))
+        self.gateway_url, self.service_urls = running.gateway_url, running.service_urls
+
+    def stop(self) -> None:
+        """See `Deployment`."""
+        self._running.close()
+
+
+class SeparateProcesses(Deployment):
+    """`python -m services.x` for each service and `python -m gateway`, told of each other by settings."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._ports = dict(zip((*SERVICES, "gateway"), free_ports(len(SERVICES) + 1), strict=True))
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.service_urls = {name: self._url(name) for name in SERVICES}
+        self.gateway_url = self._url("gateway")
+
+    def start(self) -> None:
+        """See `Deployment`."""
+        for name in self._ports:
+            self._launch(name)
+        for name in self._ports:
+            self._await(name)
+
+    def stop(self) -> None:
+        """See `Deployment`."""
+        for process in self._processes.values():
+            process.terminate()
+        for process in self._processes.values():
+            process.wait(30)
+        self._processes.clear()
+
+    @contextmanager
+    def without(self, name: str) -> Iterator[None]:
+        """Kill a service as a crash would; it is back afterwards."""
+        self._processes[name].kill()
+        self._processes[name].wait(30)
+        try:
+            yield
+        finally:
+            self._launch(name)
+            self._await(name)
+
+    def _launch(self, name: str) -> None:
+        module = name if name == "gateway" else f"services.{name}"
+        self._data.mkdir(parents=True, exist_ok=True)
+        with (self._data / f"{name}.log").open("ab") as log:
+            self._processes[name] = subprocess.Popen(
+                [sys.executable, "-m", module],
+                cwd=ROOT,
+                env={**os.environ, **self._environment(name)},
+                stdout=log,
+                stderr=log,
+            )
+
+    def _environment(self, name: str) -> dict[str, str]:
+        prefix = f"LOREGLASS_{name.upper()}_"
+        own = {f"{prefix}PORT": str(self._ports[name]), "PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}"}
+        if name == "gateway":
+            own |= {f"{prefix}{each.upper()}_URL": self._url(each) for each in SERVICES}
+        elif name in ("image_search", "text_search"):
+            own[f"{prefix}DATA_DIR"] = str(self._data / name)
+        return own
+
+    def _await(self, name: str) -> None:
+        """Wait until the app answers. Raises with the end of its log if it does not."""
+        until, pause = monotonic() + START_S, Event()
+        while monotonic() < until and self._processes[name].poll() is None:
+            try:
+                if httpx.get(f"{self._url(name)}/health/live", timeout=5).is_success:
+                    return
+            except httpx.TransportError:
+                pause.wait(0.05)
+        raise RuntimeError(f"{name} did not start:\n" + (self._data / f"{name}.log").read_text()[-2000:])
+
+    def _url(self, name: str) -> str:
+        return f"http://127.0.0.1:{self._ports[name]}"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on just now, all different."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in sockets]

@@ -1,0 +1,129 @@
+"""What a wearer meets, against one process and against separately started services alike.
+
+How often the answers are right is for `make eval` to say; here it is enough that the way through
+the whole platform leads to right ones.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import httpx
+import pytest
+
+from chassis.errors import SessionNotFound
+from clients.python import LoreglassClient
+from contracts.answer import CitationKind, Reason
+from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
+from evaluation.judging.judge import Verdict
+from evaluation.rows import World
+from tests.journey.asking import DEADLINE_MS, Outcome, Outcomes, converse
+from tests.journey.deployments import Deployment, SeparateProcesses
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+
+def right_ones(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Those that are right; there is at least one."""
+    right = [outcome for outcome in outcomes if outcome.is_right]
+    assert right, [(each.turn.question, each.answer.answer, each.turn.gold) for each in outcomes]
+    return right
+
+
+def cited_kinds(outcome: Outcome) -> set[CitationKind]:
+    return {citation.kind for citation in outcome.answer.citations}
+
+
+async def test_what_the_photo_says_is_read_from_it(outcomes: Outcomes) -> None:
+    assert any(CitationKind.PHOTO in cited_kinds(each) for each in right_ones(outcomes["photo"]))
+
+
+async def test_what_the_catalogue_knows_is_told_with_its_source(outcomes: Outcomes) -> None:
+    for each in right_ones(outcomes["image_kb"]):
+        assert each.answer.entity
+        assert each.answer.citations
+
+
+async def test_what_only_a_page_says_is_found_on_it(outcomes: Outcomes) -> None:
+    assert any(CitationKind.PAGE in cited_kinds(each) for each in right_ones(outcomes["web"]))
+
+
+async def test_what_nobody_knows_is_refused(outcomes: Outcomes) -> None:
+    refused = outcomes["refused"]
+    assert refused
+    assert [each.verdict for each in refused] == [Verdict.MISSING] * len(refused)
+    assert all(each.answer.abstained and each.answer.reason is not Reason.ANSWERED for each in refused)
+
+
+async def test_a_conversation_goes_on_without_the_photo(deployment: Deployment, world: World) -> None:
+    async with LoreglassClient(deployment.gateway_url) as client:
+        talk = await converse(client, world.multi[0])
+        right_ones(talk[1:])
+        session_id = talk[0].answer.session_id
+        assert {each.answer.session_id for each in talk} == {session_id}
+        await client.delete_session(session_id)
+        with pytest.raises(SessionNotFound):
+            await client.ask("And now?", None, session_id)
+
+
+async def test_every_answer_has_a_source_and_every_refusal_a_reason(outcomes: Outcomes) -> None:
+    for each in (outcome for kind in outcomes.values() for outcome in kind):
+        assert each.answer.abstained is not bool(each.answer.citations)
+        for citation in each.answer.citations:
+            assert citation.snippet
+            assert citation.title
+
+
+async def test_a_trace_tells_where_the_time_went(deployment: Deployment, world: World) -> None:
+    async with LoreglassClient(deployment.gateway_url) as client:
+        answer = (await converse(client, world.single[0]))[0].answer
+        trace = await client.trace(answer.trace_id)
+    assert (trace.trace_id, trace.reason, trace.route) == (answer.trace_id, answer.reason, answer.route)
+    assert {stage.stage for stage in trace.stages} >= set(answer.timings_ms) - {"total"}
+
+
+async def test_everything_is_ready_and_counts_its_requests(deployment: Deployment) -> None:
+    async with httpx.AsyncClient(timeout=30) as client:
+        for url in (deployment.gateway_url, *deployment.service_urls.values()):
+            ready = await client.get(f"{url}/health/ready")
+            assert ready.status_code == 200, ready.text
+            assert "loreglass_requests_total" in (await client.get(f"{url}/metrics")).text
+
+
+async def test_indexing_the_same_again_changes_nothing(deployment: Deployment, world_folder: Path) -> None:
+    urls = deployment.service_urls
+    photos = await ingest_photos(world_folder / "images.jsonl", urls["image_search"], IngestOptions())
+    pages = await ingest_pages(world_folder / "pages.jsonl", urls["text_search"], IngestOptions())
+    assert (photos.indexed, pages.indexed) == (0, 0)
+    assert photos.unchanged > 0
+    assert pages.unchanged > 0
+
+
+async def ask_again(deployment: Deployment, known: Outcome) -> Outcome:
+    """The same first question once more, judged by the same answer."""
+    photo = await anyio.Path(known.conversation.photo).read_bytes()
+    async with LoreglassClient(deployment.gateway_url) as client:
+        answer = await client.ask(known.turn.question, photo, deadline_ms=DEADLINE_MS)
+    verdict = known.verdict if answer.answer == known.answer.answer else Verdict.MISSING
+    return Outcome(known.conversation, known.turn, answer, verdict)
+
+
+async def test_an_index_is_still_there_after_a_restart(deployment: Deployment, outcomes: Outcomes) -> None:
+    known = right_ones([*outcomes["image_kb"], *outcomes["web"]])[0]
+    await anyio.to_thread.run_sync(deployment.stop)
+    await anyio.to_thread.run_sync(deployment.start)
+    assert (await ask_again(deployment, known)).is_right
+
+
+@pytest.mark.parametrize("name", ["image_search", "text_search", "reranker", "verifier"])
+@pytest.mark.parametrize("deployment", ["separate"], indirect=True, scope="session")
+async def test_a_service_that_died_is_missed_until_it_is_back(
+    deployment: SeparateProcesses, outcomes: Outcomes, name: str
+) -> None:
+    known = next(each for each in right_ones(outcomes["image_kb"]) if name in each.answer.timings_ms)
+    with deployment.without(name):
+        hurt = (await ask_again(deployment, known)).answer
+    healed = (await ask_again(deployment, known)).answer
+    assert name in hurt.degraded
+    assert hurt.abstained is not bool(hurt.citations)
+    assert name not in healed.degraded
