@@ -9,6 +9,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPLIT ?= dev
 
+# Services work side by side; BLAS threads of their own only get in each other's way.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+
 .PHONY: demo serve test eval check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket

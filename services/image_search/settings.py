@@ -22,5 +22,5 @@ class ImageSearchSettings(ServiceSettings):
     max_images: int = Field(default=16, ge=1, description="photos in one search or indexing call")
     max_side: int = Field(default=1600, ge=320, description="photos are shrunk to this when decoded, pixels")
     reserve_ms: int = Field(default=60, ge=0, description="verification stops this long before the deadline")
-    glances: int = Field(default=24, ge=1, description="candidates that are compared quickly")
+    glances: int = Field(default=20, ge=1, description="candidates that are compared quickly")
     verifications: int = Field(default=6, ge=1, description="candidates that are verified in full")

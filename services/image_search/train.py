@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from services.image_search.classical.artefact import DEFAULT_ARTEFACT, Artefact, save
-from services.image_search.classical.calibration import GEOMETRY, SURFACE, Calibration
+from services.image_search.classical.calibration import GEOMETRY, PRINT, Calibration
 from services.image_search.classical.features import DescribeOptions, LocalFeatures, describe
 from services.image_search.training.album import Picture, album
 from services.image_search.training.fit import Described, Pair, fit_calibration, fit_vlad, pairs
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     known = [pair for pair in sample if pair.family not in held_out]
     report(fit_calibration(known), [pair for pair in sample if pair.family in held_out])
     calibration = fit_calibration(sample)
-    for names, model in ((GEOMETRY, calibration.geometry), (SURFACE, calibration.surface)):
+    for names, model in ((GEOMETRY, calibration.geometry), (PRINT, calibration.whole_print)):
         weights = " ".join(f"{name} {weight:+.2f}" for name, weight in zip(names, model.weights, strict=True))
         say(f"{weights} bias {model.bias:+.2f}")
     save(Artefact(vlad, calibration), chosen.out)

@@ -18,7 +18,6 @@ from services.verifier.engines.support import FALLING, Features
 ANSWERS = Path(__file__).parent / "training" / "answers.jsonl"
 _PENALTY = 0.1
 _STEPS = 20_000
-_RATE = 0.02
 
 Matrix = NDArray[np.float64]
 
@@ -51,9 +50,10 @@ def fit(vectors: Matrix, labels: Matrix) -> Matrix:
     inputs = np.hstack([np.ones((len(vectors), 1)), vectors * signs])
     weights = np.zeros(inputs.shape[1])
     penalty = np.r_[0.0, np.full(len(signs), _PENALTY)]
+    rate = 1.0 / (np.linalg.norm(inputs, 2) ** 2 / 4.0 + _PENALTY)  # the loss's curvature at most
     for _ in range(_STEPS):
         probability = logistic(inputs @ weights)
-        weights -= _RATE * (inputs.T @ (probability - labels) + penalty * weights)
+        weights -= rate * (inputs.T @ (probability - labels) + penalty * weights)
         weights[1:] = np.maximum(weights[1:], 0.0)
     weights[1:] *= signs
     return weights

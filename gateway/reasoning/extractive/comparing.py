@@ -158,17 +158,21 @@ def _verdict(
     first_wins = (x > y) == (comparison.direction > 0)
     winner, loser = (first, second) if first_wins else (second, first)
     lead = ("Yes. " if first_wins else "No. ") if comparison.yes_no else ""
-    if measure.answer is Answer.DATE:
-        way = "the earlier" if comparison.direction > 0 else "the later"
-    else:
-        way = "the greater" if comparison.direction > 0 else "the smaller"
-    text = (
-        f"{lead}{winner[0]} has {way} {measure.name}: {_amount(winner[1])} against {_amount(loser[1])} "
-        f"for {loser[0]}"
-    )
+    text = f"{lead}{winner[0]} {_wins(comparison.direction, measure)}, {_amount(winner[1])}; "
+    text += f"{loser[0]} {'is from' if measure.answer is Answer.DATE else 'has'} {_amount(loser[1])}"
     if comparison.how_much and measure.answer in NUMERIC:
         text += f", a difference of {abs(x - y):g}"
     return Finding(finish(text), confidence, quotes, winner[0])
+
+
+def _wins(direction: int, measure: Relation) -> str:
+    """`has more pages`, `has the lower price`, `is older`."""
+    if measure.answer is Answer.DATE:
+        return "is older" if direction > 0 else "is newer"
+    noun = measure.name.removeprefix("number of ")
+    if measure.answer is Answer.MONEY:
+        return f"has the {'higher' if direction > 0 else 'lower'} {noun}"
+    return f"has {'more' if direction > 0 else 'less'} {noun}"
 
 
 def _size(fact: Fact) -> float | None:

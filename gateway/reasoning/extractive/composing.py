@@ -4,11 +4,12 @@ import re
 from collections.abc import Sequence
 
 from gateway.reasoning.extractive.facts import Fact
-from gateway.reasoning.extractive.lexical import fold, visible, words
-from gateway.reasoning.extractive.relation import Answer
+from gateway.reasoning.extractive.lexical import mentions, visible
 
 MAX_WORDS = 50
 """Keeps an answer under CRAG-MM's 75 tokens."""
+QUOTED_WORDS = 32
+"""A longer sentence is not said as it stands; its value is put into a sentence of our own."""
 
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|(?:https?://|www\.)\S+|<[^>]{1,200}>", re.I)
 _ORDER = re.compile(
@@ -47,9 +48,10 @@ def finish(text: str) -> str:
 
 
 def state(fact: Fact) -> str:
-    """The fact in one sentence; for loose phrases the supporting sentence itself."""
-    if fact.from_prose and fact.relation.answer in {Answer.PHRASE, Answer.EXPLANATION}:
-        return finish(quote_of(fact))
+    """The fact in one sentence: prose in its own words, an attribute as relation, subject and value."""
+    if fact.from_prose and len(fact.quote.split()) <= QUOTED_WORDS:
+        named = mentions(fact.quote, fact.subject)
+        return finish(quote_of(fact) if named else f"{fact.subject}: {quote_of(fact)}")
     return finish(f"The {fact.relation.name} of {fact.subject} is {fact.value}")
 
 
@@ -74,8 +76,3 @@ def number_text(value: float) -> str:
 def money_text(value: float, symbol: str = "€") -> str:
     """An amount with its sign: `€4`, `€4.50`."""
     return f"{symbol}{int(value)}" if value == int(value) else f"{symbol}{value:.2f}"
-
-
-def same_words(a: str, b: str) -> bool:
-    """Whether two texts say the same words."""
-    return words(fold(a)) == words(fold(b))

@@ -1,5 +1,6 @@
 """The first look: whether the photo's text answers the question by itself, and what to search for if not."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from gateway.reasoning.extractive.lexical import unique, words
@@ -26,6 +27,8 @@ def _queries(ask: Ask, analysis: Analysis, printed: str | None) -> Iterator[str]
         yield from _of_comparison(analysis, subject)
         return
     if analysis.task in {Task.RULE, Task.OPEN_AT} and not analysis.target.names:
+        if analysis.task is Task.RULE and re.search(r"\b\d{1,2}\b", analysis.text):
+            yield f"{subject} minimum age years old admitted"
         yield f"{subject} {_topic(analysis)}"
         yield _topic(analysis)
         return

@@ -153,15 +153,15 @@ def _one(text: str, label: str | None, *, first: bool) -> tuple[Relation, str] |
     place = _PLACE.search(text)
     if place and first:
         return _cut(text, place, _by_name().get("venue"))
-    for pattern in (_OF, _OWNED):
-        match = pattern.search(text)
-        if match and not _asked(text, match.start(), match.end()):
-            return _cut(text, match, _by_name().get(_HEADS[match["head"]]))
     who = _WHO.search(text)
     if who and not _asked(text, who.start(), who.end()):
         head = re.search(rf"\b(?:{_HEAD})\b", text[who.start() : who.start("verb")])
         named = _by_name().get(_HEADS[head.group()]) if head else None
         return _cut(text, who, named or verb_relation(who["verb"], "who"))
+    for pattern in (_OWNED, _OF):
+        match = pattern.search(text)
+        if match and not _asked(text, match.start(), match.end()):
+            return _cut(text, match, _by_name().get(_HEADS[match["head"]]))
     clause = _WHERE_CLAUSE.search(text)
     if clause and not first:
         return _cut(text, clause, verb_relation(clause["clause"], "where"))
@@ -174,12 +174,15 @@ def _one(text: str, label: str | None, *, first: bool) -> tuple[Relation, str] |
 def _asked(text: str, start: int, end: int) -> bool:
     """Whether the phrase is itself what is asked ("who is the author of this?"), not a step on the way."""
     rest = text[end:].strip(" ?.!")
+    if rest == "is" and re.search(r"\b(?:who|what|which)\s+$", text[:start]):
+        return True
     if rest and not re.fullmatch(rf"(?:of|for|behind|on|in|at|from)\s+{_TARGET}", rest):
         return False
     return (
         re.search(
             (
-                r"\b(?:who|what|which)(?:'s| is| was| are| were)\s+(?:the name of\s+)?$|\b(?:name|"
+                r"\b(?:who|what|which)(?: (?:company|person|man|woman|firm|brand|artist))?"
+                r"(?:'s| is| was| are| were)\s+(?:the name of\s+)?$|\b(?:name|"
                 r"tell me|identify)\s+$"
             ),
             text[:start],

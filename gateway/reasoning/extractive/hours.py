@@ -7,9 +7,11 @@ from gateway.reasoning.extractive.lexical import fold
 from gateway.reasoning.extractive.values import WEEKDAYS, Kind, find_values
 
 _DAY = (
-    r"(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|"
-    r"sunday|daily|every day|weekdays?|weekends?)s?\.?"
+    r"(?:mon(?:day)?|tues?(?:day)?|wed(?:nesday)?|thu(?:rs?)?(?:day)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
+    r"|mo|tu|we|th|fr|sa|su|daily|every day|weekday|weekend)s?\b\.?"
 )
+_SHORT = re.compile(r"\b(mo|tu|we|th|fr|sa|su)\b", re.I)
+_TWO = ("mo", "tu", "we", "th", "fr", "sa", "su")
 _CLOCK = r"(?:[01]?\d|2[0-4])(?:[:.h][0-5]\d)?\s?(?:[ap]\.?\s?m\b\.?)?"
 _ENTRY = re.compile(
     rf"(?P<days>\b{_DAY}(?:\s*(?:-|–|—|to|until|through|,|&|and|/)\s*{_DAY})*)\s*[:,.]?\s*(?:from\s+)?"
@@ -48,7 +50,7 @@ def parse_hours(text: str) -> dict[int, Opening]:
         for match in pattern.finditer(flat):
             got = match.groupdict()
             opening = _opening(got)
-            for day in days_of(got["days"]):
+            for day in days_of(got["days"], brief=True):
                 if opening is not None:
                     found.setdefault(day, opening)
         if found:
@@ -79,8 +81,8 @@ def minutes(clock: str) -> float | None:
     return hour * 60.0 + int(match[2] or 0)
 
 
-def days_of(text: str) -> list[int]:
-    """The weekdays that a phrase means: `Mon-Fri`, `weekends`, `Sat & Sun`."""
+def days_of(text: str, *, brief: bool = False) -> list[int]:
+    """The weekdays that a phrase means: `Mon-Fri`, `weekends`; `brief` allows `Mo`, `Sa` too."""
     folded = fold(text)
     if re.search(r"daily|every day", folded):
         return list(range(7))
@@ -89,6 +91,8 @@ def days_of(text: str) -> list[int]:
     if "weekend" in folded:
         return [5, 6]
     named = [int(v.number or 0) for v in find_values(text.title(), Kind.WEEKDAY)]
+    if not named and brief:
+        named = [_TWO.index(m.group(1).lower()) for m in _SHORT.finditer(text)]
     if len(named) == 2 and re.search(r"-|–|—|\bto\b|through|until", folded):
         first, last = named
         return [(first + i) % 7 for i in range((last - first) % 7 + 1)]

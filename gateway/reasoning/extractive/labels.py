@@ -6,10 +6,12 @@ from gateway.reasoning.extractive.lexical import words
 from gateway.reasoning.extractive.naming import looks_like_person
 from gateway.reasoning.extractive.photo import (
     height_of,
+    joined_lines,
     middle_of,
     prominent,
     proper_case,
     slope_of,
+    stacked,
     tallest_block,
 )
 from gateway.reasoning.extractive.readings import Read, clear, shown, sureness
@@ -45,7 +47,8 @@ HALL = re.compile(
 
 def read_title(photo_text: PhotoText, question: str = "") -> Read | None:
     """The tallest lines that stand together."""
-    block = tallest_block(photo_text)
+    whole = tallest_block(photo_text)
+    block = tuple(line for line in whole if not _SERIES.search(line.text)) or whole
     if not block or len(block) > 5:
         return None
     at_edge = any(
@@ -99,6 +102,9 @@ def read_series(photo_text: PhotoText, question: str = "") -> Read | None:
     return Read(shown(found[0]), (found[0],), sureness((found[0],), 0.88)) if found else None
 
 
+_SMALL_PRINT = re.compile(r"\b(?:kcal|kj|energy|per|net|ingredients|best before|content|contents)\b", re.I)
+
+
 def read_brand(photo_text: PhotoText, question: str = "") -> Read | None:
     """The topmost prominent word that is no common word for goods or flavours."""
     tilt = slope_of(photo_text)
@@ -115,6 +121,9 @@ def read_brand(photo_text: PhotoText, question: str = "") -> Read | None:
         and not any(c.isdigit() for c in n.text)
     ]
     able = [n for n in able if not set(words(n.text)) & (GOODS | FLAVOURS | PLANTS)]
+    able = [n for n in able if not _SMALL_PRINT.search(n.text)]
+    if len(able) > 1 and (read_sowing(photo_text) is not None or "seeds" in words(photo_text.plain)):
+        able = able[1:]  # on seeds the larger name is the variety's
     if not able:
         return None
     top = min(able, key=lambda n: middle_of(n)[1] - tilt * middle_of(n)[0])
@@ -143,24 +152,33 @@ def read_model(photo_text: PhotoText, question: str = "") -> Read | None:
 
 
 def read_flavour(photo_text: PhotoText, question: str = "") -> Read | None:
-    """A line made of flavour words."""
+    """A line of flavour words that is not the first half of the goods' own name."""
     found = [
         n
         for n in prominent(photo_text)
         if set(words(n.text)) & FLAVOURS and not find_values(n.text, Kind.QUANTITY)
     ]
+    goods = read_goods(photo_text)
+    if goods is not None:
+        found = [n for n in found if n not in goods.lines] or found
     found.sort(key=lambda n: (bool(set(words(n.text)) & GOODS), -height_of(n)))
     if not found:
         return None
-    best = found[0]
-    mixed = bool(set(words(best.text)) & GOODS)
-    return Read(shown(best), (best,), sureness((best,), 0.65 if mixed else 0.87))
+    mixed = bool(set(words(found[0].text)) & GOODS)
+    return Read(shown(found[0]), (found[0],), sureness((found[0],), 0.65 if mixed else 0.87))
 
 
 def read_goods(photo_text: PhotoText, question: str = "") -> Read | None:
-    """The line that says what sort of product it is."""
-    found = [n for n in prominent(photo_text) if set(words(n.text)) & GOODS and len(words(n.text)) <= 4]
-    return Read(shown(found[0]), (found[0],), sureness((found[0],), 0.85)) if found else None
+    """The sort of product; of two flavour lines the one right above the goods belongs to their name."""
+    ranked = prominent(photo_text)
+    found = [n for n in ranked if set(words(n.text)) & GOODS and len(words(n.text)) <= 4]
+    if not found:
+        return None
+    base = found[0]
+    flavours = [n for n in ranked if n is not base and set(words(n.text)) & FLAVOURS]
+    above = [n for n in flavours if n.box[1] < base.box[1] and stacked(n, base)]
+    lines = (above[0], base) if above and len(flavours) > 1 else (base,)
+    return Read(" ".join(shown(n) for n in lines), lines, sureness(lines, 0.85))
 
 
 def read_plant(photo_text: PhotoText, question: str = "") -> Read | None:
@@ -170,25 +188,24 @@ def read_plant(photo_text: PhotoText, question: str = "") -> Read | None:
 
 
 def read_variety(photo_text: PhotoText, question: str = "") -> Read | None:
-    """The prominent line next below the plant's name."""
+    """The largest line beside the plant's name."""
     plant = read_plant(photo_text)
     if plant is None:
         return None
-    base = plant.lines[0]
-    below = [
-        n
-        for n in clear(photo_text)
-        if n is not base and n.box[1] > base.box[1] and not any(c.isdigit() for c in n.text)
-    ]
-    below = [
-        n
-        for n in below
-        if height_of(n) >= 0.4 * height_of(base) and not re.match(r"(?:sow|plant|contains)\b", n.text, re.I)
-    ]
-    if not below:
-        return None
-    best = min(below, key=lambda n: n.box[1])
-    return Read(shown(best), (best,), sureness((best,), 0.85))
+    known = plant.lines
+    tall = height_of(plant.lines[0])
+    for line in prominent(photo_text):
+        plain = not any(c.isdigit() for c in line.text) and not _SEASON.search(line.text)
+        if line not in known and plain and height_of(line) >= 0.3 * tall:
+            return Read(shown(line), (line,), sureness((line,), 0.85))
+    return None
+
+
+_SEASON = re.compile(
+    r"\b(?:sow(?:ing)?|plant(?:ing)?|contains|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december)\b",
+    re.I,
+)
 
 
 def read_net_content(photo_text: PhotoText, question: str = "") -> Read | None:
@@ -219,18 +236,18 @@ def read_energy(photo_text: PhotoText, question: str = "") -> Read | None:
 
 def read_age(photo_text: PhotoText, question: str = "") -> Read | None:
     """`from 8 years`, `ages 8+`, `18 and over`."""
-    for line in clear(photo_text):
-        match = re.search(
-            (
-                r"\b(?:from|ages?|aged|over|minimum age:?)\s*(\d{1,2})\s*(?:\+|years?|and up)?|"
-                r"\b(\d{1,2})\s*(?:\+|and (?:over|up|older)|years? (?:and|\+))"
-            ),
-            line.text,
-            re.I,
-        )
-        if match and not re.search(r"\bplayers?\b", line.text[match.start() : match.end()], re.I):
-            return Read(f"{match[1] or match[2]} years", (line,), sureness((line,), 0.85))
+    for text, lines in joined_lines(photo_text):
+        match = _AGES.search(text)
+        if match:
+            return Read(f"{match[1] or match[2]} years", lines, sureness(lines, 0.85))
     return None
+
+
+_AGES = re.compile(
+    r"\b(?:from|ages?|aged|over|minimum age:?)\s*(\d{1,2})\s*(?:\+|years?|and up)"
+    r"|\b(\d{1,2})\s*(?:\+|and (?:over|up|older)|years? (?:and|\+))",
+    re.I,
+)
 
 
 def read_sowing(photo_text: PhotoText, question: str = "") -> Read | None:

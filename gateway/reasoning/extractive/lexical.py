@@ -4,7 +4,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import lru_cache
 from threading import local
 
@@ -162,15 +161,6 @@ _stemmers = local()
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A word or number with its place in the text it came from."""
-
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class Sentence:
     """`text` is verbatim: it equals `source[start:end]`."""
 
@@ -190,11 +180,6 @@ def fold(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", text)
     bare = "".join(c for c in decomposed if not unicodedata.combining(c))
     return bare.casefold().replace("’", "'").replace("‘", "'")
-
-
-def tokenize(text: str) -> list[Token]:
-    """Words and numbers with their offsets; `1,250` and `9:30` stay whole."""
-    return [Token(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
 
 
 @lru_cache(maxsize=4096)
@@ -247,16 +232,21 @@ def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
         found.append(Sentence(text[left:right], left, right))
 
 
-@lru_cache(maxsize=16384)
 def alike(a: str, b: str) -> bool:
-    """Whether two folded words are the same but for a slip of OCR; digits must agree exactly."""
+    """Whether two folded words are the same but for a slip of OCR (two in long words); digits never slip."""
     if a == b:
         return True
-    if any(c.isdigit() for c in a + b) or min(len(a), len(b)) < 4:
+    shorter = min(len(a), len(b))
+    if shorter < 4 or abs(len(a) - len(b)) > 2 or not a.isalpha() or not b.isalpha():
         return False
-    if abs(len(a) - len(b)) > 2:
-        return False
-    return SequenceMatcher(None, a, b, autojunk=False).ratio() >= 0.82
+    left = 0
+    while left < shorter and a[left] == b[left]:
+        left += 1
+    right = 0
+    while right < shorter - left and a[-1 - right] == b[-1 - right]:
+        right += 1
+    slips = max(len(a), len(b)) - left - right
+    return slips <= (2 if shorter >= 9 else 1) and (shorter >= 6 or len(a) != len(b))
 
 
 @lru_cache(maxsize=4096)

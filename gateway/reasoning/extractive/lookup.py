@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.reasoning.extractive.composing import finish, is_order, state
-from gateway.reasoning.extractive.facts import PHOTO_INDEX, Fact
+from gateway.reasoning.extractive.facts import PHOTO_INDEX, Fact, page_is_about, subject_strength
+from gateway.reasoning.extractive.lexical import content_stems, sentences
 from gateway.reasoning.extractive.question import Analysis
-from gateway.reasoning.extractive.relation import Answer, Relation
+from gateway.reasoning.extractive.relation import Relation
 from gateway.reasoning.extractive.resolution import Path, Resolution, follow, look_up
 from gateway.reasoning.extractive.subjects import subjects
 from gateway.state import Ask, Findings, PhotoText, Quote
@@ -65,9 +66,6 @@ def resolve(
 
 def explain(ask: Ask, analysis: Analysis, findings: Findings) -> Finding | None:
     """A supporting sentence for questions whose relation is unknown, only when it plainly fits."""
-    from gateway.reasoning.extractive.facts import page_is_about, subject_strength
-    from gateway.reasoning.extractive.lexical import content_stems, sentences
-
     wanted = content_stems(" ".join(analysis.qualifier))
     best: tuple[float, Quote] | None = None
     for subject, belief in subjects(ask, analysis, findings):
@@ -84,6 +82,3 @@ def explain(ask: Ask, analysis: Analysis, findings: Findings) -> Finding | None:
     if best is None:
         return None
     return Finding(finish(best[1].text), 0.75 * best[0], (best[1],), best[1].text)
-
-
-__all__ = ["Answer", "Finding", "answer_relation", "explain", "quotes_of", "resolve"]

@@ -6,43 +6,19 @@ from collections.abc import Sequence
 from gateway.reasoning.extractive.composing import finish, listing, money_text
 from gateway.reasoning.extractive.lexical import STOPWORDS, fold, stem, words
 from gateway.reasoning.extractive.lookup import Finding, photo_quotes
-from gateway.reasoning.extractive.photo import Priced, _level, match_share, priced_things, slope_of
+from gateway.reasoning.extractive.photo import (
+    Priced,
+    _level,
+    is_heading,
+    match_share,
+    priced_things,
+    section_of,
+    slope_of,
+)
 from gateway.reasoning.extractive.question import Analysis
 from gateway.reasoning.extractive.values import NUMBER_WORDS, Kind, find_values, parse_number
 from gateway.state import PhotoText
 
-_SECTIONS: tuple[frozenset[str], ...] = (
-    frozenset(
-        [
-            "dish",
-            "dishes",
-            "main",
-            "mains",
-            "course",
-            "courses",
-            "food",
-            "foods",
-            "meal",
-            "meals",
-            "plates",
-            "entree",
-            "entrees",
-        ]
-    ),
-    frozenset(["dessert", "desserts", "sweet", "sweets", "pudding", "puddings"]),
-    frozenset(["drink", "drinks", "beverage", "beverages"]),
-    frozenset(["starter", "starters", "appetizer", "appetizers", "appetiser", "appetisers", "antipasti"]),
-    frozenset(["side", "sides"]),
-    frozenset(["soup", "soups"]),
-    frozenset(["salad", "salads"]),
-    frozenset(["wine", "wines"]),
-    frozenset(["beer", "beers"]),
-    frozenset(["tea", "teas"]),
-    frozenset(["coffee", "coffees"]),
-    frozenset(["breakfast", "breakfasts"]),
-    frozenset(["pizza", "pizzas"]),
-    frozenset(["sandwich", "sandwiches"]),
-)
 _HIGH = re.compile(
     r"\b(?:most expensive|priciest|dearest|costliest|highest price\w*|costs? the most|most costly)\b"
 )
@@ -84,7 +60,7 @@ def answer_from_prices(analysis: Analysis, photo_text: PhotoText) -> Finding | N
     if limited is not None:
         return limited
     asks_price = bool(analysis.relations) and analysis.relations[0].name == "price"
-    if len(named) == 1 and re.search(r"\band\b|\bplus\b", folded) and _SUM.search(folded):
+    if len(named) == 1 and _needs_two(folded):
         return None
     if len(named) == 1 and (asks_price or re.search(r"\b(?:price|cost|much|pay)\b", folded)):
         thing = named[0]
@@ -97,6 +73,13 @@ def answer_from_prices(analysis: Analysis, photo_text: PhotoText) -> Finding | N
     return None
 
 
+def _needs_two(folded: str) -> bool:
+    """Whether the question sets two rows against each other or adds them, so that one is not enough."""
+    if re.search(r"\band\b|\bplus\b", folded) and _SUM.search(folded):
+        return True
+    return " or " in folded or _DIFFERENCE.search(folded) is not None
+
+
 def named_rows(analysis: Analysis, things: Sequence[Priced]) -> list[Priced]:
     """The rows that the question names by all their words, in the question's order."""
     asked = [w for w in words(analysis.text) if w not in STOPWORDS]
@@ -106,8 +89,8 @@ def named_rows(analysis: Analysis, things: Sequence[Priced]) -> list[Priced]:
         if own and match_share(own, " ".join(asked)) >= 0.99:
             positions = [i for i, w in enumerate(asked) if stem(w) == stem(own[0])]
             found.append((positions[0] if positions else 0, thing))
-    if not found:
-        found = [(0, t) for t in _by_head(asked, things)]
+    taken = {stem(w) for _, thing in found for w in words(thing.name)}
+    found += [(i, t) for i, w in enumerate(asked) if stem(w) not in taken for t in _by_head([w], things)]
     kept = [t for _, t in sorted(found, key=lambda pair: pair[0])]
     return [t for t in kept if not any(t is not o and set(words(t.name)) < set(words(o.name)) for o in kept)]
 
@@ -175,11 +158,6 @@ def _each(named: Sequence[Priced]) -> str:
     return listing([f"{t.name.lower()} {_shown(t)}" for t in named])
 
 
-def _section_of(folded: str) -> frozenset[str] | None:
-    present = set(words(folded))
-    return next((s for s in _SECTIONS if s & present), None)
-
-
 def _within(section: frozenset[str] | None, things: Sequence[Priced]) -> list[Priced]:
     if section is None:
         return list(things)
@@ -187,7 +165,7 @@ def _within(section: frozenset[str] | None, things: Sequence[Priced]) -> list[Pr
 
 
 def _extreme(folded: str, things: Sequence[Priced], photo_text: PhotoText) -> Finding | None:
-    pool = _within(_section_of(folded), things)
+    pool = _within(section_of(folded), things)
     whole = pool or (list(things) if re.search(r"\b(?:dish|item|thing|food)\b", folded) else [])
     if not whole:
         return None
@@ -216,7 +194,7 @@ def _limited(folded: str, things: Sequence[Priced], photo_text: PhotoText) -> Fi
         re.search(r"\b(?:at most|no more than|up to|not more than|within|at least|maximum)\b", folded)
         is not None
     )
-    pool = _within(_section_of(folded), things)
+    pool = _within(section_of(folded), things)
     chosen = [
         t for t in pool if (t.price < bound if below else t.price > bound) or (inclusive and t.price == bound)
     ]
@@ -242,16 +220,12 @@ def _limited(folded: str, things: Sequence[Priced], photo_text: PhotoText) -> Fi
 
 def _count(folded: str, things: Sequence[Priced], photo_text: PhotoText) -> Finding | None:
     """How many things a section lists; rows whose price OCR missed count too."""
-    section = _section_of(folded)
+    section = section_of(folded)
     if section is None or not _COUNT.search(folded) or _BELOW.search(folded) or _ABOVE.search(folded):
         return None
     tilt = slope_of(photo_text)
     lines = [line for line in photo_text.lines if re.search(r"[^\W\d_]{3}", line.text)]
-    heads = [
-        line
-        for line in lines
-        if any(set(words(line.text)) & s for s in _SECTIONS[:5]) and len(words(line.text)) <= 2
-    ]
+    heads = [line for line in lines if is_heading(line.text)]
     head = next((line for line in heads if set(words(line.text)) & section), None)
     if head is None:
         return None

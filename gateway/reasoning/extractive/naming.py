@@ -189,7 +189,12 @@ def _spans(text: str) -> Iterator[Value]:
             start += 4
         start, end = _trim(text, start, end)
         name = text[start:end]
-        if len(squeeze(name)) < 2 or fold(name).strip(".") in _NEVER or not name_words(name):
+        if (
+            fold(name) in STOPWORDS
+            or len(squeeze(name)) < 2
+            or fold(name).strip(".") in _NEVER
+            or not name_words(name)
+        ):
             continue
         yield Value(Kind.NAME, name, start, end)
 

@@ -3,22 +3,24 @@
 import re
 from dataclasses import replace
 
+from contracts.answer import Route
 from gateway.reasoning.extractive.composing import finish
 from gateway.reasoning.extractive.hours import asked_days, name_of_day
 from gateway.reasoning.extractive.labels import read_goods, read_model, read_title
 from gateway.reasoning.extractive.lexical import fold
 from gateway.reasoning.extractive.lookup import Finding, photo_quotes
 from gateway.reasoning.extractive.menu import answer_from_prices
+from gateway.reasoning.extractive.photo import joined_lines
 from gateway.reasoning.extractive.prose import prose_values
 from gateway.reasoning.extractive.question import Analysis, Task
-from gateway.reasoning.extractive.readings import Read, clear
+from gateway.reasoning.extractive.readings import Read, clear, sureness
+from gateway.reasoning.extractive.reckoning import judge_opening
 from gateway.reasoning.extractive.recognition import READERS
 from gateway.reasoning.extractive.relation import Answer, Relation
 from gateway.reasoning.extractive.signs import life_years
+from gateway.reasoning.extractive.values import Kind, find_values
 from gateway.reasoning.extractive.worksheet import answer_from_sheet, exercises
-from gateway.state import Ask, PhotoText
-
-_NOT_ON_THINGS = frozenset({"seller", "owner"})
+from gateway.state import Ask, Findings, PhotoText
 
 
 def answer_from_photo(ask: Ask, analysis: Analysis, photo_text: PhotoText) -> Finding | None:
@@ -31,6 +33,8 @@ def answer_from_photo(ask: Ask, analysis: Analysis, photo_text: PhotoText) -> Fi
         from_list = answer_from_prices(analysis, photo_text)
         if from_list is not None:
             return from_list
+    if analysis.task is Task.OPEN_AT:
+        return judge_opening(ask, analysis, Findings(Route.DIRECT, photo_text=photo_text))
     if analysis.task in {
         Task.COMPARE,
         Task.WORKS,
@@ -47,7 +51,7 @@ def answer_from_photo(ask: Ask, analysis: Analysis, photo_text: PhotoText) -> Fi
         return _read_out(photo_text)
     read = _read_relation(analysis, photo_text)
     if read is not None and _wants_full_date(analysis, read):
-        read = replace(read, sure=0.55 * read.sure)
+        read = replace(read, sure=0.35 * read.sure)
     return _say(analysis, read, photo_text) if read is not None else None
 
 
@@ -56,7 +60,8 @@ def _read_relation(analysis: Analysis, photo_text: PhotoText) -> Read | None:
         return identify(analysis, photo_text)
     if analysis.chain and analysis.chain[-1].name != "honoree":
         return None
-    for relation in analysis.relations[:1]:
+    asked = [r for i, r in enumerate(analysis.relations[:3]) if i == 0 or r.answer is not Answer.DATE]
+    for relation in asked:
         reader = READERS.get(relation.name)
         read = reader(photo_text, analysis.text) if reader else read_by_cue(relation, photo_text)
         if read is not None:
@@ -89,21 +94,18 @@ def read_by_cue(relation: Relation, photo_text: PhotoText) -> Read | None:
     """A value beside the relation's own words on one line ("2-5 players", "Contains 110 seeds")."""
     if relation.answer not in {Answer.NUMBER, Answer.QUANTITY, Answer.PERCENT, Answer.MONEY}:
         return None
-    for line in clear(photo_text):
-        for value, strength in prose_values(relation, line.text, ""):
+    for text, lines in joined_lines(photo_text):
+        for value, strength in prose_values(relation, text, ""):
             if strength >= 0.6:
-                return Read(_with_noun(value.text, line.text), (line,), 0.85 * line.score * strength)
-    if relation.dimension == "time":
-        from gateway.reasoning.extractive.values import Kind, find_values
-
-        timed = [
-            (v, n)
-            for n in clear(photo_text)
-            for v in find_values(n.text, Kind.QUANTITY)
-            if v.unit in {"min", "h", "s"}
-        ]
-        if len(timed) == 1:
-            return Read(timed[0][0].text, (timed[0][1],), 0.8 * timed[0][1].score)
+                return Read(_with_noun(value.text, text), lines, sureness(lines, 0.85 * strength))
+    timed = [
+        (v, lines)
+        for text, lines in joined_lines(photo_text)
+        for v in find_values(text, Kind.QUANTITY)
+        if relation.dimension == "time" and v.unit in {"min", "h", "s"}
+    ]
+    if len({v.base for v, _ in timed}) == 1:
+        return Read(timed[0][0].text, timed[0][1], sureness(timed[0][1], 0.8))
     return None
 
 

@@ -1,7 +1,7 @@
 """Finds which relations a question speaks of, and where in the question it does."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -157,8 +157,14 @@ def question_word(question: str) -> str:
 def asks_for(question: str) -> str:
     """The role of the question word: who, when, where, or the word itself."""
     word = question_word(question)
-    if re.search(r"year|date|\bday|month|century|decade|when|long ago", word):
+    if re.search(r"year|date|\bday|month|century|decade|when|long ago", word) or re.search(
+        r"\bwhat(?:'s| is| was) (?:the|its) (?:exact )?(?:year|date|day)\b", fold(question)
+    ):
         return "when"
+    if re.search(
+        r"\bthe name of (?:x|the (?:person|man|woman|company|firm|author|artist|one))\b", fold(question)
+    ):
+        return "who"
     if re.search(r"city|town|country|place|museum|gallery|village|region|where", word):
         return "where"
     if word.startswith(("who", "whose", "whom")):
@@ -196,10 +202,10 @@ def _grams(tokens: tuple[str, ...]) -> Iterator[tuple[int, int, str, str]]:
 
 
 def _nouns(tokens: tuple[str, ...]) -> Iterator[Mention]:
-    table, _, _ = _tables()
+    table, verbs, _ = _tables()
     for start, end, plain, stemmed in _grams(tokens):
         for relation in table.get(stemmed, ()):
-            if end - start == 1 and (plain in STOPWORDS or _verbal(plain, relation)):
+            if end - start == 1 and (plain in STOPWORDS or _verbal(plain, relation, verbs)):
                 continue
             before = tokens[start - 1] if start else ""
             if before in _DEICTIC and relation.answer not in NAMED:
@@ -208,7 +214,7 @@ def _nouns(tokens: tuple[str, ...]) -> Iterator[Mention]:
             score += 0.3 if plain in {" ".join(words(n)) for n in relation.nouns[:2]} else 0.0
             score -= 0.9 if plain in _WEAK_NOUNS else 0.0
             score -= 0.8 if before in _DEICTIC else 0.0
-            score -= 0.5 if plain == "year" else 0.0
+            score -= 1.2 if plain == "year" else 0.0
             score += (
                 0.5
                 if before
@@ -232,9 +238,11 @@ def _nouns(tokens: tuple[str, ...]) -> Iterator[Mention]:
             yield Mention(relation, score, start, end, "noun")
 
 
-def _verbal(plain: str, relation: Relation) -> bool:
+def _verbal(plain: str, relation: Relation, verbs: Mapping[str, object]) -> bool:
     """Whether a noun entry is really a verb form, which needs its question word to count."""
-    return plain in relation.verbs and bool(relation.wh)
+    if plain in relation.verbs and relation.wh:
+        return True
+    return plain in verbs and not any(plain in words(noun) for noun in relation.nouns)
 
 
 def _verbs(tokens: tuple[str, ...], role: str) -> Iterator[Mention]:

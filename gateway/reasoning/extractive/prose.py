@@ -7,6 +7,7 @@ from functools import lru_cache
 from gateway.reasoning.extractive.lexical import fold, mentions, words
 from gateway.reasoning.extractive.naming import is_part_of, looks_like_person, name_spans
 from gateway.reasoning.extractive.relation import Answer, Relation
+from gateway.reasoning.extractive.targets import LABELS
 from gateway.reasoning.extractive.values import Kind, Value, find_values
 
 _TYPED = {
@@ -171,6 +172,8 @@ def _agents(relation: Relation, sentence: str, subject: str) -> Iterator[tuple[V
         for n in sorted(relation.nouns, key=len, reverse=True)
         if not n.endswith(" by")
     )
+    if relation.name == "owner" and _of_a_part(sentence):
+        return
     candidates = _names(sentence, subject)
     people = [v for v in candidates if not person or looks_like_person(v.text)]
     cued = re.search("|".join(relation.cues), sentence, re.I) if relation.cues else None
@@ -184,6 +187,12 @@ def _agents(relation: Relation, sentence: str, subject: str) -> Iterator[tuple[V
         strength = _agent_strength(relation, before, after, verbs, nouns, subject)
         if strength:
             yield value, strength * (0.8 if person and len(value.text.split()) == 1 else 1.0)
+
+
+def _of_a_part(sentence: str) -> bool:
+    """Whether what "belongs to" somebody is only a part of the thing ("the stove belongs to")."""
+    part = re.search(r"\b(?:the|its) ([a-z]+) belong(?:s|ed)? to\b", sentence, re.I)
+    return part is not None and part.group(1).lower() not in LABELS
 
 
 def _agent_strength(
@@ -289,5 +298,5 @@ def _phrases(relation: Relation, sentence: str, cues: list[tuple[int, int]]) -> 
             text = match["v"].strip(" ,")
             yield Value(Kind.PHRASE, text, start, start + len(text)), 0.8
             return
-    if cues:
+    if cues and not relation.plural:
         yield Value(Kind.PHRASE, sentence, 0, len(sentence)), 0.7

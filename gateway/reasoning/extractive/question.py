@@ -13,7 +13,7 @@ from gateway.reasoning.extractive.phrasing import (
     mentions_of_relations,
     question_word,
 )
-from gateway.reasoning.extractive.relation import NUMERIC, Answer, Relation
+from gateway.reasoning.extractive.relation import NUMERIC, Answer, Relation, all_relations
 from gateway.reasoning.extractive.targets import Target, TargetKind, find_target
 from gateway.reasoning.extractive.tasks import AUXILIARY, Task, task_of
 from gateway.state import Ask
@@ -55,7 +55,7 @@ _POLITE = re.compile(
 )
 _ASIDE = re.compile(
     (
-        r"^(?:i'm|i am|we're|my|since i|because|as i'm|as i am)\b[^,?]{3,60},\s+(?=(?:what|which|who|"
+        r"^(?:i'm|i am|we're|my|since i|because|as i'm|as i am)\b[^,?\d]{3,60},\s+(?=(?:what|which|who|"
         r"when|where|how|is|are|does|do|can|may|could)\b)"
     ),
     re.I,
@@ -109,6 +109,8 @@ def _analyse(ask: Ask) -> Analysis:
     relations, chain = _relations(text, target)
     answer = _answer_type(text, relations)
     task = task_of(text, relations, comparison)
+    if not relations and task is Task.CHECK and re.search(r"\b(?:by|from)\b", fold(text)):
+        relations = tuple(r for r in all_relations() if r.name in _MAKERS and r.wh == "who")
     if not relations and task is Task.LOOKUP:
         made = adhoc_relation(text, answer)
         relations = (made,) if made else ()
@@ -118,11 +120,18 @@ def _analyse(ask: Ask) -> Analysis:
     )
 
 
+_MAKERS = frozenset({"author", "painter", "designer", "composer", "publisher", "manufacturer"})
+"""Whom "is this by N?" may mean."""
+
+
 def _relations(text: str, target: Target) -> tuple[tuple[Relation, ...], tuple[Relation, ...]]:
     """The asked relation with its near synonyms, and the inner hops that lead to its subject."""
     bare = _without_names(text, target)
     hops = find_hops(bare, target.label)
-    mentions = [m for m in mentions_of_relations(hops.rest) if m.score >= 1.0]
+    passed = {hop.name for hop in hops.chain}
+    mentions = [
+        m for m in mentions_of_relations(hops.rest) if m.score >= 1.0 and m.relation.name not in passed
+    ]
     outer = _outer(mentions, hops.rest) if mentions else None
     if outer is None:
         return (), hops.chain
@@ -137,6 +146,8 @@ def _relations(text: str, target: Target) -> tuple[tuple[Relation, ...], tuple[R
 def _compatible(other: Relation, asked: Relation) -> bool:
     """Whether two relations could answer the same question."""
     if asked.name in {"launch price", "sale price", "delivery fee", "entry fee"}:
+        return False
+    if asked.answer is Answer.PHRASE:
         return False
     alike = other.answer is asked.answer or {other.answer, asked.answer} == {Answer.PERSON, Answer.NAME}
     return alike and other != asked and other.dimension == asked.dimension
@@ -173,6 +184,8 @@ def _outer(mentions: list[Mention], text: str) -> Mention | None:
             score -= 1.2
         if counting and m.relation.answer not in NUMERIC | {Answer.DATE}:
             score -= 1.2
+        if m.relation.name == "address" and role == "where":
+            score += 1.7
         if placed and m.relation.name in _GENERIC_PLACES:
             score -= 1.0
         if m.relation.name == "title" and len(mentions) > 1:

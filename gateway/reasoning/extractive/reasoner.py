@@ -11,10 +11,12 @@ from gateway.reasoning.extractive.facts import PHOTO_INDEX
 from gateway.reasoning.extractive.judging import second_opinion
 from gateway.reasoning.extractive.lookup import Finding
 from gateway.reasoning.extractive.photo_answers import answer_from_photo
+from gateway.reasoning.extractive.phrasing import mentions_of_relations
 from gateway.reasoning.extractive.question import Analysis, TargetKind, analyse
 from gateway.reasoning.extractive.recognition import read_hop
 from gateway.reasoning.extractive.resolution import follow
 from gateway.reasoning.extractive.subjects import subjects, topic_of_conversation
+from gateway.reasoning.extractive.targets import PERSONAL
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Ask, Draft, Entity, Evidence, Findings, PhotoText, Quote, Reply, Tool
 
@@ -25,6 +27,9 @@ LEAST = 0.3
 class ExtractiveReasoner:
     """A `Reasoner` without a model: deterministic, stateless, a few milliseconds a call."""
 
+    def __init__(self) -> None:
+        mentions_of_relations("what is this")  # reads the lexicon now, not while the first caller waits
+
     async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
         """Understands the question and, if the photo's text may answer it, tries that first."""
         analysis = analyse(ask)
@@ -33,7 +38,9 @@ class ExtractiveReasoner:
         if ask.photo is not None and may_read(analysis):
             photo_text = await read_photo()
             direct = answer_from_photo(ask, analysis, photo_text)
-            hop = read_hop(analysis.chain[-1].name, photo_text) if len(analysis.chain) == 1 else None
+            personal = analysis.target.pronoun in PERSONAL and not ask.history
+            lead = "honoree" if personal else analysis.chain[-1].name if len(analysis.chain) == 1 else ""
+            hop = read_hop(lead, photo_text)
             printed = hop.value if hop else None
         return _draft(ask, analysis, direct, printed)
 

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from gateway.reasoning.extractive.composing import finish, is_order, money_text, number_text
+from gateway.reasoning.extractive.composing import finish, is_order, money_text, number_text, state
 from gateway.reasoning.extractive.facts import Fact, find_facts
 from gateway.reasoning.extractive.hours import Opening, asked_days, minutes, name_of_day, parse_hours
 from gateway.reasoning.extractive.labels import read_age, read_net_content
@@ -38,34 +38,27 @@ def _first(
 
 def judge_age(ask: Ask, analysis: Analysis, findings: Findings) -> Finding | None:
     """Whether somebody of a given age may take part."""
-    match = re.search(
-        (
-            r"\b(\d{1,2})[- ]years?[- ]olds?\b|\b(?:is|aged?|am|turns|turned|just)\s+(\d{1,2})\b|"
-            r"\b(\d{1,2}) years old"
-        ),
-        fold(analysis.text),
-    )
+    match = _AGED.search(fold(analysis.text))
     if match is None:
         return None
     age = int(next(g for g in match.groups() if g))
     printed = read_age(findings.photo_text, analysis.text)
     if printed is not None:
-        limit, quotes, sure = (
-            int(printed.value.split()[0]),
-            photo_quotes([n.text for n in printed.lines], findings.photo_text),
-            printed.sure,
-        )
-    else:
-        known = _first(ask, analysis, findings, ("age limit",))
-        if known is None or known[0].fact.typed is None or known[0].fact.typed.number is None:
-            return None
-        limit, quotes, sure = (
-            int(known[0].fact.typed.number),
-            quotes_of((known[0].fact,)),
-            known[0].confidence,
-        )
-    word = "Yes" if age >= limit else "No"
-    return Finding(finish(f"{word}, the minimum age is {limit} years"), sure * 0.97, quotes, word)
+        word = "Yes" if age >= int(printed.value.split()[0]) else "No"
+        quotes = photo_quotes([n.text for n in printed.lines], findings.photo_text)
+        return Finding(finish(f"{word}, the minimum age is {printed.value}"), printed.sure, quotes, word)
+    known = _first(ask, analysis, findings, ("age limit",))
+    if known is None or known[0].fact.typed is None or known[0].fact.typed.number is None:
+        return None
+    word = "Yes" if age >= known[0].fact.typed.number else "No"
+    fact = known[0].fact
+    return Finding(f"{word}: {state(fact)}", known[0].confidence * 0.97, quotes_of((fact,)), word)
+
+
+_AGED = re.compile(
+    r"\b(\d{1,2})[- ]years?[- ]olds?\b|\b(?:is|aged?|am|turns|turned|just)\s+(\d{1,2})\b"
+    r"|\b(\d{1,2}) years old"
+)
 
 
 def judge_warranty(ask: Ask, analysis: Analysis, findings: Findings) -> Finding | None:
@@ -87,8 +80,9 @@ def judge_warranty(ask: Ask, analysis: Analysis, findings: Findings) -> Finding 
     if abs(passed - years) < 0.02:
         return None
     word = "Yes" if passed < years else "No"
-    text = f"{word}, the warranty is {known[0].fact.typed.text} from the purchase in {bought.text}"
-    return Finding(finish(text), known[0].confidence * 0.97, quotes_of((known[0].fact,)), word)
+    return Finding(
+        f"{word}: {state(known[0].fact)}", known[0].confidence * 0.97, quotes_of((known[0].fact,)), word
+    )
 
 
 _LIMIT = re.compile(
@@ -117,7 +111,8 @@ def judge_rule(ask: Ask, analysis: Analysis, findings: Findings) -> Finding | No
     if best is None or best[1].base is None:
         return None
     fits = amount.base <= best[1].base * 1.0001
-    text = f"{'Yes' if fits else 'No'}, the limit is {best[1].text} and this is {amount.text}"
+    rule = best[2].text.strip().rstrip(".")
+    text = f"{'Yes' if fits else 'No'}: {rule}, and this is {amount.text}"
     return Finding(finish(text), 0.55 + 0.1 * min(3, best[0]), (best[2], *seen), "Yes" if fits else "No")
 
 
@@ -221,7 +216,9 @@ def work_out_age(ask: Ask, analysis: Analysis, findings: Findings) -> Finding | 
         if not 0 < span < 120:
             continue
         about = "" if _exact(born) and _exact(then) else "about "
-        text = f"{name} was {about}{span} years old, born in {_year(born)}, in {_year(then)}"
+        text = (
+            f"{name} was {about}{span} years old: {_year(then)} - {_year(born)} = {_year(then) - _year(born)}"
+        )
         confidence = min(born.confidence, then.confidence) * sure * belief
         return Finding(finish(text), confidence, quotes_of((*steps, born.fact, then.fact)), f"{span} years")
     return None
@@ -256,6 +253,11 @@ def _year(settled: Resolution) -> int:
     return int(value.number) if value is not None and value.number else 0
 
 
+def _difference(start: Resolution, end: Resolution) -> str:
+    """The calculation, so that it can be checked."""
+    return f"{_year(end)} - {_year(start)} = {_year(end) - _year(start)}"
+
+
 def _exact(settled: Resolution) -> bool:
     return settled.fact.typed is not None and settled.fact.typed.day > 0
 
@@ -283,7 +285,7 @@ def work_out_years(ask: Ask, analysis: Analysis, findings: Findings) -> Finding 
             if a is None or b is None or not _year(a) or not _year(b) or _year(b) <= _year(a):
                 continue
             span = _year(b) - _year(a) - (1 if _exact(a) and _exact(b) and _before_birthday(a, b) else 0)
-            text = f"About {span} years, from {_year(a)} to {_year(b)}"
+            text = f"About {span} years, from {_year(a)} to {_year(b)}: {_difference(a, b)}"
             return Finding(
                 finish(text),
                 min(a.confidence, b.confidence) * belief,

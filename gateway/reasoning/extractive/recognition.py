@@ -66,6 +66,7 @@ READERS: dict[str, Reader] = {
     "venue": read_venue,
     "performer": read_performer,
     "price": read_price,
+    "entry fee": read_price,
     "birth date": read_birth,
     "death date": read_death,
     "honoree": read_honoree,

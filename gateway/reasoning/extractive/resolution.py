@@ -13,14 +13,17 @@ from gateway.state import Evidence, PhotoText
 _KIN: tuple[frozenset[str], ...] = (
     frozenset({"manufacturer", "brand", "producer"}),
     frozenset({"author", "painter", "creator", "composer", "sculptor", "artist"}),
+    frozenset({"manufacturer", "painter", "sculptor", "creator"}),
+    frozenset({"year made", "year painted", "construction date", "release date", "publication date"}),
     frozenset({"designer", "inventor", "creator"}),
     frozenset({"venue", "location"}),
-    frozenset({"founding date", "opening date", "construction date"}),
+    frozenset({"founding date", "opening date", "construction date", "unveiling date"}),
     frozenset({"publication date", "release date"}),
     frozenset({"year painted", "date created", "publication date", "release date"}),
     frozenset({"location", "city", "headquarters"}),
     frozenset({"place of production", "factory", "country of origin"}),
     frozenset({"owner", "manager"}),
+    frozenset({"donor", "unveiled by"}),
 )
 """Relations that stand in for one another when the asked one is not stated."""
 

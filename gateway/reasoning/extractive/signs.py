@@ -76,7 +76,7 @@ def read_price(photo_text: PhotoText, question: str = "") -> Read | None:
     labelled = [
         (v, n)
         for v, n in found
-        if re.search(r"\b(?:tickets?|entry|entrance|admission|price|only|now)\b", n.text, re.I)
+        if re.search(r"\b(?:tickets?|entry|entrance|admission|price|door|only|now)\b", n.text, re.I)
     ]
     chosen = labelled or (found if len({v.number for v, _ in found}) == 1 else [])
     return (

@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gateway.reasoning.extractive.lexical import coverage, fold, mentions, name_words, squeeze, unique, words
-from gateway.reasoning.extractive.naming import name_spans
+from gateway.reasoning.extractive.naming import looks_like_person, name_spans
 from gateway.reasoning.extractive.question import DIGRESSION, Analysis, TargetKind, analyse
+from gateway.reasoning.extractive.recognition import read_hop
+from gateway.reasoning.extractive.relation import Answer, Relation
 from gateway.reasoning.extractive.targets import PERSONAL, person_of_conversation
-from gateway.state import Ask, Entity, Evidence, Findings, PhotoText
+from gateway.state import Ask, Entity, Evidence, Findings, PhotoText, Turn
 
 _REMARK = re.compile(
     r"\s+(?:in \d{4}|revisited|review|prices?)$|\s*[|–—:-]\s.*$|,\s*(?:revisited|list \d+)$", re.I
@@ -25,7 +27,8 @@ def subjects(ask: Ask, analysis: Analysis, findings: Findings) -> list[tuple[str
     if target.kind is TargetKind.NAMED:
         found += [(name, 1.0) for name in target.names[:1]]
     if target.pronoun in PERSONAL:
-        person = person_of_conversation(ask.history)
+        honoured = read_hop("honoree", findings.photo_text)
+        person = person_of_conversation(ask.history) or (honoured.value if honoured else None)
         found += [(person, 0.95)] if person else []
     if target.kind is not TargetKind.NAMED:
         found += _of_photo(ask, analysis, findings)
@@ -40,8 +43,12 @@ def _of_photo(ask: Ask, analysis: Analysis, findings: Findings) -> Iterator[tupl
     followed = analysis.target.kind is TargetKind.HISTORY
     if focus and followed and analysis.target.pronoun == "it" and not analysis.chain:
         yield focus, 0.93
-    anchored = anchor(findings.photo_text, findings.evidence)
     entity = findings.entity
+    anchored = anchor(findings.photo_text, findings.evidence)
+    if entity is not None and not entity.attributes:
+        entity = replace(entity, name=canonical(entity.name, findings.evidence))
+    if anchored and entity is not None and _only_part(anchored, entity.name):
+        anchored = None
     if entity is not None and followed and entity.probability >= 0.5:
         yield entity.name, 0.95
     if entity is not None and entity.attributes:
@@ -79,10 +86,23 @@ def focus_of_conversation(ask: Ask) -> str | None:
         earlier = replace(ask, history=ask.history[:-1])
         pronoun = before.target.pronoun in {"it", "its"} and before.target.kind is TargetKind.HISTORY
         return focus_of_conversation(earlier) if pronoun and len(ask.history) > 1 else None
-    own = last.entity.name if last.entity else ""
-    return next((v.text for v in name_spans(last.answer) if v.start and fold(v.text) not in fold(own)), None)
+    return _hop_subject(last, before.chain[0])
 
 
+def _hop_subject(turn: Turn, hop: Relation) -> str | None:
+    """The name in an answer that the hop led to: not the thing's own; a person only for a personal hop."""
+    lead = turn.answer.split(": ")[0]
+    text = lead if lead != turn.answer and len(lead.split()) <= 6 else turn.answer
+    own = turn.entity.name if turn.entity else ""
+    for name in name_spans(text):
+        placed = _PLACED.search(text[: name.start])
+        personal = hop.answer is Answer.PERSON
+        if not placed and fold(name.text) not in fold(own) and looks_like_person(name.text) == personal:
+            return name.text
+    return None
+
+
+_PLACED = re.compile(r"\b(?:in|at|from|near|to|by|under|for|on|with)\s+(?:the\s+)?$", re.I)
 _LEADING = frozenset(
     {
         "venue",
@@ -115,6 +135,24 @@ def answered_name(ask: Ask) -> str | None:
 def page_subject(title: str) -> str:
     """The thing a page's title names, without the remarks around it."""
     return _REMARK.sub("", _LEAD.sub("", title)).strip()
+
+
+def canonical(name: str, evidence: Sequence[Evidence]) -> str:
+    """The page subject made of the same words as a name read off a label, whose order OCR cannot know."""
+    for item in evidence:
+        title = page_subject(item.title) if item.url else ""
+        if title and coverage(name, title) > 0.99 and coverage(title, name) > 0.99:
+            return title
+    return name
+
+
+def _only_part(part: str, whole: str) -> bool:
+    """Whether a name is only a part of another (its brand): a number or a third of it is missing."""
+    mine = set(name_words(part))
+    missing = [w for w in name_words(whole) if w not in mine]
+    if mine - set(name_words(whole)) or not missing:
+        return False
+    return any(any(c.isdigit() for c in w) for w in missing) or coverage(whole, part) < 0.65
 
 
 def anchor(photo_text: PhotoText, evidence: Sequence[Evidence]) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gateway.reasoning.extractive.lexical import STOPWORDS, fold, name_words, words
+from gateway.reasoning.extractive.units import unit_named
 from gateway.reasoning.extractive.values import MONTHS
 from gateway.state import Ask, Turn
 
@@ -240,9 +241,8 @@ def _trim(run: str, *, at_start: bool) -> str:
     if at_start and pieces and fold(pieces[0]) in _OPENERS:
         pieces.pop(0)
     name = " ".join(pieces).strip(".,'’")
-    return (
-        name if name_words(name) and re.search(r"[^\W\d_]{2}", name) and fold(name) not in _NOT_NAMES else ""
-    )
+    wordy = bool(name_words(name)) and re.search(r"[^\W\d_]{2}", name) is not None
+    return name if wordy and fold(name) not in _NOT_NAMES and unit_named(name) is None else ""
 
 
 _OPENERS = frozenset(
@@ -340,7 +340,7 @@ def _kind(
         )
     if pronoun in PERSONAL and ask.history:
         return TargetKind.HISTORY
-    if names and pronoun is None:
+    if names and (pronoun is None or ask.question.find(names[0]) < fold(ask.question).find(f" {pronoun}")):
         return TargetKind.NAMED
     if fresh and (not ask.history or label is not None or pronoun is None):
         return TargetKind.PHOTO

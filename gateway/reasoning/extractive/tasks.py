@@ -97,6 +97,7 @@ _AGE = re.compile(
     r"was the age)\b(?! (?:can|may|for|is|range|limit|do))|\bage (?:of|when|at)\b|\baged when\b|"
     r"\bhow old\b.*\bwhen\b"
 )
+_WHICH_YEAR = re.compile(r"\b(?:what|which) year\b|\bsince\b|[,;] when\b")
 _YEARS = re.compile(
     r"\bhow many years\b|\bhow long (?:before|after|ago|between|did\b.*\blive)\b|\byears (?:before|"
     r"after|between|passed|apart|separate)\b"
@@ -131,7 +132,7 @@ def task_of(text: str, relations: Sequence[Relation], comparison: Comparison | N
         (yes_no and _OPEN.search(folded) is not None and first not in {"price"}, Task.OPEN_AT),
         (_RATE.search(folded) is not None, Task.RATE),
         (_WORKS.search(folded) is not None and not re.search(r"\bwhat year|\bwhen\b", folded), Task.WORKS),
-        (_AGE.search(folded) is not None, Task.AGE_AT),
+        (_AGE.search(folded) is not None and not _WHICH_YEAR.search(folded), Task.AGE_AT),
         (_YEARS.search(folded) is not None, Task.YEARS_BETWEEN),
         (_MULTIPLY.search(folded) is not None, Task.MULTIPLY),
         (_RULE.search(folded) is not None and yes_no, Task.RULE),

@@ -71,9 +71,6 @@ def _build() -> dict[str, Unit]:
 
 UNITS = _build()
 
-COUNTED_TIME = frozenset({"time"})
-"""Dimensions that answer `how long` besides length."""
-
 
 def unit_named(text: str) -> Unit | None:
     """The unit that a word or symbol names, whatever its case; None for anything else."""

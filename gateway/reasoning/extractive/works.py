@@ -111,10 +111,14 @@ def _members(sentence: str, maker: str) -> Iterator[str]:
 def _by_pages(maker: str, own: str, evidence: Sequence[Evidence]) -> Iterator[tuple[str, Quote]]:
     named = {r.name: r for r in reversed(all_relations())}
     relations = kin_of((named["author"], named["designer"], named["breeder"]))
-    titles = unique((item.entity or page_subject(item.title)) for item in evidence if item.title)
-    for title in titles:
+    surname = maker.split()[-1]
+    pages: dict[str, list[int]] = {}
+    for index, item in enumerate(evidence):
+        if item.title and surname in item.text:
+            pages.setdefault(item.entity or page_subject(item.title), []).append(index)
+    for title, indices in pages.items():
         if is_part_of(title, own) or is_part_of(title, maker) or not name_spans(title):
             continue
-        step = look_up(relations, title, evidence)
+        step = look_up(relations, title, [evidence[i] for i in indices])
         if step is not None and step.confidence >= 0.6 and is_part_of(step.fact.value, maker):
-            yield title, Quote(step.fact.index, step.fact.quote)
+            yield title, Quote(indices[step.fact.index], step.fact.quote)

@@ -21,7 +21,7 @@ _ORDINALS = {
 }
 _ITEM = re.compile(
     (
-        r"^\s*(?:(?:no\.?|nr\.?|question|problem|exercise|task|q)\s*)?(?P<n>\d{1,2}|[a-h])\s*(?:[).:]|"
+        r"^\s*\(?(?:(?:no\.?|nr\.?|question|problem|exercise|task|q)\s*)?(?P<n>\d{1,2}|[a-h])\s*(?:[).:]|"
         r"\s-\s)\s*(?P<rest>\S.*)$"
     ),
     re.I,

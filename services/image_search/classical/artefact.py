@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from services.image_search.classical.calibration import GEOMETRY, SURFACE, Calibration, Logistic
+from services.image_search.classical.calibration import GEOMETRY, PRINT, Calibration, Logistic
 from services.image_search.classical.features import Floats
 from services.image_search.classical.vlad import VladModel
 
 DEFAULT_ARTEFACT = Path(__file__).parent.parent / "engines" / "pocket.npz"
 FORMAT = 1
-SIGNALS = (*GEOMETRY, *SURFACE)
+SIGNALS = (*GEOMETRY, *PRINT)
 
 
 class UnusableArtefact(Exception):
@@ -41,7 +41,7 @@ def save(artefact: Artefact, path: Path) -> None:
         basis=np.rint(vlad.basis / steps).astype(np.int8),
         basis_steps=steps.astype(np.float32),
         geometry=_packed(artefact.calibration.geometry),
-        surface=_packed(artefact.calibration.surface),
+        whole_print=_packed(artefact.calibration.whole_print),
         rivalry=np.float32(artefact.calibration.rivalry),
     )
 
@@ -55,7 +55,7 @@ def load(path: Path = DEFAULT_ARTEFACT) -> Artefact:
         basis = stored["basis"].astype(np.float32) * stored["basis_steps"]
         calibration = Calibration(
             geometry=_unpacked(stored["geometry"]),
-            surface=_unpacked(stored["surface"]),
+            whole_print=_unpacked(stored["whole_print"]),
             rivalry=float(stored["rivalry"]),
         )
     return Artefact(VladModel(**floats, basis=basis), calibration)

@@ -9,33 +9,28 @@ from services.image_search.classical.features import Floats
 from services.image_search.classical.verification import Evidence
 
 GEOMETRY = ("log_coherent", "log_cells", "coherent_share")
-SURFACE = ("alike", "unalike")
-PATCH_INLIERS = 8
-PATCH_SHARE = 0.4
-PATCH_BLOCKS = 5
+PRINT = ("explained", "coherent_share")
+PRINTED = 0.5
 CERTAIN = 0.9995
 SAME_PLACE = 0.5
-
-
-def has_patch(evidence: Evidence) -> bool:
-    """A plane explains enough of the match for its surfaces to be laid over each other."""
-    enough = evidence.planar >= max(PATCH_INLIERS, PATCH_SHARE * evidence.epipolar)
-    return enough and evidence.agreement.blocks >= PATCH_BLOCKS
 
 
 def geometry_signals(evidence: Evidence) -> Floats:
     """What the matched spots say, in the order of `GEOMETRY`. Few signals, each of which can only help:
     more of them fit the drawn pictures better and real places worse.
     """
-    share = evidence.coherent / max(evidence.consistent, 8)
-    return np.array([np.log1p(evidence.coherent), np.log1p(evidence.cells), share], np.float32)
+    logs = (np.log1p(evidence.coherent), np.log1p(evidence.cells))
+    return np.array([*logs, _coherent_share(evidence)], np.float32)
 
 
-def surface_signals(evidence: Evidence) -> Floats:
-    """What the areas between the spots say, in the order of `SURFACE`; few blocks say little."""
-    surface = evidence.agreement
-    counts = np.array([surface.alike, surface.unalike]) * surface.blocks
-    return ((counts + 1) / (surface.blocks + 2)).astype(np.float32)
+def print_signals(evidence: Evidence) -> Floats:
+    """How much of the item was found again, in the order of `PRINT`."""
+    return np.array([evidence.explained, _coherent_share(evidence)], np.float32)
+
+
+def _coherent_share(evidence: Evidence) -> float:
+    """Of the matches with a common turn and scale, those that moved with their neighbours."""
+    return evidence.coherent / max(evidence.consistent, 8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,23 +48,23 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """Two questions: do the photos share a thing (`geometry`), and is it not just a sibling of the same
-    make (`surface`, asked where a plane allows it)? `rivalry`: when two things are seen at one place, the
-    log-odds between them per log of the ratio of their coherent matches.
+    """Two questions: do the photos share anything (`geometry`), and, where that is printed matter, is it
+    the whole print and not just a part that other prints have too (`whole_print`)? `rivalry`: when two
+    things are seen at one place, the log-odds between them per log of the ratio of their support.
     """
 
     geometry: Logistic
-    surface: Logistic
+    whole_print: Logistic
     rivalry: float
 
     def probability(self, evidence: Evidence) -> float:
         """That both photos show the same thing. Nothing is certain: at most 0.9995."""
         if not evidence.coherent:
             return 0.0
-        probability = self.geometry.probability(geometry_signals(evidence))
-        if has_patch(evidence):
-            probability *= self.surface.probability(surface_signals(evidence))
-        return min(CERTAIN, probability)
+        shared = self.geometry.probability(geometry_signals(evidence))
+        whole = self.whole_print.probability(print_signals(evidence))
+        doubt = evidence.print_likeness * (1 - whole)
+        return min(CERTAIN, shared * (1 - doubt))
 
 
 @dataclass(frozen=True, slots=True)

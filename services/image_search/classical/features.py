@@ -20,6 +20,8 @@ Bytes = npt.NDArray[np.uint8]
 DESCRIPTOR_SIZE = 128
 # RootSIFT components rarely pass 0.6, so 1/400 steps use most of a byte.
 QUANTISATION = 400.0
+PLAIN_WINDOW = 41
+PLAIN_STEEPNESS = 0.08
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,6 @@ class DescribeOptions:
     keypoints: int = 3000
     contrast_threshold: float = 0.03
     clahe_clip: float = 2.0
-    thumbnail_side: int = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +40,8 @@ class LocalFeatures:
     """Keypoints by falling contrast, in pixels of the working image of `width` x `height`.
 
     `points` (n, 2), `sizes` (n,) pixels, `angles` (n,) radians, `descriptors` (n, 128) RootSIFT in steps
-    of 1/400; `thumbnail` is the grey photo at a quarter of the detail, to compare surfaces.
+    of 1/400; `plainness` (n,) is the share of plain ground around each, in steps of 1/255: print has it
+    between its strokes, scenes do not.
     """
 
     width: int
@@ -48,7 +50,7 @@ class LocalFeatures:
     sizes: Floats
     angles: Floats
     descriptors: Bytes
-    thumbnail: Bytes
+    plainness: Bytes
 
     def __len__(self) -> int:
         return len(self.points)
@@ -62,7 +64,7 @@ class LocalFeatures:
             self.sizes[:count],
             self.angles[:count],
             self.descriptors[:count],
-            self.thumbnail,
+            self.plainness[:count],
         )
 
 
@@ -72,19 +74,21 @@ def describe(photo: RGB, options: DescribeOptions) -> LocalFeatures:
     equalised = cv2.createCLAHE(options.clahe_clip, (8, 8)).apply(grey)
     sift = cv2.SIFT.create(nfeatures=options.keypoints, contrastThreshold=options.contrast_threshold)
     keypoints, raw = sift.detectAndCompute(equalised, None)
-    thumbnail = _fit(grey, options.thumbnail_side, 1.0)
-    height, width = grey.shape
-    if raw is None or not keypoints:
-        empty = np.zeros(0, np.float32)
-        none = np.zeros((0, DESCRIPTOR_SIZE), np.uint8)
-        return LocalFeatures(width, height, empty.reshape(0, 2), empty, empty, none, thumbnail)
     responses = np.array([keypoint.response for keypoint in keypoints], np.float32)
     order = np.argsort(-responses, kind="stable")[: options.keypoints]
-    points = np.array([keypoint.pt for keypoint in keypoints], np.float32)[order]
-    sizes = np.array([keypoint.size for keypoint in keypoints], np.float32)[order]
-    angles = np.deg2rad(np.array([keypoint.angle for keypoint in keypoints], np.float32))[order]
+    points = np.array([keypoint.pt for keypoint in keypoints], np.float32).reshape(-1, 2)[order]
+    sizes = np.array([keypoint.size for keypoint in keypoints], np.float32)
+    angles = np.deg2rad(np.array([keypoint.angle for keypoint in keypoints], np.float32))
+    described = np.zeros((0, DESCRIPTOR_SIZE), np.float32) if raw is None else np.asarray(raw, np.float32)
+    columns, rows = points.astype(np.intp).T
     return LocalFeatures(
-        width, height, points, sizes, angles, _root_sift(np.asarray(raw, np.float32)[order]), thumbnail
+        width=grey.shape[1],
+        height=grey.shape[0],
+        points=points,
+        sizes=sizes[order],
+        angles=angles[order],
+        descriptors=_root_sift(described[order]),
+        plainness=_plain_ground(grey)[rows, columns],
     )
 
 
@@ -100,6 +104,16 @@ def _root_sift(raw: Floats) -> Bytes:
     shares = raw / np.maximum(raw.sum(axis=1, keepdims=True), 1e-6)
     quantised: Bytes = np.clip(np.rint(np.sqrt(shares) * QUANTISATION), 0, 255).astype(np.uint8)
     return quantised
+
+
+def _plain_ground(grey: Bytes) -> Bytes:
+    """Share of pixels around each pixel whose gradient is small beside the steepest one around."""
+    soft = cv2.GaussianBlur(grey, (0, 0), 1.5).astype(np.float32)
+    steepness = cv2.magnitude(cv2.Sobel(soft, cv2.CV_32F, 1, 0), cv2.Sobel(soft, cv2.CV_32F, 0, 1))
+    window = (PLAIN_WINDOW, PLAIN_WINDOW)
+    steepest = cv2.blur(cv2.dilate(steepness, np.ones(window, np.uint8)), window)
+    plain = np.asarray(steepness) < PLAIN_STEEPNESS * np.asarray(steepest)
+    return np.asarray(np.rint(255 * np.asarray(cv2.blur(plain.astype(np.float32), window))), np.uint8)
 
 
 def _working_image(photo: RGB, options: DescribeOptions) -> Bytes:

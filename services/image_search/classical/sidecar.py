@@ -1,8 +1,8 @@
 """Local features of indexed photos, one file a photo, named by content and shared by all versions.
 
 They are too heavy for a vector store's payload (about 0.4 MB each). Little-endian, after an 8-byte magic:
-a header of five uint32 (count, width, height, thumbnail width and height), then points, sizes and angles
-as float16 pairs and numbers, descriptors and the thumbnail as bytes.
+a header of three uint32 (count, width, height), then points, sizes and angles as float16 pairs and numbers,
+descriptors and plainness as bytes.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ from services.image_search.classical.features import (
     LocalFeatures,
 )
 
-MAGIC = b"LGFEAT01"
-HEADER = struct.Struct("<8s5I")
+MAGIC = b"LGFEAT03"
+HEADER = struct.Struct("<8s3I")
 # Half precision keeps positions to a quarter of a pixel below 1024.
 HALF = np.dtype("<f2")
 
@@ -90,25 +90,24 @@ class FeatureFolder:
 
 def encode(features: LocalFeatures) -> bytes:
     """The bytes of a file."""
-    tall, wide = features.thumbnail.shape
-    header = HEADER.pack(MAGIC, len(features), features.width, features.height, wide, tall)
+    header = HEADER.pack(MAGIC, len(features), features.width, features.height)
     numbers = (features.points, features.sizes, features.angles)
     halves = b"".join(np.asarray(part, HALF).tobytes() for part in numbers)
-    return header + halves + features.descriptors.tobytes() + features.thumbnail.tobytes()
+    return header + halves + features.descriptors.tobytes() + features.plainness.tobytes()
 
 
 def decode(data: bytes) -> LocalFeatures:
     """Features from the bytes of a file. Raises `DamagedFeatures`."""
     if len(data) < HEADER.size:
         raise DamagedFeatures("shorter than a header")
-    magic, count, width, height, wide, tall = HEADER.unpack_from(data)
+    magic, count, width, height = HEADER.unpack_from(data)
     halves = HEADER.size + 4 * count * HALF.itemsize
-    expected = halves + count * DESCRIPTOR_SIZE + wide * tall
+    expected = halves + count * (DESCRIPTOR_SIZE + 1)
     if magic != MAGIC or len(data) != expected:
         raise DamagedFeatures("not a whole file of features")
     numbers = np.frombuffer(data, HALF, 4 * count, HEADER.size).astype(np.float32)
     descriptors = np.frombuffer(data, np.uint8, count * DESCRIPTOR_SIZE, halves)
-    thumbnail = np.frombuffer(data, np.uint8, wide * tall, halves + count * DESCRIPTOR_SIZE)
+    plainness = np.frombuffer(data, np.uint8, count, halves + count * DESCRIPTOR_SIZE)
     return LocalFeatures(
         width=width,
         height=height,
@@ -116,5 +115,5 @@ def decode(data: bytes) -> LocalFeatures:
         sizes=numbers[2 * count : 3 * count],
         angles=numbers[3 * count :],
         descriptors=descriptors.reshape(count, DESCRIPTOR_SIZE),
-        thumbnail=thumbnail.reshape(tall, wide),
+        plainness=plainness,
     )

@@ -32,7 +32,7 @@ class SearchEffort:
     """
 
     per_part: int = 8
-    glances: int = 24
+    glances: int = 20
     verifications: int = 6
     beyond_doubt: float = 0.9
     rival_share: float = 0.15

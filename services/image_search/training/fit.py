@@ -9,11 +9,11 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 
 from services.image_search.classical.calibration import (
+    PRINTED,
     Calibration,
     Logistic,
     geometry_signals,
-    has_patch,
-    surface_signals,
+    print_signals,
 )
 from services.image_search.classical.features import Floats, LocalFeatures, unit_descriptors
 from services.image_search.classical.verification import Evidence, QueryFeatures, verify
@@ -24,9 +24,6 @@ DESCRIPTORS_PER_PICTURE = 300
 RIVAL_SUPPORT = 8
 LOOK_ALIKE_WEIGHT = 0.1
 """An index rarely holds a sign in the very typeface and size, or a facade with the very windows."""
-
-SIBLING_WEIGHT = 0.3
-"""An index rarely holds the sibling of what is seen and not the thing itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,18 +106,20 @@ def pairs(pictures: Sequence[Described], strangers: int, seed: int) -> list[Pair
 
 
 def fit_calibration(sample: Sequence[Pair]) -> Calibration:
-    """Geometry against strangers and look-alike letters and facades; surface against siblings in print."""
+    """Geometry against strangers and look-alike facades; whole print against all that shares letters or
+    pictures. Only pairs that share something are asked about.
+    """
     seen = [pair for pair in sample if pair.evidence.coherent and not pair.shared_print]
-    weights = [_weight(pair, LOOK_ALIKE_WEIGHT) for pair in seen]
+    weights = [LOOK_ALIKE_WEIGHT if pair.siblings else 1.0 for pair in seen]
     geometry = _logistic([geometry_signals(pair.evidence) for pair in seen], seen, weights)
-    patched = [pair for pair in sample if has_patch(pair.evidence) and (pair.same or pair.siblings)]
-    inputs = [surface_signals(pair.evidence) for pair in patched]
-    surface = _logistic(inputs, patched, [_weight(pair, SIBLING_WEIGHT) for pair in patched])
-    return Calibration(geometry, surface, _fit_rivalry(sample))
-
-
-def _weight(pair: Pair, sibling_weight: float) -> float:
-    return sibling_weight if pair.siblings else 1.0
+    printed = [
+        pair
+        for pair in sample
+        if pair.evidence.print_likeness >= PRINTED and pair.evidence.coherent >= RIVAL_SUPPORT
+    ]
+    inputs = [print_signals(pair.evidence) for pair in printed]
+    whole_print = _logistic(inputs, printed, [1.0] * len(printed))
+    return Calibration(geometry, whole_print, _fit_rivalry(sample))
 
 
 def _fit_rivalry(sample: Sequence[Pair]) -> float:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from services.verifier.engines.claims import Claim
 from services.verifier.engines.concepts import concept
 from services.verifier.engines.dates import Date, agrees
+from services.verifier.engines.givens import says_same, supposed_clauses
 from services.verifier.engines.names import folded
-from services.verifier.engines.passages import Facts, Sentence
+from services.verifier.engines.passages import Facts, Sentence, facts_of
 from services.verifier.engines.quantities import Quantity, same_quantity
 from services.verifier.engines.text import Word
 
@@ -26,8 +27,12 @@ class Value:
 
     start: int
     end: int
-    found_in: Callable[[Facts], bool]
+    places_in: Callable[[Facts], tuple[tuple[int, int], ...]]
     rivalled_in: Callable[[Facts], bool]
+
+    def found_in(self, facts: Facts) -> bool:
+        """Whether the sentence has it at all."""
+        return bool(self.places_in(facts))
 
 
 def values_of(claim: Claim) -> list[Value]:
@@ -38,10 +43,22 @@ def values_of(claim: Claim) -> list[Value]:
 
 
 def is_given(claim: Claim, value: Value, question: Facts, computed: bool) -> bool:
-    """Whether the value only repeats the question: its bound ("under 3 euros"), its "exercise 5", or what
-    it wants `computed` with. In other answers a repeated number is a claim like any."""
-    as_a_bound = bool(_GIVEN.search(claim.text[: value.start]))
-    return (as_a_bound or computed) and value.found_in(question)
+    """Whether the value only repeats the question.
+
+    So do its bound ("under 3 euros"), its "exercise 5", a circumstance ("bought in June"), and what it wants
+    `computed` with. In other answers a repeated number is a claim like any.
+    """
+    if not value.found_in(question):
+        return False
+    before = claim.text[: value.start]
+    return (
+        computed
+        or bool(_GIVEN.search(before))
+        or any(
+            value.found_in(facts_of(clause)) and says_same(clause, before)
+            for clause in supposed_clauses(question.text)
+        )
+    )
 
 
 def is_misbound(claim: Claim, value: Value, sentences: Sequence[Sentence]) -> bool:
@@ -52,11 +69,25 @@ def is_misbound(claim: Claim, value: Value, sentences: Sequence[Sentence]) -> bo
     """
     words = _words_around(claim, value)
     holders = [s for s in sentences if value.found_in(s.facts)]
+    timetable = _of_its_day(claim, value, sentences)
+    if timetable:
+        return not any(sentence in holders for sentence in timetable)
     rivals = [s for s in sentences if value.rivalled_in(s.facts) and s not in holders]
     aims = [_nearness(words, claim.subject, rival) for rival in rivals]
     return bool(holders) and all(
         any(_outdoes(aim, _nearness(words, claim.subject, holder)) for aim in aims) for holder in holders
     )
+
+
+def _of_its_day(claim: Claim, value: Value, sentences: Sequence[Sentence]) -> list[Sentence]:
+    """For a time of day in a claim about a weekday: the lines that give times for that day."""
+    clock = any(q.start == value.start and q.readings[0].dimension == "clock" for q in claim.facts.quantities)
+    days = [date for date in claim.facts.dates if date.weekdays]
+    if not clock or not days:
+        return []
+    lines = [s for s in sentences if any(agrees(day, other) for day in days for other in s.facts.dates)]
+    timed = [s for s in lines if any(q.readings[0].dimension == "clock" for q in s.facts.quantities)]
+    return timed or [s for s in lines if s.facts.stances.get("open") is False]
 
 
 def _outdoes(one: tuple[float, float], other: tuple[float, float]) -> bool:
@@ -99,19 +130,19 @@ def _nearness(
 def _quantity_value(claim: Claim, quantity: Quantity) -> Value:
     digits = claim.text[quantity.start : quantity.end]
 
-    def found_in(facts: Facts) -> bool:
-        if any(same_quantity(quantity, other, claim.tolerance) for other in facts.quantities):
-            return True
-        return any(digits == facts.text[date.start : date.end] for date in facts.dates)
+    def places_in(facts: Facts) -> tuple[tuple[int, int], ...]:
+        same = [(q.start, q.end) for q in facts.quantities if same_quantity(quantity, q, claim.tolerance)]
+        dates = [(date.start, date.end) for date in facts.dates]
+        return (*same, *(place for place in dates if digits == facts.text[slice(*place)]))
 
     def rivalled_in(facts: Facts) -> bool:
         return any(_same_kind(quantity, other, facts) for other in facts.quantities)
 
-    return Value(quantity.start, quantity.end, found_in, rivalled_in)
+    return Value(quantity.start, quantity.end, places_in, rivalled_in)
 
 
 def _same_kind(quantity: Quantity, other: Quantity, facts: Facts) -> bool:
-    """Two amounts of one dimension; bare numbers only if both count the same ("page count: 312" counts pages)."""
+    """Two amounts of one dimension; bare numbers count the same thing ("page count: 312" counts pages)."""
     if not quantity.is_bare:
         kinds = {reading.dimension for reading in quantity.readings}
         return any(reading.dimension in kinds for reading in other.readings)
@@ -123,12 +154,12 @@ def _same_kind(quantity: Quantity, other: Quantity, facts: Facts) -> bool:
 def _date_value(claim: Claim, date: Date) -> Value:
     spelled = claim.text[date.start : date.end]
 
-    def found_in(facts: Facts) -> bool:
-        if any(agrees(date, other) for other in facts.dates):
-            return True
-        return any(spelled == facts.text[quantity.start : quantity.end] for quantity in facts.quantities)
+    def places_in(facts: Facts) -> tuple[tuple[int, int], ...]:
+        same = [(other.start, other.end) for other in facts.dates if agrees(date, other)]
+        numbers = [(quantity.start, quantity.end) for quantity in facts.quantities]
+        return (*same, *(place for place in numbers if spelled == facts.text[slice(*place)]))
 
     def rivalled_in(facts: Facts) -> bool:
-        return any(not other.weekday and not date.weekday for other in facts.dates)
+        return any(not other.weekdays and not date.weekdays for other in facts.dates)
 
-    return Value(date.start, date.end, found_in, rivalled_in)
+    return Value(date.start, date.end, places_in, rivalled_in)

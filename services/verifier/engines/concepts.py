@@ -45,9 +45,13 @@ _CLASSES = """
     play players player
     happen happened commemorates
     begin begins starts start
-    end ends closes close closing
+    end ends closes close closing shut
     open opens opening
     page pages
+    got buy buys bought purchase purchases purchased buyer
+    employee employees staff workforce
+    warranty guarantee guaranteed warranties
+    restore restored restoration renovated renovation
     name named title titled
 """
 

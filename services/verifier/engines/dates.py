@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.verifier.engines.units import UNITS
+from services.verifier.engines.weekdays import Days, weekdays_of
 
 _MONTHS = {
     "january": 1,
@@ -38,19 +39,21 @@ _PATTERNS = tuple(
         rf"(?<![\w.,/€$£¥])(?<![^\W\d]-)(?<!\w\.){_YEAR}{_END}(?!\s?(?-i:{_MEASURED})(?!\w))",
     )
 )
-_WEEKDAY = re.compile(r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """`text[start:end]`. `ambiguous`: day and month may be exchanged, as in 3/4/1999."""
+    """`text[start:end]`. `weekdays`: of a weekday or a range of them.
+
+    `ambiguous`: day and month may be exchanged, as in 3/4/1999.
+    """
 
     start: int
     end: int
     year: int | None = None
     month: int | None = None
     day: int | None = None
-    weekday: str | None = None
+    weekdays: Days = frozenset()
     decade: bool = False
     ambiguous: bool = False
 
@@ -69,7 +72,11 @@ def dates_of(text: str) -> list[Date]:
             date = _read(match)
             if date and not any(d.start < date.end and date.start < d.end for d in found):
                 found.append(date)
-    found += [Date(m.start(), m.end(), weekday=m.group(1).casefold()) for m in _WEEKDAY.finditer(text)]
+    found += [
+        Date(start, end, weekdays=days)
+        for start, end, days in weekdays_of(text)
+        if not any(date.start < end and start < date.end for date in found)
+    ]
     return sorted(found, key=lambda date: date.start)
 
 
@@ -98,8 +105,8 @@ def _month(text: str | None) -> int | None:
 
 def agrees(answer: Date, evidence: Date) -> bool:
     """Whether everything that `answer` says is said by `evidence`; the evidence may be more precise."""
-    if answer.weekday or evidence.weekday:
-        return answer.weekday == evidence.weekday
+    if answer.weekdays or evidence.weekdays:
+        return bool(answer.weekdays) and answer.weekdays <= evidence.weekdays
     if answer.decade or evidence.decade:
         return answer.decade and (answer.year or 0) // 10 == (evidence.year or 0) // 10
     return any(

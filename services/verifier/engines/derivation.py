@@ -16,6 +16,7 @@ _ASKS_TO_COMPUTE = re.compile(
     r"|how long (?:ago|after|before|did|was|has)|average|times"
     r"|twice|double|half|perimeter|area|volume|speed|force|solve|answer|calculate|compute|result|equation"
     r"|problem|exercise|number \d+|per person|each|left over|change|years? (?:later|after|before|apart)"
+    r"|how many \w+ (?:do|would|will|should) (?:i|we|you|one) need"
     r"|older|younger|cheaper|dearer|heavier|lighter|taller|shorter)\b|\bby [€$£]?\d|[=×÷+]",
     re.IGNORECASE,
 )

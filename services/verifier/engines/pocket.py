@@ -86,7 +86,7 @@ def _checks(
     dates = [date for support in supports for date in support.dates]
     denied = [word for support in supports for word in support.denied]
     comparison = next((support.comparison for support in supports if support.comparison), "")
-    elsewhere = [value for support in supports for value in support.misbound]
+    elsewhere = [value for support in supports for value in (*support.misbound, *support.other)]
     misplaced = f"The evidence gives {', '.join(elsewhere)} for something else." if elsewhere else ""
     thin = min(support.features.coverage for support in supports) < _ENOUGH_TERMS
     terms = [term for support in supports for term in support.terms]

@@ -7,10 +7,12 @@ from services.verifier.engines.text import Word, stem, word_set, words_of
 
 _NEGATORS = word_set("no not never none neither nor without cannot nothing nobody hardly lacks lack free")
 _HARMLESS = re.compile(
-    r"\b(?:no (?:more|less|later|earlier|fewer) than|not (?:only|just|exceed\w*)|nothing but|no\. ?(?=\d)"
+    r"\b(?:(?:nobody|no ?one|none|no \w+|not) (?:under|below|younger than)"
+    r"|no (?:more|less|later|earlier|fewer) than|not (?:only|just|exceed\w*)|nothing but|no\. ?(?=\d)"
     r"|free (?=of charge|entry|admission|delivery)|entry free|for free)\b",
     re.IGNORECASE,
 )
+_WEEKDAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?", re.IGNORECASE)
 _REACH = 5  # words that a negator governs, at most
 _OPPOSITES = {  # by form, not stem: "closed" is a state, "closes at six" is a time
     word: stem(of)
@@ -43,7 +45,7 @@ def stances(text: str) -> dict[str, bool]:
     words = words_of(quiet)
     result: dict[str, bool] = {}
     for position, word in enumerate(words):
-        if not word.is_content or word.text.casefold() in _NEGATORS:
+        if not word.is_content or word.text.casefold() in _NEGATORS or _WEEKDAY.fullmatch(word.text):
             continue
         affirmed = not _is_negated(quiet, words, position)
         head = _OPPOSITES.get(word.text.casefold())

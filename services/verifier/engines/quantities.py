@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import isclose
 
+from services.verifier.engines.concepts import concept
 from services.verifier.engines.number_words import word_numbers
-from services.verifier.engines.text import STOPWORDS, stem
+from services.verifier.engines.text import STOPWORDS, stem, word_set
 from services.verifier.engines.units import PREFIX_CURRENCIES, UNITS, Unit
 
 _CLOSE = 1e-6
@@ -29,7 +30,15 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"\s?(?:[–—-]|to|and)\s?", re.IGNORECASE)
+_NAME_BEFORE = re.compile(r"[^\W\d_a-z][^\W\d_]+\s$")
+_PERSONS = word_set(
+    "peopl person employe worker inhabit resid visitor guest player member child adult student pupil spectat"
+)
 _NEXT_WORD = re.compile(r"[\s-]+([^\W\d_]+)")
+_NO_NOUN = STOPWORDS | word_set(
+    """against versus vs compared while whereas per out within during since until only altogether total apart
+    each exactly respectively however although because though i.e e.g"""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,8 @@ def _digits(text: str) -> Iterator[Quantity]:
 
 def _words(text: str) -> Iterator[Quantity]:
     for start, end, value in word_numbers(text):
+        if text[start].isupper() and _NAME_BEFORE.search(text, 0, start):
+            continue  # the "Tavo Two"
         match = re.compile(rf"[\s-]({_UNIT_NAMES})(?![^\W_])").match(text, end)
         unit = match[1] if match else ""
         stop = match.end() if match else end
@@ -125,7 +136,7 @@ def _with_unit(value: float, name: str) -> tuple[Reading, ...]:
 
 def _counted(text: str, end: int) -> str:
     match = _NEXT_WORD.match(text, end)
-    return stem(match[1]) if match and match[1].casefold() not in STOPWORDS else ""
+    return stem(match[1]) if match and match[1].casefold() not in _NO_NOUN else ""
 
 
 def _units_of_ranges(text: str, found: list[Quantity]) -> list[Quantity]:
@@ -158,7 +169,9 @@ def same_quantity(answer: Quantity, evidence: Quantity, tolerance: float = 0.0) 
 
 
 def _nouns_agree(one: Quantity, other: Quantity) -> bool:
-    return not one.noun or not other.noun or one.noun == other.noun
+    if not one.noun or not other.noun or concept(one.noun) == concept(other.noun):
+        return True
+    return {one.noun, other.noun} <= _PERSONS and bool({one.noun, other.noun} & {"peopl", "person"})
 
 
 def _same_value(one: Quantity, other: Quantity, tolerance: float) -> bool:

@@ -1,19 +1,30 @@
 """How well the evidence carries the answer: what is found, what is missing, and what speaks against it."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
-from services.verifier.engines.binding import Value, is_given, is_misbound, values_of
+from services.verifier.engines.binding import Value, values_of
 from services.verifier.engines.claims import Claim
 from services.verifier.engines.comparison import Comparison, check_comparison
 from services.verifier.engines.concepts import concept
-from services.verifier.engines.derivation import follows, is_computed
-from services.verifier.engines.names import entity_words, folded, missing_words
-from services.verifier.engines.passages import Facts, Sentence, facts_of
+from services.verifier.engines.dates import agrees
+from services.verifier.engines.enumerations import missing_items
+from services.verifier.engines.missing import CheckedValues, check_values, missing_names
+from services.verifier.engines.names import entity_words, folded, missing_words, name_runs, stands_elsewhere
+from services.verifier.engines.passages import Sentence
 from services.verifier.engines.polarity import conflicts
+from services.verifier.engines.relating import Relating, new_names, relate
+from services.verifier.engines.stated import check_stated
 
 _SECOND_SENTENCE = 0.85  # what a second sentence adds counts a little less
 _CONTEXT = 0.8  # a term found only in the passage's first sentence
+_VALUE_MERIT = 1.6  # a value says more about where it was found than a word
+_EXCEPT = re.compile(r"\b(?:except|excluding|apart from|but not)\b[^.;\n]*$", re.IGNORECASE)
+_OF_THE_ENTITY = re.compile(
+    r"\W*(?:it(?! was (?:in )?\d)|its|he|his|she|her|they|their|this|these|there)\b", re.IGNORECASE
+)
+_ALL_THAT_IS_TOLD = 0.75
 _MOST_SENTENCES = 4
 
 
@@ -29,9 +40,13 @@ class Features:
     missing_numbers: float
     missing_dates: float
     missing_names: float
+    missing_items: float
     missing_terms: float
     misbound: float
     derived_numbers: float
+    relation: float
+    unsaid_relation: float
+    other_relation: float
     negation: float
     contradicted: float
 
@@ -45,9 +60,12 @@ FALLING = frozenset(
         "missing_numbers",
         "missing_dates",
         "missing_names",
+        "missing_items",
         "missing_terms",
         "misbound",
         "derived_numbers",
+        "unsaid_relation",
+        "other_relation",
         "negation",
         "contradicted",
     }
@@ -63,44 +81,47 @@ class ClaimSupport:
     numbers: tuple[str, ...]
     dates: tuple[str, ...]
     misbound: tuple[str, ...]
+    other: tuple[str, ...]
     names: tuple[str, ...]
     terms: tuple[str, ...]
     denied: tuple[str, ...]
     comparison: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Values:
-    """The claim's numbers and dates by what became of them."""
-
-    missing_numbers: tuple[Value, ...]
-    missing_dates: tuple[Value, ...]
-    misbound: tuple[Value, ...]
-    derived: int
-    found: int
-
-
 def support_of(
     question: str, claim: Claim, sentences: Sequence[Sentence], entity: str | None
 ) -> ClaimSupport:
     """Weigh one claim against all sentences of the evidence."""
-    comparison = check_comparison(claim.text, _rivals(question, entity), sentences)
+    comparison = check_stated(claim, sentences, entity) or check_comparison(
+        claim.text, _rivals(question, entity), sentences
+    )
+    holds = comparison is not None and comparison.holds
     chosen = _chosen(claim, sentences, comparison)
-    values = _values(question, claim, sentences)
-    names = _missing_names(claim, sentences)
-    denied = conflicts(claim.facts.stances, chosen[0].facts.stances) if chosen else []
+    values = check_values(question, claim, sentences, settled=holds)
+    related = _related(question, claim, values, sentences, entity, comparison)
+    names = missing_names(claim, sentences, entity)
+    explained = claim.new_terms if holds else related.explained
+    items = missing_items(claim, claim.known | explained, sentences)
+    denied = conflicts(claim.facts.stances, _stances(claim, chosen[0])) if chosen else []
+    absent = [stem for stem in claim.new_terms - explained if not _has(chosen, stem)]
     features = Features(
-        coverage=_coverage([word.stem for word in claim.terms], chosen, comparison),
-        new_coverage=_coverage(sorted(claim.new_terms), chosen, comparison),
-        matched_values=float(values.found > 0),
+        coverage=_coverage([w.stem for w in claim.terms if w.stem not in explained], chosen, comparison),
+        new_coverage=_coverage(sorted(claim.new_terms - explained), chosen, comparison),
+        matched_values=float(values.found > 0 or _finds_new_name(question, claim, entity, chosen)),
         entity=_entity(entity, claim, chosen, sentences),
-        comparison=float(comparison is not None and comparison.holds),
+        comparison=float(holds),
         missing_numbers=min(1.0, len(values.missing_numbers)),
         missing_dates=min(1.0, len(values.missing_dates)),
         missing_names=min(1.0, len(names)),
-        missing_terms=min(1.0, len([stem for stem in claim.new_terms if not _has(chosen, stem)]) / 2),
+        missing_items=min(1.0, len(items)),
+        missing_terms=_missing_share(
+            claim, absent, told=values.found > 0 or _names_late(question, claim, entity)
+        ),
         misbound=min(1.0, len(values.misbound)),
         derived_numbers=min(1.0, values.derived),
+        relation=float(related.said),
+        unsaid_relation=float(related.unsaid),
+        other_relation=min(1.0, len(related.other)),
         negation=float(bool(denied)),
         contradicted=float(comparison is not None and not comparison.holds),
     )
@@ -110,10 +131,59 @@ def support_of(
         numbers=_spelled(claim, values.missing_numbers),
         dates=_spelled(claim, values.missing_dates),
         misbound=_spelled(claim, values.misbound),
-        names=tuple(names),
-        terms=tuple(word.text for word in claim.terms if not _has(chosen, word.stem)),
+        other=related.other,
+        names=(*names, *items),
+        terms=tuple(w.text for w in claim.terms if w.stem not in explained and not _has(chosen, w.stem)),
         denied=tuple(denied),
         comparison=comparison.detail if comparison else "",
+    )
+
+
+def _names_late(question: str, claim: Claim, entity: str | None) -> bool:
+    """Whether it tells a name, and does not only begin with one ("Ann Dunn studied botany")."""
+    return any(run[0].start > 0 for run in new_names(question, claim, entity))
+
+
+def _missing_share(claim: Claim, absent: Sequence[str], told: bool) -> float:
+    """How much of what is said in plain words is missing; more when plain words are all that is told."""
+    share = min(1.0, len(absent) / 2)
+    named = {word.stem for run in claim.names for word in run}
+    plain = claim.new_terms - named
+    if told or not plain:
+        return share
+    return max(share, _ALL_THAT_IS_TOLD * len(plain & set(absent)) / len(plain))
+
+
+def _stances(claim: Claim, sentence: Sentence) -> dict[str, bool]:
+    """What the sentence says of the claim's day: "open daily except Monday" says the opposite of Monday."""
+    facts = sentence.facts
+    days = [date for date in facts.dates if any(date.weekdays and agrees(d, date) for d in claim.facts.dates)]
+    if "open" in facts.stances and any(_EXCEPT.search(facts.text[: day.start]) for day in days):
+        return {**facts.stances, "open": not facts.stances["open"]}
+    return facts.stances
+
+
+def _related(
+    question: str,
+    claim: Claim,
+    values: CheckedValues,
+    sentences: Sequence[Sentence],
+    entity: str | None,
+    comparison: Comparison | None,
+) -> Relating:
+    """Nothing is asked of comparisons, computed values and claims that were said with other words."""
+    if comparison is not None or values.derived:
+        return Relating()
+    related = relate(question, claim, values.good, sentences, entity)
+    in_words = all(any(_has((sentence,), stem) for sentence in sentences) for stem in related.explained)
+    return replace(related, unsaid=related.unsaid and not in_words)
+
+
+def _finds_new_name(question: str, claim: Claim, entity: str | None, chosen: Sequence[Sentence]) -> bool:
+    return any(
+        not missing_words((word.text for word in run), sentence.facts.folded_words)
+        for run in new_names(question, claim, entity)
+        for sentence in chosen
     )
 
 
@@ -125,51 +195,6 @@ def _rivals(question: str, entity: str | None) -> list[str]:
     """Names that an unfinished comparison may be about."""
     sides = question.replace("?", "").replace(" than ", " or ").split(" or ")
     return [*(side.split(",")[-1] for side in sides if len(sides) > 1), *([entity] if entity else [])]
-
-
-def _values(question: str, claim: Claim, sentences: Sequence[Sentence]) -> _Values:
-    asked = facts_of(question)
-    near: list[Facts] = [sentence.facts for sentence in sentences]
-    computed = is_computed(question, claim.text)
-    values = [value for value in values_of(claim) if not is_given(claim, value, asked, computed)]
-    missing = [value for value in values if not any(map(value.found_in, near))]
-    misbound = [v for v in values if v not in missing and is_misbound(claim, v, sentences)]
-    if "=" in claim.text:
-        misbound = []  # a sum stands for itself
-    good = [value for value in values if value not in missing and value not in misbound]
-    quantities = {(q.start, q.end): q for q in claim.facts.quantities}
-    used = [quantities[v.start, v.end] for v in good if (v.start, v.end) in quantities]
-    derived = [
-        value
-        for value in (*missing, *misbound)
-        if computed
-        and (value.start, value.end) in quantities
-        and follows(quantities[value.start, value.end], [*near, asked], used)
-    ]
-    missing = [value for value in missing if value not in derived]
-    return _Values(
-        missing_numbers=tuple(v for v in missing if (v.start, v.end) in quantities),
-        missing_dates=tuple(v for v in missing if (v.start, v.end) not in quantities),
-        misbound=tuple(v for v in misbound if v not in derived),
-        derived=len(derived),
-        found=len(good),
-    )
-
-
-def _missing_names(claim: Claim, sentences: Sequence[Sentence]) -> list[str]:
-    """Name words that the evidence lacks, and names whose last two words never stand together there."""
-    words = {word for sentence in sentences for word in sentence.facts.folded_words}
-    pairs = {pair for sentence in sentences for pair in sentence.facts.pairs}
-    missing = []
-    for run in claim.names:
-        absent = missing_words((word.text for word in run), words)
-        missing += absent
-        if len(run) < 2 or absent:
-            continue
-        last = (folded(run[-2].text), folded(run[-1].text))
-        if last not in pairs and set(last) <= words and " " in claim.text[run[-2].end : run[-1].start]:
-            missing.append(" ".join(word.text for word in run))
-    return missing
 
 
 def _chosen(
@@ -194,7 +219,7 @@ def _merit(claim: Claim, chosen: Sequence[Sentence]) -> float:
     values = sum(any(value.found_in(sentence.facts) for sentence in chosen) for value in values_of(claim))
     terms = sum((1.5 if w.stem in claim.new_terms else 1.0) * _has(chosen, w.stem) for w in claim.terms)
     subject = sum(0.5 for part in claim.subject if part in chosen[0].passage_words)
-    return values + terms + subject
+    return _VALUE_MERIT * values + terms + subject
 
 
 def _has(chosen: Sequence[Sentence], stem: str) -> float:
@@ -226,11 +251,28 @@ def _entity(
     if not entity or not chosen:
         return 1.0 if not entity else 0.0
     wanted = entity_words(entity)
+    if any(stands_elsewhere(entity, sentence.facts.text) for sentence in sentences):
+        return 0.3
     if any(not missing_words(wanted, sentence.passage_words) for sentence in chosen):
         return 1.0
-    own = claim.name_words
+    own = () if _OF_THE_ENTITY.match(claim.text) else claim.name_words
     about_its_subject = bool(own) and any(not missing_words(own, s.passage_words) for s in chosen)
     elsewhere = any(not missing_words(wanted, sentence.passage_words) for sentence in sentences)
+    if elsewhere and (about_its_subject or _is_bridged(wanted, chosen, sentences)):
+        return 0.95
     if about_its_subject:
-        return 0.9 if elsewhere else 0.6
+        return 0.8
     return 0.3 if elsewhere else 0.0
+
+
+def _is_bridged(wanted: Sequence[str], chosen: Sequence[Sentence], sentences: Sequence[Sentence]) -> bool:
+    """Whether a sentence on the entity names what the chosen passage is about (its author, its museum)."""
+    known = set(map(folded, wanted))
+    return any(
+        not missing_words((word.text for word in run), passage.passage_words)
+        for about in sentences
+        if not missing_words(wanted, about.facts.folded_words)
+        for run in name_runs(about.facts.text)
+        if not {folded(word.text) for word in run} <= known
+        for passage in chosen
+    )

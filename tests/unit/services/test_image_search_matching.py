@@ -27,6 +27,7 @@ from services.image_search.classical.sidecar import (
 from services.image_search.classical.verification import QueryFeatures, verify
 from services.image_search.classical.vlad import aggregate, normalised
 from services.image_search.training.designs import Design, Kind, draw
+from services.image_search.training.places import Place, visit
 
 OPTIONS = DescribeOptions(long_side=480, keypoints=1200)
 
@@ -63,17 +64,17 @@ LEANING = [(0.2, 0.15), (0.75, 0.25), (0.7, 0.85), (0.25, 0.9)]
 
 
 def test_a_thing_seen_at_an_angle_is_recognised(artefact: Artefact, cover: RGB) -> None:
-    assert probability(artefact, warped(cover, LEANING), cover) > 0.9
+    assert probability(artefact, warped(cover, LEANING), cover) > 0.8
 
 
 def test_a_thing_upside_down_is_recognised(artefact: Artefact, cover: RGB) -> None:
     turned = np.ascontiguousarray(np.rot90(warped(cover, LEANING), 2))
-    assert probability(artefact, turned, cover) > 0.9
+    assert probability(artefact, turned, cover) > 0.8
 
 
 def test_a_thing_in_the_dark_is_recognised(artefact: Artefact, cover: RGB) -> None:
     dark = (warped(cover, LEANING) * 0.18).astype(np.uint8)
-    assert probability(artefact, dark, cover) > 0.9
+    assert probability(artefact, dark, cover) > 0.8
 
 
 def test_a_thing_half_hidden_is_recognised(artefact: Artefact, cover: RGB) -> None:
@@ -97,6 +98,31 @@ def test_the_thing_itself_is_more_probable_than_its_sibling(artefact: Artefact) 
     own, sibling = draw(Design(Kind.COVER, 41, 0), 480), draw(Design(Kind.COVER, 41, 1), 480)
     photo = warped(own, LEANING)
     assert probability(artefact, photo, own) > probability(artefact, photo, sibling)
+
+
+def test_a_sign_that_shares_some_of_its_words_is_not_the_same_sign(artefact: Artefact) -> None:
+    sign = np.full((360, 560, 3), 235, np.uint8)
+    other = sign.copy()
+    for row, (line, changed) in enumerate(
+        [("HARBOUR CAFE", "STATION BAR"), ("opening hours", "opening hours"), ("soup 4.50", "cake 3.20")]
+    ):
+        for board, words in ((sign, line), (other, changed)):
+            cv2.putText(board, words, (40, 90 + 100 * row), cv2.FONT_HERSHEY_DUPLEX, 1.9, (20, 30, 60), 3)
+    photo = warped(sign, [(0.05, 0.3), (0.95, 0.25), (0.9, 0.75), (0.08, 0.8)])
+    assert probability(artefact, photo, sign) > 0.8
+    assert probability(artefact, photo, other) < 0.5
+
+
+def test_printed_matter_is_told_from_a_scene() -> None:
+    facade = visit(np.random.default_rng(3), Place(5, 0), 640)
+    sign = draw(Design(Kind.SIGN, 31, 0), 480)
+    assert np.median(features(facade).plainness) < np.median(features(sign).plainness)
+
+
+@pytest.mark.parametrize("kind", [Kind.COVER, Kind.PAINTING])
+def test_of_things_with_many_keypoints_only_the_strongest_are_kept(kind: Kind) -> None:
+    few = describe(draw(Design(kind, 1, 0), 480), replace(OPTIONS, keypoints=100))
+    assert len(few) == 100
 
 
 @pytest.mark.parametrize("level", [0, 128, 255])
@@ -170,8 +196,8 @@ def test_features_survive_their_file(cover: RGB, tmp_path: Path) -> None:
     folder.write(key, written)
     read = FeatureFolder(tmp_path).read(key)
     assert np.array_equal(read.descriptors, written.descriptors)
-    assert np.array_equal(read.thumbnail, written.thumbnail)
-    assert read.points == pytest.approx(written.points, abs=0.26)
+    assert np.array_equal(read.plainness, written.plainness)
+    assert np.allclose(read.points, written.points, atol=0.26)
     assert [path.suffix for path in tmp_path.rglob("*") if path.is_file()] == [".features"]
 
 
@@ -193,7 +219,7 @@ def test_the_committed_artefact_is_small_and_survives_saving(artefact: Artefact,
     save(artefact, path)
     again = load(path)
     assert path.stat().st_size < 2_000_000
-    assert again.vlad.basis == pytest.approx(artefact.vlad.basis, abs=1e-4)
+    assert np.allclose(again.vlad.basis, artefact.vlad.basis, atol=1e-4)
     assert again.calibration.geometry.bias == artefact.calibration.geometry.bias
 
 

@@ -194,3 +194,24 @@ def test_weights_fitted_on_other_features_are_refused(tmp_path: Path) -> None:
     stale.write_text(json.dumps({"intercept": 0.0, "coefficients": {"coverage": 1.0}}))
     with pytest.raises(ValueError, match="other features"):
         Calibration.load(stale)
+
+
+def test_a_fact_is_found_among_very_many_passages() -> None:
+    crowd = [f"The Salt Harbour, part {n}. The Salt Harbour is read in {n} schools." for n in range(2, 66)]
+    crowd[40] += " It has 312 pages."
+    right = ENGINE.verify(
+        "How many pages has it?", "The Salt Harbour has 312 pages.", crowd, "The Salt Harbour"
+    )
+    assert right.probability > 0.6
+    assert right.span is not None
+    assert right.span.evidence_index == 40
+
+
+def test_a_pronoun_after_the_name_is_enough() -> None:
+    passage = "The Salt Harbour is a 1987 novel, reprinted in 1999. It was written in 1985 and has 312 pages."
+    assert (
+        verify("How long?", "The Salt Harbour has 312 pages.", passage, entity="The Salt Harbour").probability
+        > 0.6
+    )
+    assert verify("When?", "The Salt Harbour was written in 1985.", passage).probability > 0.6
+    assert verify("When?", "The Salt Harbour was written in 1999.", passage).probability < 0.5
