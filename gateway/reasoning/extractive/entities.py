@@ -4,13 +4,7 @@ import re
 from collections.abc import Sequence
 
 from gateway.reasoning.extractive.hours import parse_hours
-from gateway.reasoning.extractive.labels import (
-    read_brand,
-    read_energy,
-    read_model,
-    read_net_content,
-    read_sowing,
-)
+from gateway.reasoning.extractive.labels import is_product, read_brand, read_model
 from gateway.reasoning.extractive.lexical import alike, fold, name_words, squeeze, words
 from gateway.reasoning.extractive.naming import looks_like_person
 from gateway.reasoning.extractive.photo import height_of, priced_things, prominent, proper_case, tallest_block
@@ -156,18 +150,11 @@ def _naming_lines(photo_text: PhotoText) -> list[TextLine]:
         for n in ranked
         if set(words(n.text)) & (FLAVOURS | GOODS | PLANTS) and not any(c.isdigit() for c in n.text)
     ]
-    if labelled and _is_pack(photo_text):
+    if labelled and is_product(photo_text):
         tall = height_of(ranked[0])
         big = [n for n in ranked if height_of(n) >= 0.4 * tall and not any(c.isdigit() for c in n.text)]
         return sorted(big[:4], key=lambda n: n.box[1])
     return block
-
-
-def _is_pack(photo_text: PhotoText) -> bool:
-    """Whether the text is a label's: it names goods, or it gives contents, energy or sowing months."""
-    if any(set(words(line.text)) & GOODS for line in photo_text.lines):
-        return True
-    return any(read(photo_text) is not None for read in (read_net_content, read_energy, read_sowing))
 
 
 def _is_event(photo_text: PhotoText) -> bool:

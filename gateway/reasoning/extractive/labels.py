@@ -102,6 +102,14 @@ def read_series(photo_text: PhotoText, question: str = "") -> Read | None:
     return Read(shown(found[0]), (found[0],), sureness((found[0],), 0.88)) if found else None
 
 
+def is_product(photo_text: PhotoText) -> bool:
+    """Whether the text is a product's: it names goods or a model, or gives contents, energy or months."""
+    if any(set(words(line.text)) & GOODS for line in photo_text.lines):
+        return True
+    readers = (read_model, read_net_content, read_energy, read_sowing)
+    return any(read(photo_text) is not None for read in readers)
+
+
 _SMALL_PRINT = re.compile(r"\b(?:kcal|kj|energy|per|net|ingredients|best before|content|contents)\b", re.I)
 
 
@@ -109,7 +117,7 @@ def read_brand(photo_text: PhotoText, question: str = "") -> Read | None:
     """The topmost prominent word that is no common word for goods or flavours."""
     tilt = slope_of(photo_text)
     ranked = prominent(photo_text)
-    if not ranked:
+    if not ranked or not is_product(photo_text):
         return None
     tall = height_of(ranked[0])
     able = [

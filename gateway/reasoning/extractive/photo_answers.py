@@ -55,12 +55,16 @@ def answer_from_photo(ask: Ask, analysis: Analysis, photo_text: PhotoText) -> Fi
     return _say(analysis, read, photo_text) if read is not None else None
 
 
+_ALSO_PRINTED = frozenset({"venue", "brand", "price", "volume", "weight", "title", "start time"})
+"""What may answer for a kindred relation that is asked in so many words."""
+
+
 def _read_relation(analysis: Analysis, photo_text: PhotoText) -> Read | None:
     if analysis.task is Task.IDENTIFY and not analysis.relations:
         return identify(analysis, photo_text)
     if analysis.chain and analysis.chain[-1].name != "honoree":
         return None
-    asked = [r for i, r in enumerate(analysis.relations[:3]) if i == 0 or r.answer is not Answer.DATE]
+    asked = [r for i, r in enumerate(analysis.relations[:3]) if i == 0 or r.name in _ALSO_PRINTED]
     for relation in asked:
         reader = READERS.get(relation.name)
         read = reader(photo_text, analysis.text) if reader else read_by_cue(relation, photo_text)

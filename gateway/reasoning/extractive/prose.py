@@ -92,7 +92,9 @@ def cue_pattern(relation: Relation) -> re.Pattern[str]:
 
 def prose_values(relation: Relation, sentence: str, subject: str) -> Iterator[tuple[Value, float]]:
     """Candidate values with a strength in 0..1; nothing when the sentence does not speak of the relation."""
-    cues = [m.span() for m in cue_pattern(relation).finditer(sentence)]
+    own = _spans_of(subject, sentence)
+    spans = (m.span() for m in cue_pattern(relation).finditer(sentence))
+    cues = [(s, e) for s, e in spans if not any(a <= s and e <= b for a, b in own)]
     if relation.answer in _TYPED:
         yield from _typed(relation, sentence, subject, cues)
     elif relation.answer is Answer.PERSON or (relation.answer is Answer.NAME and relation.wh == "who"):
@@ -103,6 +105,14 @@ def prose_values(relation: Relation, sentence: str, subject: str) -> Iterator[tu
         yield from _named(relation, sentence, subject, cues)
     else:
         yield from _phrases(relation, sentence, cues)
+
+
+def _spans_of(subject: str, sentence: str) -> list[tuple[int, int]]:
+    """Where the subject's name stands: words inside a name announce nothing ("Tea House")."""
+    local = subject.split(",")[0]
+    if not local:
+        return []
+    return [m.span() for m in re.finditer(re.escape(local), sentence, re.I)]
 
 
 def _typed(

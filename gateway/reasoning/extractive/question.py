@@ -135,12 +135,20 @@ def _relations(text: str, target: Target) -> tuple[tuple[Relation, ...], tuple[R
     outer = _outer(mentions, hops.rest) if mentions else None
     if outer is None:
         return (), hops.chain
+    if _TOWN.search(fold(text)):
+        mentions = [m for m in mentions if m.relation.name not in {"country of origin", "country"}]
+        outer = _outer(mentions, hops.rest) if mentions else None
+        if outer is None:
+            return (), hops.chain
     same = [
         m
         for m in mentions
         if m.score >= outer.score - 0.7 and _overlap(m, outer) and _compatible(m.relation, outer.relation)
     ]
     return (outer.relation, *(m.relation for m in same)), hops.chain
+
+
+_TOWN = re.compile(r"\b(?:what|which) (?:town|city|village)\b")
 
 
 def _compatible(other: Relation, asked: Relation) -> bool:

@@ -21,7 +21,8 @@ _KIN: tuple[frozenset[str], ...] = (
     frozenset({"publication date", "release date"}),
     frozenset({"year painted", "date created", "publication date", "release date"}),
     frozenset({"location", "city", "headquarters"}),
-    frozenset({"place of production", "factory", "country of origin"}),
+    frozenset({"place of production", "factory"}),
+    frozenset({"country of origin", "place of production"}),
     frozenset({"owner", "manager"}),
     frozenset({"donor", "unveiled by"}),
 )

@@ -123,6 +123,16 @@ FLAVOURS = frozenset(
 GOODS = frozenset(
     [
         "soup",
+        "oat",
+        "rye",
+        "wheat",
+        "barley",
+        "spelt",
+        "lentil",
+        "fruit",
+        "vegetable",
+        "dried",
+        "instant",
         "biscuits",
         "biscuit",
         "cookies",

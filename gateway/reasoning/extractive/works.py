@@ -44,9 +44,11 @@ _MAKERS = (
 
 def other_works(ask: Ask, analysis: Analysis, findings: Findings) -> Finding | None:
     """The other works of the maker of the thing (or of the named maker), each backed by a quote."""
-    for subject, belief in subjects(ask, analysis, findings):
+    candidates = subjects(ask, analysis, findings)
+    own = [name for name, _ in candidates]
+    for subject, belief in candidates:
         for path in _makers(subject, analysis, findings):
-            found = list(_gather(path.subject, subject, findings.evidence))
+            found = list(_gather(path.subject, own, findings.evidence))
             names = unique(name for name, _ in found)
             if not names:
                 continue
@@ -76,7 +78,7 @@ def _makers(subject: str, analysis: Analysis, findings: Findings) -> Iterator[Pa
     yield Path(subject, 0.8)
 
 
-def _gather(maker: str, own: str, evidence: Sequence[Evidence]) -> Iterator[tuple[str, Quote]]:
+def _gather(maker: str, own: Sequence[str], evidence: Sequence[Evidence]) -> Iterator[tuple[str, Quote]]:
     """(work, quote) pairs: members of lists under the maker's name, and other pages that name the maker."""
     for index, item in enumerate(evidence):
         about_maker = page_is_about(item, maker)
@@ -85,7 +87,7 @@ def _gather(maker: str, own: str, evidence: Sequence[Evidence]) -> Iterator[tupl
                 continue
             if about_maker or mentions(sentence.text, maker) or _surname(maker, sentence.text):
                 for name in _members(sentence.text, maker):
-                    if not is_part_of(name, own):
+                    if not any(is_part_of(name, mine) for mine in own):
                         yield name, Quote(index, sentence.text)
     yield from _by_pages(maker, own, evidence)
 
@@ -108,7 +110,7 @@ def _members(sentence: str, maker: str) -> Iterator[str]:
         return
 
 
-def _by_pages(maker: str, own: str, evidence: Sequence[Evidence]) -> Iterator[tuple[str, Quote]]:
+def _by_pages(maker: str, own: Sequence[str], evidence: Sequence[Evidence]) -> Iterator[tuple[str, Quote]]:
     named = {r.name: r for r in reversed(all_relations())}
     relations = kin_of((named["author"], named["designer"], named["breeder"]))
     surname = maker.split()[-1]
@@ -117,7 +119,7 @@ def _by_pages(maker: str, own: str, evidence: Sequence[Evidence]) -> Iterator[tu
         if item.title and surname in item.text:
             pages.setdefault(item.entity or page_subject(item.title), []).append(index)
     for title, indices in pages.items():
-        if is_part_of(title, own) or is_part_of(title, maker) or not name_spans(title):
+        if any(is_part_of(title, mine) for mine in (*own, maker)) or not name_spans(title):
             continue
         step = look_up(relations, title, [evidence[i] for i in indices])
         if step is not None and step.confidence >= 0.6 and is_part_of(step.fact.value, maker):

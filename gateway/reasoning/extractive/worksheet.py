@@ -107,6 +107,8 @@ def solve(text: str) -> str | None:
         return equation
     left = plain.split("=")[0].strip().rstrip("?")
     left = re.sub(r"(?<=[\d)])\s*[xX]\s*(?=[\d(])", "*", left)
+    if re.fullmatch(r"\d+/\d+", left):
+        return None  # a lone fraction is a misread sum, not a task
     if _EXPRESSION.match(left) and re.search(r"[+*/^-]", left):
         value = evaluate(left)
         return _shown(value, fractional="/" in left) if value is not None else None
