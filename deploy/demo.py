@@ -74,9 +74,10 @@ def main() -> None:
         asked = anyio.run(_ask_all, running.gateway_url, load_world(SAMPLE))
     console.print(_table(asked))
     right, wrong = (sum(row.mark == mark for row in asked) for mark in (RIGHT, WRONG))
+    unknown = len(asked) - right - wrong
     console.print(
-        f"{len(asked)} questions: {right} as they should be ({RIGHT}), {len(asked) - right - wrong} not known,"
-        f" though there is an answer ({NOT_KNOWN}), {wrong} wrong or failed ({WRONG})."
+        f"{len(asked)} questions: {right} as they should be ({RIGHT}), {unknown} not known, though there is"
+        f" an answer ({NOT_KNOWN}), {wrong} wrong or failed ({WRONG})."
     )
     console.print('Now try: make serve, and in another terminal: loreglass ask PHOTO "QUESTION"')
     sys.exit(1 if wrong or right < LEAST_RIGHT else 0)
