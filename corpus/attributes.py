@@ -68,11 +68,6 @@ def clean_attributes(attributes: object) -> dict[str, str]:
     return cleaned
 
 
-def attribute_sentences(entity: str, attributes: Mapping[str, str]) -> list[str]:
-    """`The <key> of <entity> is <value>.`, one an attribute (QA-Dragon, section 3.6.1)."""
-    return [f"The {key} of {entity} is {value.rstrip('.')}." for key, value in attributes.items()]
-
-
 def _pairs(attributes: object) -> Iterator[tuple[str, str]]:
     if isinstance(attributes, str):
         yield from _pairs_of_text(attributes)

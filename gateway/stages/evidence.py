@@ -57,7 +57,7 @@ def page_evidence(passage: Passage) -> Iterator[Evidence]:
 def entity_evidence(entity: Entity) -> Iterator[Evidence]:
     """A sentence per attribute: "The <key> of <entity> is <value>" (3.6.1)."""
     for key, value in entity.attributes:
-        text = f"The {key.replace('_', ' ')} of {entity.name} is {value}."
+        text = f"The {key.replace('_', ' ')} of {entity.name} is {value.rstrip('.')}."
         yield Evidence(text, entity.title or entity.name, entity.url, CitationKind.IMAGE, entity=entity.name)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from corpus.attributes import attribute_sentences, clean_attributes, clean_markup
+from corpus.attributes import clean_attributes, clean_markup
 
 
 @pytest.mark.parametrize(
@@ -131,11 +131,3 @@ def test_attributes_of_any_type_give_texts(raw: object) -> None:
     for key, value in clean_attributes({"key": raw, "": raw, "other": {"inner": raw}}).items():
         assert key
         assert value
-
-
-def test_each_attribute_becomes_a_sentence() -> None:
-    sentences = attribute_sentences("The Salt Road", {"author": "Mira Holm", "publisher": "Holm & Co."})
-    assert sentences == [
-        "The author of The Salt Road is Mira Holm.",
-        "The publisher of The Salt Road is Holm & Co.",
-    ]
