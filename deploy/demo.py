@@ -31,16 +31,12 @@ INDEX = Path("var/demo")
 RIGHT, NOT_KNOWN, WRONG = "✓", "?", "✗"
 LEAST_RIGHT = 12
 
+PAGE_FACTS = ("simple-knowledge", "multi-hop")
 Wanted = Callable[[AskedTurn], bool]
 KINDS: Sequence[tuple[int, Wanted]] = (
     (3, lambda turn: turn.truth.needs == "photo" and turn.query_category == "simple-recognition"),
     (3, lambda turn: turn.truth.needs == "image_kb" and turn.answerable),
-    (
-        3,
-        lambda turn: (
-            turn.truth.needs == "web" and turn.query_category == "simple-knowledge" and turn.answerable
-        ),
-    ),
+    (3, lambda turn: turn.truth.needs == "web" and turn.query_category in PAGE_FACTS and turn.answerable),
     (2, lambda turn: turn.query_category == "comparison" and turn.answerable),
     (2, lambda turn: not turn.answerable),
 )
