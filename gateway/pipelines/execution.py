@@ -89,14 +89,14 @@ class Execution:
         Raises `PipelineNotFound`, `SessionNotFound`, `ImageRequired` or `Overloaded`.
         """
         pipeline = self._pipeline(question.pipeline)
-        if self._in_flight >= self._max_in_flight:
-            raise Overloaded("Too many questions are being answered just now.", retry_after_s=1)
+        self._require_room()
         return Admitted(question, pipeline, await self._session(question))
 
     async def answer(
         self, admitted: Admitted, trace_id: str, deadline: Deadline, on_stage: OnStage
     ) -> Answer:
-        """The answer body, and a trace either way. Raises what a required stage raised."""
+        """The answer body, and a trace either way. Raises `Overloaded` or what a required stage raised."""
+        self._require_room()  # again: others may have come in while the session was fetched
         question, session = admitted.question, admitted.session
         ask, run = _ask(question, session), Run(trace_id, deadline, on_stage)
         outcome: Outcome | None = None
@@ -115,6 +115,10 @@ class Execution:
         finally:
             self._in_flight -= 1
             self.traces.add(_trace(admitted, run, outcome, failure))
+
+    def _require_room(self) -> None:
+        if self._in_flight >= self._max_in_flight:
+            raise Overloaded("Too many questions are being answered just now.", retry_after_s=1)
 
     def _pipeline(self, name: str) -> Pipeline:
         if name not in self.pipelines:

@@ -24,7 +24,7 @@ async def rerank(request: RerankRequest, pool: Pool, deadline: RequestDeadline) 
     best_first = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
     return RerankReply(
         id=f"rerank-{uuid.uuid4().hex}",
-        model=request.model or "pocket",
+        model=request.model or pool.engine.name,
         results=[_result(request, index, scores[index]) for index in best_first[: request.top_n]],
         usage=RerankUsage(total_tokens=sum(len(text.split()) for text in request.documents)),
     )

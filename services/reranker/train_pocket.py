@@ -8,10 +8,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.metrics import brier_score_loss, roc_auc_score
-from sklearn.model_selection import GroupKFold
 
+from chassis.fitting import Problem, report, write
 from services.reranker.engines.features import Features, measure
 from services.reranker.engines.pocket import WEIGHTS
 from services.reranker.engines.question import QuestionReader
@@ -20,50 +18,22 @@ from services.reranker.engines.text import analyse
 TRIPLES = Path(__file__).parent / "training" / "triples.jsonl"
 _FALLING = {"rival", "extended"}
 _PENALTY = 0.25
-_STEPS = 20_000
-_RATE = 0.01
-
-Matrix = NDArray[np.float64]
 
 
-def load(path: Path) -> tuple[Matrix, Matrix, list[str]]:
+def load(path: Path) -> Problem:
     """Features (rows, features), labels (rows,) and the question of each row, which groups the folds."""
     reader = QuestionReader()
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     vectors = [measure(reader.read(r["question"], r["entity"]), analyse(r["passage"])).vector() for r in rows]
     labels = [float(row["relevant"]) for row in rows]
-    return np.array(vectors), np.array(labels), [f"{row['question']} {row['entity']}" for row in rows]
-
-
-def fit(vectors: Matrix, labels: Matrix) -> Matrix:
-    """Ridge logistic regression by projected gradient: intercept, then one coefficient a feature.
-
-    Signs are held to what the features mean, so that collinear ones cannot argue against relevance.
-    """
-    signs = np.array([-1.0 if name in _FALLING else 1.0 for name in Features.__dataclass_fields__])
-    inputs = np.hstack([np.ones((len(vectors), 1)), vectors * signs])
-    weights = np.zeros(inputs.shape[1])
-    penalty = np.r_[0.0, np.full(len(signs), _PENALTY)]
-    for _ in range(_STEPS):
-        probability = logistic(inputs @ weights)
-        weights -= _RATE * (inputs.T @ (probability - labels) + penalty * weights)
-        weights[1:] = np.maximum(weights[1:], 0.0)
-    weights[1:] *= signs
-    return weights
-
-
-def logistic(logits: Matrix) -> Matrix:
-    """The logistic function."""
-    return np.asarray(1.0 / (1.0 + np.exp(-logits)))
-
-
-def held_out(vectors: Matrix, labels: Matrix, groups: list[str]) -> Matrix:
-    """A probability for each row from a model that has not seen its question."""
-    probability = np.zeros(len(labels))
-    for seen, unseen in GroupKFold(10).split(vectors, labels, groups):
-        weights = fit(vectors[seen], labels[seen])
-        probability[unseen] = logistic(weights[0] + vectors[unseen] @ weights[1:])
-    return probability
+    return Problem(
+        features=list(Features.__dataclass_fields__),
+        falling=_FALLING,
+        vectors=np.array(vectors),
+        labels=np.array(labels),
+        groups=[f"{row['question']} {row['entity']}" for row in rows],
+        penalty=_PENALTY,
+    )
 
 
 def main() -> None:
@@ -72,17 +42,9 @@ def main() -> None:
     parser.add_argument("--triples", type=Path, default=TRIPLES)
     parser.add_argument("--output", type=Path, default=WEIGHTS)
     arguments = parser.parse_args()
-    vectors, labels, groups = load(arguments.triples)
-    probability = held_out(vectors, labels, groups)
-    print(f"rows {len(labels)}, relevant {int(labels.sum())}, questions {len(set(groups))}")  # noqa: T201
-    print(  # noqa: T201
-        f"held out (10 folds by question): accuracy {np.mean((probability > 0.5) == labels):.3f}, "
-        f"AUC {roc_auc_score(labels, probability):.3f}, Brier {brier_score_loss(labels, probability):.3f}"
-    )
-    weights = [round(float(weight), 4) for weight in fit(vectors, labels)]
-    coefficients = dict(zip(Features.__dataclass_fields__, weights[1:], strict=True))
-    stored = {"intercept": weights[0], "coefficients": coefficients}
-    arguments.output.write_text(json.dumps(stored, indent=2) + "\n", "utf-8")
+    problem = load(arguments.triples)
+    print(report(problem))  # noqa: T201
+    write(problem, arguments.output)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 """The extractive reasoner: reads question and evidence, quotes what answers, abstains otherwise."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar, TypeVarTuple
+
+import anyio.to_thread
 
 from chassis.deadlines import Deadline
 from contracts.answer import CitationKind, Reason
@@ -20,6 +23,9 @@ from gateway.reasoning.extractive.targets import PERSONAL
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Ask, Draft, Entity, Evidence, Findings, PhotoText, Quote, Reply, Tool
 
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
 LEAST = 0.3
 """Below this confidence the reasoner says that it does not know."""
 
@@ -32,60 +38,78 @@ class ExtractiveReasoner:
 
     async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
         """Understands the question and, if the photo's text may answer it, tries that first."""
-        analysis = analyse(ask)
-        direct: Finding | None = None
-        printed: str | None = None
-        if ask.photo is not None and may_read(analysis):
-            photo_text = await read_photo()
-            direct = answer_from_photo(ask, analysis, photo_text)
-            personal = analysis.target.pronoun in PERSONAL and not ask.history
-            lead = "honoree" if personal else analysis.chain[-1].name if len(analysis.chain) == 1 else ""
-            hop = read_hop(lead, photo_text)
-            printed = hop.value if hop else None
-        return _draft(ask, analysis, direct, printed)
+        analysis = await _off_the_loop(analyse, ask)
+        if ask.photo is None or not may_read(analysis):
+            return _draft(ask, analysis, None, None)
+        return await _off_the_loop(_draft_from_photo, ask, analysis, await read_photo())
 
     async def select_entity(
         self, ask: Ask, draft: Draft, candidates: Sequence[Entity], photo_text: PhotoText, deadline: Deadline
     ) -> Entity | None:
         """The named thing; else the remembered one for follow-ups; else what photo and text agree on."""
-        analysis = analyse(ask)
-        if analysis.target.kind is TargetKind.NAMED and draft.entity:
-            return Entity(draft.entity, 1.0)
-        topic = topic_of_conversation(ask)
-        if analysis.target.kind is TargetKind.HISTORY and topic is not None:
-            return topic
-        chosen = choose_entity(candidates, photo_text)
-        return chosen or entity_from_text(photo_text) or topic
+        return await _off_the_loop(_select_entity, ask, draft, candidates, photo_text)
 
     async def bridge(self, ask: Ask, draft: Draft, findings: Findings, deadline: Deadline) -> tuple[str, ...]:
         """The second hop's queries, once the first hop's answer is in the evidence."""
-        analysis = analyse(ask)
-        if not analysis.chain:
-            return ()
-        for subject, _ in subjects(ask, analysis, findings):
-            for depth in range(len(analysis.chain)):
-                path = follow(subject, analysis.chain[depth:], findings.evidence, findings.photo_text)
-                if path is not None:
-                    asked = (analysis.chain[depth - 1],) if depth else analysis.relations
-                    return hop_queries(path.subject, asked, analysis)
-        return ()
+        return await _off_the_loop(_bridge, ask, findings)
 
     async def answer(self, ask: Ask, draft: Draft, findings: Findings, deadline: Deadline) -> Reply:
         """The answer that the evidence supports, with verbatim quotes; None when it is thin."""
-        analysis = analyse(ask)
-        finding = answer_question(ask, analysis, draft, findings)
-        if finding is None or not finding.text:
-            return Reply(
-                None, 0.0, reason=Reason.NO_EVIDENCE if not findings.evidence else Reason.MODEL_UNSURE
-            )
-        if finding.confidence < LEAST:
-            return Reply(None, finding.confidence, reason=Reason.MODEL_UNSURE)
-        quotes = _located(finding.quotes, findings.evidence)
-        return Reply(finding.text, round(min(finding.confidence, 0.99), 4), quotes)
+        return await _off_the_loop(_answer, ask, draft, findings)
 
     async def judge(self, ask: Ask, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline) -> float:
         """Reads the evidence once more without the quoted passages."""
-        return second_opinion(reply, evidence)
+        return await _off_the_loop(second_opinion, reply, evidence)
+
+
+async def _off_the_loop(work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+    """Reading takes milliseconds, now and then tens of them: other requests need not wait for it."""
+    return await anyio.to_thread.run_sync(work, *arguments, abandon_on_cancel=True)
+
+
+def _draft_from_photo(ask: Ask, analysis: Analysis, photo_text: PhotoText) -> Draft:
+    direct = answer_from_photo(ask, analysis, photo_text)
+    personal = analysis.target.pronoun in PERSONAL and not ask.history
+    lead = "honoree" if personal else analysis.chain[-1].name if len(analysis.chain) == 1 else ""
+    hop = read_hop(lead, photo_text)
+    return _draft(ask, analysis, direct, hop.value if hop else None)
+
+
+def _select_entity(
+    ask: Ask, draft: Draft, candidates: Sequence[Entity], photo_text: PhotoText
+) -> Entity | None:
+    analysis = analyse(ask)
+    if analysis.target.kind is TargetKind.NAMED and draft.entity:
+        return Entity(draft.entity, 1.0)
+    topic = topic_of_conversation(ask)
+    if analysis.target.kind is TargetKind.HISTORY and topic is not None:
+        return topic
+    chosen = choose_entity(candidates, photo_text)
+    return chosen or entity_from_text(photo_text) or topic
+
+
+def _bridge(ask: Ask, findings: Findings) -> tuple[str, ...]:
+    analysis = analyse(ask)
+    if not analysis.chain:
+        return ()
+    for subject, _ in subjects(ask, analysis, findings):
+        for depth in range(len(analysis.chain)):
+            path = follow(subject, analysis.chain[depth:], findings.evidence, findings.photo_text)
+            if path is not None:
+                asked = (analysis.chain[depth - 1],) if depth else analysis.relations
+                return hop_queries(path.subject, asked, analysis)
+    return ()
+
+
+def _answer(ask: Ask, draft: Draft, findings: Findings) -> Reply:
+    analysis = analyse(ask)
+    finding = answer_question(ask, analysis, draft, findings)
+    if finding is None or not finding.text:
+        return Reply(None, 0.0, reason=Reason.NO_EVIDENCE if not findings.evidence else Reason.MODEL_UNSURE)
+    if finding.confidence < LEAST:
+        return Reply(None, finding.confidence, reason=Reason.MODEL_UNSURE)
+    quotes = _located(finding.quotes, findings.evidence)
+    return Reply(finding.text, round(min(finding.confidence, 0.99), 4), quotes)
 
 
 def may_read(analysis: Analysis) -> bool:

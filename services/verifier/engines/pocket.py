@@ -1,11 +1,9 @@
 """A lexical verifier: entity, numbers, dates, negation and terms under a fitted logistic curve."""
 
-import json
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from chassis.calibration import LogisticCurve
 from contracts.verifier import CheckName
 from services.verifier.engine import CheckOutcome, Span, Verdict
 from services.verifier.engines.claims import claims_of
@@ -18,26 +16,9 @@ _ENOUGH_TERMS = 0.6
 _NO_FEATURES = Features(*([0.0] * len(Features.__dataclass_fields__)))
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """Logistic regression from `Features` to the probability of support."""
-
-    intercept: float
-    coefficients: tuple[float, ...]
-
-    @classmethod
-    def load(cls, path: Path = WEIGHTS) -> "Calibration":
-        """Read what `services.verifier.train_pocket` wrote; ValueError if the features have changed since."""
-        stored = json.loads(path.read_text("utf-8"))
-        if list(stored["coefficients"]) != list(Features.__dataclass_fields__):
-            raise ValueError(f"{path.name} was fitted on other features; run the training script again")
-        return cls(stored["intercept"], tuple(stored["coefficients"].values()))
-
-    def probability(self, features: Features) -> float:
-        """Support in 0..1."""
-        weighted = zip(self.coefficients, features.vector(), strict=True)
-        logit = self.intercept + sum(weight * value for weight, value in weighted)
-        return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit))))
+def load_curve(path: Path = WEIGHTS) -> LogisticCurve:
+    """From `Features` to the probability of support, as `services.verifier.train_pocket` fitted it."""
+    return LogisticCurve.load(path, list(Features.__dataclass_fields__))
 
 
 class PocketVerifier:
@@ -45,8 +26,8 @@ class PocketVerifier:
 
     name = "pocket-lexical"
 
-    def __init__(self, calibration: Calibration | None = None) -> None:
-        self._calibration = calibration or Calibration.load()
+    def __init__(self, curve: LogisticCurve | None = None) -> None:
+        self._curve = curve or load_curve()
 
     def verify(self, question: str, answer: str, evidence: Sequence[str], entity: str | None) -> Verdict:
         """Judge the answer; no evidence or an answer without words is never supported."""
@@ -54,7 +35,7 @@ class PocketVerifier:
         if not supports:
             detail = "There is nothing to compare with the evidence."
             return Verdict(0.0, None, (CheckOutcome(CheckName.TERMS, False, detail),))
-        scored = [(self._calibration.probability(support.features), support) for support in supports]
+        scored = [(self._curve.probability(support.features.vector()), support) for support in supports]
         probability, _ = min(scored, key=lambda item: item[0])
         _, strongest = max(scored, key=lambda item: item[0])
         return Verdict(probability, _span(strongest.sentence), _checks(supports, evidence, entity))

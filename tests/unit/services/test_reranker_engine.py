@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.reranker.engines.pocket import Calibration, PocketReranker
+from services.reranker.engines.pocket import PocketReranker, load_curve
 from services.reranker.engines.question import QuestionReader
 from services.reranker.lexicon import RELATIONS
 
@@ -91,7 +91,7 @@ def test_weights_fitted_on_other_features_are_refused(tmp_path: Path) -> None:
     stale = tmp_path / "weights.json"
     stale.write_text(json.dumps({"intercept": 0.0, "coefficients": {"coverage": 1.0}}))
     with pytest.raises(ValueError, match="other features"):
-        Calibration.load(stale)
+        load_curve(stale)
 
 
 def test_every_phrasing_in_the_lexicon_finds_its_relation() -> None:

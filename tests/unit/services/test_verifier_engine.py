@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from contracts.verifier import CheckName
 from services.verifier.engine import Verdict
-from services.verifier.engines.pocket import Calibration, PocketVerifier
+from services.verifier.engines.pocket import PocketVerifier, load_curve
 
 ENGINE = PocketVerifier()
 NAMES = st.sampled_from(["Marlow", "Tarrow", "Lindow", "Penley", "Orlik", "Brandal", "Hollis", "Corvin"])
@@ -193,7 +193,7 @@ def test_weights_fitted_on_other_features_are_refused(tmp_path: Path) -> None:
     stale = tmp_path / "weights.json"
     stale.write_text(json.dumps({"intercept": 0.0, "coefficients": {"coverage": 1.0}}))
     with pytest.raises(ValueError, match="other features"):
-        Calibration.load(stale)
+        load_curve(stale)
 
 
 def test_a_fact_is_found_among_very_many_passages() -> None:
