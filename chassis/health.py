@@ -1,5 +1,7 @@
 """Health routes. Ready means that the work was really tried, not that the process is up."""
 
+from collections.abc import Callable
+
 import anyio
 import structlog
 from fastapi import APIRouter, Request
@@ -14,8 +16,8 @@ _READY_CAP_MS = 5_000
 log = structlog.get_logger()
 
 
-def health_router(info: Info) -> APIRouter:
-    """`/health/live`, `/health/ready` and `/info`."""
+def health_router(describe: Callable[[], Info]) -> APIRouter:
+    """`/health/live`, `/health/ready` and `/info`; `describe` tells what the app runs on now."""
     router = APIRouter()
 
     @router.get("/health/live")
@@ -52,6 +54,6 @@ def health_router(info: Info) -> APIRouter:
     @router.get("/info")
     async def about() -> Info:
         """What this service is and which engine it runs."""
-        return info
+        return describe()
 
     return router

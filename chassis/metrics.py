@@ -2,6 +2,9 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from chassis.accelerator import Accelerator
+
+BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128)
 LATENCY_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15)
 
 
@@ -26,12 +29,38 @@ class Metrics:
         self.in_flight = Gauge(
             "loreglass_requests_in_flight", "Requests being worked on.", ("service",), registry=self.registry
         )
+        self.batch_items = Histogram(
+            "loreglass_batch_items",
+            "Items in a forward pass of a model.",
+            ("service", "forward"),
+            buckets=BATCH_BUCKETS,
+            registry=self.registry,
+        )
+        self.memory_peak = Gauge(
+            "loreglass_accelerator_memory_peak_bytes",
+            "The most that the model has held on its GPU.",
+            ("service", "device"),
+            registry=self.registry,
+        )
+        self.memory_share = Gauge(
+            "loreglass_accelerator_memory_share_bytes",
+            "What this service may hold on its GPU.",
+            ("service", "device"),
+            registry=self.registry,
+        )
         self.service = service
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one finished request."""
         self.requests.labels(self.service, route, method, str(status)).inc()
         self.seconds.labels(self.service, route, method).observe(seconds)
+
+    def watch(self, accelerator: Accelerator) -> None:
+        """Report the memory of a GPU at each scrape; nothing for the CPU."""
+        if accelerator.memory_bytes:
+            self.memory_share.labels(self.service, accelerator.device).set(accelerator.memory_bytes)
+            peak = self.memory_peak.labels(self.service, accelerator.device)
+            peak.set_function(accelerator.peak_memory_bytes)
 
     def exposition(self) -> bytes:
         """The text format that Prometheus scrapes."""

@@ -1,5 +1,6 @@
 """Errors to problem+json replies: one place for ours, FastAPI's and Starlette's."""
 
+import json
 import math
 
 from fastapi import FastAPI, Request
@@ -31,13 +32,13 @@ _BY_STATUS: dict[int, type[LoreglassError]] = {
 }
 
 
-def problem_response(error: LoreglassError, trace_id: str | None) -> Response:
-    """The reply for an error."""
+def problem_response(error: LoreglassError, trace_id: str | None, /, **extensions: object) -> Response:
+    """The reply for an error; `extensions` are further members of the body (RFC 9457, section 3.2)."""
     headers = {}
     if error.retry_after_s is not None:
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
     return Response(
-        problem_of(error, trace_id).model_dump_json(exclude_none=True),
+        json.dumps({**problem_of(error, trace_id).model_dump(exclude_none=True), **extensions}),
         status_code=ERROR_TABLE[error.kind].status,
         media_type=PROBLEM_JSON,
         headers=headers,

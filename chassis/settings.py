@@ -1,7 +1,15 @@
 """Settings that every app has. Built once at the edge; nothing else reads the environment."""
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from chassis.accelerator import Placement
+from chassis.batching import BatchLimits
+from chassis.remote import RemoteServer
+from chassis.startup import WrongSettings
+from chassis.workers import PoolSize
+
+POCKET = "pocket"
 
 
 class AppSettings(BaseSettings):
@@ -13,12 +21,61 @@ class AppSettings(BaseSettings):
     port: int = Field(default=0, ge=0, le=65535, description="0 picks a free port")
     default_deadline_ms: int = Field(default=30_000, gt=0, description="for callers that send no deadline")
     max_body_bytes: int = Field(default=64 * 2**20, gt=0)
-    log_level: str = "info"
+    log_level: str = Field(default="info", pattern="(?i)^(debug|info|warning|error|critical)$")
 
 
 class ServiceSettings(AppSettings):
     """Settings of a model service: how many calls run at once and how many may wait."""
 
-    engine: str = "pocket"
+    engine: str = POCKET
     workers: int = Field(default=1, ge=1)
     queue: int = Field(default=32, ge=0)
+
+    @property
+    def pool_size(self) -> PoolSize:
+        """How many calls run at once and how many may wait."""
+        return PoolSize(self.workers, self.queue)
+
+
+class ModelSettings(ServiceSettings):
+    """Settings of a service whose engine may be a neural model."""
+
+    workers: int = Field(default=1, ge=1, description="calls at once, for the pocket engine")
+    callers: int = Field(default=32, ge=1, description="calls that wait for batches, for any other engine")
+    model: str = Field(default="", description="a local folder or a hub id; empty: the engine's own choice")
+    device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
+    dtype: str = Field(default="auto", pattern="^(auto|float32|bfloat16|float16)$")
+    memory_share: float = Field(default=1.0, gt=0, le=1, description="of the card, for this service alone")
+    max_batch: int = Field(default=16, ge=1, description="items in one forward pass")
+    batch_wait_ms: float = Field(default=3.0, ge=0, description="how long a batch waits for more items")
+
+    @property
+    def pool_size(self) -> PoolSize:
+        """Callers of a model mostly wait for its batches; those of a pocket engine compute."""
+        return PoolSize(self.workers if self.engine == POCKET else self.callers, self.queue)
+
+    @property
+    def placement(self) -> Placement:
+        """Where the model is to run."""
+        return Placement(self.device, self.dtype, self.memory_share)
+
+    @property
+    def batch_limits(self) -> BatchLimits:
+        """How calls share forward passes."""
+        return BatchLimits(self.max_batch, self.batch_wait_ms)
+
+
+class RemoteModelSettings(ModelSettings):
+    """Settings of a service whose model may also be on a ready-made server."""
+
+    remote_url: str = Field(
+        default="", pattern="^(https?://.+)?$", description="engine=remote: the server's address"
+    )
+    remote_model: str = Field(default="", description="engine=remote: the model's name there")
+    remote_key: SecretStr = Field(default=SecretStr(""), description="engine=remote: its API key")
+
+    def open_remote(self, name: str) -> RemoteServer:
+        """A client of the ready-made server. Raises `WrongSettings` when no address is set."""
+        if not self.remote_url:
+            raise WrongSettings(f"{name}: engine=remote needs remote_url.")
+        return RemoteServer(self.remote_url, self.remote_key.get_secret_value(), self.remote_model, name)

@@ -1,8 +1,10 @@
 """Blocking model work off the event loop, in a pool with a bounded queue."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -21,6 +23,31 @@ class PoolSize:
 
     workers: int = 1
     queue: int = 16
+
+
+class Call:
+    """A call's caller: how long it will wait, and whether it has left."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self.deadline = deadline
+        self._left = threading.Event()
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody waits for the result any more."""
+        return self._left.is_set() or self.deadline.remaining_ms() <= 0
+
+    def leave(self) -> None:
+        """The caller waits no longer."""
+        self._left.set()
+
+
+_CURRENT: ContextVar[Call | None] = ContextVar("current_call", default=None)
+
+
+def current_call() -> Call | None:
+    """In a pool's thread: the call that it works for."""
+    return _CURRENT.get()
 
 
 class EnginePool(Generic[Engine]):
@@ -49,16 +76,20 @@ class EnginePool(Generic[Engine]):
         deadline.require()
         if self._pending >= self._capacity:
             raise Overloaded("The queue of this service is full.", retry_after_s=1)
-        future = self._submit(call)
-        with anyio.move_on_after(deadline.remaining_s()) as scope:
-            result = await asyncio.wrap_future(future)
+        caller = Call(deadline)
+        future = self._submit(call, caller)
+        try:
+            with anyio.move_on_after(deadline.remaining_s()) as scope:
+                result = await asyncio.wrap_future(future)
+        finally:
+            caller.leave()
         if scope.cancelled_caught:
             raise DeadlineExceeded("The work did not finish in time.")
         return result
 
-    def _submit(self, call: Callable[[Engine], Result]) -> Future[Result]:
+    def _submit(self, call: Callable[[Engine], Result], caller: Call) -> Future[Result]:
         loop = asyncio.get_running_loop()
-        future = self._executor.submit(call, self.engine)
+        future = self._executor.submit(_work_for, caller, call, self.engine)
         self._pending += 1
         future.add_done_callback(lambda _: _call_in(loop, self._finished))
         return future
@@ -69,6 +100,14 @@ class EnginePool(Generic[Engine]):
     def close(self) -> None:
         """Drop what waits and wait for what runs."""
         self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _work_for(caller: Call, call: Callable[[Engine], Result], engine: Engine) -> Result:
+    token = _CURRENT.set(caller)
+    try:
+        return call(engine)
+    finally:
+        _CURRENT.reset(token)
 
 
 def _call_in(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:

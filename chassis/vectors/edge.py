@@ -16,14 +16,24 @@ import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import qdrant_edge as edge
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
+from chassis.vectors.conflicts import require_schema
 from chassis.vectors.files import copy_folder, replace_text, sync_folder
 from chassis.vectors.names import is_collection_name, not_found, require_collection_name
-from chassis.vectors.port import CollectionInfo, CollectionSchema, ScoredPoint, SparseVector, StoredPoint
+from chassis.vectors.port import (
+    RANK_CONSTANT,
+    CollectionInfo,
+    CollectionSchema,
+    Prefetch,
+    ScoredPoint,
+    SparseVector,
+    StoredPoint,
+    in_fused_order,
+)
 
 SCROLL_PAGE = 256
 
@@ -63,8 +73,8 @@ class EdgeStore:
             source = self._version(base) if base is not None else None
             held = self._version(name) if (self._folder / name).is_dir() else None
             for known in (source, held):
-                if known is not None and known.schema != schema:
-                    raise CollectionConflict("The collection was made for another engine; index it anew.")
+                if known is not None:
+                    require_schema(known.schema, schema)
             if held is None:
                 self._build(name, schema, source)
 
@@ -81,6 +91,10 @@ class EdgeStore:
         replace_text(building / "schema.json", json.dumps(dataclasses.asdict(schema)))
         building.rename(self._folder / name)
         sync_folder(self._folder)
+
+    def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
+        """See the port."""
+        require_schema(self._version(name).schema, schema, whole=whole)
 
     def drop(self, name: str) -> None:
         """See the port. A search that is under way keeps the shard's open files and ends well."""
@@ -163,6 +177,22 @@ class EdgeStore:
         """See the port. Exact until a version has outgrown Edge's indexing threshold, HNSW after that."""
         nearest = edge.Query.Nearest(_edge_vector(query), using=vector)
         request = edge.QueryRequest(limit=limit, query=nearest, with_payload=True)
+        return self._query(name, request)
+
+    def search_fused(
+        self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int
+    ) -> list[ScoredPoint]:
+        """See the port."""
+        searches = [
+            edge.Prefetch(depth, query=edge.Query.Nearest(_edge_vector(query), using=vector))
+            for vector, query in prefetches
+        ]
+        # Qdrant's ranks begin at 0. Its stubs do not say that an Rrf is a Fusion.
+        fusion: Any = edge.Fusion.Rrf(k=RANK_CONSTANT + 1)
+        request = edge.QueryRequest(limit=limit, query=fusion, prefetches=searches, with_payload=True)
+        return in_fused_order(self._query(name, request))
+
+    def _query(self, name: str, request: edge.QueryRequest) -> list[ScoredPoint]:
         points = self._version(name).shard.query(request)
         return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in points]
 
@@ -230,6 +260,7 @@ def _open_version(folder: Path) -> _Version:
         sparse=tuple(stored["sparse"]),
         idf=tuple(stored["idf"]),
         keywords=tuple(stored["keywords"]),
+        encoder=stored.get("encoder", ""),  # collections of before there were encoders do not have it
     )
     return _Version(folder, edge.EdgeShard.load(str(folder / "shard")), schema, threading.Lock())
 

@@ -4,6 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+RANK_CONSTANT = 60
+"""k of reciprocal rank fusion, where the best has rank 1 (Cormack, Clarke and Buettcher, SIGIR 2009)."""
+
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
@@ -13,18 +16,24 @@ class SparseVector:
     values: tuple[float, ...]
 
 
+Prefetch = tuple[str, Sequence[float] | SparseVector]
+"""One of the searches that are fused: the name of a vector, and what to look for."""
+
+
 @dataclass(frozen=True, slots=True)
 class CollectionSchema:
     """`dense`: vector name -> size (cosine distance); `sparse`: names; IDF is applied to those in `idf`.
 
     The store's IDF of a dimension is ln((N - n + 0.5) / (n + 0.5) + 1) with n of N points holding it.
-    `keywords`: payload fields that `discard` will look points up by.
+    `keywords`: payload fields that `discard` will look points up by. `encoder` names the model that makes
+    the dense vectors, if there is one: two models' vectors do not compare, though they have one size.
     """
 
     dense: Mapping[str, int] = field(default_factory=dict)
     sparse: tuple[str, ...] = ()
     idf: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
+    encoder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class StoredPoint:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPoint:
-    """A search result; `score` is cosine similarity or the sparse dot product."""
+    """A search result; `score` is cosine similarity, the sparse dot product or the fused score."""
 
     id: str
     score: float
@@ -65,6 +74,13 @@ class VectorStore(Protocol):
 
         All or nothing: after a crash half-way the next call starts again. Raises `CollectionConflict`
         when the collection or its base was made with another schema.
+        """
+        ...
+
+    def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
+        """Raises `CollectionConflict` when the collection was made with another schema.
+
+        Not `whole`: it may hold other vectors as well. That is enough to read.
         """
         ...
 
@@ -98,6 +114,16 @@ class VectorStore(Protocol):
         """The `limit` nearest points by the vector named `vector`, best first."""
         ...
 
+    def search_fused(
+        self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int
+    ) -> list[ScoredPoint]:
+        """The `limit` best points of several searches together, by reciprocal rank, in one query.
+
+        Each search gives its `depth` nearest points; a point's score is the sum of
+        1 / (`RANK_CONSTANT` + rank) over the searches that found it, equal scores in id order.
+        """
+        ...
+
     def scroll(self, name: str) -> Iterator[ScoredPoint]:
         """Every point's payload, in id order (score 0)."""
         ...
@@ -105,3 +131,8 @@ class VectorStore(Protocol):
     def close(self) -> None:
         """Flush and let go of the files or connections."""
         ...
+
+
+def in_fused_order(points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
+    """Best first; Qdrant leaves the order of equal scores, which ranks make common, to chance."""
+    return sorted(points, key=lambda point: (-point.score, point.id))

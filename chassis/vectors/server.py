@@ -2,18 +2,31 @@
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
+from chassis.vectors.conflicts import require_schema
 from chassis.vectors.names import is_collection_name, not_found, require_collection_name
-from chassis.vectors.port import CollectionInfo, CollectionSchema, ScoredPoint, SparseVector, StoredPoint
+from chassis.vectors.port import (
+    RANK_CONSTANT,
+    CollectionInfo,
+    CollectionSchema,
+    Prefetch,
+    ScoredPoint,
+    SparseVector,
+    StoredPoint,
+    in_fused_order,
+)
 
 COPY_PAGE = 256
 STATE = "loreglass_state"
 """Metadata key of a collection: `building` until it is a whole copy of its base, then `ready`."""
+ENCODER = "loreglass_encoder"
+"""Metadata key of a collection: the schema's `encoder`."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -31,9 +44,9 @@ class ServerStore:
         if name in self._aliases():
             raise CollectionConflict(f"{name!r} is an alias.")
         if base is not None:
-            self._require_schema(base, schema)
+            self.require(base, schema)
         if self._call(self._client.collection_exists, name):
-            self._require_schema(name, schema)
+            self.require(name, schema)
             if self._state(name) == "ready":
                 return
             self._call(self._client.delete_collection, name)
@@ -45,7 +58,7 @@ class ServerStore:
             name,
             vectors_config=_dense_params(schema),
             sparse_vectors_config=_sparse_params(schema),
-            metadata={STATE: "building"},
+            metadata={STATE: "building", ENCODER: schema.encoder},
         )
         for keyword in schema.keywords:
             self._call(
@@ -58,7 +71,23 @@ class ServerStore:
                     for record in records
                 ]
                 self._call(self._client.upsert, name, copies, wait=True)
-        self._call(self._client.update_collection, name, metadata={STATE: "ready"})
+        finished = {STATE: "ready", ENCODER: schema.encoder}
+        self._call(self._client.update_collection, name, metadata=finished)
+
+    def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
+        """See the port."""
+        config = self._call(self._client.get_collection, _readable(name)).config
+        dense = config.params.vectors if isinstance(config.params.vectors, dict) else {}
+        sparse = config.params.sparse_vectors or {}
+        held = CollectionSchema(
+            dense={vector: each.size for vector, each in dense.items()},
+            sparse=tuple(sorted(sparse)),
+            idf=tuple(sorted(key for key, each in sparse.items() if each.modifier == models.Modifier.IDF)),
+            keywords=schema.keywords,
+            encoder=str((config.metadata or {}).get(ENCODER, "")),
+        )
+        wanted = replace(schema, sparse=tuple(sorted(schema.sparse)), idf=tuple(sorted(schema.idf)))
+        require_schema(held, wanted, whole=whole)
 
     def drop(self, name: str) -> None:
         """See the port."""
@@ -136,7 +165,24 @@ class ServerStore:
             limit=limit,
             with_payload=True,
         )
-        return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in reply.points]
+        return _scored(reply)
+
+    def search_fused(
+        self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int
+    ) -> list[ScoredPoint]:
+        """See the port. The rank constant needs a server of 1.16 or later."""
+        reply = self._call(
+            self._client.query_points,
+            _readable(name),
+            prefetch=[
+                models.Prefetch(query=_server_vector(query), using=vector, limit=depth)
+                for vector, query in prefetches
+            ],
+            query=models.RrfQuery(rrf=models.Rrf(k=RANK_CONSTANT + 1)),  # Qdrant's ranks begin at 0
+            limit=limit,
+            with_payload=True,
+        )
+        return in_fused_order(_scored(reply))
 
     def scroll(self, name: str) -> Iterator[ScoredPoint]:
         """See the port."""
@@ -172,17 +218,6 @@ class ServerStore:
         metadata = self._call(self._client.get_collection, name).config.metadata or {}
         return str(metadata.get(STATE, "ready"))
 
-    def _require_schema(self, name: str, schema: CollectionSchema) -> None:
-        params = self._call(self._client.get_collection, _readable(name)).config.params
-        dense = params.vectors if isinstance(params.vectors, dict) else {}
-        sparse = params.sparse_vectors or {}
-        held = (
-            {vector: each.size for vector, each in dense.items()},
-            {vector: each.modifier == models.Modifier.IDF for vector, each in sparse.items()},
-        )
-        if held != (dict(schema.dense), {vector: vector in schema.idf for vector in schema.sparse}):
-            raise CollectionConflict("The collection was made for another engine; index it anew.")
-
     def _call(
         self, method: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
@@ -206,6 +241,10 @@ def _readable(name: str) -> str:
     if not is_collection_name(name):
         raise not_found(name)
     return name
+
+
+def _scored(reply: models.QueryResponse) -> list[ScoredPoint]:
+    return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in reply.points]
 
 
 def _dense_params(schema: CollectionSchema) -> dict[str, models.VectorParams]:

@@ -105,7 +105,10 @@ class StageTrace(Message):
 
 
 class Trace(Message):
-    """`GET /traces/{id}`: what happened to one request."""
+    """`GET /traces/{id}`: what happened to one request.
+
+    `refused_by`: the check that refused the answer (`token_min`, `token_mean`, `judge`, `support`, …).
+    """
 
     trace_id: str
     pipeline: str
@@ -115,3 +118,4 @@ class Trace(Message):
     total_ms: float
     stages: list[StageTrace]
     problem: Problem | None = None
+    refused_by: str | None = None

@@ -29,7 +29,7 @@ class Region(Message):
 
 
 class CropReply(Message):
-    """Regions by falling score; may be empty: callers keep the full photo as the fallback."""
+    """Regions, best first, flagged ones last; may be empty: callers keep the full photo as the fallback."""
 
     regions: list[Region]
     width: int

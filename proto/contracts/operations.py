@@ -11,8 +11,15 @@ class Health(Message):
 
 
 class Info(Message):
-    """What a service runs on (the shape of TEI's /info, reduced)."""
+    """What a service runs on (the shape of TEI's /info, reduced).
+
+    `memory_mib`: its share of the GPU; `memory_peak_mib`: the most it has held there; 0 on the CPU.
+    """
 
     service: str
     version: str
     engine: str
+    device: str = "cpu"
+    dtype: str = ""
+    memory_mib: int = 0
+    memory_peak_mib: int = 0

@@ -1,4 +1,8 @@
-"""reranker: the de-facto rerank shape (Jina, Cohere, vLLM). `POST /v1/rerank` (JSON)."""
+"""reranker: the de-facto rerank shape (Jina, Cohere, vLLM). `POST /v1/rerank`.
+
+As JSON, or as multipart/form-data with the same JSON in the part `request` and a photo in the optional
+part `image`, for engines that read the question together with what it was asked about.
+"""
 
 from pydantic import Field
 
@@ -23,7 +27,10 @@ class RerankDocument(Message):
 
 
 class RerankResult(Message):
-    """`relevance_score` is a calibrated probability that `documents[index]` answers the query."""
+    """`relevance_score` in 0..1: how probable it is that `documents[index]` answers the query.
+
+    Candidates that the engine discards are returned with 0.
+    """
 
     index: int
     relevance_score: float

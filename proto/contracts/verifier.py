@@ -8,12 +8,21 @@ from contracts.message import Message, Request
 
 
 class VerifyRequest(Request):
-    """`evidence`: the passages that the answer was made from, in citation order."""
+    """`evidence`: the passages that the answer was made from, in citation order.
+
+    `token_probabilities`: of the answer's own tokens, where its model tells them; `token_min` and
+    `token_mean`: what their minimum and mean must reach (QA-Dragon, sections 3.7.2 and 4.3).
+    `model_judgement`: a model judge's probability that the answer is right, where one was asked.
+    """
 
     question: str = Field(min_length=1, max_length=4096)
     answer: str = Field(min_length=1, max_length=8192)
     evidence: list[str] = Field(max_length=64)
     entity: str | None = None
+    token_probabilities: list[float] = Field(default=[], max_length=4096)
+    token_min: float = Field(default=0.60, ge=0, le=1)
+    token_mean: float = Field(default=0.90, ge=0, le=1)
+    model_judgement: float | None = Field(default=None, ge=0, le=1)
 
 
 class CheckName(StrEnum):
@@ -24,6 +33,9 @@ class CheckName(StrEnum):
     DATES = "dates"
     NEGATION = "negation"
     TERMS = "terms"
+    TOKEN_MIN = "token_min"
+    TOKEN_MEAN = "token_mean"
+    JUDGE = "judge"
 
 
 class Check(Message):

@@ -1,9 +1,8 @@
 """`python -m services.cropper`."""
 
-from chassis.serving import serve
+from chassis.serving import run
 from services.cropper.app import create_app
 from services.cropper.settings import CropperSettings
 
 if __name__ == "__main__":
-    settings = CropperSettings()
-    serve(create_app(settings), settings)
+    run(CropperSettings, create_app)

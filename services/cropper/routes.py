@@ -32,7 +32,7 @@ async def crop_photo(
     labels: Annotated[list[str] | None, Form()] = None,
     max_regions: Annotated[int, Form(ge=1)] = 6,
 ) -> CropReply:
-    """Regions by falling score, each rectified; may be none."""
+    """Regions, best first, each seen straight on; may be none."""
     settings: CropperSettings = request.app.state.settings
     asked = [label.strip() for label in labels or [] if label.strip()]
     if len(asked) > MOST_LABELS or any(len(label) > LONGEST_LABEL for label in asked):

@@ -1,9 +1,8 @@
 """`python -m services.domain_router`."""
 
-from chassis.serving import serve
+from chassis.serving import run
 from services.domain_router.app import create_app
 from services.domain_router.settings import DomainRouterSettings
 
 if __name__ == "__main__":
-    settings = DomainRouterSettings()
-    serve(create_app(settings), settings)
+    run(DomainRouterSettings, create_app)

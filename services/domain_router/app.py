@@ -1,11 +1,17 @@
 """The domain_router service: which CRAG-MM domain a question is in."""
 
+from functools import partial
+from pathlib import Path
+
+import numpy as np
 from fastapi import FastAPI
 
-from chassis.app import ServiceSpec, create_service
+from chassis.app import EngineResources, ServiceSpec, create_service
+from chassis.startup import WrongSettings
+from contracts.domain_router import Domain
 from services.domain_router.engine import DomainRouter
 from services.domain_router.routes import router
-from services.domain_router.settings import DomainRouterSettings
+from services.domain_router.settings import DomainRouterSettings, Engine
 
 
 def create_app(settings: DomainRouterSettings) -> FastAPI:
@@ -13,14 +19,31 @@ def create_app(settings: DomainRouterSettings) -> FastAPI:
     spec = ServiceSpec(
         name="domain_router",
         routers=[router],
-        open_engine=open_engine,
-        probe=lambda engine: engine.classify("Who wrote this book?", "", None),
+        open_engine=partial(open_engine, settings),
+        probe=probe,
     )
     return create_service(spec, settings)
 
 
-def open_engine() -> DomainRouter:
-    """The pocket engine; production engines join it here."""
-    from services.domain_router.engines.pocket import PocketDomainRouter
+def probe(engine: DomainRouter) -> list[float]:
+    """A question with a grey picture."""
+    return engine.classify("Who wrote this book?", "", np.full((64, 64, 3), 128, np.uint8))
 
-    return PocketDomainRouter()
+
+def open_engine(settings: DomainRouterSettings, resources: EngineResources) -> DomainRouter:
+    """The engine that the settings name. Raises `CannotStart` when it cannot be had."""
+    if settings.engine is Engine.POCKET:
+        from services.domain_router.engines.pocket import PocketDomainRouter
+
+        return PocketDomainRouter()
+    if not settings.head:
+        raise WrongSettings(
+            "domain_router: engine=blip2 needs head, a checkpoint of services.domain_router.train."
+        )
+    from services.domain_router.engines.blip2 import Blip2DomainRouter, load_blip2
+
+    accelerator = resources.open_accelerator(settings.placement)
+    labels = [domain.value for domain in Domain]
+    qformer, head = load_blip2(Path(settings.head), labels, settings.model, accelerator)
+    forward = resources.batched(qformer.encode_questions, settings.batch_limits, "questions")
+    return Blip2DomainRouter(forward, head, settings.read_text)

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 RGB = NDArray[np.uint8]
 """(height, width, 3), 8 bits a channel."""
 
+IMAGE_SIDE = 672
+"""The longer side, in pixels, to which photos are scaled down for an engine, in training as in serving."""
+
 
 class DomainRouter(Protocol):
     """Classifies questions; implementations are synchronous, blocking and thread-safe."""

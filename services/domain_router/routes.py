@@ -9,7 +9,7 @@ from chassis.app import RequestDeadline, engine_pool
 from chassis.images import decode_rgb
 from chassis.workers import EnginePool
 from contracts.domain_router import Classification, ClassifyReply, Domain
-from services.domain_router.engine import DomainRouter
+from services.domain_router.engine import IMAGE_SIDE, DomainRouter
 
 router = APIRouter()
 
@@ -17,7 +17,6 @@ Pool = Annotated[EnginePool[DomainRouter], Depends(engine_pool)]
 _DOMAINS = list(Domain)
 _LONGEST_QUESTION = 4096
 _LONGEST_TEXT = 65_536
-_IMAGE_SIDE = 672
 
 
 @router.post("/v1/classify")
@@ -41,5 +40,5 @@ async def classify(
 
 
 def _classify(engine: DomainRouter, question: str, recognized_text: str, data: bytes | None) -> list[float]:
-    image = decode_rgb(data, max_side=_IMAGE_SIDE) if data else None
+    image = decode_rgb(data, max_side=IMAGE_SIDE) if data else None
     return engine.classify(question, recognized_text, image)

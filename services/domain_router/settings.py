@@ -1,13 +1,26 @@
 """Settings of the domain_router service, from `LOREGLASS_DOMAIN_ROUTER_*`."""
 
+from enum import StrEnum
+
+from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from chassis.settings import ServiceSettings
+from chassis.settings import ModelSettings
 
 
-class DomainRouterSettings(ServiceSettings):
-    """Nothing beyond what every service has."""
+class Engine(StrEnum):
+    """What can classify questions."""
+
+    POCKET = "pocket"
+    BLIP2 = "blip2"
+
+
+class DomainRouterSettings(ModelSettings):
+    """`head` and `read_text` are for BLIP-2; an empty `model` is the one that the head was trained on."""
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_DOMAIN_ROUTER_")
 
     port: int = 7101
+    engine: Engine = Engine.POCKET
+    head: str = Field(default="", description="the checkpoint that `services.domain_router.train` wrote")
+    read_text: bool = Field(default=False, description="append what OCR read to the question")

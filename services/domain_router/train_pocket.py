@@ -17,6 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from contracts.domain_router import Domain
 from services.domain_router.engines.pocket import BUCKETS, MODEL, LinearModel, Matrix, describe
+from services.domain_router.tuning.measures import best_temperature, log_loss
 
 FOLDER = Path(__file__).parent / "training"
 _DOMAINS = list(Domain)
@@ -65,18 +66,6 @@ def held_out_logits(inputs: Matrix, labels: NDArray[np.int64]) -> Matrix:
     return logits
 
 
-def best_temperature(logits: Matrix, labels: NDArray[np.int64]) -> float:
-    """The softmax temperature that makes held-out probabilities most honest (Guo et al., 2017)."""
-    candidates = np.arange(0.5, 4.01, 0.05)
-    return float(min(candidates, key=lambda temperature: _log_loss(logits / temperature, labels)))
-
-
-def _log_loss(logits: Matrix, labels: NDArray[np.int64]) -> float:
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return float(-log_probabilities[np.arange(len(labels)), labels].mean())
-
-
 def accuracy(model: LinearModel, rows: Sequence[Labelled]) -> float:
     """Share of rows whose most probable domain is the labelled one."""
     hits = [int(model.probabilities(r.question, r.recognized_text).argmax()) == r.label for r in rows]
@@ -99,7 +88,7 @@ def main() -> None:
     print(f"held out, five stratified folds of {len(rows)}: accuracy {right:.3f}")  # noqa: T201
     model = fit(inputs, labels, temperature)
     print(f"fresh questions ({len(fresh)}): {accuracy(model, fresh):.3f}")  # noqa: T201
-    print(f"temperature {temperature:.2f}, log loss {_log_loss(logits / temperature, labels):.3f}")  # noqa: T201
+    print(f"temperature {temperature:.2f}, log loss {log_loss(logits / temperature, labels):.3f}")  # noqa: T201
     np.savez_compressed(
         arguments.output,
         hashed=model.hashed.astype(np.float16),

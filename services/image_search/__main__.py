@@ -1,9 +1,8 @@
 """`python -m services.image_search`."""
 
-from chassis.serving import serve
+from chassis.serving import run
 from services.image_search.app import create_app
 from services.image_search.settings import ImageSearchSettings
 
 if __name__ == "__main__":
-    settings = ImageSearchSettings()
-    serve(create_app(settings), settings)
+    run(ImageSearchSettings, create_app)

@@ -1,13 +1,15 @@
 """The image_search service: which known thing is in the photo."""
 
+from functools import partial
+
 from fastapi import FastAPI
 
-from chassis.app import ServiceSpec, create_service
+from chassis.app import EngineResources, ServiceSpec, create_service
 from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import collections_router
 from services.image_search.engine import ImageSearchEngine
 from services.image_search.routes import router
-from services.image_search.settings import ImageSearchSettings
+from services.image_search.settings import Engine, ImageSearchSettings
 
 
 def create_app(settings: ImageSearchSettings) -> FastAPI:
@@ -15,7 +17,7 @@ def create_app(settings: ImageSearchSettings) -> FastAPI:
     spec = ServiceSpec(
         name="image_search",
         routers=[router, collections_router()],
-        open_engine=lambda: open_engine(settings),
+        open_engine=partial(open_engine, settings),
         probe=lambda engine: engine.probe(),
         close_engine=lambda engine: engine.store.close(),
     )
@@ -24,13 +26,10 @@ def create_app(settings: ImageSearchSettings) -> FastAPI:
     return app
 
 
-def open_engine(settings: ImageSearchSettings) -> ImageSearchEngine:
-    """The pocket engine; production engines join it here."""
-    from services.image_search.engines.pocket import PocketImageSearch, PocketOptions, SearchEffort
-
-    effort = SearchEffort(glances=settings.glances, verifications=settings.verifications)
-    store = open_store(settings)
-    return PocketImageSearch(store, settings.data_dir / "features", PocketOptions(effort=effort))
+def open_engine(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
+    """The engine that the settings name. Each imports what it needs when it is chosen."""
+    openers = {Engine.POCKET: _open_pocket, Engine.CLIP: _open_clip, Engine.REMOTE: _open_remote}
+    return openers[settings.engine](settings, resources)
 
 
 def open_store(settings: ImageSearchSettings) -> VectorStore:
@@ -44,3 +43,39 @@ def open_store(settings: ImageSearchSettings) -> VectorStore:
     from chassis.vectors.edge import EdgeStore
 
     return EdgeStore(settings.data_dir)
+
+
+def _open_pocket(settings: ImageSearchSettings, _: EngineResources) -> ImageSearchEngine:
+    from services.image_search.engines.pocket import PocketImageSearch, PocketOptions, SearchEffort
+
+    effort = SearchEffort(glances=settings.glances, verifications=settings.verifications)
+    store = open_store(settings)
+    return PocketImageSearch(store, settings.data_dir / "features", PocketOptions(effort=effort))
+
+
+def _open_clip(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
+    from services.image_search.engines.clip import ClipEncoder
+    from services.image_search.engines.dense import DenseImageSearch, DenseOptions
+
+    accelerator = resources.open_accelerator(settings.placement)
+    encoder = ClipEncoder(settings.model, accelerator, settings.ends_above)
+    forward = resources.batched(encoder.forward, settings.batch_limits, "clip")
+    options = DenseOptions(settings.midpoint, settings.slope, settings.over_fetch)
+    return DenseImageSearch(open_store(settings), encoder, options, forward)
+
+
+def _open_remote(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
+    from services.image_search.engines.dense import DenseImageSearch, DenseOptions
+    from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions
+
+    server = settings.open_remote("image_search")
+    resources.closing(server.close)
+    remote = RemoteOptions(
+        settings.remote_shape,
+        settings.remote_max_side,
+        settings.remote_images,
+        settings.remote_input_type,
+        settings.ends_above,
+    )
+    options = DenseOptions(settings.midpoint, settings.slope, settings.over_fetch)
+    return DenseImageSearch(open_store(settings), RemoteImageEncoder(server, remote), options)

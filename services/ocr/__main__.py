@@ -1,9 +1,8 @@
 """`python -m services.ocr`."""
 
-from chassis.serving import serve
+from chassis.serving import run
 from services.ocr.app import create_app
 from services.ocr.settings import OcrSettings
 
 if __name__ == "__main__":
-    settings = OcrSettings()
-    serve(create_app(settings), settings)
+    run(OcrSettings, create_app)

@@ -1,10 +1,12 @@
 """The ocr service: the text lines of a photo."""
 
+from functools import partial
+
 import numpy as np
 from fastapi import FastAPI
 from PIL import Image, ImageDraw
 
-from chassis.app import ServiceSpec, create_service
+from chassis.app import EngineResources, ServiceSpec, create_service
 from services.ocr.cache import ReplyCache
 from services.ocr.engine import RGB, OcrEngine
 from services.ocr.routes import router
@@ -16,7 +18,7 @@ def create_app(settings: OcrSettings) -> FastAPI:
     spec = ServiceSpec(
         name="ocr",
         routers=[router],
-        open_engine=lambda: open_engine(settings),
+        open_engine=partial(open_engine, settings),
         probe=lambda engine: engine.read(_picture_with_text()),
     )
     app = create_service(spec, settings)
@@ -25,7 +27,7 @@ def create_app(settings: OcrSettings) -> FastAPI:
     return app
 
 
-def open_engine(settings: OcrSettings) -> OcrEngine:
+def open_engine(settings: OcrSettings, resources: EngineResources) -> OcrEngine:
     """The pocket engine; production engines join it here."""
     from services.ocr.engines.pocket import PocketOcr, PocketOcrOptions
 

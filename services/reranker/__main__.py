@@ -1,9 +1,8 @@
 """`python -m services.reranker`."""
 
-from chassis.serving import serve
+from chassis.serving import run
 from services.reranker.app import create_app
 from services.reranker.settings import RerankerSettings
 
 if __name__ == "__main__":
-    settings = RerankerSettings()
-    serve(create_app(settings), settings)
+    run(RerankerSettings, create_app)

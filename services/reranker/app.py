@@ -1,11 +1,14 @@
 """The reranker service: which passages answer the question."""
 
+from functools import partial
+from pathlib import PurePath
+
 from fastapi import FastAPI
 
-from chassis.app import ServiceSpec, create_service
+from chassis.app import EngineResources, ServiceSpec, create_service
 from services.reranker.engine import Reranker
 from services.reranker.routes import router
-from services.reranker.settings import RerankerSettings
+from services.reranker.settings import Engine, RerankerSettings
 
 
 def create_app(settings: RerankerSettings) -> FastAPI:
@@ -13,14 +16,57 @@ def create_app(settings: RerankerSettings) -> FastAPI:
     spec = ServiceSpec(
         name="reranker",
         routers=[router],
-        open_engine=open_engine,
-        probe=lambda engine: engine.rerank("Who wrote it?", ["It was written by Ada."], None),
+        open_engine=partial(open_engine, settings),
+        probe=lambda engine: engine.probe(),
     )
-    return create_service(spec, settings)
+    app = create_service(spec, settings)
+    app.state.settings = settings
+    return app
 
 
-def open_engine() -> Reranker:
-    """The pocket engine; production engines join it here."""
+def open_engine(settings: RerankerSettings, resources: EngineResources) -> Reranker:
+    """The engine that the settings name. Raises one clear sentence when its model cannot be used."""
+    if settings.engine is Engine.CASCADE:
+        return _open_cascade(settings, resources)
+    if settings.engine is Engine.REMOTE:
+        from services.reranker.engines.remote import RemoteReranker
+
+        server = settings.open_remote("reranker")
+        resources.closing(server.close)
+        return RemoteReranker(server, settings.remote_shape, settings.remote_batch)
     from services.reranker.engines.pocket import PocketReranker
 
     return PocketReranker()
+
+
+def _open_cascade(settings: RerankerSettings, resources: EngineResources) -> Reranker:
+    from chassis import qformer
+    from services.reranker.engines import qwen3
+    from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
+
+    accelerator = resources.open_accelerator(settings.placement)
+    limits = settings.batch_limits
+    coarse = fine = None
+    names = []
+    if settings.coarse:
+        source = settings.coarse_model or qformer.DEFAULT_MODEL
+        towers = qformer.QFormer.from_pretrained(source, accelerator)
+        coarse = CoarseStage(
+            resources.batched(towers.question_vectors, limits, "questions"),
+            resources.batched(towers.text_vectors, limits, "documents"),
+        )
+        names.append(PurePath(source).name)
+    if settings.fine:
+        source = settings.fine_model or qwen3.DEFAULT_MODEL
+        options = qwen3.Qwen3Options(
+            settings.instruction or qwen3.DEFAULT_INSTRUCTION,
+            settings.max_document_tokens,
+            settings.max_pass_tokens,
+        )
+        judge = qwen3.Qwen3Reranker.from_pretrained(source, accelerator, options)
+        fine = resources.batched(judge.score, limits, "pairs")
+        names.append(PurePath(source).name)
+    cutoffs = Cutoffs(
+        settings.coarse_top, settings.coarse_threshold, settings.fine_top, settings.fine_threshold
+    )
+    return CascadeReranker(coarse, fine, cutoffs, "+".join(names))

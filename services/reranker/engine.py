@@ -3,16 +3,34 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+Photo = NDArray[np.uint8]
+"""RGB, (height, width, 3)."""
+
+SAMPLE = ("Who wrote it?", "It was written by Ada.")
+"""A question and a document for probes."""
+
 
 class Reranker(Protocol):
     """Scores passages; implementations are synchronous, blocking and thread-safe."""
 
-    name: str
-    """What the reply's `model` says."""
+    @property
+    def name(self) -> str:
+        """What the reply's `model` says."""
+        ...
 
-    def rerank(self, query: str, documents: Sequence[str], entity: str | None) -> list[float]:
-        """Probabilities in 0..1 that each document answers `query`, in the documents' order.
+    def rerank(
+        self, query: str, documents: Sequence[str], entity: str | None, photo: Photo | None = None
+    ) -> list[float]:
+        """Scores in 0..1 of how well each document answers `query`, in the documents' order.
 
-        `entity` is the name of the thing that the question is about, when the caller knows it.
+        0 means discarded. `entity` is the name of the thing that the question is about, when the caller
+        knows it; `photo` is what the question was asked about. An engine may ignore either.
         """
+        ...
+
+    def probe(self) -> object:
+        """Do a little work in every part. Raises what that raises."""
         ...

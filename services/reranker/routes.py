@@ -3,33 +3,41 @@
 import uuid
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 
 from chassis.app import RequestDeadline, engine_pool
+from chassis.images import decode_rgb
 from chassis.workers import EnginePool
 from contracts.reranker import RerankDocument, RerankReply, RerankRequest, RerankResult, RerankUsage
 from services.reranker.engine import Reranker
+from services.reranker.intake import body_schema, read_call
+from services.reranker.settings import RerankerSettings
 
 router = APIRouter()
 
 Pool = Annotated[EnginePool[Reranker], Depends(engine_pool)]
 
 
-@router.post("/v1/rerank")
-async def rerank(request: RerankRequest, pool: Pool, deadline: RequestDeadline) -> RerankReply:
-    """Score each document as an answer to the query; best first."""
-    scores = await pool.run(
-        lambda engine: engine.rerank(request.query, request.documents, request.entity), deadline
-    )
+@router.post("/v1/rerank", openapi_extra=body_schema())
+async def rerank(request: Request, pool: Pool, deadline: RequestDeadline) -> RerankReply:
+    """Score each document as an answer to the query; best first. The form may bring the photo."""
+    settings: RerankerSettings = request.app.state.settings
+    asked, image = await read_call(request)
+    scores = await pool.run(lambda engine: _scores(engine, asked, image, settings.max_side), deadline)
     best_first = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
     return RerankReply(
         id=f"rerank-{uuid.uuid4().hex}",
-        model=request.model or pool.engine.name,
-        results=[_result(request, index, scores[index]) for index in best_first[: request.top_n]],
-        usage=RerankUsage(total_tokens=sum(len(text.split()) for text in request.documents)),
+        model=asked.model or pool.engine.name,
+        results=[_result(asked, index, scores[index]) for index in best_first[: asked.top_n]],
+        usage=RerankUsage(total_tokens=sum(len(text.split()) for text in asked.documents)),
     )
 
 
-def _result(request: RerankRequest, index: int, score: float) -> RerankResult:
-    document = RerankDocument(text=request.documents[index]) if request.return_documents else None
+def _scores(engine: Reranker, asked: RerankRequest, image: bytes | None, max_side: int) -> list[float]:
+    photo = None if image is None else decode_rgb(image, max_side=max_side)
+    return engine.rerank(asked.query, asked.documents, asked.entity, photo)
+
+
+def _result(asked: RerankRequest, index: int, score: float) -> RerankResult:
+    document = RerankDocument(text=asked.documents[index]) if asked.return_documents else None
     return RerankResult(index=index, relevance_score=score, document=document)

@@ -1,13 +1,51 @@
 """Settings of the reranker, from `LOREGLASS_RERANKER_*`."""
 
+from enum import StrEnum
+from typing import Self
+
+from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from chassis.settings import ServiceSettings
+from chassis.settings import RemoteModelSettings
+from services.reranker.engines.remote import RemoteShape
 
 
-class RerankerSettings(ServiceSettings):
-    """Nothing beyond what every service has."""
+class Engine(StrEnum):
+    """What stands behind the route."""
+
+    POCKET = "pocket"
+    CASCADE = "cascade"
+    REMOTE = "remote"
+
+
+class RerankerSettings(RemoteModelSettings):
+    """The cascade's models, cut-offs and switches, and the shape of a remote server."""
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_RERANKER_")
 
     port: int = 7105
+    engine: Engine = Engine.POCKET
+    max_side: int = Field(default=672, ge=64, description="photos are shrunk to this when decoded, pixels")
+
+    coarse: bool = Field(default=True, description="engine=cascade: whether the Q-Former filters")
+    coarse_model: str = Field(default="", description="a folder or hub id; empty: Salesforce/blip2-itm-vit-g")
+    coarse_top: int = Field(default=32, ge=1, description="K1: the best that reach the fine stage")
+    coarse_threshold: float = Field(default=0.1, ge=0, le=1, description="tau_coarse, a cosine")
+    fine: bool = Field(default=True, description="engine=cascade: whether Qwen3-Reranker judges")
+    fine_model: str = Field(default="", description="a folder or hub id; empty: Qwen/Qwen3-Reranker-0.6B")
+    fine_top: int = Field(default=10, ge=1, description="K2: the best that keep their score")
+    fine_threshold: float = Field(default=0.5, ge=0, le=1, description="tau_fine, a probability")
+    instruction: str = Field(default="", max_length=2000, description="to the fine model; empty: our own")
+    max_document_tokens: int = Field(default=512, ge=8, description="read of each document, fine stage")
+    max_pass_tokens: int = Field(default=16_384, ge=64, description="in one forward pass, padding included")
+
+    remote_shape: RemoteShape = RemoteShape.COHERE
+    remote_batch: int = Field(default=32, ge=1, description="documents in one request to TEI")
+
+    @model_validator(mode="after")
+    def _the_cascade_is_whole(self) -> Self:
+        if self.engine is Engine.CASCADE and not (self.coarse or self.fine):
+            raise ValueError("engine=cascade needs coarse, fine or both")
+        if self.model:
+            raise ValueError("the reranker has two models: set coarse_model and fine_model")
+        return self

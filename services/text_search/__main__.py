@@ -1,9 +1,8 @@
 """`python -m services.text_search`."""
 
-from chassis.serving import serve
+from chassis.serving import run
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 
 if __name__ == "__main__":
-    settings = TextSearchSettings()
-    serve(create_app(settings), settings)
+    run(TextSearchSettings, create_app)

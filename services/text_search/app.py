@@ -1,13 +1,17 @@
 """The text_search service: which passages speak of what is asked."""
 
+from functools import partial
+
 from fastapi import FastAPI
 
-from chassis.app import ServiceSpec, create_service
+from chassis.app import EngineResources, ServiceSpec, create_service
 from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import collections_router
+from services.text_search.encoding import Instructions, TextEncoder
 from services.text_search.engine import TextSearchEngine
+from services.text_search.lexical import Bm25
 from services.text_search.routes import router
-from services.text_search.settings import TextSearchSettings
+from services.text_search.settings import Engine, TextSearchSettings
 
 
 def create_app(settings: TextSearchSettings) -> FastAPI:
@@ -15,24 +19,52 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
     spec = ServiceSpec(
         name="text_search",
         routers=[router, collections_router()],
-        open_engine=lambda: open_engine(settings),
+        open_engine=partial(open_engine, settings),
         probe=lambda engine: engine.probe(),
         close_engine=lambda engine: engine.store.close(),
     )
     return create_service(spec, settings)
 
 
-def open_engine(settings: TextSearchSettings) -> TextSearchEngine:
-    """The pocket engine; production engines join it here."""
-    from services.text_search.engines.pocket import Bm25, PocketTextSearch
-
+def open_engine(settings: TextSearchSettings, resources: EngineResources) -> TextSearchEngine:
+    """BM25 alone, or a sentence encoder with BM25 beside it. The model comes before the store is opened."""
     bm25 = Bm25(
         k1=settings.bm25_k1,
         b=settings.bm25_b,
         average_length=settings.bm25_average_length,
         title_weight=settings.title_weight,
     )
-    return PocketTextSearch(open_store(settings), bm25)
+    if settings.engine is Engine.POCKET:
+        from services.text_search.engines.pocket import PocketTextSearch
+
+        return PocketTextSearch(open_store(settings), bm25)
+
+    from services.text_search.engines.hybrid import HybridOptions, HybridTextSearch
+
+    encoder = open_encoder(settings, resources)
+    options = HybridOptions(terms=settings.hybrid, depth=settings.fusion_depth)
+    return HybridTextSearch(open_store(settings), encoder, bm25, options)
+
+
+def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:
+    """The model in this process, its forward passes shared by the calls, or the client of a server."""
+    instructions = Instructions(settings.query_instruction, settings.passage_instruction)
+    if settings.engine is Engine.REMOTE:
+        from services.text_search.engines.remote import RemoteEncoder, RemoteOptions
+
+        server = settings.open_remote("text_search")
+        resources.closing(server.close)
+        spoken = RemoteOptions(
+            settings.remote_path, settings.remote_format, settings.max_batch, settings.max_tokens
+        )
+        return RemoteEncoder(server, instructions, spoken)
+    from services.text_search.engines.bge import DEFAULT_MODEL, BgeEncoder, BgeModel, BgeOptions
+
+    accelerator = resources.open_accelerator(settings.placement)
+    options = BgeOptions(settings.pooling, settings.max_tokens)
+    model = BgeModel(settings.model or DEFAULT_MODEL, accelerator, options)
+    forward = resources.batched(model.forward, settings.batch_limits, "encode")
+    return BgeEncoder(model, forward, instructions, settings.max_batch)
 
 
 def open_store(settings: TextSearchSettings) -> VectorStore:

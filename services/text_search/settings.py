@@ -1,23 +1,42 @@
 """Settings of text_search, from `LOREGLASS_TEXT_SEARCH_*`."""
 
+from enum import StrEnum
 from pathlib import Path
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from chassis.settings import ServiceSettings
+from chassis.settings import RemoteModelSettings
+from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Pooling, VectorFormat
 
 
-class TextSearchSettings(ServiceSettings):
-    """Where the vectors are, and the parameters of BM25."""
+class Engine(StrEnum):
+    """`bge`: a sentence encoder in this process; `remote`: one on a ready-made server."""
+
+    POCKET = "pocket"
+    BGE = "bge"
+    REMOTE = "remote"
+
+
+class TextSearchSettings(RemoteModelSettings):
+    """Where the vectors are, the parameters of BM25, and how the encoder is used."""
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_TEXT_SEARCH_")
 
     port: int = 7104
-    workers: int = Field(default=2, ge=1, description="a search need not wait for an indexing call")
+    engine: Engine = Engine.POCKET
+    workers: int = Field(default=2, ge=1, description="pocket: a search need not wait for an indexing call")
     data_dir: Path = Field(default=Path("var/text_search"), description="of the embedded store")
     qdrant_url: str = Field(default="", description="a Qdrant server to use instead of the embedded store")
     bm25_k1: float = Field(default=1.2, ge=0)
     bm25_b: float = Field(default=0.6, ge=0, le=1)
     bm25_average_length: float = Field(default=160.0, gt=0, description="terms in a passage and its title")
     title_weight: float = Field(default=2.0, ge=0)
+    hybrid: bool = Field(default=True, description="BM25 beside the dense vectors")
+    fusion_depth: int = Field(default=50, ge=1, description="passages of each that are fused at least")
+    pooling: Pooling = Pooling.CLS
+    query_instruction: str = BGE_QUERY_INSTRUCTION
+    passage_instruction: str = ""
+    max_tokens: int = Field(default=512, ge=8, description="longer passages are cut")
+    remote_path: str = Field(default="/v1/embeddings", description="engine=remote: /embeddings for Infinity")
+    remote_format: VectorFormat = Field(default=VectorFormat.FLOAT, description="engine=remote")

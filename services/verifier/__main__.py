@@ -1,9 +1,8 @@
 """`python -m services.verifier`."""
 
-from chassis.serving import serve
+from chassis.serving import run
 from services.verifier.app import create_app
 from services.verifier.settings import VerifierSettings
 
 if __name__ == "__main__":
-    settings = VerifierSettings()
-    serve(create_app(settings), settings)
+    run(VerifierSettings, create_app)

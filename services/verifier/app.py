@@ -1,11 +1,15 @@
 """The verifier service: is the answer supported by the evidence."""
 
+from functools import partial
+
 from fastapi import FastAPI
 
-from chassis.app import ServiceSpec, create_service
-from services.verifier.engine import Verifier
+from chassis.app import EngineResources, ServiceSpec, create_service
+from services.verifier.engine import ModelSignals, Verifier
 from services.verifier.routes import router
-from services.verifier.settings import VerifierSettings
+from services.verifier.settings import Engine, VerifierSettings
+
+_SURE = ModelSignals(token_probabilities=(0.98, 0.99), judgement=0.9)
 
 
 def create_app(settings: VerifierSettings) -> FastAPI:
@@ -13,16 +17,23 @@ def create_app(settings: VerifierSettings) -> FastAPI:
     spec = ServiceSpec(
         name="verifier",
         routers=[router],
-        open_engine=open_engine,
-        probe=lambda engine: engine.verify("Who wrote it?", "Ada did.", ["It was written by Ada."], None),
+        open_engine=partial(open_engine, settings),
+        probe=lambda engine: engine.verify(
+            "Who wrote it?", "Ada did.", ["It was written by Ada."], None, _SURE
+        ),
     )
     app = create_service(spec, settings)
     app.state.supported_from = settings.supported_from
     return app
 
 
-def open_engine() -> Verifier:
-    """The pocket engine; production engines join it here."""
+def open_engine(settings: VerifierSettings, _: EngineResources) -> Verifier:
+    """The engine that the settings name; the pocket engine is the other one's fallback."""
     from services.verifier.engines.pocket import PocketVerifier
 
-    return PocketVerifier()
+    pocket = PocketVerifier()
+    if settings.engine is Engine.POCKET:
+        return pocket
+    from services.verifier.engines.white_box import WhiteBoxVerifier
+
+    return WhiteBoxVerifier(pocket)

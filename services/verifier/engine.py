@@ -26,12 +26,41 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelSignals:
+    """What models said about the answer: the one that wrote it (its tokens) and the one that judged it.
+
+    `token_probabilities`: one a token of the answer; empty when its server gave none.
+    `token_min`, `token_mean`: what their least and their mean must reach (QA-Dragon, 3.7.2 and 4.3).
+    `judgement`: the judge's probability that the answer is correct; None when nobody asked it.
+    Raises `ValueError` for a number that is not in 0..1.
+    """
+
+    token_probabilities: tuple[float, ...] = ()
+    token_min: float = 0.60
+    token_mean: float = 0.90
+    judgement: float | None = None
+
+    def __post_init__(self) -> None:
+        others = (self.token_min, self.token_mean, 0.0 if self.judgement is None else self.judgement)
+        for number in (*self.token_probabilities, *others):
+            if not 0.0 <= number <= 1.0:  # a NaN is in no range
+                raise ValueError(f"A probability must be in 0..1, not {number}.")
+
+
+NO_SIGNALS = ModelSignals()
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
-    """`probability` that the evidence supports the answer; `span` is None when nothing matches at all."""
+    """`probability` that the answer is right; `span` is None when nothing matches or nothing was compared.
+
+    `refused`: a model's signal fell below its threshold, which no probability outweighs.
+    """
 
     probability: float
     span: Span | None
     checks: tuple[CheckOutcome, ...]
+    refused: bool = False
 
 
 class Verifier(Protocol):
@@ -39,6 +68,13 @@ class Verifier(Protocol):
 
     name: str
 
-    def verify(self, question: str, answer: str, evidence: Sequence[str], entity: str | None) -> Verdict:
-        """Judge whether `evidence` supports `answer` as an answer to `question` about `entity`."""
+    def verify(
+        self,
+        question: str,
+        answer: str,
+        evidence: Sequence[str],
+        entity: str | None,
+        signals: ModelSignals = NO_SIGNALS,
+    ) -> Verdict:
+        """Judge whether `answer` to `question` about `entity` holds, by `evidence` and by `signals`."""
         ...

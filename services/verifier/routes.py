@@ -5,9 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from chassis.app import RequestDeadline, engine_pool
+from chassis.errors import InvalidRequest
 from chassis.workers import EnginePool
 from contracts.verifier import Check, SupportingSpan, VerifyReply, VerifyRequest
-from services.verifier.engine import Span, Verdict, Verifier
+from services.verifier.engine import ModelSignals, Span, Verdict, Verifier
 
 router = APIRouter()
 
@@ -28,15 +29,26 @@ async def verify(
     threshold: Annotated[float, Depends(supported_from)],
 ) -> VerifyReply:
     """Whether the evidence supports the answer, where it does, and what was missing."""
+    signals = _signals(body)
     verdict: Verdict = await pool.run(
-        lambda engine: engine.verify(body.question, body.answer, body.evidence, body.entity), deadline
+        lambda engine: engine.verify(body.question, body.answer, body.evidence, body.entity, signals),
+        deadline,
     )
     return VerifyReply(
-        supported=verdict.probability >= threshold,
+        supported=verdict.probability >= threshold and not verdict.refused,
         probability=verdict.probability,
         span=_span(verdict.span, body.evidence),
         checks=[Check(name=c.name, passed=c.passed, detail=c.detail) for c in verdict.checks],
     )
+
+
+def _signals(body: VerifyRequest) -> ModelSignals:
+    try:
+        return ModelSignals(
+            tuple(body.token_probabilities), body.token_min, body.token_mean, body.model_judgement
+        )
+    except ValueError as error:
+        raise InvalidRequest(str(error)) from error
 
 
 def _span(span: Span | None, evidence: list[str]) -> SupportingSpan | None:

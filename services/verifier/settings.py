@@ -1,9 +1,18 @@
 """Settings of the verifier service, from `LOREGLASS_VERIFIER_*`."""
 
+from enum import StrEnum
+
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from chassis.settings import ServiceSettings
+
+
+class Engine(StrEnum):
+    """What can verify answers."""
+
+    POCKET = "pocket"
+    WHITE_BOX = "white_box"
 
 
 class VerifierSettings(ServiceSettings):
@@ -12,4 +21,5 @@ class VerifierSettings(ServiceSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_VERIFIER_")
 
     port: int = 7106
+    engine: Engine = Engine.POCKET
     supported_from: float = Field(default=0.5, ge=0.0, le=1.0)

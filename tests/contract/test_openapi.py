@@ -77,7 +77,8 @@ def surface(described: dict[str, Any], path: str) -> tuple[Any, dict[str, Any]]:
     schemas = described["components"]["schemas"]
     route = described["paths"][path]["post"]
     reply = shape(route["responses"]["200"]["content"]["application/json"]["schema"], schemas, WORDS)
-    (content,) = route["requestBody"]["content"].values()
+    forms = route["requestBody"]["content"]
+    content = forms.get("application/json") or next(iter(forms.values()))
     request = shape(content["schema"], schemas, {*WORDS, *LIMITS} - {"title"} | {"title"})
     return reply, request["properties"]
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from services.cropper.engine import RGB, Corners, FoundRegion, Kind
+from services.cropper.framing import is_small, touches_edge
 from services.cropper.proposals.edges import View, look
 from services.cropper.proposals.geometry import Quad, area, keep_apart, ordered
 from services.cropper.proposals.labels import best_label
@@ -13,7 +14,6 @@ from services.cropper.proposals.rectification import rectified
 from services.cropper.proposals.scoring import outline_scores
 from services.cropper.proposals.text import text_blocks
 
-SMALL = 0.02
 LEAST_OUTLINE = 0.5
 LEAST_TEXT = 0.3
 TEXT_DISCOUNT = 0.8
@@ -70,15 +70,13 @@ def _rate(proposal: Proposal, labels: Sequence[str]) -> tuple[str | None, float]
 def _region(photo: RGB, kind: Kind, rated: tuple[str | None, float], quad: Quad) -> FoundRegion:
     height, width = photo.shape[:2]
     label, score = rated
-    margin = 0.006 * max(width, height)
-    touches = bool((quad <= margin).any() or (quad >= np.array([width, height]) - 1 - margin).any())
     return FoundRegion(
         kind=kind,
         label=label,
         score=min(1.0, score),
         corners=_corners(np.clip(quad, 0, [width, height])),
-        small=area(quad) < SMALL * width * height,
-        touches_edge=touches,
+        small=is_small(area(quad), photo),
+        touches_edge=touches_edge(_corners(quad), photo),
         crop=rectified(photo, quad),
     )
 

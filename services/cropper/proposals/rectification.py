@@ -8,9 +8,9 @@ import cv2
 import numpy as np
 
 from services.cropper.engine import RGB
+from services.cropper.framing import LONGEST_SIDE
 from services.cropper.proposals.geometry import Quad
 
-LONGEST_SIDE = 1024
 SHORTEST_SIDE = 16
 PLAUSIBLE_FOCAL = (0.4, 1.6)
 """Focal length over the photo's longer side; outside of it the corners are too noisy to say."""

@@ -98,6 +98,7 @@ class PocketImageSearch:
         self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
     ) -> list[ThingSeen]:
         """See the protocol."""
+        self._store.require(collection, self.schema, whole=False)
         best: dict[str, ThingSeen] = {}
         for index, photo in enumerate(photos):
             if index and not still_wanted():
@@ -110,6 +111,7 @@ class PocketImageSearch:
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
         """See the protocol."""
+        self._store.require(collection, self.schema)
         rejected = {}
         points = []
         for thing in things:

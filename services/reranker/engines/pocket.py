@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chassis.calibration import LogisticCurve
+from services.reranker.engine import SAMPLE, Photo
 from services.reranker.engines.features import Features, measure
 from services.reranker.engines.question import QuestionReader
 from services.reranker.engines.text import analyse
@@ -25,7 +26,13 @@ class PocketReranker:
         self._curve = curve or load_curve()
         self._reader = QuestionReader()
 
-    def rerank(self, query: str, documents: Sequence[str], entity: str | None) -> list[float]:
-        """Probability for each document, in order."""
+    def rerank(
+        self, query: str, documents: Sequence[str], entity: str | None, photo: Photo | None = None
+    ) -> list[float]:
+        """Probability for each document, in order; the photo is not looked at."""
         asked = self._reader.read(query, entity)
         return [self._curve.probability(measure(asked, analyse(text)).vector()) for text in documents]
+
+    def probe(self) -> list[float]:
+        """Score a sample."""
+        return self.rerank(SAMPLE[0], SAMPLE[1:], None)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from chassis.calibration import LogisticCurve
 from contracts.verifier import CheckName
-from services.verifier.engine import CheckOutcome, Span, Verdict
+from services.verifier.engine import NO_SIGNALS, CheckOutcome, ModelSignals, Span, Verdict
+from services.verifier.engines.certainty import certainty_of
 from services.verifier.engines.claims import claims_of
 from services.verifier.engines.names import entity_words, missing_words
 from services.verifier.engines.passages import Sentence, sentences_in, spelled_words
@@ -29,8 +30,30 @@ class PocketVerifier:
     def __init__(self, curve: LogisticCurve | None = None) -> None:
         self._curve = curve or load_curve()
 
-    def verify(self, question: str, answer: str, evidence: Sequence[str], entity: str | None) -> Verdict:
-        """Judge the answer; no evidence or an answer without words is never supported."""
+    def verify(
+        self,
+        question: str,
+        answer: str,
+        evidence: Sequence[str],
+        entity: str | None,
+        signals: ModelSignals = NO_SIGNALS,
+    ) -> Verdict:
+        """Judge the answer; no evidence or an answer without words is never supported.
+
+        Signals of models are a second opinion: they can only lower the probability.
+        """
+        verdict = self._compare(question, answer, evidence, entity)
+        certainty = certainty_of(signals)
+        if certainty is None:
+            return verdict
+        return Verdict(
+            min(verdict.probability, certainty.probability),
+            verdict.span,
+            (*verdict.checks, *certainty.checks),
+            refused=not certainty.accepted,
+        )
+
+    def _compare(self, question: str, answer: str, evidence: Sequence[str], entity: str | None) -> Verdict:
         supports = weigh(question, answer, evidence, entity)
         if not supports:
             detail = "There is nothing to compare with the evidence."

@@ -8,7 +8,7 @@ import pytest
 
 from chassis.deadlines import Deadline
 from chassis.errors import CorruptImage, DeadlineExceeded, Overloaded
-from chassis.workers import EnginePool, PoolSize
+from chassis.workers import EnginePool, PoolSize, current_call
 
 pytestmark = pytest.mark.anyio
 
@@ -161,3 +161,28 @@ async def test_closing_drops_what_waits_and_finishes_what_runs(gate: Gate) -> No
         gate.opened.set()
     await anyio.to_thread.run_sync(pool.close)
     assert gate.calls == ["running"]
+
+
+async def test_work_can_tell_whether_its_caller_still_waits(gate: Gate) -> None:
+    pool = EnginePool(gate, PoolSize(1, 0))
+    seen: list[bool] = []
+
+    def work(engine: Gate) -> None:
+        call = current_call()
+        assert call is not None
+        seen.append(call.abandoned)
+        engine.work("slow")
+        seen.append(call.abandoned)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(pool.run, work, Deadline.after_ms(PLENTY_MS))
+        await entered(gate)
+        group.cancel_scope.cancel()
+    gate.opened.set()
+    await settled(pool, 0)
+    pool.close()
+    assert seen == [False, True]
+
+
+def test_outside_a_pool_there_is_no_call() -> None:
+    assert current_call() is None

@@ -73,7 +73,7 @@ async def test_a_service_is_ready_only_while_its_engine_really_works() -> None:
     def close(opened: Engine) -> None:
         opened.closed = True
 
-    spec = ServiceSpec("probe", [], lambda: engine, Engine.probe, close)
+    spec = ServiceSpec("probe", [], lambda _: engine, Engine.probe, close)
     async with live(create_service(spec, ServiceSettings())) as client:
         first = await client.get("/health/ready")
         engine.works = False

@@ -1,13 +1,22 @@
 """Several apps on sockets of their own in one event loop."""
 
+import asyncio
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import anyio
 import httpx
 import pytest
 from fastapi import FastAPI
 
-from chassis.serving import BoundApp, listen, running
+from chassis.errors import NotReady
+from chassis.serving import BoundApp, listen, run, running
+from chassis.settings import RemoteModelSettings
+from chassis.startup import CannotStart, WrongSettings, sentence_of
 from tests.unit.chassis.apps import Witness, probe_app
 
 pytestmark = pytest.mark.anyio
@@ -40,10 +49,58 @@ async def test_an_app_that_cannot_start_is_named_and_stops_the_others() -> None:
 
     apps = [FastAPI(title="Fine", lifespan=fine), FastAPI(title="Broken", lifespan=broken)]
     bound = [BoundApp(app, listen("127.0.0.1", 0)) for app in apps]
-    with pytest.raises(RuntimeError, match="Broken could not start"):
+    with pytest.raises(CannotStart, match=r"^Broken could not start: no model here\.$"):
         async with running(bound):
             pytest.fail("it is not up")
     assert closed == ["fine"]
+
+
+def test_a_service_that_cannot_start_says_why_in_one_sentence_and_no_traceback() -> None:
+    environment = {**os.environ, "LOREGLASS_RERANKER_ENGINE": "remote", "LOREGLASS_RERANKER_PORT": "0"}
+    command = [sys.executable, "-m", "services.reranker"]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    said = ended.stderr.splitlines()
+    assert ended.returncode == 1
+    assert said[-1] == "Loreglass reranker could not start: reranker: engine=remote needs remote_url."
+    assert len(said) <= 2  # uvicorn's own line comes before it
+    assert "Traceback" not in ended.stderr + ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DEVICE", "tpu"),
+        ("LOG_LEVEL", "chatty"),
+        ("MEMORY_SHARE", "1.5"),
+        ("REMOTE_URL", "localhost:8000"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_its_value_kept_to_oneself(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Settings(RemoteModelSettings):
+        model_config = {"env_prefix": "PROBE_"}
+
+    def create(_: Settings) -> FastAPI:
+        raise AssertionError("the settings are wrong")
+
+    monkeypatch.setenv(f"PROBE_{name}", value)
+    with pytest.raises(SystemExit, match=f"^PROBE_{name}: ") as caught:
+        run(Settings, create)
+    assert value not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ModuleNotFoundError("No module named 'torch'", name="torch"), "the package torch is not installed"),
+        (NotReady(), "Not ready yet"),
+        (WrongSettings("No head.\nSee the manual."), "No head"),
+        (KeyError(), "KeyError"),
+    ],
+)
+def test_an_operator_reads_one_line_of_a_failure(error: Exception, sentence: str) -> None:
+    assert sentence_of(error) == sentence
 
 
 async def test_an_error_of_the_body_comes_out_as_it_was_raised() -> None:
@@ -57,3 +114,11 @@ def test_a_taken_port_is_said_at_once() -> None:
     with pytest.raises(OSError, match="in use"):
         listen("127.0.0.1", taken.getsockname()[1])
     taken.close()
+
+
+async def test_replies_on_a_kept_connection_do_not_wait_for_a_delayed_acknowledgement() -> None:
+    with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        with anyio.fail_after(10):
+            accepted, _ = await asyncio.get_running_loop().sock_accept(listener)
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

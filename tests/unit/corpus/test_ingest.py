@@ -243,7 +243,7 @@ def photo_shelf(folder: Path, busy: int = 0) -> Any:
     spec = ServiceSpec(
         name="photo_shelf",
         routers=[router, collections_router()],
-        open_engine=lambda: PhotoShelf(EdgeStore(folder / "vectors")),
+        open_engine=lambda _: PhotoShelf(EdgeStore(folder / "vectors")),
         probe=lambda engine: engine.store.collections(),
         close_engine=lambda engine: engine.store.close(),
     )

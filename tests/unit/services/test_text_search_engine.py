@@ -83,7 +83,8 @@ def test_a_collection_that_is_not_there_is_named_as_such(engine: PocketTextSearc
 def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: PocketTextSearch) -> None:
     wordless = passage("…", "https://pages.example/empty")
     nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
-    assert set(engine.index("v1", [wordless, nameless, HARBOUR])) == {wordless.id, "7"}
+    halved = Passage(AUTHOR.id, "https://pages.example/\ud83d", "", "Half a \ud83d face.", 0)
+    assert set(engine.index("v1", [wordless, nameless, halved, HARBOUR])) == {wordless.id, "7", AUTHOR.id}
     assert [hit.passage for hit in engine.search(["harbour", "seven"], 5, "v1")] == [HARBOUR]
 
 

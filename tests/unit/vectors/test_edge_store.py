@@ -1,5 +1,6 @@
 """What only the store on disk must hold: nothing is lost by a crash, and many threads may share it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -122,3 +123,16 @@ def test_searches_go_on_while_versions_are_written_published_and_dropped(tmp_pat
     assert set(counts) <= set(range(1, 7))
     assert [info.points for info in store.collections()] == [6]
     store.close()
+
+
+def test_a_collection_of_before_there_were_encoders_can_still_be_read(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    store.create("v1", SCHEMA)
+    store.close()
+    schema_file = tmp_path / "collections" / "v1" / "schema.json"
+    stored = json.loads(schema_file.read_text())
+    del stored["encoder"]
+    schema_file.write_text(json.dumps(stored))
+    reopened = EdgeStore(tmp_path)
+    reopened.require("v1", SCHEMA)
+    reopened.close()

@@ -3,6 +3,7 @@
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from qdrant_client import QdrantClient
 
 from chassis.errors import CollectionConflict, CollectionNotFound, InvalidRequest
 from chassis.vectors.edge import EdgeStore
-from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint, VectorStore
+from chassis.vectors.port import CollectionSchema, Prefetch, SparseVector, StoredPoint, VectorStore
 from chassis.vectors.server import ServerStore
 
 SCHEMA = CollectionSchema(dense={"look": 4}, sparse=("terms", "plain"), idf=("terms",), keywords=("url",))
@@ -171,6 +172,8 @@ def test_discard_deletes_by_keyword_but_keeps_what_it_is_told_to(store: VectorSt
 def test_what_does_not_exist_is_reported_as_not_found(store: VectorStore) -> None:
     calls: list[Callable[[], object]] = [
         lambda: store.search("none", "look", [1.0, 0.0, 0.0, 0.0], 1),
+        lambda: store.search_fused("none", [("look", [1.0, 0.0, 0.0, 0.0])], 1, 1),
+        lambda: store.require("none", SCHEMA),
         lambda: store.missing("none", [point_id(1)]),
         lambda: store.upsert("none", [point(1)]),
         lambda: store.discard("none", "url", ["u"]),
@@ -209,3 +212,129 @@ def test_a_version_of_another_schema_is_neither_reused_nor_copied(store: VectorS
         store.create("v1", other)
     with pytest.raises(CollectionConflict):
         store.create("v2", other, base="v1")
+
+
+def ranked_by_hand(rankings: list[list[int]]) -> dict[int, float]:
+    """Reciprocal rank fusion as published: 1 / (60 + rank), the best of a ranking having rank 1."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, number in enumerate(ranking, 1):
+            scores[number] = scores.get(number, 0.0) + 1 / (60 + rank)
+    return scores
+
+
+def filled(store: VectorStore, points: int) -> None:
+    """Points whose dense and sparse vectors would rank them differently."""
+    draw = np.random.default_rng(5)
+    store.create("v1", SCHEMA)
+    written = []
+    for number in range(points):
+        weights = draw.uniform(0.1, 2.0, 3)
+        sparse = SparseVector(
+            tuple(sorted(draw.choice(6, 3, replace=False).tolist())), tuple(weights.tolist())
+        )
+        vectors: dict[str, SparseVector | tuple[float, ...]] = {
+            "look": tuple(draw.normal(size=4).tolist()),
+            "terms": sparse,
+            "plain": sparse,
+        }
+        written.append(StoredPoint(point_id(number), vectors, {"number": number, "url": "u"}))
+    store.upsert("v1", written)
+
+
+LOOKED_FOR: list[Prefetch] = [
+    ("look", [0.3, -1.0, 0.5, 0.2]),
+    ("terms", SparseVector((1, 2), (1.0, 1.0))),
+    ("plain", SparseVector((3, 4), (1.0, 2.0))),
+]
+
+
+@pytest.mark.parametrize("searches", [1, 2, 3])
+def test_fused_ranks_are_reciprocal_rank_fusion_computed_by_hand(store: VectorStore, searches: int) -> None:
+    filled(store, 40)
+    asked = LOOKED_FOR[:searches]
+    rankings = [
+        [found.payload["number"] for found in store.search("v1", vector, query, 10)]
+        for vector, query in asked
+    ]
+    expected = ranked_by_hand(rankings)
+    fused = store.search_fused("v1", asked, limit=50, depth=10)
+    assert {found.payload["number"]: found.score for found in fused} == pytest.approx(expected, rel=1e-5)
+    assert [found.score for found in fused] == sorted((found.score for found in fused), reverse=True)
+
+
+def test_edge_and_server_fuse_alike(tmp_path: Path) -> None:
+    found = []
+    for make in (edge_store, local_store):
+        opened = make(tmp_path / make.__name__)
+        filled(opened, 60)
+        found.append(opened.search_fused("v1", LOOKED_FOR, limit=100, depth=20))
+        opened.close()
+    edge, server = found
+    assert [each.payload for each in edge] == [each.payload for each in server]
+    assert [each.score for each in edge] == pytest.approx([each.score for each in server], rel=1e-5)
+
+
+def test_a_fused_search_gives_no_more_than_its_limit(store: VectorStore) -> None:
+    filled(store, 20)
+    everything = store.search_fused("v1", LOOKED_FOR, limit=20, depth=20)
+    assert store.search_fused("v1", LOOKED_FOR, limit=1, depth=20) == everything[:1]
+
+
+def test_a_search_that_finds_nothing_leaves_the_others_their_ranks(store: VectorStore) -> None:
+    filled(store, 5)
+    nowhere: Prefetch = ("plain", SparseVector((99,), (1.0,)))
+    alone = store.search_fused("v1", LOOKED_FOR[:1], limit=5, depth=5)
+    assert store.search_fused("v1", [LOOKED_FOR[0], nowhere], limit=5, depth=5) == alone
+
+
+def test_another_models_vectors_are_told_apart_by_name_where_their_size_is_the_same(
+    store: VectorStore,
+) -> None:
+    store.create("v1", replace(SCHEMA, encoder="bge-large"))
+    store.require("v1", replace(SCHEMA, encoder="bge-large"))
+    with pytest.raises(CollectionConflict, match="made with bge-large, this service runs gte-large"):
+        store.require("v1", replace(SCHEMA, encoder="gte-large"))
+    with pytest.raises(CollectionConflict, match="made with bge-large, this service runs without a model"):
+        store.create("v2", SCHEMA, base="v1")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        CollectionSchema(sparse=("terms",), idf=("terms",), keywords=("url",)),
+        CollectionSchema(dense={"look": 4}, encoder="bge-large"),
+        CollectionSchema(sparse=("plain",)),
+    ],
+)
+def test_a_reader_needs_only_the_vectors_that_it_reads(store: VectorStore, part: CollectionSchema) -> None:
+    store.create("v1", replace(SCHEMA, encoder="bge-large"))
+    store.require("v1", part, whole=False)
+    with pytest.raises(CollectionConflict):
+        store.require("v1", part)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        CollectionSchema(dense={"look": 8}, encoder="bge-large"),
+        CollectionSchema(dense={"look": 4}, encoder="gte-large"),
+        CollectionSchema(sparse=("words",)),
+        CollectionSchema(sparse=("plain",), idf=("plain",)),
+    ],
+)
+def test_a_reader_is_told_when_what_it_reads_is_not_there(
+    store: VectorStore, other: CollectionSchema
+) -> None:
+    store.create("v1", replace(SCHEMA, encoder="bge-large"))
+    store.publish("pages", "v1")
+    with pytest.raises(CollectionConflict, match="index it anew"):
+        store.require("pages", other, whole=False)
+
+
+def test_a_copy_keeps_the_name_of_its_model(store: VectorStore) -> None:
+    schema = replace(SCHEMA, encoder="bge-large")
+    store.create("v1", schema)
+    store.upsert("v1", [point(1)])
+    store.create("v2", schema, base="v1")
+    store.require("v2", schema)

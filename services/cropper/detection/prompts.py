@@ -1,0 +1,89 @@
+"""Labels as Grounding DINO reads them: "a. b. c.", several to a prompt, each in its own span of tokens.
+
+The prompt is put together from token ids, not from text, so a label can neither end early (a period in
+"dr. pepper" splits a phrase in two) nor speak to the model in its own marks ("[SEP]").
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+MARKS = ("[CLS]", "[SEP]", ".", "?")
+"""What divides phrases in the model's text encoder (Liu et al. 2023, section 3.4: sub-sentence level)."""
+
+_FRAME = 2  # [CLS] and [SEP] around a prompt
+_PERIOD = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A label in a prompt: tokens `start` to `end`, the period behind it included."""
+
+    label: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Token ids with [CLS] and [SEP], and where each label is among them."""
+
+    token_ids: tuple[int, ...]
+    phrases: tuple[Phrase, ...]
+
+
+class PromptWriter:
+    """Writes prompts of at most `most_tokens` tokens with the model's own tokenizer. Thread-safe."""
+
+    def __init__(self, tokenizer: Any, most_tokens: int) -> None:
+        self._tokenizer = tokenizer
+        self._lock = Lock()  # a fast tokenizer cannot be used by two threads at once
+        self._most_tokens = most_tokens
+        self._begin, self._end, self._period, _ = tokenizer.convert_tokens_to_ids(list(MARKS))
+        self._refused = {*tokenizer.all_special_ids, *tokenizer.convert_tokens_to_ids(list(MARKS))}
+
+    def write(self, labels: Sequence[str], group_size: int) -> list[Prompt]:
+        """Prompts of at most `group_size` labels, in order.
+
+        A label that reads the same as an earlier one, or that has no token left once marks and unknown
+        characters are gone, is left out; one that no prompt could hold is cut.
+        """
+        prompts: list[Prompt] = []
+        group: list[tuple[str, list[int]]] = []
+        for label, ids in self._tokens(labels).items():
+            if len(group) == group_size or self._length([*group, (label, ids)]) > self._most_tokens:
+                prompts.append(self._prompt(group))
+                group = []
+            group.append((label, ids))
+        return [*prompts, self._prompt(group)] if group else prompts
+
+    def _tokens(self, labels: Sequence[str]) -> dict[str, list[int]]:
+        known: set[tuple[int, ...]] = set()
+        tokens: dict[str, list[int]] = {}
+        for label in labels:
+            ids = self._ids(label)
+            if ids and tuple(ids) not in known:
+                known.add(tuple(ids))
+                tokens[label] = ids
+        return tokens
+
+    def _ids(self, label: str) -> list[int]:
+        text = label.encode(errors="ignore").decode()  # lone surrogates have no token
+        with self._lock:
+            encoded: list[int] = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        ids = [token for token in encoded if token not in self._refused]
+        return ids[: self._most_tokens - _FRAME - _PERIOD]
+
+    @staticmethod
+    def _length(group: Sequence[tuple[str, list[int]]]) -> int:
+        return _FRAME + sum(len(ids) + _PERIOD for _, ids in group)
+
+    def _prompt(self, group: Sequence[tuple[str, list[int]]]) -> Prompt:
+        token_ids = [self._begin]
+        phrases: list[Phrase] = []
+        for label, ids in group:
+            start = len(token_ids)
+            token_ids += [*ids, self._period]
+            phrases.append(Phrase(label, start, len(token_ids)))
+        return Prompt((*token_ids, self._end), tuple(phrases))

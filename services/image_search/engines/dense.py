@@ -1,0 +1,174 @@
+"""Finds known things by one vector a photo: an encoder's views ask the vector store for their nearest.
+
+Runs without a web framework; the encoder is a model here or on a ready-made server.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from chassis.calibration import LogisticCurve
+from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
+from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen
+from services.image_search.views import centres_first
+
+Forward = Callable[[Sequence[RGB]], Sequence[Floats]]
+"""Views of one encoder to unit vectors, in order, however many and whosever they are."""
+
+VECTOR = "image"
+MOST_FETCHED = 4096
+
+
+class ImageEncoder(Protocol):
+    """Photos to views, views to vectors; thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """The model's name; collections of another name hold other vectors."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Dimensions of a vector."""
+        ...
+
+    def views(self, photo: RGB) -> list[RGB]:
+        """What of a photo is encoded, the centre first."""
+        ...
+
+    def forward(self, views: Sequence[RGB]) -> Sequence[Floats]:
+        """One unit vector a view."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DenseOptions:
+    """How cosine similarity becomes a probability: `1 / (1 + exp(-slope * (cosine - midpoint)))`.
+
+    The midpoint is the published cut-off of CRAG-MM systems (0.725 to 0.75). `over_fetch`: points asked for
+    per thing wanted, since several photos of one thing are one hit.
+    """
+
+    midpoint: float = 0.75
+    slope: float = 30.0
+    over_fetch: int = 4
+
+
+class DenseImageSearch:
+    """`ImageSearchEngine` on the vectors of an encoder. Indexes centre views, searches with all views."""
+
+    def __init__(
+        self,
+        store: VectorStore,
+        encoder: ImageEncoder,
+        options: DenseOptions | None = None,
+        forward: Forward | None = None,
+    ) -> None:
+        """`forward`: the encoder's, or a batcher around it."""
+        self._store = store
+        self._encoder = encoder
+        self._options = options or DenseOptions()
+        self._forward = forward or encoder.forward
+        slope = self._options.slope
+        self._curve = LogisticCurve(-slope * self._options.midpoint, (slope,))
+        self.name = encoder.name
+
+    @property
+    def store(self) -> VectorStore:
+        """Where the collections are."""
+        return self._store
+
+    @property
+    def schema(self) -> CollectionSchema:
+        """One dense vector a photo, of this model."""
+        return CollectionSchema(dense={VECTOR: self._encoder.size}, encoder=self.name)
+
+    def search(
+        self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        """See the protocol. All views go through the model together."""
+        self._store.require(collection, self.schema, whole=False)
+        views = centres_first([self._encoder.views(photo) for photo in photos])
+        if not views or not still_wanted():
+            return []
+        vectors = self._forward([view for _, view in views])
+        best: dict[str, tuple[ScoredPoint, int]] = {}
+        for place, ((photo_index, _), vector) in enumerate(zip(views, vectors, strict=True)):
+            if place and not still_wanted():
+                break
+            for hit in self._nearest(collection, vector, limit):
+                known = best.get(_entity(hit))
+                if known is None or hit.score > known[0].score:
+                    best[_entity(hit)] = (hit, photo_index)
+        ranked = sorted(best.values(), key=lambda each: -each[0].score)
+        return [self._seen(hit, photo_index) for hit, photo_index in ranked[:limit]]
+
+    def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
+        """See the protocol. Every photo that could be decoded has a vector, so none is rejected."""
+        self._store.require(collection, self.schema)
+        vectors = self.embed([thing.photo for thing in things])
+        points = [
+            StoredPoint(thing.id, {VECTOR: vector.tolist()}, _payload(thing))
+            for thing, vector in zip(things, vectors, strict=True)
+        ]
+        self._store.upsert(collection, points)
+        return {}
+
+    def embed(self, photos: Sequence[RGB]) -> Floats:
+        """See the protocol: the vectors of the centre views."""
+        if not photos:
+            return np.zeros((0, self._encoder.size), np.float32)
+        return np.stack(self._forward([self._encoder.views(photo)[0] for photo in photos]))
+
+    def probe(self) -> None:
+        """Encode a drawn pattern, and reach the store."""
+        self.embed([drawn_pattern()])
+        self._store.collections()
+
+    def _nearest(self, collection: str, vector: Floats, limit: int) -> list[ScoredPoint]:
+        """Enough of the nearest points to name `limit` things, where the collection has as many."""
+        query = vector.tolist()
+        fetch = limit * self._options.over_fetch
+        while True:
+            hits = self._store.search(collection, VECTOR, query, fetch)
+            if len(hits) < fetch or fetch >= MOST_FETCHED or _count_entities(hits) >= limit:
+                return hits
+            fetch = min(fetch * 4, MOST_FETCHED)
+
+    def _seen(self, hit: ScoredPoint, photo_index: int) -> ThingSeen:
+        known = hit.payload
+        return ThingSeen(
+            id=hit.id,
+            entity=_entity(hit),
+            attributes={str(key): str(value) for key, value in known["attributes"].items()},
+            title=str(known["title"]),
+            url=str(known["url"]),
+            probability=self._curve.probability([hit.score]),
+            photo_index=photo_index,
+            inliers=None,
+        )
+
+
+def drawn_pattern(side: int = 96) -> RGB:
+    """A coloured pattern to try an encoder with: (side, side, 3)."""
+    ramp = np.add.outer(np.arange(side), np.arange(side) * 2)
+    return np.asarray(ramp[..., None] * np.array([1, 2, 3]) // 16 % 2 * 255, np.uint8)
+
+
+def _entity(hit: ScoredPoint) -> str:
+    return str(hit.payload["entity"])
+
+
+def _count_entities(hits: Iterable[ScoredPoint]) -> int:
+    return len({_entity(hit) for hit in hits})
+
+
+def _payload(thing: KnownThing) -> dict[str, Any]:
+    return {
+        "entity": thing.entity,
+        "attributes": dict(thing.attributes),
+        "title": thing.title,
+        "url": thing.url,
+    }

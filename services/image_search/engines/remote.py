@@ -1,0 +1,159 @@
+"""Image embeddings from a ready-made server: Infinity, vLLM, or one that speaks Cohere's shape.
+
+There is no standard for images, so each shape is spelt here. Photos travel as `data:` URIs only; the server
+is given squares that we cut, since not every model looks at a photo's ends, or at its centre alone.
+"""
+
+import base64
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from chassis.images import encode_jpeg
+from chassis.remote import RemoteServer
+from services.image_search.engine import RGB, Floats
+from services.image_search.engines.dense import drawn_pattern
+from services.image_search.views import ENDS_ABOVE, square_views
+
+AT_ONCE = 8
+"""Requests of one call that are under way together."""
+
+
+class RemoteShape(StrEnum):
+    """What the server speaks."""
+
+    INFINITY = "infinity"
+    VLLM = "vllm"
+    COHERE = "cohere"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteOptions:
+    """`max_side`: pixels of a square that is sent; `per_request`: squares in one request, where the shape
+    takes several; `input_type`: Cohere's own service wants `image`, vLLM wants none.
+    """
+
+    shape: RemoteShape = RemoteShape.INFINITY
+    max_side: int = 768
+    per_request: int = 16
+    input_type: str = ""
+    ends_above: float = ENDS_ABOVE
+
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Adapter:
+    """A shape: where requests go, what they hold, where in a reply the vectors are.
+
+    `vectors` raises KeyError, TypeError or ValueError for another shape, and does not look into a vector.
+    `single`: one image a request.
+    """
+
+    path: str
+    body: Callable[[Sequence[str], RemoteOptions], Body]
+    vectors: Callable[[Any], list[Any]]
+    single: bool = False
+
+
+class RemoteImageEncoder:
+    """`ImageEncoder` on a server. The vectors' size is learnt from its first reply and holds from then on."""
+
+    def __init__(self, server: RemoteServer, options: RemoteOptions) -> None:
+        self._server = server
+        self._options = options
+        self._adapter = _ADAPTERS[options.shape]
+        self._size: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The model's name on the server."""
+        return self._server.model or "remote"
+
+    @property
+    def size(self) -> int:
+        """Learnt by encoding a drawn pattern, unless the server has answered before."""
+        return self._size or len(self.forward([drawn_pattern()])[0])
+
+    def views(self, photo: RGB) -> list[RGB]:
+        """Squares of the photo, the centre first."""
+        return square_views(photo, self._options.max_side, self._options.ends_above)
+
+    def forward(self, views: Sequence[RGB]) -> list[Floats]:
+        """One unit vector a view. Raises what `RemoteServer` raises, also for vectors of no use."""
+        uris = [_data_uri(view) for view in views]
+        step = 1 if self._adapter.single else self._options.per_request
+        parts = [uris[start : start + step] for start in range(0, len(uris), step)]
+        if len(parts) == 1:
+            return self._embed(parts[0])
+        with ThreadPoolExecutor(min(len(parts), AT_ONCE), "remote-images") as threads:
+            # Each copy of the context brings the caller's deadline into the thread.
+            embedding = [threads.submit(copy_context().run, self._embed, part) for part in parts]
+            return [vector for done in embedding for vector in done.result()]
+
+    def _embed(self, uris: Sequence[str]) -> list[Floats]:
+        model = {"model": self._server.model} if self._server.model else {}
+        reply = self._server.post(self._adapter.path, model | self._adapter.body(uris, self._options))
+        try:
+            vectors = [_unit(vector) for vector in self._adapter.vectors(reply)]
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise self._server.broken_reply() from error
+        sizes = {len(vector) for vector in vectors} | ({self._size} if self._size else set())
+        if len(vectors) != len(uris) or len(sizes) != 1:
+            raise self._server.broken_reply()
+        self._size = sizes.pop()
+        return vectors
+
+
+def _unit(values: Any) -> Floats:
+    """Scaled to length 1. Raises ValueError for what is no list of numbers or has no direction."""
+    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+        raise ValueError("not a list of numbers")
+    norm = math.hypot(*values)
+    if not 0 < norm < math.inf:
+        raise ValueError("no direction")
+    return np.asarray(np.asarray(values, np.float64) / norm, np.float32)
+
+
+def _data_uri(view: RGB) -> str:
+    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(view)).decode("ascii")
+
+
+def _infinity_body(uris: Sequence[str], options: RemoteOptions) -> Body:
+    return {"input": list(uris), "modality": "image"}
+
+
+def _vllm_body(uris: Sequence[str], options: RemoteOptions) -> Body:
+    parts = [{"type": "image_url", "image_url": {"url": uri}} for uri in uris]
+    return {"messages": [{"role": "user", "content": parts}]}
+
+
+def _cohere_body(uris: Sequence[str], options: RemoteOptions) -> Body:
+    given = {"input_type": options.input_type} if options.input_type else {}
+    return {"images": list(uris), "embedding_types": ["float"]} | given
+
+
+def _listed(reply: Any) -> list[Any]:
+    """OpenAI's list comes in any order; ValueError where an index is missing or there twice."""
+    entries = sorted(reply["data"], key=lambda entry: int(entry["index"]))
+    if [entry["index"] for entry in entries] != list(range(len(entries))):
+        raise ValueError("the indexes do not count up")
+    return [entry["embedding"] for entry in entries]
+
+
+def _cohere_vectors(reply: Any) -> list[Any]:
+    return list(reply["embeddings"]["float"])
+
+
+_ADAPTERS = {
+    RemoteShape.INFINITY: _Adapter("/embeddings", _infinity_body, _listed),
+    RemoteShape.VLLM: _Adapter("/v1/embeddings", _vllm_body, _listed, single=True),
+    RemoteShape.COHERE: _Adapter("/v2/embed", _cohere_body, _cohere_vectors),
+}

@@ -1,0 +1,116 @@
+"""Rerank by a ready-made server: the shape of Cohere, Jina and vLLM, or that of TEI."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from chassis.remote import RemoteServer
+from services.reranker.engine import SAMPLE, Photo
+from services.reranker.engines.naming import with_entity
+
+
+class RemoteShape(StrEnum):
+    """What the server speaks."""
+
+    COHERE = "cohere"
+    TEI = "tei"
+
+
+@dataclass(frozen=True, slots=True)
+class _Adapter:
+    """A shape: where requests go, and where a reply keeps its results and their scores."""
+
+    path: str
+    results: str | None
+    score: str
+
+
+_ADAPTERS = {
+    RemoteShape.COHERE: _Adapter("/v1/rerank", "results", "relevance_score"),
+    RemoteShape.TEI: _Adapter("/rerank", None, "score"),
+}
+
+
+class RemoteReranker:
+    """`Reranker` on a server; it is told the entity's name, and never sees the photo.
+
+    Servers send probabilities or raw logits and do not say which. Scores outside 0..1 are logits: from the
+    first such reply on, all scores of this server go through a logistic curve, so that their order holds.
+    """
+
+    def __init__(self, server: RemoteServer, shape: RemoteShape, per_request: int = 32) -> None:
+        """`per_request`: documents that TEI takes at once (its `--max-client-batch-size`)."""
+        self._server = server
+        self._shape = shape
+        self._per_request = per_request
+        self._logits = False
+
+    @property
+    def name(self) -> str:
+        """The model's name on the server."""
+        return self._server.model or f"remote-{self._shape.value}"
+
+    def rerank(
+        self, query: str, documents: Sequence[str], entity: str | None, photo: Photo | None = None
+    ) -> list[float]:
+        """Raises what `RemoteServer` raises, also for a reply that does not score each document once."""
+        asked = with_entity(query, entity)
+        step = self._per_request if self._shape is RemoteShape.TEI else max(1, len(documents))
+        scores: list[float] = []
+        for start in range(0, len(documents), step):
+            scores += self._request(asked, documents[start : start + step])
+        if not all(0 <= score <= 1 for score in scores):
+            self._logits = True
+        return [_logistic(score) for score in scores] if self._logits else scores
+
+    def probe(self) -> list[float]:
+        """Have the server score a sample."""
+        return self.rerank(SAMPLE[0], SAMPLE[1:], None)
+
+    def _request(self, query: str, documents: Sequence[str]) -> list[float]:
+        adapter = _ADAPTERS[self._shape]
+        reply = self._server.post(adapter.path, self._body(query, documents))
+        try:
+            return _scores(reply if adapter.results is None else reply[adapter.results], adapter, documents)
+        except (TypeError, KeyError, ValueError, OverflowError) as error:
+            raise self._server.broken_reply() from error
+
+    def _body(self, query: str, documents: Sequence[str]) -> Mapping[str, Any]:
+        if self._shape is RemoteShape.TEI:
+            return {
+                "query": query,
+                "texts": list(documents),
+                "raw_scores": False,
+                "return_text": False,
+                "truncate": True,
+            }
+        named = {"model": self._server.model} if self._server.model else {}
+        return named | {
+            "query": query,
+            "documents": list(documents),
+            "top_n": len(documents),
+            "return_documents": False,
+        }
+
+
+def _scores(results: Any, adapter: _Adapter, documents: Sequence[str]) -> list[float]:
+    """By the results' `index`. Raises what reading another shape raises."""
+    if not isinstance(results, list):
+        raise TypeError("results: not a list")
+    scores: dict[int, float] = {}
+    for result in results:
+        index, score = result["index"], result[adapter.score]
+        if type(index) is not int or type(score) not in (int, float) or not math.isfinite(score):
+            raise ValueError("index or score: not a number")
+        if index in scores:
+            raise ValueError("index: given twice")
+        scores[index] = float(score)
+    if len(scores) != len(documents):
+        raise ValueError("results: not one a document")
+    return [scores[index] for index in range(len(documents))]
+
+
+def _logistic(logit: float) -> float:
+    return 1 / (1 + math.exp(-max(-500.0, min(500.0, logit))))

@@ -1,0 +1,92 @@
+"""Both forms of a rerank request: JSON, or a form that holds the same JSON and a photo."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import anyio.to_thread
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+
+from chassis.errors import InvalidRequest, MalformedRequest, PayloadTooLarge, UnsupportedMediaType
+from contracts.reranker import RerankRequest
+
+_REQUEST = "request"
+_IMAGE = "image"
+_LONGEST_TEXT_PART = 64 * 2**20  # the exchange's limit on the whole body is the one that counts
+
+
+def body_schema() -> dict[str, Any]:
+    """Both forms, for the OpenAPI document."""
+    in_json = RerankRequest.model_json_schema()
+    in_form = {
+        "type": "object",
+        "properties": {_REQUEST: in_json, _IMAGE: {"type": "string", "format": "binary"}},
+        "required": [_REQUEST],
+        "additionalProperties": False,
+    }
+    content = {"application/json": {"schema": in_json}, "multipart/form-data": {"schema": in_form}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+async def read_call(request: Request) -> tuple[RerankRequest, bytes | None]:
+    """The request and the bytes of its photo, if it has one.
+
+    Raises `MalformedRequest`, `InvalidRequest`, `PayloadTooLarge` or `UnsupportedMediaType`.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        body, image = await request.body(), None
+    elif kind == "multipart/form-data":
+        body, image = await _read_form(request)
+    else:
+        raise UnsupportedMediaType("Send application/json or multipart/form-data.")
+    return await anyio.to_thread.run_sync(_parsed, body), image
+
+
+async def _read_form(request: Request) -> tuple[bytes, bytes | None]:
+    try:
+        async with request.form(max_files=2, max_fields=2, max_part_size=_LONGEST_TEXT_PART) as form:
+            _check_names(form)
+            body = await _content(form[_REQUEST])
+            return body, await _photo(form)
+    except HTTPException as error:  # the multipart parser's own refusals
+        if "Too many" in str(error.detail):
+            raise PayloadTooLarge("The form has too many parts.") from error
+        raise MalformedRequest("The form could not be read.") from error
+
+
+def _check_names(form: FormData) -> None:
+    for name in form:
+        if name not in (_REQUEST, _IMAGE):
+            raise InvalidRequest(f"{name[:40]}: there is no such part.")
+        if len(form.getlist(name)) > 1:
+            raise InvalidRequest(f"{name}: must be given once.")
+    if _REQUEST not in form:
+        raise InvalidRequest(f"{_REQUEST}: this part is missing.")
+
+
+async def _photo(form: FormData) -> bytes | None:
+    part = form.get(_IMAGE)
+    if isinstance(part, str):
+        raise InvalidRequest(f"{_IMAGE}: must be a file part.")
+    return await part.read() if part else None
+
+
+async def _content(part: str | UploadFile) -> bytes:
+    return part.encode("utf-8", "surrogatepass") if isinstance(part, str) else await part.read()
+
+
+def _parsed(body: bytes) -> RerankRequest:
+    """Blocking. The errors are those of a body that FastAPI reads itself."""
+    try:
+        return RerankRequest.model_validate_json(body)
+    except ValidationError as error:
+        raise RequestValidationError(_located(error)) from error
+
+
+def _located(error: ValidationError) -> Sequence[Any]:
+    found = error.errors(include_url=False, include_input=False)
+    return [{**each, "loc": ("body", *each["loc"])} for each in found]

@@ -1,0 +1,109 @@
+"""Dense vectors and BM25 side by side, fused by reciprocal rank in one query of the store."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chassis.vectors.port import CollectionSchema, Prefetch, SparseVector, VectorStore
+from services.text_search.encoding import TextEncoder, Vector
+from services.text_search.engine import Candidate, FusedHit, Passage
+from services.text_search.fusion import fuse
+from services.text_search.lexical import TERMS, Bm25, TermWeights
+from services.text_search.storage import OVERFETCH, URL, Vectors, candidate, unfit, write_passages
+
+MEANING = "meaning"
+"""Name of the dense vector in a collection."""
+
+
+@dataclass(frozen=True, slots=True)
+class HybridOptions:
+    """`terms`: whether BM25 is there beside the vectors; `depth`: how many passages of each are fused."""
+
+    terms: bool = True
+    depth: int = 50
+
+
+class HybridTextSearch:
+    """`TextSearchEngine` on a `TextEncoder`. A sub-query is one query of the store."""
+
+    def __init__(
+        self,
+        store: VectorStore,
+        encoder: TextEncoder,
+        bm25: Bm25 | None = None,
+        options: HybridOptions | None = None,
+    ) -> None:
+        self._store = store
+        self._encoder = encoder
+        self._terms = TermWeights(bm25)
+        self._options = options or HybridOptions()
+        sparse = (TERMS,) if self._options.terms else ()
+        self._schema = CollectionSchema(
+            dense={MEANING: encoder.size}, sparse=sparse, idf=sparse, keywords=(URL,), encoder=encoder.name
+        )
+
+    @property
+    def store(self) -> VectorStore:
+        """Where the collections are."""
+        return self._store
+
+    @property
+    def schema(self) -> CollectionSchema:
+        """A dense vector a passage, and a sparse one where BM25 is on."""
+        return self._schema
+
+    def search(self, queries: Sequence[str], k: int, collection: str) -> list[FusedHit]:
+        """See the protocol."""
+        self._store.require(collection, self._schema, whole=False)
+        vectors = self._encoder.queries([_encodable(query) for query in queries])
+        ranked = [
+            self._rank(query, vector, k * OVERFETCH, collection)
+            for query, vector in zip(queries, vectors, strict=True)
+        ]
+        return fuse(ranked, k)
+
+    def _rank(self, query: str, vector: Vector, limit: int, collection: str) -> list[Candidate]:
+        prefetches: list[Prefetch] = [(MEANING, vector.tolist())]
+        terms = self._terms.of_query(query)
+        if self._options.terms and terms.indices:
+            prefetches.append((TERMS, terms))
+        depth = max(limit, self._options.depth)
+        found = self._store.search_fused(collection, prefetches, limit, depth)
+        return [candidate(point) for point in found]
+
+    def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
+        """See the protocol. Everything is encoded before anything is written."""
+        self._store.require(collection, self._schema)
+        terms = {passage.id: self._terms.of_passage(passage) for passage in passages}
+        rejected = {
+            passage.id: reason for passage in passages if (reason := unfit(passage, terms[passage.id]))
+        }
+        fit = [passage for passage in passages if passage.id not in rejected]
+        encoded = self._encoder.passages([_with_title(passage) for passage in fit])
+        vectors = {
+            passage.id: self._vectors(meaning, terms[passage.id])
+            for passage, meaning in zip(fit, encoded, strict=True)
+        }
+        write_passages(self._store, collection, passages, vectors)
+        return rejected
+
+    def _vectors(self, meaning: Vector, terms: SparseVector) -> Vectors:
+        return (
+            {MEANING: meaning.tolist(), TERMS: terms} if self._options.terms else {MEANING: meaning.tolist()}
+        )
+
+    def probe(self) -> None:
+        """See the protocol."""
+        self._encoder.queries(["Who wrote it?"])
+        self._store.collections()
+
+
+def _with_title(passage: Passage) -> str:
+    """A passage often names its page's subject only as "it"; the title says what that is."""
+    if not passage.title or passage.text.startswith(passage.title):
+        return passage.text
+    return f"{passage.title}\n{passage.text}"
+
+
+def _encodable(text: str) -> str:
+    """Lone surrogates, which JSON can carry and no model takes, become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")

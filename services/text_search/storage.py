@@ -1,0 +1,73 @@
+"""Passages as points of the vector store, and back."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from chassis.vectors.names import is_point_id
+from chassis.vectors.port import ScoredPoint, SparseVector, StoredPoint, VectorStore
+from services.text_search.engine import Candidate, Passage
+
+URL = "url"
+"""The payload field by which a page's passages are found."""
+
+OVERFETCH = 4
+"""Several of the nearest passages may be of one page, and only one of them is returned."""
+
+Vectors = Mapping[str, Sequence[float] | SparseVector]
+
+
+def unfit(passage: Passage, terms: SparseVector) -> str:
+    """Why a passage cannot be indexed; empty when it can."""
+    if not is_point_id(passage.id):
+        return "The id is not a UUID in canonical form."
+    if not _is_unicode(passage.url + passage.title + passage.text):
+        return "It holds half characters (lone surrogates)."
+    return "" if terms.indices else "There is no word in it."
+
+
+def write_passages(
+    store: VectorStore, collection: str, passages: Sequence[Passage], vectors: Mapping[str, Vectors]
+) -> None:
+    """Write the passages that have `vectors` (by id), and begin those pages anew whose first one is here."""
+    points = [
+        StoredPoint(passage.id, vectors[passage.id], _payload(passage))
+        for passage in passages
+        if passage.id in vectors
+    ]
+    begun = {passage.url for passage in passages if passage.position == 0 and _is_unicode(passage.url)}
+    if begun:
+        store.discard(collection, URL, sorted(begun), keep=[point.id for point in points])
+    if points:
+        store.upsert(collection, points)
+
+
+def _is_unicode(text: str) -> bool:
+    """JSON can carry lone surrogates; no store and no model takes them."""
+    return text.encode("utf-8", "ignore").decode() == text
+
+
+def candidate(point: ScoredPoint) -> Candidate:
+    """The passage that a search found."""
+    payload = point.payload
+    modified = payload.get("last_modified")
+    passage = Passage(
+        id=point.id,
+        url=payload[URL],
+        title=payload["title"],
+        text=payload["text"],
+        position=payload["position"],
+        last_modified=datetime.fromisoformat(modified) if modified else None,
+    )
+    return Candidate(passage, point.score)
+
+
+def _payload(passage: Passage) -> dict[str, Any]:
+    modified = passage.last_modified.isoformat() if passage.last_modified else None
+    return {
+        URL: passage.url,
+        "title": passage.title,
+        "text": passage.text,
+        "position": passage.position,
+        "last_modified": modified,
+    }

@@ -1,0 +1,85 @@
+"""How sure the models are of an answer: token probabilities and the model judge (QA-Dragon, 3.7.2).
+
+An answer is accepted if the least token probability s_min and the mean s_mean reach their thresholds and
+the judge, where it was asked, finds it rather correct than not.
+
+The combined probability puts the three on one scale, where 0.5 is each one's threshold: a token score s with
+threshold t becomes s / 2t below it and 1/2 + (s - t) / 2(1 - t) above it; the judgement stays as it is. The
+least of them is the result. So it rises with each token's probability and with the judgement, falls with the
+thresholds, and is at least 0.5 exactly when everything is accepted. It ranks answers; it is not calibrated.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from contracts.verifier import CheckName
+from services.verifier.engine import CheckOutcome, ModelSignals
+
+JUDGED_CORRECT_FROM = 0.5
+_MOST_DIGITS = 17
+_SENTENCES = {
+    CheckName.TOKEN_MIN: "The least certain token has probability {}, below {}.",
+    CheckName.TOKEN_MEAN: "The tokens have a mean probability of {}, below {}.",
+    CheckName.JUDGE: "The judge finds the answer correct with probability {}, below {}.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """`probability` as above; one check for each signal that was there."""
+
+    probability: float
+    checks: tuple[CheckOutcome, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether no signal fell below its threshold."""
+        return all(check.passed for check in self.checks)
+
+
+def certainty_of(signals: ModelSignals) -> Certainty | None:
+    """The models' own judgement of the answer; None when there is no signal at all."""
+    scores = _scores(signals)
+    if not scores:
+        return None
+    probability = min(on_common_scale(score, threshold) for _, score, threshold in scores)
+    return Certainty(probability, tuple(_check(*score) for score in scores))
+
+
+def on_common_scale(score: float, threshold: float) -> float:
+    """`score` in 0..1, bent so that the threshold lies at 0.5; at least 0.5 exactly from there on."""
+    if score < threshold:
+        return 0.5 * (score / threshold)
+    return 0.5 + 0.5 * ((score - threshold) / (1.0 - threshold)) if threshold < 1.0 else 1.0
+
+
+def _scores(signals: ModelSignals) -> list[tuple[CheckName, float, float]]:
+    """(check, score, threshold) of each signal that is there."""
+    scores: list[tuple[CheckName, float, float]] = []
+    if tokens := signals.token_probabilities:
+        scores.append((CheckName.TOKEN_MIN, min(tokens), signals.token_min))
+        scores.append((CheckName.TOKEN_MEAN, _mean(tokens), signals.token_mean))
+    if signals.judgement is not None:
+        scores.append((CheckName.JUDGE, signals.judgement, JUDGED_CORRECT_FROM))
+    return scores
+
+
+def _mean(tokens: Sequence[float]) -> float:
+    """Never outside of what it is the mean of, whatever the rounding."""
+    return min(max(fsum(tokens) / len(tokens), min(tokens)), max(tokens))
+
+
+def _check(name: CheckName, score: float, threshold: float) -> CheckOutcome:
+    if score >= threshold:
+        return CheckOutcome(name, True)
+    return CheckOutcome(name, False, _SENTENCES[name].format(*_told_apart(score, threshold)))
+
+
+def _told_apart(score: float, threshold: float) -> tuple[str, str]:
+    """Both numbers with two decimals, or with as many as it takes to see that they differ."""
+    for digits in range(2, _MOST_DIGITS):
+        spelled = f"{score:.{digits}f}", f"{threshold:.{digits}f}"
+        if spelled[0] != spelled[1]:
+            return spelled
+    return repr(score), repr(threshold)

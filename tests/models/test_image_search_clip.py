@@ -1,0 +1,321 @@
+"""image_search's CLIP engine: equal to transformers' on the same weights, and through its service."""
+
+import io
+import json
+import shutil
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file, save_file
+from transformers import CLIPModel
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+
+from chassis.accelerator import Accelerator
+from chassis.pretrained import WrongWeights
+from contracts.image_search import ImageSearchReply
+from services.image_search.app import create_app
+from services.image_search.engine import RGB
+from services.image_search.engines.clip import ClipEncoder
+from services.image_search.settings import ImageSearchSettings
+from services.image_search.training.designs import Design, Kind, draw
+from services.image_search.views import Fit, Frame, framed_views
+from tests.live import live
+from tests.models.conftest import Parity
+from tests.models.tiny_clip import SHARED, SIDE, TinyClip, tiny_clip
+
+CPU = Accelerator("cpu", "float32")
+WEIGHTS = "open_clip_model.safetensors"
+CONFIG = "open_clip_config.json"
+
+
+@pytest.fixture(scope="session", params=[True, False], ids=["quick_gelu", "gelu"])
+def either_clip(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> TinyClip:
+    return tiny_clip(tmp_path_factory.mktemp("clip"), request.param)
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> TinyClip:
+    return tiny_clip(tmp_path_factory.mktemp("clip"))
+
+
+@pytest.fixture(scope="session")
+def photos() -> list[RGB]:
+    """Square, wide and tall, with sides that leave odd remainders."""
+    drawn = [draw(Design(kind, 3, 0), 240) for kind in Kind]
+    cut = [photo[:151, : 77 + 30 * place] for place, photo in enumerate(drawn)]
+    return [*drawn, *cut]
+
+
+def reference_pixels(photos: Sequence[RGB]) -> Any:
+    """What CLIPImageProcessor makes of them, (n, 3, SIDE, SIDE)."""
+    processor = CLIPImageProcessorPil(size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE})
+    pictures = [Image.fromarray(photo) for photo in photos]
+    return torch.cat([processor(images=each, return_tensors="pt")["pixel_values"] for each in pictures])
+
+
+def reference_vectors(folder: Path, pixels: Any) -> npt.NDArray[np.float32]:
+    """The normalised image features of transformers' CLIPModel."""
+    model = CLIPModel.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        pooled = model.vision_model(pixel_values=pixels).pooler_output
+        features = pooled @ model.visual_projection.weight.T
+    vectors: npt.NDArray[np.float32] = (features / features.norm(dim=-1, keepdim=True)).numpy()
+    return vectors
+
+
+def test_vectors_equal_transformers_clip_on_the_same_weights(
+    either_clip: TinyClip, photos: list[RGB], parity: Parity
+) -> None:
+    encoder = ClipEncoder(str(either_clip.folder), CPU)
+    ours = np.stack(encoder.forward([encoder.views(photo)[0] for photo in photos]))
+    expected = reference_vectors(either_clip.reference, reference_pixels(photos))
+    parity(
+        "image_search: open_clip",
+        f"transformers CLIPModel, {either_clip.activation}",
+        np.abs(ours - expected).max(),
+    )
+    assert (expected @ expected.T).min() < 0.5, "the photos must differ for the comparison to mean anything"
+
+
+def test_the_two_activations_are_told_apart(clip: TinyClip, photos: list[RGB], tmp_path: Path) -> None:
+    folder = shutil.copytree(clip.folder, tmp_path / "gelu")
+    described = json.loads((folder / CONFIG).read_text("utf-8"))
+    described["model_cfg"]["quick_gelu"] = False
+    (folder / CONFIG).write_text(json.dumps(described), "utf-8")
+    right, wrong = ClipEncoder(str(clip.folder), CPU), ClipEncoder(str(folder), CPU)
+    views = [right.views(photo)[0] for photo in photos]
+    assert np.abs(np.stack(right.forward(views)) - np.stack(wrong.forward(views))).max() > 1e-3
+
+
+def test_the_centre_view_is_clip_image_processor_s(clip: TinyClip, photos: list[RGB], parity: Parity) -> None:
+    encoder = ClipEncoder(str(clip.folder), CPU)
+    shapes = [(57, 56), (56, 57), (113, 60), (60, 113), (112, 57), (400, 57), (333, 500), (31, 30)]
+    noise = np.random.default_rng(1)
+    odd = [noise.integers(0, 255, (*shape, 3), np.uint8) for shape in shapes]
+    views = np.stack([encoder.views(photo)[0] for photo in [*photos, *odd]])
+    ours = encoder.scaled(torch.from_numpy(views))
+    difference = (ours - reference_pixels([*photos, *odd])).abs().max().item()
+    parity("image_search: preprocessing", "CLIPImageProcessor (Pillow)", difference, 1e-5)
+
+
+@pytest.mark.parametrize("fit", list(Fit))
+def test_other_fits_are_open_clip_s(fit: Fit, parity: Parity) -> None:
+    from open_clip.transform import PreprocessCfg, image_transform_v2
+
+    transform = image_transform_v2(PreprocessCfg(size=SIDE, resize_mode=fit.value), is_train=False)
+    noise = np.random.default_rng(2)
+    shapes = [(90, 60), (60, 90), (70, 70)]  # what is cut off is even: the two round halves apart
+    photos = [noise.integers(0, 255, (*shape, 3), np.uint8) for shape in shapes]
+    expected = torch.stack([transform(Image.fromarray(photo)) for photo in photos])
+    mean, deviation = (torch.tensor(each).view(3, 1, 1) for each in (PreprocessCfg.mean, PreprocessCfg.std))
+    views = np.stack([framed_views(photo, Frame(SIDE, SIDE, fit))[0] for photo in photos])
+    ours = (torch.from_numpy(views).permute(0, 3, 1, 2) / 255 - mean) / deviation
+    parity("image_search: preprocessing", f"open_clip, {fit}", (ours - expected).abs().max().item(), 1e-5)
+
+
+def test_a_photo_s_vector_does_not_depend_on_who_is_in_the_batch(clip: TinyClip, photos: list[RGB]) -> None:
+    encoder = ClipEncoder(str(clip.folder), CPU)
+    views = [view for photo in photos for view in encoder.views(photo)]
+    together = np.stack(encoder.forward(views))
+    alone = np.stack([encoder.forward([view])[0] for view in views])
+    assert len(views) > len(photos)
+    assert together.shape == (len(views), encoder.size) == (len(views), SHARED)
+    assert together.dtype == np.float32
+    assert np.abs(together - alone).max() < 1e-5
+    assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(len(views)), abs=1e-5)
+
+
+def test_an_end_view_is_the_centre_view_of_that_end(clip: TinyClip) -> None:
+    encoder = ClipEncoder(str(clip.folder), CPU)
+    tall = np.concatenate([draw(Design(Kind.POSTER, seed, 0), 240)[:140, :140] for seed in (1, 2, 3)])
+    ends = [tall[140:280], tall[:140], tall[280:]]
+    seen = np.stack(encoder.forward(encoder.views(tall)))
+    cut = np.stack(encoder.forward([encoder.views(each)[0] for each in ends]))
+    assert (seen * cut).sum(1) == pytest.approx(np.ones(3), abs=0.02)  # the rims know other neighbours
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision_gives_the_same_directions(clip: TinyClip, photos: list[RGB], dtype: str) -> None:
+    exact, short = (
+        ClipEncoder(str(clip.folder), CPU),
+        ClipEncoder(str(clip.folder), Accelerator("cpu", dtype)),
+    )
+    views = [exact.views(photo)[0] for photo in photos]
+    cosines = (np.stack(exact.forward(views)) * np.stack(short.forward(views))).sum(1)
+    assert cosines.min() > 0.999
+
+
+def test_the_text_tower_is_not_kept(clip: TinyClip) -> None:
+    encoder = ClipEncoder(str(clip.folder), CPU)
+    held = sum(weight.numel() for weight in encoder._tower.parameters())
+    whole = sum(weight.numel() for weight in load_file(clip.folder / WEIGHTS).values())
+    assert held < 0.8 * whole
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("/nowhere/clip", "There is no folder"),
+        ("ViT-L-14-336", "names no weights"),
+        ("ViT-L-14-336:openai", "belong to ViT-L-14-336-quickgelu"),
+        ("ViT-L-14-quickgelu:laion400m_e32", "open_clip knows no weights"),
+        ("ViT-Q-99:openai", "no architecture 'ViT-Q-99'"),
+        ("hf-hub:acme/clip", "cannot be loaded from 'hf-hub:acme/clip'"),
+        ("acme/clip", "cannot be loaded from 'acme/clip'"),
+    ],
+)
+def test_a_model_that_is_not_there_is_refused_in_one_sentence(model: str, said: str) -> None:
+    with pytest.raises(WrongWeights, match=said) as refused:
+        ClipEncoder(model, CPU)
+    assert "\n" not in str(refused.value)
+
+
+def _no_config(folder: Path) -> None:
+    (folder / CONFIG).unlink()
+
+
+def _no_weights(folder: Path) -> None:
+    (folder / WEIGHTS).unlink()
+
+
+def _torn(folder: Path) -> None:
+    (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:1000])
+
+
+def _weight_missing(folder: Path) -> None:
+    weights = load_file(folder / WEIGHTS)
+    del weights["visual.proj"]
+    save_file(weights, folder / WEIGHTS)
+
+
+def _other_width(folder: Path) -> None:
+    weights = load_file(folder / WEIGHTS)
+    weights["visual.proj"] = torch.zeros(7, 7)
+    save_file(weights, folder / WEIGHTS)
+
+
+def _not_finite(folder: Path) -> None:
+    weights = load_file(folder / WEIGHTS)
+    weights["visual.proj"][0] = torch.nan
+    save_file(weights, folder / WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    "spoil", [_no_config, _no_weights, _torn, _weight_missing, _other_width, _not_finite]
+)
+def test_a_folder_with_something_else_in_it_is_refused(clip: TinyClip, tmp_path: Path, spoil: Any) -> None:
+    folder = shutil.copytree(clip.folder, tmp_path / "spoilt")
+    spoil(folder)
+    with pytest.raises(WrongWeights) as refused:
+        ClipEncoder(str(folder), CPU)
+    assert "\n" not in str(refused.value)
+    assert "CLIP" in str(refused.value)
+
+
+def jpeg(photo: RGB) -> tuple[str, bytes, str]:
+    buffer = io.BytesIO()
+    Image.fromarray(photo).save(buffer, "JPEG", quality=95)
+    return ("x.jpg", buffer.getvalue(), "image/jpeg")
+
+
+def settings(clip: TinyClip, data_dir: Path, **others: Any) -> ImageSearchSettings:
+    return ImageSearchSettings(
+        port=0, data_dir=data_dir, engine="clip", model=str(clip.folder), device="cpu", **others
+    )
+
+
+async def fill(client: httpx.AsyncClient, things: dict[str, RGB]) -> httpx.Response:
+    """`things`, indexed and published."""
+    items = [{"id": str(uuid.uuid5(uuid.NAMESPACE_OID, entity)), "entity": entity} for entity in things]
+    await client.post("/v1/collections", json={"name": "images-1"})
+    reply = await client.put(
+        "/v1/collections/images-1/images",
+        files=[("images", jpeg(photo)) for photo in things.values()],
+        data={"items": json.dumps({"items": items})},
+    )
+    await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
+    return reply
+
+
+async def search(client: httpx.AsyncClient, *photos: RGB) -> httpx.Response:
+    return await client.post("/v1/image-search", files=[("images", jpeg(photo)) for photo in photos])
+
+
+@pytest.fixture
+def things() -> dict[str, RGB]:
+    return {kind.value: draw(Design(kind, 3, 0), 240) for kind in Kind}
+
+
+@pytest.mark.anyio
+async def test_an_indexed_photo_is_found_first_also_after_a_restart(
+    clip: TinyClip, tmp_path: Path, things: dict[str, RGB]
+) -> None:
+    wanted = Kind.POSTER.value
+    async with live(create_app(settings(clip, tmp_path))) as client:
+        indexed = await fill(client, things)
+        before = (await search(client, things[wanted])).json()
+    async with live(create_app(settings(clip, tmp_path))) as client:
+        info = (await client.get("/info")).json()
+        after = (await search(client, things[wanted])).json()
+        ready = await client.get("/health/ready")
+        metrics = (await client.get("/metrics")).text
+    assert indexed.json() == {"indexed": len(things), "rejected": {}}
+    assert after == before
+    hits = ImageSearchReply.model_validate(after).hits
+    assert (hits[0].entity, hits[0].inliers) == (wanted, None)
+    assert hits[0].score > 0.9
+    assert hits[0].score > hits[1].score
+    assert hits[-1].score < 0.5
+    assert (info["engine"], info["device"], info["dtype"]) == ("clip", "cpu", "float32")
+    assert ready.status_code == 200
+    assert 'loreglass_batch_items_count{forward="clip",service="image_search"}' in metrics
+
+
+@pytest.mark.anyio
+async def test_searches_of_several_callers_share_passes_and_do_not_cross(
+    clip: TinyClip, tmp_path: Path, things: dict[str, RGB]
+) -> None:
+    found: dict[str, str] = {}
+    app = create_app(settings(clip, tmp_path, batch_wait_ms=50))
+    async with live(app) as client:
+        await fill(client, things)
+
+        async def ask(entity: str) -> None:
+            reply = ImageSearchReply.model_validate_json((await search(client, things[entity])).content)
+            found[entity] = reply.hits[0].entity
+
+        async with anyio.create_task_group() as group:
+            for entity in things:
+                group.start_soon(ask, entity)
+    assert found == {entity: entity for entity in things}
+
+
+@pytest.mark.anyio
+async def test_a_collection_of_another_engine_is_a_conflict(
+    clip: TinyClip, tmp_path: Path, things: dict[str, RGB]
+) -> None:
+    async with live(create_app(ImageSearchSettings(port=0, data_dir=tmp_path))) as client:
+        await client.post("/v1/collections", json={"name": "images-1"})
+        await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
+    async with live(create_app(settings(clip, tmp_path))) as client:
+        created = await client.post("/v1/collections", json={"name": "images-1"})
+        filled = await fill(client, things)
+        searched = await search(client, *things.values())
+    assert [reply.status_code for reply in (created, filled, searched)] == [409] * 3
+
+
+@pytest.mark.anyio
+async def test_a_folder_without_a_model_stops_the_start(tmp_path: Path) -> None:
+    app = create_app(settings(TinyClip(tmp_path, tmp_path / "none", "quick_gelu"), tmp_path))
+    with pytest.raises(WrongWeights, match="There is no folder"):
+        async with app.router.lifespan_context(app):
+            pass

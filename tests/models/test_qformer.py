@@ -1,0 +1,201 @@
+"""The Q-Former against BLIP-2's own computation, written out."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from transformers import AutoTokenizer, Blip2ForImageTextRetrieval, BlipImageProcessorPil
+
+from chassis.accelerator import Accelerator
+from chassis.pretrained import WrongWeights
+from chassis.qformer import QFormer
+from tests.models.tiny_blip2 import HIDDEN, LONGEST_TEXT, QUERY_TOKENS, SHARED, tiny_blip2
+from tests.models.tiny_qwen3 import tiny_qwen3
+
+CPU = Accelerator("cpu", "float32")
+QUESTIONS = ["who built it?", "is the red tower a book or a dog, and in which year was it built by Ada?"]
+Parity = Callable[..., None]
+Photo = NDArray[np.uint8]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_blip2(tmp_path_factory.mktemp("blip2"))
+
+
+@pytest.fixture(scope="module")
+def qformer(folder: Path) -> QFormer:
+    return QFormer.from_pretrained(str(folder), CPU)
+
+
+@pytest.fixture(scope="module")
+def blip2(folder: Path) -> Any:
+    return Blip2ForImageTextRetrieval.from_pretrained(folder).eval()
+
+
+@pytest.fixture(scope="module")
+def photos() -> list[Photo]:
+    random = np.random.default_rng(3)
+    return [random.integers(0, 256, (*size, 3), np.uint8) for size in ((90, 70), (60, 200))]
+
+
+def _inputs(folder: Path, question: str, photo: Photo) -> tuple[torch.Tensor, Any]:
+    pixels = BlipImageProcessorPil.from_pretrained(folder)(photo, return_tensors="pt")["pixel_values"]
+    return pixels, AutoTokenizer.from_pretrained(folder)(question, return_tensors="pt")
+
+
+def _difference(found: NDArray[np.float32], expected: torch.Tensor) -> float:
+    assert found.shape == tuple(expected.shape)
+    return float(np.abs(found - expected.numpy()).max())
+
+
+def _direct_states(blip2: Any, folder: Path, question: str, photo: Photo) -> torch.Tensor:
+    """As in the matching branch of `Blip2ForImageTextRetrieval.forward`, up to its head: (N_q, hidden)."""
+    with torch.inference_mode():
+        pixels, tokens = _inputs(folder, question, photo)
+        seen = blip2.vision_model(pixels).last_hidden_state
+        embedded = blip2.embeddings(input_ids=tokens["input_ids"], query_embeds=blip2.query_tokens)
+        states: torch.Tensor = blip2.qformer(
+            query_embeds=embedded, query_length=QUERY_TOKENS, encoder_hidden_states=seen
+        ).last_hidden_state
+        return states[0, :QUERY_TOKENS]
+
+
+def test_a_question_with_its_photo_is_encoded_as_blip2_does(
+    qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo], parity: Parity
+) -> None:
+    found = qformer.encode_questions(list(zip(QUESTIONS, photos, strict=True)))
+    direct = [_direct_states(blip2, folder, *pair) for pair in zip(QUESTIONS, photos, strict=True)]
+    worst = max(map(_difference, found, direct))
+    parity("Q-Former, question and photo", "Blip2 layers, one by one", worst)
+    assert found[0].shape == (QUERY_TOKENS, HIDDEN)
+
+
+def test_the_encoding_gives_blip2s_own_matching_logits(
+    qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo], parity: Parity
+) -> None:
+    pixels, tokens = _inputs(folder, QUESTIONS[1], photos[1])
+    with torch.inference_mode():
+        theirs = blip2(
+            pixel_values=pixels,
+            input_ids=tokens["input_ids"],
+            attention_mask=tokens["attention_mask"],
+            use_image_text_matching_head=True,
+        ).logits_per_image
+        states = torch.from_numpy(qformer.encode_questions([(QUESTIONS[1], photos[1])])[0])
+        ours = blip2.itm_head(states).mean(dim=0, keepdim=True)
+    parity("Q-Former, question and photo", "Blip2ForImageTextRetrieval (ITM)", (ours - theirs).abs().max())
+
+
+def test_a_texts_vector_is_blip2s_own(
+    qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo], parity: Parity
+) -> None:
+    found = qformer.text_vectors(QUESTIONS)
+    worst = 0.0
+    for vector, question in zip(found, QUESTIONS, strict=True):
+        pixels, tokens = _inputs(folder, question, photos[0])
+        with torch.inference_mode():
+            theirs = blip2(
+                pixel_values=pixels,
+                input_ids=tokens["input_ids"],
+                attention_mask=tokens["attention_mask"],
+                use_image_text_matching_head=False,
+            ).text_embeds
+        worst = max(worst, _difference(vector, theirs[0]))
+    parity("Q-Former, text", "Blip2ForImageTextRetrieval (ITC)", worst)
+    assert found[0].shape == (SHARED,)
+
+
+def test_question_vectors_are_projected_to_unit_length(
+    qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo], parity: Parity
+) -> None:
+    found = qformer.question_vectors([(QUESTIONS[0], photos[0])])[0]
+    with torch.inference_mode():
+        projected = blip2.vision_projection(_direct_states(blip2, folder, QUESTIONS[0], photos[0]))
+    direct = projected / projected.norm(dim=-1, keepdim=True)
+    parity("Q-Former, question vectors", "Blip2 layers, one by one", _difference(found, direct))
+
+
+def test_who_else_is_in_the_batch_does_not_matter(qformer: QFormer, photos: list[Photo]) -> None:
+    pairs = [(QUESTIONS[0], photos[0]), (QUESTIONS[1], None), (QUESTIONS[1], photos[1]), ("dog", None)]
+    for encode in (qformer.encode_questions, qformer.question_vectors):
+        for together, pair in zip(encode(pairs), pairs, strict=True):
+            np.testing.assert_allclose(together, encode([pair])[0], atol=1e-5)
+    for vector, text in zip(qformer.text_vectors(QUESTIONS), QUESTIONS, strict=True):
+        np.testing.assert_allclose(vector, qformer.text_vectors([text])[0], atol=1e-5)
+
+
+def test_question_and_photo_both_tell(qformer: QFormer, photos: list[Photo]) -> None:
+    first, other_photo, other_question = qformer.question_vectors(
+        [(QUESTIONS[0], photos[0]), (QUESTIONS[0], photos[1]), (QUESTIONS[1], photos[0])]
+    )
+    assert np.abs(first - other_photo).max() > 0.01
+    assert np.abs(first - other_question).max() > 0.01
+
+
+def test_a_question_without_a_photo_sees_a_plain_picture(
+    qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo]
+) -> None:
+    with torch.inference_mode():
+        _, tokens = _inputs(folder, QUESTIONS[0], photos[0])
+        states = blip2.qformer(
+            query_embeds=blip2.embeddings(input_ids=tokens["input_ids"], query_embeds=blip2.query_tokens),
+            query_length=QUERY_TOKENS,
+            encoder_hidden_states=blip2.vision_model(torch.zeros(1, 3, 56, 56)).last_hidden_state,
+        ).last_hidden_state
+    assert _difference(qformer.encode_questions([(QUESTIONS[0], None)])[0], states[0, :QUERY_TOKENS]) < 1e-4
+
+
+def test_a_question_without_a_photo_is_compared_as_a_text(qformer: QFormer) -> None:
+    vector = qformer.question_vectors([(QUESTIONS[0], None)])[0]
+    np.testing.assert_array_equal(vector, qformer.text_vectors(QUESTIONS[:1]))
+
+
+def test_of_a_long_text_the_head_is_read(qformer: QFormer) -> None:
+    long, longer = "dog " * LONGEST_TEXT, "dog " * LONGEST_TEXT + "tower " * 10_000
+    first, second = qformer.text_vectors([long, longer])
+    np.testing.assert_allclose(first, second, atol=1e-6)
+
+
+def test_nothing_in_gives_nothing_out(qformer: QFormer) -> None:
+    assert qformer.encode_questions([]) == []
+    assert qformer.question_vectors([]) == []
+    assert qformer.text_vectors([]) == []
+
+
+def test_states_keep_gradients_for_training(qformer: QFormer, photos: list[Photo]) -> None:
+    states = qformer.question_states(qformer.prepare([(QUESTIONS[0], photos[0]), (QUESTIONS[1], None)]))
+    states.sum().backward()
+    assert qformer.model.query_tokens.grad is not None
+    qformer.model.zero_grad()
+
+
+def test_the_number_type_is_the_accelerators(folder: Path, qformer: QFormer, photos: list[Photo]) -> None:
+    half = QFormer.from_pretrained(str(folder), Accelerator("cpu", "bfloat16"))
+    found = half.question_vectors([(QUESTIONS[0], photos[0])])[0]
+    assert found.dtype == np.float32
+    exact = qformer.question_vectors([(QUESTIONS[0], photos[0])])[0]
+    assert np.abs(found - exact).max() < 0.1
+
+
+def test_a_folder_without_the_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WrongWeights, match="There is no folder"):
+        QFormer.from_pretrained(str(tmp_path / "none"), CPU)
+    with pytest.raises(WrongWeights, match="holds a None model"):
+        QFormer.from_pretrained(str(tmp_path), CPU)
+
+
+def test_another_architecture_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WrongWeights, match="holds a 'qwen3' model; 'blip-2' is needed"):
+        QFormer.from_pretrained(str(tiny_qwen3(tmp_path)), CPU)
+
+
+def test_weights_that_lack_a_layer_are_refused(folder: Path, tmp_path: Path, blip2: Any) -> None:
+    weights = {name: value for name, value in blip2.state_dict().items() if "text_projection" not in name}
+    blip2.save_pretrained(tmp_path, state_dict=weights)
+    with pytest.raises(WrongWeights, match=r"2 weights are missing or of another shape, text_projection"):
+        QFormer.from_pretrained(str(tmp_path), CPU)

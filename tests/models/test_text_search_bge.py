@@ -1,0 +1,284 @@
+"""The BGE encoder on tiny weights: against a plain BertModel, in batches, and through the real service."""
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import BertConfig, BertModel, BertTokenizer
+
+from chassis.accelerator import Accelerator
+from chassis.app import EngineResources
+from chassis.metrics import Metrics
+from chassis.pretrained import WrongWeights
+from services.text_search.app import create_app, open_engine
+from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Instructions, Pooling
+from services.text_search.engines.bge import BgeEncoder, BgeModel, BgeOptions
+from services.text_search.settings import Engine, TextSearchSettings
+from tests.live import live
+from tests.models.conftest import Parity
+from tests.models.tiny_bge import POSITIONS, SIZE, tiny_bge
+from tests.models.tiny_qwen3 import tiny_qwen3
+
+CPU = Accelerator("cpu", "float32")
+TEXTS = [
+    "Is it a book?",
+    "",
+    "The red tower number 7 was built by Ada in 1907; is it a book, a cat or a dog? yes or no.",
+    "tower " * 200,
+    "cat",
+    "A red cat and a red dog, built by Ada in 1999.",
+]
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bge(tmp_path_factory.mktemp("bge") / "bge-tiny")
+
+
+def reference(folder: Path, texts: list[str], pooling: Pooling) -> Any:
+    """One text at a time, no padding, by the published class. [n, SIZE]"""
+    tokenizer = BertTokenizer.from_pretrained(folder)
+    model = BertModel.from_pretrained(folder).eval()
+    rows = []
+    with torch.no_grad():
+        for text in texts:
+            tokens = tokenizer(text, return_tensors="pt", truncation=True, max_length=POSITIONS)
+            states = model(**tokens).last_hidden_state[0]
+            row = states[0] if pooling is Pooling.CLS else states.mean(dim=0)
+            rows.append(row / row.norm())
+    return torch.stack(rows).numpy()
+
+
+@pytest.mark.parametrize("pooling", list(Pooling))
+def test_vectors_are_those_of_a_plain_bert(weights: Path, pooling: Pooling, parity: Parity) -> None:
+    encoder = BgeEncoder(BgeModel(str(weights), CPU, BgeOptions(pooling)), instructions=Instructions("", ""))
+    vectors = np.array(encoder.passages(TEXTS))
+    expected = reference(weights, TEXTS, pooling)
+    assert np.abs(expected[0] - expected[4]).max() > 0.05
+    parity(f"text_search bge, {pooling} pooling", "BertModel", np.abs(vectors - expected).max())
+    queries = np.array(encoder.queries(TEXTS))
+    np.testing.assert_array_equal(queries, vectors)
+
+
+def test_the_query_instruction_of_the_model_card_stands_before_questions_only(weights: Path) -> None:
+    encoder = BgeEncoder(BgeModel(str(weights), CPU))
+    prefixed = reference(weights, [BGE_QUERY_INSTRUCTION + TEXTS[0]], Pooling.CLS)
+    plain = reference(weights, [TEXTS[0]], Pooling.CLS)
+    assert np.abs(prefixed - plain).max() > 0.01
+    np.testing.assert_allclose(encoder.queries([TEXTS[0]]), prefixed, atol=1e-4)
+    np.testing.assert_allclose(encoder.passages([TEXTS[0]]), plain, atol=1e-4)
+
+
+@pytest.mark.parametrize("pooling", list(Pooling))
+def test_a_vector_does_not_depend_on_who_shares_the_batch(weights: Path, pooling: Pooling) -> None:
+    model = BgeModel(str(weights), CPU, BgeOptions(pooling))
+    items = model.tokenize(TEXTS)
+    together = np.array(model.forward(items))
+    alone = np.array([model.forward([item])[0] for item in items])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_vectors_are_of_unit_length_and_in_the_order_of_the_texts(weights: Path) -> None:
+    encoder = BgeEncoder(BgeModel(str(weights), CPU), max_batch=2)
+    vectors = encoder.passages(TEXTS)
+    assert {(vector.dtype, vector.shape) for vector in vectors} == {(np.dtype(np.float32), (SIZE,))}
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    whole = BgeEncoder(BgeModel(str(weights), CPU), max_batch=64).passages(TEXTS)
+    np.testing.assert_allclose(vectors, whole, atol=1e-5)
+    assert encoder.passages([]) == []
+
+
+def test_half_precision_gives_nearly_the_same_vectors(weights: Path) -> None:
+    half = BgeEncoder(BgeModel(str(weights), Accelerator("cpu", "bfloat16"))).passages(TEXTS)
+    full = BgeEncoder(BgeModel(str(weights), CPU)).passages(TEXTS)
+    assert half[0].dtype == np.float32
+    assert min(float(a @ b) for a, b in zip(half, full, strict=True)) > 0.99
+
+
+def test_an_index_knows_its_model_by_name_pooling_and_passage_instruction(weights: Path) -> None:
+    model = BgeModel(str(weights), CPU, BgeOptions(Pooling.MEAN))
+    assert BgeEncoder(model).name == "bge-tiny (mean pooling)"
+    assert (
+        BgeEncoder(model, instructions=Instructions("q: ", "p: ")).name
+        == "bge-tiny (mean pooling), after 'p: '"
+    )
+
+
+def test_numbers_that_are_none_are_an_error_and_not_a_vector(weights: Path) -> None:
+    model = BgeModel(str(weights), Accelerator("cpu", "float16"))
+    with torch.no_grad():
+        model._model.embeddings.word_embeddings.weight.mul_(1e9)
+    with pytest.raises(FloatingPointError, match="float16"):
+        BgeEncoder(model).passages(["tower"])
+
+
+def test_a_tokenizer_of_a_larger_model_is_refused(weights: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(weights, folder)
+    tokenizer = BertTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens([f"new{number}" for number in range(BertConfig.from_pretrained(folder).vocab_size)])
+    tokenizer.save_pretrained(folder)
+    with pytest.raises(WrongWeights, match="the tokenizer has"):
+        BgeModel(str(folder), CPU)
+
+
+def test_what_is_no_bert_like_encoder_is_refused_in_one_sentence(weights: Path, tmp_path: Path) -> None:
+    incomplete = tiny_bge(tmp_path / "incomplete")
+    kept = load_file(incomplete / "model.safetensors")
+    del kept["encoder.layer.1.output.dense.weight"]
+    save_file(kept, incomplete / "model.safetensors", {"format": "pt"})
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for source, said in [
+        (tiny_qwen3(tmp_path / "qwen"), "no BERT-like text encoder"),
+        (incomplete, "1 weights are missing"),
+        (empty, "cannot be loaded"),
+        (tmp_path / "nowhere", "There is no folder"),
+    ]:
+        with pytest.raises(WrongWeights, match=said) as raised:
+            BgeModel(str(source), CPU)
+        assert "\n" not in str(raised.value)
+
+
+BARE = """
+import importlib.abc, sys
+sys.path[:0] = {paths!r}
+
+class Nothing(importlib.abc.MetaPathFinder):
+    absent = {{"fastapi", "starlette", "uvicorn", "pydantic", "structlog", "prometheus_client"}}
+
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in self.absent:
+            raise ImportError(f"{{name}} is not here")
+
+sys.meta_path.insert(0, Nothing())
+from tests.models.torchvision_ops import make_importable
+make_importable()
+from chassis.accelerator import Placement, open_accelerator
+from services.text_search.engines.bge import BgeEncoder, BgeModel
+encoder = BgeEncoder(BgeModel({folder!r}, open_accelerator(Placement("cpu"))))
+print(encoder.queries(["Is it a book?"])[0].shape)
+"""
+
+
+def test_the_encoder_runs_where_there_is_only_torch_and_transformers(weights: Path) -> None:
+    program = BARE.format(paths=[path for path in sys.path if path], folder=str(weights))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == f"({SIZE},)\n", done.stderr
+
+
+# Through the real service, over HTTP.
+
+
+def chunk(text: str) -> dict[str, str]:
+    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
+    return {"id": identity, "url": f"https://pages.example/{identity}", "title": "", "text": text}
+
+
+CHUNKS = [chunk(text) for text in TEXTS if text]
+
+
+def settings(folder: Path, weights: Path, **fields: Any) -> TextSearchSettings:
+    return TextSearchSettings(
+        port=0, data_dir=folder, engine=Engine.BGE, model=str(weights), device="cpu", **fields
+    )
+
+
+async def index(client: httpx.AsyncClient) -> None:
+    await client.post("/v1/collections", json={"name": "v1"})
+    reply = await client.put("/v1/collections/v1/chunks", json={"chunks": CHUNKS})
+    assert reply.json() == {"indexed": len(CHUNKS), "rejected": {}}
+    await client.post("/v1/aliases", json={"alias": "pages", "collection": "v1"})
+
+
+@pytest.mark.anyio
+async def test_pages_are_indexed_and_found_and_outlive_a_restart(weights: Path, tmp_path: Path) -> None:
+    question = {"queries": ["number 7 tower", "cat"], "k": 3}
+    async with live(create_app(settings(tmp_path, weights))) as client:
+        await index(client)
+        first = (await client.post("/v1/text-search", json=question)).json()
+    async with live(create_app(settings(tmp_path, weights))) as client:
+        assert (await client.get("/health/ready")).status_code == 200
+        again = (await client.post("/v1/text-search", json=question)).json()
+        about = (await client.get("/info")).json()
+    assert len(first["hits"]) == 3
+    assert "cat" in {hit["snippet"] for hit in first["hits"]}
+    assert again == first
+    assert (about["engine"], about["device"], about["dtype"]) == ("bge", "cpu", "float32")
+
+
+@pytest.mark.anyio
+async def test_requests_of_several_users_share_forward_passes_and_keep_their_own_hits(
+    weights: Path, tmp_path: Path
+) -> None:
+    async def hits(client: httpx.AsyncClient, text: str) -> list[dict[str, Any]]:
+        reply = await client.post("/v1/text-search", json={"queries": [text], "k": 2})
+        found: list[dict[str, Any]] = reply.json()["hits"]
+        return [{"snippet": hit["snippet"], "score": round(hit["score"], 6)} for hit in found]
+
+    asked = [text for text in TEXTS if text] * 3
+    async with live(create_app(settings(tmp_path, weights, batch_wait_ms=200))) as client:
+        await index(client)
+        before = batches(await client.get("/metrics"))
+        together = await asyncio.gather(*(hits(client, text) for text in asked))
+        after = batches(await client.get("/metrics"))
+    async with live(create_app(settings(tmp_path, weights, batch_wait_ms=0))) as client:
+        alone = [await hits(client, text) for text in asked]
+    assert together == alone
+    assert after["sum"] - before["sum"] == len(asked)
+    assert after["count"] - before["count"] <= len(asked) / 2
+
+
+def batches(exposition: httpx.Response) -> dict[str, float]:
+    """How many items went through the model, and in how many forward passes."""
+    found = {}
+    for line in exposition.text.splitlines():
+        for part in ("sum", "count"):
+            if line.startswith(f"loreglass_batch_items_{part}{{") and 'forward="encode"' in line:
+                found[part] = float(line.rsplit(" ", 1)[1])
+    return found
+
+
+@pytest.mark.anyio
+async def test_an_index_of_another_engine_or_pooling_is_refused_with_a_sentence_that_says_why(
+    weights: Path, tmp_path: Path
+) -> None:
+    pocket = TextSearchSettings(port=0, data_dir=tmp_path / "pocket")
+    async with live(create_app(pocket)) as client:
+        await index(client)
+    async with live(create_app(settings(tmp_path / "cls", weights))) as client:
+        await index(client)
+    for folder, pooling, held in [
+        ("pocket", Pooling.CLS, "no model"),
+        ("cls", Pooling.MEAN, "bge-tiny (cls pooling)"),
+    ]:
+        async with live(create_app(settings(tmp_path / folder, weights, pooling=pooling))) as client:
+            replies = [
+                await client.post("/v1/text-search", json={"queries": ["cat"]}),
+                await client.put("/v1/collections/v1/chunks", json={"chunks": CHUNKS}),
+                await client.post("/v1/collections", json={"name": "v2", "base": "pages"}),
+            ]
+        for reply in replies:
+            assert reply.status_code == 409
+            assert reply.json()["detail"] == (
+                f"The collection was made with {held}, this service runs bge-tiny ({pooling} pooling);"
+                " index it anew."
+            )
+
+
+def test_a_folder_without_a_model_leaves_the_store_unlocked(weights: Path, tmp_path: Path) -> None:
+    with pytest.raises(WrongWeights):
+        open_engine(settings(tmp_path, tmp_path / "nowhere"), EngineResources(Metrics("text_search")))
+    resources = EngineResources(Metrics("text_search"))
+    engine = open_engine(settings(tmp_path, weights), resources)
+    resources.close()
+    engine.store.close()

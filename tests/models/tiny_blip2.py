@@ -1,0 +1,64 @@
+"""A BLIP-2 image-text-retrieval model of 8 query tokens and random weights."""
+
+from pathlib import Path
+
+import torch
+from transformers import (
+    Blip2Config,
+    Blip2ForImageTextRetrieval,
+    Blip2QFormerConfig,
+    Blip2VisionConfig,
+    BlipImageProcessor,
+    OPTConfig,
+)
+
+from tests.models.tiny import wordpiece
+
+QUERY_TOKENS = 8
+HIDDEN = 32
+SHARED = 24
+LONGEST_TEXT = 64
+
+
+def tiny_blip2(folder: Path) -> Path:
+    """Saved as `save_pretrained` does; every layer cross-attends, weights are large enough to matter."""
+    torch.manual_seed(11)
+    tokenizer = wordpiece(folder)
+    vision = Blip2VisionConfig(
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        image_size=56,
+        patch_size=14,
+        initializer_range=0.3,
+    )
+    qformer = Blip2QFormerConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=HIDDEN,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        encoder_hidden_size=32,
+        cross_attention_frequency=2,
+        max_position_embeddings=LONGEST_TEXT,
+        use_qformer_text_input=True,
+        initializer_range=0.4,
+    )
+    unused = OPTConfig(hidden_size=32, num_hidden_layers=1, ffn_dim=64, num_attention_heads=2)
+    config = Blip2Config(
+        vision_config=vision.to_dict(),
+        qformer_config=qformer.to_dict(),
+        text_config=unused.to_dict(),
+        num_query_tokens=QUERY_TOKENS,
+        image_text_hidden_size=SHARED,
+        initializer_range=0.4,
+    )
+    model = Blip2ForImageTextRetrieval(config)
+    with torch.no_grad():
+        model.query_tokens.normal_()
+        for projection in (model.vision_projection, model.text_projection):
+            projection.bias.fill_(2.0)  # random towers point anywhere: most cosines shall be above 0
+    model.save_pretrained(folder)
+    BlipImageProcessor(size={"height": 56, "width": 56}).save_pretrained(folder)
+    return folder

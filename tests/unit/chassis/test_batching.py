@@ -1,0 +1,271 @@
+"""Micro-batching: who shares a forward pass, who is dropped, and what a failure costs."""
+
+import random
+import sys
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from chassis.batching import Abandoned, BatchLimits, MicroBatcher
+from chassis.deadlines import Deadline
+from chassis.errors import DeadlineExceeded, NotReady
+from chassis.workers import _CURRENT, Call
+
+NEVER_MS = 3_600_000.0
+
+
+class Doubling:
+    """A model that doubles numbers, fails on negative ones, and can be held up."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[int]] = []
+        self.entered = threading.Semaphore(0)
+        self.go = threading.Event()
+        self.go.set()
+
+    def __call__(self, items: Sequence[int]) -> list[int]:
+        self.batches.append(list(items))
+        self.entered.release()
+        self.go.wait()
+        if any(item < 0 for item in items):
+            raise ValueError("negative")
+        return [2 * item for item in items]
+
+
+@contextmanager
+def batching(model: Doubling, limits: BatchLimits) -> Iterator[MicroBatcher[int, int]]:
+    batcher = MicroBatcher(model, limits)
+    try:
+        yield batcher
+    finally:
+        model.go.set()
+        batcher.close()
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(32) as executor:
+        yield executor
+
+
+def wait_until_pending(batcher: MicroBatcher[int, int], items: int) -> None:
+    turn = threading.Event()
+    while batcher.pending < items:
+        turn.wait(0.001)
+
+
+def for_caller(batcher: MicroBatcher[int, int], caller: Call, items: list[int]) -> list[int]:
+    token = _CURRENT.set(caller)
+    try:
+        return batcher(items)
+    finally:
+        _CURRENT.reset(token)
+
+
+def held_up(
+    batcher: MicroBatcher[int, int], model: Doubling, threads: ThreadPoolExecutor
+) -> Future[list[int]]:
+    """A first call that keeps the model busy until `model.go` is set."""
+    model.go.clear()
+    first = threads.submit(batcher, [0])
+    model.entered.acquire()
+    return first
+
+
+def test_sixteen_single_calls_share_one_forward_pass(threads: ThreadPoolExecutor) -> None:
+    model = Doubling()
+    with batching(model, BatchLimits(16, NEVER_MS)) as batcher:
+        replies = list(threads.map(lambda item: batcher([item]), range(16)))
+    assert replies == [[2 * item] for item in range(16)]
+    assert [len(batch) for batch in model.batches] == [16]
+
+
+def test_an_incomplete_batch_starts_when_its_first_item_has_waited_long_enough() -> None:
+    model = Doubling()
+    with batching(model, BatchLimits(16, 0.0)) as batcher:
+        assert batcher([3]) == [6]
+
+
+def test_what_waits_while_a_batch_runs_goes_into_the_next_one(threads: ThreadPoolExecutor) -> None:
+    model = Doubling()
+    with batching(model, BatchLimits(16, 0.0)) as batcher:
+        first = held_up(batcher, model, threads)
+        others = [threads.submit(batcher, [item]) for item in range(1, 6)]
+        wait_until_pending(batcher, 5)
+        model.go.set()
+        assert first.result() == [0]
+        assert [each.result() for each in others] == [[2], [4], [6], [8], [10]]
+    assert [len(batch) for batch in model.batches] == [1, 5]
+
+
+def test_a_call_with_many_items_is_split_and_does_not_keep_a_small_one_out(
+    threads: ThreadPoolExecutor,
+) -> None:
+    model = Doubling()
+    with batching(model, BatchLimits(8, 0.0)) as batcher:
+        held_up(batcher, model, threads)
+        large = threads.submit(batcher, list(range(100, 140)))
+        wait_until_pending(batcher, 40)
+        small = threads.submit(batcher, [7])
+        wait_until_pending(batcher, 41)
+        model.go.set()
+        assert small.result() == [14]
+        assert large.result() == [2 * item for item in range(100, 140)]
+    assert 7 in model.batches[1]
+    assert max(len(batch) for batch in model.batches) == 8
+
+
+def test_a_call_whose_caller_has_left_never_reaches_the_model(threads: ThreadPoolExecutor) -> None:
+    model = Doubling()
+    with batching(model, BatchLimits(16, 0.0)) as batcher:
+        held_up(batcher, model, threads)
+        gone, stays = Call(Deadline.after_ms(NEVER_MS)), Call(Deadline.after_ms(NEVER_MS))
+        left = threads.submit(for_caller, batcher, gone, [50])
+        kept = threads.submit(for_caller, batcher, stays, [60])
+        wait_until_pending(batcher, 2)
+        gone.leave()
+        model.go.set()
+        assert kept.result() == [120]
+        with pytest.raises(Abandoned):
+            left.result()
+    assert model.batches == [[0], [60]]
+
+
+def test_a_call_whose_deadline_has_passed_never_reaches_the_model(threads: ThreadPoolExecutor) -> None:
+    model, now = Doubling(), [0.0]
+    with batching(model, BatchLimits(16, 0.0)) as batcher:
+        held_up(batcher, model, threads)
+        late = threads.submit(for_caller, batcher, Call(Deadline.after_ms(10, lambda: now[0])), [50])
+        wait_until_pending(batcher, 1)
+        now[0] = 1.0
+        model.go.set()
+        with pytest.raises(DeadlineExceeded):  # which its caller may see, when it is quicker than the clock
+            late.result()
+    assert model.batches == [[0]]
+
+
+def test_an_item_that_the_model_chokes_on_fails_its_own_call_only(threads: ThreadPoolExecutor) -> None:
+    model = Doubling()
+    with batching(model, BatchLimits(16, 0.0)) as batcher:
+        held_up(batcher, model, threads)
+        bad = threads.submit(batcher, [1, -1])
+        good = threads.submit(batcher, [2, 3])
+        wait_until_pending(batcher, 4)
+        model.go.set()
+        assert good.result() == [4, 6]
+        with pytest.raises(ValueError, match="negative"):
+            bad.result()
+
+
+def test_a_model_that_gives_too_few_results_is_an_error_and_not_a_shift() -> None:
+    batcher: MicroBatcher[int, int] = MicroBatcher(lambda items: items[:-1], BatchLimits(4, 0.0))
+    with pytest.raises(RuntimeError, match="1 results for 2 items"):
+        batcher([1, 2])
+    batcher.close()
+
+
+def test_no_items_need_no_model() -> None:
+    model = Doubling()
+    with batching(model, BatchLimits()) as batcher:
+        assert batcher([]) == []
+    assert model.batches == []
+
+
+def test_what_waits_at_the_end_is_refused_and_nothing_hangs(threads: ThreadPoolExecutor) -> None:
+    model = Doubling()
+    batcher = MicroBatcher(model, BatchLimits(16, NEVER_MS))
+    waiting = threads.submit(batcher, [1])
+    wait_until_pending(batcher, 1)
+    batcher.close()
+    with pytest.raises(NotReady):
+        waiting.result()
+    with pytest.raises(NotReady):
+        batcher([2])
+
+
+def test_batch_sizes_are_observed() -> None:
+    seen: list[int] = []
+    batcher = MicroBatcher(Doubling(), BatchLimits(4, 0.0), observe=seen.append)
+    assert batcher([1, 2, 3]) == [2, 4, 6]
+    batcher.close()
+    assert seen == [3]
+
+
+def test_a_model_that_gives_up_its_thread_fails_its_call_and_the_next_one_is_served() -> None:
+    def leaving(items: Sequence[int]) -> list[int]:
+        if items[0] < 0:
+            sys.exit(3)
+        return list(items)
+
+    batcher: MicroBatcher[int, int] = MicroBatcher(leaving, BatchLimits(4, 0.0))
+    with pytest.raises(RuntimeError, match="SystemExit"):
+        batcher([-1])
+    assert batcher([5]) == [5]
+    batcher.close()
+
+
+def test_a_failed_pass_lets_go_of_its_tensors_before_its_calls_are_tried_alone(
+    threads: ThreadPoolExecutor,
+) -> None:
+    class Tensor:
+        """Stands for what a pass holds on the card."""
+
+    held: list[weakref.ref[Tensor]] = []
+    alive: list[int] = []
+    busy, go = threading.Event(), threading.Event()
+
+    def forward(items: Sequence[int]) -> list[int]:
+        alive.append(sum(each() is not None for each in held))
+        tensor = Tensor()
+        held.append(weakref.ref(tensor))
+        if items[0] == 0:
+            busy.set()
+            go.wait()
+        if len(items) > 1:
+            raise MemoryError
+        return list(items)
+
+    batcher: MicroBatcher[int, int] = MicroBatcher(forward, BatchLimits(16, 0.0))
+    first = threads.submit(batcher, [0])
+    busy.wait()
+    others = [threads.submit(batcher, [item]) for item in (1, 2)]
+    wait_until_pending(batcher, 2)
+    go.set()
+    assert [each.result() for each in (first, *others)] == [[0], [1], [2]]
+    batcher.close()
+    assert alive == [0, 0, 0, 0]
+
+
+def test_results_never_cross_however_calls_fail_leave_and_vary_in_length(
+    threads: ThreadPoolExecutor,
+) -> None:
+    def forward(items: Sequence[int]) -> list[int]:
+        if any(item % 97 == 0 for item in items):
+            raise ValueError("no")
+        if any(item % 89 == 0 for item in items):
+            raise SystemExit
+        return [2 * item for item in items]
+
+    def call(seed: int) -> bool:
+        """Whether the outcome is right for these items."""
+        chance = random.Random(seed)
+        items = [chance.randrange(1, 10_000) for _ in range(chance.randrange(1, 12))]
+        caller = Call(Deadline.after_ms(NEVER_MS))
+        if chance.random() < 0.1:
+            caller.leave()
+        fails = any(item % 97 == 0 or item % 89 == 0 for item in items)
+        try:
+            return for_caller(batcher, caller, items) == [2 * item for item in items]
+        except Abandoned:
+            return caller.abandoned
+        except (ValueError, RuntimeError):
+            return fails
+
+    batcher: MicroBatcher[int, int] = MicroBatcher(forward, BatchLimits(8, 0.1))
+    assert all(threads.map(call, range(2000)))
+    assert batcher.pending == 0
+    batcher.close()

@@ -1,0 +1,138 @@
+"""Calls to a ready-made model server: how long they last and what becomes of what goes wrong."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from chassis.deadlines import Deadline
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
+from chassis.remote import RemoteServer
+from chassis.workers import EnginePool, PoolSize
+
+pytestmark = pytest.mark.anyio
+Handle = Callable[[BaseHTTPRequestHandler, dict[str, object]], None]
+
+
+@contextmanager
+def server(handle: Handle) -> Iterator[str]:
+    """A server on the loopback that does what `handle` does with each JSON body."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            handle(self, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def log_message(self, *_: object) -> None:
+            """Silent."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.server_port}"
+        finally:
+            listening.shutdown()
+            thread.join()
+
+
+def reply(status: int, body: bytes, **headers: str) -> Handle:
+    def handle(request: BaseHTTPRequestHandler, _: dict[str, object]) -> None:
+        request.send_response(status)
+        for name, value in headers.items():
+            request.send_header(name.replace("_", "-"), value)
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        request.wfile.write(body)
+
+    return handle
+
+
+def test_the_body_the_key_and_the_path_arrive() -> None:
+    seen: list[tuple[str, str | None, dict[str, object]]] = []
+
+    def handle(request: BaseHTTPRequestHandler, body: dict[str, object]) -> None:
+        seen.append((request.path, request.headers["Authorization"], body))
+        reply(200, b'{"data": [1]}')(request, body)
+
+    with server(handle) as url, RemoteServer(url + "/", "secret") as remote:
+        assert remote.post("/v1/embeddings", {"input": ["a"]}) == {"data": [1]}
+    assert seen == [("/v1/embeddings", "Bearer secret", {"input": ["a"]})]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_server_is_overloaded_and_says_when_to_come_back(status: int) -> None:
+    with (
+        server(reply(status, b"{}", Retry_After="7")) as url,
+        RemoteServer(url) as remote,
+        pytest.raises(Overloaded) as caught,
+    ):
+        remote.post("/x", {})
+    assert caught.value.retry_after_s == 7
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 404, 500])
+def test_any_other_refusal_names_the_status_and_nothing_of_its_body(status: int) -> None:
+    body = b'{"error": "/srv/weights is missing at 10.0.0.3"}'
+    with (
+        server(reply(status, body, Location="http://10.0.0.3/")) as url,
+        RemoteServer(url) as remote,
+        pytest.raises(DependencyUnavailable, match=str(status)) as caught,
+    ):
+        remote.post("/x", {})
+    assert "10.0.0.3" not in caught.value.detail
+
+
+def test_a_server_that_would_be_left_alone_for_ever_is_asked_again_within_the_hour() -> None:
+    with (
+        server(reply(503, b"{}", Retry_After="9" * 400)) as url,
+        RemoteServer(url) as remote,
+        pytest.raises(Overloaded) as caught,
+    ):
+        remote.post("/x", {})
+    assert caught.value.retry_after_s == 3600
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"", b"\xff\xfe", b'{"a": ', b"[" * 100_000])
+def test_a_reply_that_is_not_json_is_a_broken_one(body: bytes) -> None:
+    with (
+        server(reply(200, body)) as url,
+        RemoteServer(url) as remote,
+        pytest.raises(DependencyUnavailable, match="another shape"),
+    ):
+        remote.post("/x", {})
+
+
+def test_nobody_at_the_address_is_an_unavailable_dependency() -> None:
+    with server(reply(200, b"{}")) as url:
+        pass
+    with RemoteServer(url) as remote, pytest.raises(DependencyUnavailable, match="cannot be reached"):
+        remote.post("/x", {})
+
+
+async def test_a_call_ends_when_its_caller_no_longer_waits_even_if_the_reply_drips() -> None:
+    stop = threading.Event()
+    ended = threading.Event()
+
+    def drip(request: BaseHTTPRequestHandler, _: dict[str, object]) -> None:
+        request.send_response(200)
+        request.send_header("Content-Length", "1000000")
+        request.end_headers()
+        while not stop.wait(0.01):
+            request.wfile.write(b" ")
+
+    def call(remote: RemoteServer) -> object:
+        try:
+            return remote.post("/x", {})
+        finally:
+            ended.set()
+
+    with server(drip) as url, RemoteServer(url) as remote:
+        pool = EnginePool(remote, PoolSize())
+        with pytest.raises(DeadlineExceeded):
+            await pool.run(call, Deadline.after_ms(200))
+        pool.close()
+        assert ended.is_set()
+        stop.set()

@@ -1,0 +1,168 @@
+"""A server that embeds images in the shapes of Infinity, vLLM and Cohere, as strictly as the real ones.
+
+Each refuses what the real one refuses: another shape's fields, URLs that it would have to fetch, more images
+than it takes at once, an `input_type` that the model does not define (vLLM).
+"""
+
+import base64
+import io
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from fastapi import FastAPI, Request, Response
+from PIL import Image
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from tests.unit.services.image_encoders import colours
+
+MODEL = "acme/clip-tiny"
+HEAD = "data:image/jpeg;base64,"
+
+
+def _data_uri(value: str) -> str:
+    if not value.startswith(HEAD):
+        raise ValueError("only data: URIs of JPEGs are read")
+    base64.b64decode(value.removeprefix(HEAD), validate=True)
+    return value
+
+
+Uri = Annotated[str, AfterValidator(_data_uri)]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class InfinityRequest(Strict):
+    model: Literal["acme/clip-tiny"]
+    input: list[Uri] = Field(min_length=1, max_length=4)
+    modality: Literal["image"]
+
+
+class ImageUrl(Strict):
+    url: Uri
+
+
+class Part(Strict):
+    type: Literal["image_url"]
+    image_url: ImageUrl
+
+
+class ChatMessage(Strict):
+    role: Literal["user"]
+    content: list[Part] = Field(min_length=1, max_length=1)
+
+
+class VllmRequest(Strict):
+    model: Literal["acme/clip-tiny"]
+    messages: list[ChatMessage] = Field(min_length=1, max_length=1)
+
+
+class CohereRequest(Strict):
+    model: Literal["acme/clip-tiny"]
+    images: list[Uri] = Field(min_length=1, max_length=4)
+    embedding_types: list[Literal["float"]] = Field(min_length=1, max_length=1)
+    input_type: Literal["image"] | None = None
+
+
+Fault = Callable[[Any], Any]
+"""Turns a good reply into what is sent: another body, or a whole Response."""
+
+
+@dataclass
+class EmbeddingServer:
+    """`seen`: pictures in the order they came; `fault` spoils replies; `keys`: Authorization headers."""
+
+    seen: list[tuple[int, int]] = field(default_factory=list)
+    requests: int = 0
+    keys: set[str | None] = field(default_factory=set)
+    fault: Fault | None = None
+
+    def app(self) -> FastAPI:
+        """The server."""
+        app = FastAPI()
+
+        @app.post("/embeddings")
+        async def infinity(request: Request, body: InfinityRequest) -> Response:
+            return self._reply(request, _list(self._vectors(body.input)[::-1], backwards=True))
+
+        @app.post("/v1/embeddings")
+        async def vllm(request: Request, body: VllmRequest) -> Response:
+            uris = [part.image_url.url for part in body.messages[0].content]
+            return self._reply(request, _list(self._vectors(uris)))
+
+        @app.post("/v2/embed")
+        async def cohere(request: Request, body: CohereRequest) -> Response:
+            vectors = self._vectors(body.images)
+            return self._reply(request, {"id": "e-1", "embeddings": {"float": vectors}, "texts": []})
+
+        return app
+
+    def _vectors(self, uris: Sequence[str]) -> list[list[float]]:
+        vectors = []
+        for uri in uris:
+            with Image.open(io.BytesIO(base64.b64decode(uri.removeprefix(HEAD)))) as picture:
+                self.seen.append(picture.size)
+                vectors.append([3.0 * float(value) for value in colours(np.asarray(picture))])
+        return vectors
+
+    def _reply(self, request: Request, body: Any) -> Response:
+        self.requests += 1
+        self.keys.add(request.headers.get("authorization"))
+        sent = self.fault(body) if self.fault else body
+        if isinstance(sent, Response):
+            return sent
+        return Response(json.dumps(sent), media_type="application/json")
+
+
+def _list(vectors: list[list[float]], *, backwards: bool = False) -> dict[str, Any]:
+    places = reversed(range(len(vectors))) if backwards else range(len(vectors))
+    data = [
+        {"object": "embedding", "index": index, "embedding": vector}
+        for index, vector in zip(places, vectors, strict=True)
+    ]
+    return {"object": "list", "data": data, "model": MODEL, "usage": {"prompt_tokens": 0, "total_tokens": 0}}
+
+
+def every_vector(change: Callable[[list[float]], list[float]]) -> Fault:
+    """A fault in each vector of a reply of any shape."""
+
+    def spoil(body: Any) -> Any:
+        if "data" in body:
+            data = [each | {"embedding": change(each["embedding"])} for each in body["data"]]
+            return body | {"data": data}
+        return body | {"embeddings": {"float": [change(each) for each in body["embeddings"]["float"]]}}
+
+    return spoil
+
+
+def one_too_many(body: Any) -> Any:
+    """The last vector twice."""
+    if "data" in body:
+        return body | {"data": [*body["data"], body["data"][0] | {"index": len(body["data"])}]}
+    return body | {"embeddings": {"float": [*body["embeddings"]["float"], body["embeddings"]["float"][-1]]}}
+
+
+def nothing(body: Any) -> Any:
+    """No vectors at all."""
+    return body | ({"data": []} if "data" in body else {"embeddings": {"float": []}})
+
+
+FAULTS: dict[str, Fault] = {
+    "one vector too many": one_too_many,
+    "no vectors": nothing,
+    "a number that is none": every_vector(lambda vector: [math.nan, *vector[1:]]),
+    "an infinite number": every_vector(lambda vector: [math.inf, *vector[1:]]),
+    "words for numbers": every_vector(lambda vector: ["much"] * len(vector)),  # type: ignore[list-item]
+    "numbers in quotes": every_vector(lambda vector: [str(value) for value in vector]),  # type: ignore[misc]
+    "a vector without a direction": every_vector(lambda vector: [0.0] * len(vector)),
+    "a vector of another size": every_vector(lambda vector: vector[:-1]),
+    "an empty vector": every_vector(lambda _: []),
+    "another shape": lambda _: {"vectors": []},
+    "a bare list": lambda _: [],
+    "a page": lambda _: Response("<html>Sign in</html>", media_type="text/html"),
+}

@@ -1,0 +1,39 @@
+"""A small real encoder of photos, for what holds whatever the encoder is."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image
+
+from services.image_search.engine import RGB, Floats
+from services.image_search.views import Frame, framed_views
+
+CELLS = 4
+SIZE = CELLS * CELLS * 3 + 1
+FRAME = Frame(32, 32)
+
+
+def colours(view: RGB) -> Floats:
+    """What colours are where in a picture, as a unit vector of SIZE numbers."""
+    cells = np.asarray(Image.fromarray(view).resize((CELLS, CELLS), Image.Resampling.BOX), np.float32)
+    vector = np.append(cells.ravel() / 127.5 - 1, 0.1)
+    return np.asarray(vector / np.linalg.norm(vector), np.float32)
+
+
+class ColourEncoder:
+    """`ImageEncoder` by colours; counts its forward passes."""
+
+    def __init__(self, name: str = "colours", ends_above: float = 1.25) -> None:
+        self.name = name
+        self.size = SIZE
+        self.passes: list[int] = []
+        self._ends_above = ends_above
+
+    def views(self, photo: RGB) -> list[RGB]:
+        """See the protocol."""
+        return framed_views(photo, FRAME, self._ends_above)
+
+    def forward(self, views: Sequence[RGB]) -> list[Floats]:
+        """See the protocol."""
+        self.passes.append(len(views))
+        return [colours(view) for view in views]

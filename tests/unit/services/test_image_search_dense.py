@@ -1,0 +1,147 @@
+"""Search by one vector a photo, whatever makes the vectors."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chassis.errors import CollectionConflict, CollectionNotFound
+from chassis.vectors.edge import EdgeStore
+from chassis.vectors.port import VectorStore
+from services.image_search.engine import RGB, KnownThing
+from services.image_search.engines.dense import DenseImageSearch, DenseOptions
+from services.image_search.engines.pocket import PocketImageSearch
+from services.image_search.training.designs import Design, Kind, draw
+from tests.unit.services.image_encoders import SIZE, ColourEncoder
+
+BOOK = draw(Design(Kind.COVER, 3, 0), 240)
+POSTER = draw(Design(Kind.POSTER, 4, 0), 240)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[VectorStore]:
+    opened = EdgeStore(tmp_path / "vectors")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def engine(store: VectorStore) -> DenseImageSearch:
+    made = DenseImageSearch(store, ColourEncoder())
+    store.create("images-1", made.schema)
+    return made
+
+
+def known(entity: str, photo: RGB, number: int = 0) -> KnownThing:
+    identity = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{entity} {number}"))
+    return KnownThing(identity, entity, {"author": "Mira Holm"}, f"{entity} ({number})", "", photo)
+
+
+def noisy(photo: RGB, number: int) -> RGB:
+    noise = np.random.default_rng(number).integers(-20, 20, photo.shape)
+    return np.clip(photo.astype(int) + noise, 0, 255).astype(np.uint8)
+
+
+def always() -> bool:
+    return True
+
+
+def test_the_same_photo_is_found_first_with_what_is_known_of_it(engine: DenseImageSearch) -> None:
+    assert engine.index("images-1", [known("The Salt Road", BOOK), known("Fair", POSTER)]) == {}
+    first, second = engine.search([POSTER], 5, "images-1", always)
+    assert (first.entity, first.title, first.attributes) == ("Fair", "Fair (0)", {"author": "Mira Holm"})
+    assert (first.photo_index, first.inliers) == (0, None)
+    assert first.probability > 0.9 > second.probability
+
+
+def test_a_thing_at_the_end_of_a_tall_photo_is_found(store: VectorStore) -> None:
+    engine = DenseImageSearch(store, ColourEncoder())
+    store.create("images-1", engine.schema)
+    engine.index("images-1", [known("Fair", POSTER)])
+    side = POSTER.shape[1]
+    tall = np.concatenate([np.full((side * 2, side, 3), 90, np.uint8), POSTER])
+    (seen,) = engine.search([tall], 1, "images-1", always)
+    centre_only = DenseImageSearch(store, ColourEncoder(ends_above=9))
+    (unseen,) = centre_only.search([tall], 1, "images-1", always)
+    assert seen.probability > 0.9 > 0.5 > unseen.probability
+
+
+def test_all_views_of_all_photos_go_through_the_model_at_once(store: VectorStore) -> None:
+    encoder = ColourEncoder()
+    engine = DenseImageSearch(store, encoder)
+    store.create("images-1", engine.schema)
+    engine.search([BOOK[:100], BOOK[:, :100], BOOK[:100, :100]], 5, "images-1", always)
+    assert encoder.passes == [7]
+
+
+def test_a_hit_says_in_which_photo_it_is_seen_best(engine: DenseImageSearch) -> None:
+    engine.index("images-1", [known("Fair", POSTER)])
+    (seen,) = engine.search([noisy(BOOK, 1), noisy(POSTER, 1), POSTER], 5, "images-1", always)
+    assert seen.photo_index == 2
+
+
+def test_many_photos_of_one_thing_are_one_hit_and_hide_no_other(engine: DenseImageSearch) -> None:
+    photos = [known("Fair", noisy(POSTER, number), number) for number in range(40)]
+    engine.index("images-1", [*photos, known("The Salt Road", BOOK)])
+    seen = engine.search([POSTER], 2, "images-1", always)
+    assert [each.entity for each in seen] == ["Fair", "The Salt Road"]
+
+
+def test_no_more_hits_than_asked_for_the_most_probable_first(engine: DenseImageSearch) -> None:
+    engine.index("images-1", [known(str(number), noisy(POSTER, number)) for number in range(9)])
+    seen = engine.search([POSTER, BOOK], 4, "images-1", always)
+    assert len(seen) == 4
+    assert sorted(seen, key=lambda each: -each.probability) == seen
+
+
+def test_a_search_that_nobody_wants_any_more_ends_with_what_it_has(engine: DenseImageSearch) -> None:
+    engine.index("images-1", [known("Fair", POSTER), known("The Salt Road", BOOK)])
+    answers = iter([True, False])
+    seen = engine.search([POSTER, BOOK], 1, "images-1", lambda: next(answers))
+    assert [(each.entity, each.photo_index) for each in seen] == [("Fair", 0)]
+    assert engine.search([POSTER], 1, "images-1", lambda: False) == []
+
+
+def test_the_probability_rises_with_the_cosine_and_is_even_at_the_midpoint(store: VectorStore) -> None:
+    engine = DenseImageSearch(store, ColourEncoder(), DenseOptions(midpoint=1.0, slope=9))
+    store.create("images-1", engine.schema)
+    engine.index("images-1", [known("Fair", POSTER)])
+    (same,) = engine.search([POSTER], 1, "images-1", always)
+    (other,) = engine.search([BOOK], 1, "images-1", always)
+    assert same.probability == pytest.approx(0.5, abs=1e-4)
+    assert other.probability < same.probability
+
+
+def test_embeddings_are_of_the_centre(engine: DenseImageSearch) -> None:
+    tall = np.concatenate([BOOK[:150, :150], POSTER[:150, :150], BOOK[:150, :150]])
+    vectors = engine.embed([tall, POSTER[:150, :150]])
+    assert vectors.shape == (2, SIZE)
+    assert vectors[0] @ vectors[1] == pytest.approx(1, abs=1e-3)
+    assert engine.embed([]).shape == (0, SIZE)
+
+
+def test_the_probe_encodes_and_reaches_the_store(store: VectorStore) -> None:
+    encoder = ColourEncoder()
+    DenseImageSearch(store, encoder).probe()
+    assert encoder.passes == [1]
+
+
+def test_a_collection_of_another_model_is_refused_not_searched(
+    store: VectorStore, engine: DenseImageSearch, tmp_path: Path
+) -> None:
+    other = DenseImageSearch(store, ColourEncoder("a model of the same size"))
+    pocket = PocketImageSearch(store, tmp_path / "features")
+    for stranger in (other, pocket):
+        with pytest.raises(CollectionConflict):
+            stranger.search([POSTER], 5, "images-1", always)
+        with pytest.raises(CollectionConflict):
+            stranger.index("images-1", [known("Fair", POSTER)])
+
+
+def test_a_collection_that_is_not_there_is_named(engine: DenseImageSearch) -> None:
+    with pytest.raises(CollectionNotFound):
+        engine.search([POSTER], 5, "nothing", always)
+    with pytest.raises(CollectionNotFound):
+        engine.index("nothing", [known("Fair", POSTER)])

@@ -1,0 +1,267 @@
+"""Image search on a ready-made embedding server, in each shape that such servers speak."""
+
+import base64
+import io
+import json
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+import httpx
+import numpy as np
+import pytest
+from fastapi import Response
+from PIL import Image
+
+from chassis.app import EngineResources
+from chassis.deadlines import Deadline
+from chassis.errors import DependencyUnavailable, Overloaded
+from chassis.metrics import Metrics
+from chassis.remote import RemoteServer
+from chassis.serving import BoundApp, listen, running
+from chassis.workers import EnginePool, PoolSize, current_call
+from contracts.image_search import ImageSearchReply
+from services.image_search.app import create_app, open_engine
+from services.image_search.engine import RGB
+from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions, RemoteShape
+from services.image_search.settings import ImageSearchSettings
+from services.image_search.training.designs import Design, Kind, draw
+from tests.live import live
+from tests.unit.services.image_embedding_server import FAULTS, MODEL, EmbeddingServer
+from tests.unit.services.image_encoders import SIZE, colours
+
+pytestmark = pytest.mark.anyio
+
+SHAPES = list(RemoteShape)
+BOOK = draw(Design(Kind.COVER, 3, 0), 240)
+POSTER = draw(Design(Kind.POSTER, 4, 0), 240)
+
+
+@asynccontextmanager
+async def serving(server: EmbeddingServer) -> AsyncIterator[str]:
+    """The address of a running `server`."""
+    bound = BoundApp(server.app(), listen("127.0.0.1", 0))
+    async with running([bound]):
+        yield bound.url
+
+
+@asynccontextmanager
+async def encoding(
+    server: EmbeddingServer, shape: RemoteShape, **options: Any
+) -> AsyncIterator[RemoteImageEncoder]:
+    """An encoder on the running `server`."""
+    async with serving(server) as url:
+        with RemoteServer(url, "secret", MODEL, "image_search") as remote:
+            yield RemoteImageEncoder(remote, RemoteOptions(shape, **{"per_request": 4, **options}))
+
+
+async def embedded(remote: RemoteImageEncoder, photos: list[RGB]) -> np.ndarray[Any, Any]:
+    return np.stack(await anyio.to_thread.run_sync(remote.forward, photos))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_vectors_come_back_in_the_order_of_the_photos(shape: RemoteShape) -> None:
+    server = EmbeddingServer()
+    photos = [draw(Design(Kind.COVER, seed, 0), 96) for seed in range(7)]
+    async with encoding(server, shape) as remote:
+        vectors = await embedded(remote, photos)
+    expected = np.stack([colours(photo) for photo in photos])
+    assert vectors.dtype == np.float32
+    assert np.abs(vectors - expected).max() < 0.02
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(7), abs=1e-5)
+    assert server.requests == (7 if shape is RemoteShape.VLLM else 2)
+    assert server.keys == {"Bearer secret"}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_the_size_of_the_vectors_is_learnt_from_the_server(shape: RemoteShape) -> None:
+    server = EmbeddingServer()
+    async with encoding(server, shape) as remote:
+        sizes = [await anyio.to_thread.run_sync(lambda: remote.size) for _ in range(3)]
+    assert sizes == [SIZE] * 3
+    assert server.requests == 1
+
+
+async def test_squares_that_are_sent_have_a_bounded_side() -> None:
+    server = EmbeddingServer()
+    async with encoding(server, RemoteShape.INFINITY, max_side=64) as remote:
+        await embedded(remote, remote.views(np.zeros((500, 120, 3), np.uint8)))
+        await embedded(remote, remote.views(np.zeros((40, 50, 3), np.uint8)))
+    assert server.seen == [(64, 64)] * 3 + [(40, 40)]
+
+
+async def test_cohere_s_own_service_is_told_the_input_type() -> None:
+    async with encoding(EmbeddingServer(), RemoteShape.COHERE, input_type="image") as remote:
+        assert (await embedded(remote, [BOOK])).shape == (1, SIZE)
+    async with encoding(EmbeddingServer(), RemoteShape.COHERE, input_type="clustering") as remote:
+        with pytest.raises(DependencyUnavailable, match="422"):
+            await embedded(remote, [BOOK])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_vectors_of_no_use_are_an_error_not_a_result(shape: RemoteShape, fault: str) -> None:
+    server = EmbeddingServer()
+    async with encoding(server, shape) as remote:
+        await embedded(remote, [BOOK])
+        server.fault = FAULTS[fault]
+        with pytest.raises(DependencyUnavailable, match="shape") as refused:
+            await embedded(remote, [BOOK])
+        server.fault = None
+        assert (await embedded(remote, [BOOK])).shape == (1, SIZE)
+    assert "127.0.0.1" not in refused.value.detail
+
+
+async def test_an_index_that_is_there_twice_is_an_error() -> None:
+    server = EmbeddingServer(
+        fault=lambda body: body | {"data": [each | {"index": 0} for each in body["data"]]}
+    )
+    async with encoding(server, RemoteShape.INFINITY) as remote:
+        with pytest.raises(DependencyUnavailable):
+            await embedded(remote, [BOOK, POSTER])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    ("status", "headers", "error"),
+    [
+        (429, {"Retry-After": "7"}, Overloaded),
+        (503, {}, Overloaded),
+        (500, {}, DependencyUnavailable),
+        (307, {"Location": "http://127.0.0.1:9/"}, DependencyUnavailable),
+    ],
+)
+async def test_refusals_of_the_server_are_named(
+    shape: RemoteShape, status: int, headers: dict[str, str], error: type[Exception]
+) -> None:
+    server = EmbeddingServer(fault=lambda _: Response(status_code=status, headers=headers))
+    async with encoding(server, shape) as remote:
+        with pytest.raises(error) as refused:
+            await embedded(remote, [BOOK])
+    assert isinstance(refused.value, Overloaded | DependencyUnavailable)
+    assert refused.value.retry_after_s == (7 if status == 429 else None)
+
+
+async def test_parallel_requests_keep_the_caller_s_deadline() -> None:
+    """Each of them asks `current_call` in a thread of its own."""
+    async with encoding(EmbeddingServer(), RemoteShape.VLLM) as remote:
+        pool = EnginePool(remote, PoolSize(1, 1))
+        deadlines = seen_deadlines(remote)
+        await pool.run(lambda engine: engine.forward([BOOK, POSTER, BOOK]), Deadline.after_ms(20_000))
+        pool.close()
+    assert len(deadlines) == 3
+    assert None not in deadlines
+
+
+def seen_deadlines(remote: RemoteImageEncoder) -> list[Deadline | None]:
+    """Fills up with the deadline that each request of `remote` runs under."""
+    deadlines: list[Deadline | None] = []
+    post = remote._server.post
+
+    def noted(path: str, body: Any) -> Any:
+        call = current_call()
+        deadlines.append(call.deadline if call else None)
+        return post(path, body)
+
+    remote._server.post = noted  # type: ignore[method-assign]
+    return deadlines
+
+
+def jpeg(photo: RGB) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(photo).save(buffer, "JPEG", quality=95)
+    return buffer.getvalue()
+
+
+def settings(url: str, shape: RemoteShape, folder: Path) -> ImageSearchSettings:
+    return ImageSearchSettings(
+        port=0,
+        data_dir=folder,
+        engine="remote",
+        remote_url=url,
+        remote_model=MODEL,
+        remote_shape=shape,
+        remote_images=4,
+    )
+
+
+async def filled(client: httpx.AsyncClient) -> None:
+    """The book and the poster, indexed and published."""
+    items = [
+        {"id": str(uuid.uuid5(uuid.NAMESPACE_OID, entity)), "entity": entity} for entity in ("Salt", "Fair")
+    ]
+    files = [("images", ("x.jpg", jpeg(photo), "image/jpeg")) for photo in (BOOK, POSTER)]
+    await client.post("/v1/collections", json={"name": "images-1"})
+    reply = await client.put(
+        "/v1/collections/images-1/images", files=files, data={"items": json.dumps({"items": items})}
+    )
+    assert reply.json() == {"indexed": 2, "rejected": {}}
+    await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
+
+
+async def search(client: httpx.AsyncClient, photo: RGB) -> httpx.Response:
+    return await client.post("/v1/image-search", files={"images": ("x.jpg", jpeg(photo), "image/jpeg")})
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_a_thing_is_indexed_and_found_through_the_service(shape: RemoteShape, tmp_path: Path) -> None:
+    async with (
+        serving(EmbeddingServer()) as url,
+        live(create_app(settings(url, shape, tmp_path))) as client,
+    ):
+        await filled(client)
+        found = ImageSearchReply.model_validate_json((await search(client, POSTER)).content)
+        uri = "data:image/jpeg;base64," + base64.b64encode(jpeg(BOOK)).decode()
+        embeddings = (await client.post("/v1/embeddings", json={"input": [uri]})).json()
+        ready = await client.get("/health/ready")
+    assert [hit.entity for hit in found.hits] == ["Fair", "Salt"]
+    assert found.hits[0].score > 0.9 > found.hits[1].score
+    assert (embeddings["model"], len(embeddings["data"][0]["embedding"])) == (MODEL, SIZE)
+    assert ready.status_code == 200
+
+
+async def test_the_service_starts_before_its_server_and_works_once_it_is_up(tmp_path: Path) -> None:
+    server = EmbeddingServer(fault=lambda _: Response(status_code=500))
+    async with (
+        serving(server) as url,
+        live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
+    ):
+        before = [await client.get("/health/ready"), await client.post("/v1/collections", json={"name": "a"})]
+        server.fault = None
+        after = [await client.get("/health/ready"), await client.post("/v1/collections", json={"name": "a"})]
+    assert [reply.status_code for reply in before] == [503, 503]
+    assert [reply.status_code for reply in after] == [200, 200]
+
+
+async def test_a_busy_server_makes_the_service_answer_that_it_is_busy(tmp_path: Path) -> None:
+    server = EmbeddingServer()
+    async with (
+        serving(server) as url,
+        live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
+    ):
+        await filled(client)
+        server.fault = lambda _: Response(status_code=429, headers={"Retry-After": "7"})
+        reply = await search(client, POSTER)
+    assert reply.json()["type"] == "urn:loreglass:problem:overloaded"
+    assert (reply.status_code, reply.headers["retry-after"]) == (503, "7")
+
+
+async def test_a_collection_of_another_engine_is_a_conflict(tmp_path: Path) -> None:
+    pocket = ImageSearchSettings(port=0, data_dir=tmp_path)
+    async with live(create_app(pocket)) as client:
+        await filled(client)
+    async with (
+        serving(EmbeddingServer()) as url,
+        live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
+    ):
+        created = await client.post("/v1/collections", json={"name": "images-1"})
+        searched = await search(client, POSTER)
+    assert [created.status_code, searched.status_code] == [409, 409]
+
+
+def test_an_engine_without_its_address_does_not_start(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="needs remote_url"):
+        open_engine(settings("", RemoteShape.INFINITY, tmp_path), EngineResources(Metrics("image_search")))

@@ -1,0 +1,145 @@
+"""The cascade's arithmetic and selection, by hand; the models are proven in tests/models."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from services.reranker.engine import SAMPLE, Photo
+from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs, Pair, Vectors
+
+PHOTO = np.zeros((4, 4, 3), np.uint8)
+COSINES = {"a": 0.9, "b": 0.6, "c": 0.3, "d": 0.05, "e": -0.8, SAMPLE[1][0]: -1.0}
+JUDGED = {"a": 0.2, "b": 0.9, "c": 1.0, "d": 1.0, "e": 1.0, SAMPLE[1][0]: 0.5}
+"""Both by a document's first letter."""
+
+
+class Towers:
+    """Vectors with chosen cosines: the question is (1, 0), so a text's first coordinate is its cosine."""
+
+    def __init__(self) -> None:
+        self.photos: list[Photo | None] = []
+        self.read: list[str] = []
+
+    def question_vectors(self, asked: Sequence[tuple[str, Photo | None]]) -> list[Vectors]:
+        self.photos += [photo for _, photo in asked]
+        return [np.array([[1.0, 0.0]], np.float32) for _ in asked]
+
+    def text_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+        self.read += texts
+        return [np.array([COSINES[t[0]], (1 - COSINES[t[0]] ** 2) ** 0.5], np.float32) for t in texts]
+
+
+class Judge:
+    """Chosen probabilities; remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.pairs: list[Pair] = []
+
+    def __call__(self, pairs: Sequence[Pair]) -> list[float]:
+        self.pairs += pairs
+        return [JUDGED[text[0]] for _, text in pairs]
+
+
+def _reranker(
+    towers: Towers | None = None, judge: Judge | None = None, **cutoffs: float | int
+) -> CascadeReranker:
+    coarse = CoarseStage(towers.question_vectors, towers.text_vectors) if towers else None
+    given = {"coarse_top": 9, "coarse_threshold": 0.0, "fine_top": 9, "fine_threshold": 0.0} | cutoffs
+    return CascadeReranker(coarse, judge, Cutoffs(**given))  # type: ignore[arg-type]
+
+
+def _expect(found: Sequence[float], expected: Sequence[float]) -> None:
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_score_is_the_product_of_both_stages() -> None:
+    found = _reranker(Towers(), Judge()).rerank("who?", list("abcd"), None, PHOTO)
+    _expect(found, [0.9 * 0.2, 0.6 * 0.9, 0.3, 0.05])
+
+
+def test_the_best_query_token_counts() -> None:
+    towers = Towers()
+    stage = CoarseStage(
+        lambda asked: [np.array([[0.1, 0.0], [1.0, 0.0], [-1.0, 0.0]], np.float32) for _ in asked],
+        towers.text_vectors,
+    )
+    _expect(stage.score("who?", None, ["a", "e"]), [0.9, 0.8])
+
+
+def test_a_negative_cosine_counts_as_nothing() -> None:
+    towers, judge = Towers(), Judge()
+    assert CoarseStage(towers.question_vectors, towers.text_vectors).score("who?", None, ["e"]) == [0.0]
+    assert _reranker(towers, judge).rerank("who?", ["e"], None) == [0.0]
+    assert judge.pairs == []
+
+
+def test_only_the_best_k1_that_reach_the_threshold_are_judged() -> None:
+    judge = Judge()
+    _expect(_reranker(Towers(), judge, coarse_top=2).rerank("who?", list("cba"), None), [0, 0.54, 0.18])
+    assert {text for _, text in judge.pairs} == {"a", "b"}
+    judge = Judge()
+    _reranker(Towers(), judge, coarse_threshold=0.3).rerank("who?", list("abcd"), None)
+    assert {text for _, text in judge.pairs} == {"a", "b", "c"}
+
+
+def test_only_the_best_k2_products_that_reach_both_thresholds_multiplied_are_kept() -> None:
+    _expect(_reranker(Towers(), Judge(), fine_top=1).rerank("who?", list("abcd"), None), [0, 0.54, 0, 0])
+    strict = _reranker(Towers(), Judge(), coarse_threshold=0.5, fine_threshold=0.4)
+    _expect(strict.rerank("who?", list("abcd"), None), [0, 0.54, 0, 0])  # a: .18 is below .5 * .4
+
+
+def test_of_equals_the_first_are_kept() -> None:
+    kept = _reranker(None, Judge(), fine_top=2).rerank("who?", ["c 1", "c 2", "c 3"], None)
+    assert kept == [1.0, 1.0, 0.0]
+
+
+def test_a_stage_that_is_off_has_factor_1_and_discards_nothing() -> None:
+    _expect(_reranker(Towers(), None, fine_threshold=0.99).rerank("who?", list("abc"), None), [0.9, 0.6, 0.3])
+    alone = _reranker(None, Judge(), coarse_top=1, coarse_threshold=0.9, fine_threshold=0.5)
+    _expect(alone.rerank("who?", list("abc"), None), [0, 0.9, 1.0])
+
+
+def test_a_cascade_without_stages_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs a coarse or a fine stage"):
+        _reranker()
+
+
+def test_the_photo_reaches_the_coarse_stage() -> None:
+    towers = Towers()
+    engine = _reranker(towers, Judge())
+    engine.rerank("who?", ["a"], None, PHOTO)
+    engine.rerank("who?", ["a"], None)
+    assert towers.photos[0] is PHOTO
+    assert towers.photos[1] is None
+
+
+def test_the_entity_is_put_into_a_query_that_does_not_name_it() -> None:
+    judge = Judge()
+    engine = _reranker(None, judge)
+    engine.rerank("who wrote it?", ["a"], "The Salt Road")
+    engine.rerank("who wrote the salt road?", ["a"], "The Salt Road")
+    engine.rerank("who wrote it?", ["a"], "")
+    asked = [query for query, _ in judge.pairs]
+    assert asked == ["who wrote it? (about The Salt Road)", "who wrote the salt road?", "who wrote it?"]
+
+
+def test_documents_go_to_the_models_longest_first_and_come_back_in_order() -> None:
+    towers, judge = Towers(), Judge()
+    found = _reranker(towers, judge).rerank("who?", ["a", "bbbb", "cc"], None)
+    assert towers.read == ["bbbb", "cc", "a"]
+    assert [text for _, text in judge.pairs] == ["bbbb", "cc", "a"]
+    _expect(found, [0.18, 0.54, 0.3])
+
+
+def test_nothing_in_gives_nothing_out() -> None:
+    towers = Towers()
+    assert _reranker(towers, Judge()).rerank("who?", [], None) == []
+    assert towers.photos == []
+
+
+def test_the_probe_reaches_the_second_stage_whatever_the_first_makes_of_it() -> None:
+    towers, judge = Towers(), Judge()
+    _reranker(towers, judge, coarse_threshold=0.9).probe()
+    assert [photo is None for photo in towers.photos] == [False, True]
+    assert len(judge.pairs) == 1

@@ -1,0 +1,161 @@
+"""Rerank on a ready-made server, in each shape that such servers speak."""
+
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio.to_thread
+import pytest
+from fastapi import Response
+from pydantic import SecretStr, ValidationError
+
+from chassis.errors import DependencyUnavailable, Overloaded
+from chassis.remote import RemoteServer
+from chassis.serving import BoundApp, listen, running
+from services.reranker.app import create_app
+from services.reranker.engines.remote import RemoteReranker, RemoteShape
+from services.reranker.settings import Engine, RerankerSettings
+from tests.live import live
+from tests.unit.services.rerank_server import FAULTS, MODEL, RerankServer, overlap
+
+pytestmark = pytest.mark.anyio
+
+SHAPES = list(RemoteShape)
+QUERY = "who built the tower"
+DOCUMENTS = ["A dog.", "Ada built the tower.", "the tower", "who built the tower", "built", "Who?"]
+EXPECTED = [overlap(QUERY, document) for document in DOCUMENTS]
+
+
+@asynccontextmanager
+async def serving(server: RerankServer) -> AsyncIterator[str]:
+    """The address of a running `server`."""
+    bound = BoundApp(server.app(), listen("127.0.0.1", 0))
+    async with running([bound]):
+        yield bound.url
+
+
+@asynccontextmanager
+async def reranking(server: RerankServer, shape: RemoteShape) -> AsyncIterator[RemoteReranker]:
+    """An engine on the running `server`."""
+    async with serving(server) as url:
+        with RemoteServer(url, "secret", MODEL, "reranker") as remote:
+            yield RemoteReranker(remote, shape, per_request=4)
+
+
+async def scores(engine: RemoteReranker, documents: list[str], entity: str | None = None) -> list[float]:
+    return await anyio.to_thread.run_sync(engine.rerank, QUERY, documents, entity)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_scores_come_back_in_the_order_of_the_documents(shape: RemoteShape) -> None:
+    server = RerankServer()
+    async with reranking(server, shape) as engine:
+        assert await scores(engine, DOCUMENTS) == pytest.approx(EXPECTED)
+        assert await scores(engine, []) == []
+    assert server.sizes == ([6] if shape is RemoteShape.COHERE else [4, 2])
+    assert server.keys == {"Bearer secret"}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_the_entity_is_named_unless_the_query_names_it(shape: RemoteShape) -> None:
+    server = RerankServer()
+    async with reranking(server, shape) as engine:
+        await scores(engine, DOCUMENTS[:1], "Gorm Hall")
+        await scores(engine, DOCUMENTS[:1], "The Tower")
+    assert server.queries == ["who built the tower (about Gorm Hall)", QUERY]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_raw_logits_become_probabilities_in_the_same_order(shape: RemoteShape) -> None:
+    server = RerankServer(score=lambda query, text: 8 * overlap(query, text) - 3)
+    async with reranking(server, shape) as engine:
+        found = await scores(engine, DOCUMENTS)
+        server.score = lambda query, text: 0.5
+        later = await scores(engine, DOCUMENTS[:1])
+    assert found == pytest.approx([1 / (1 + math.exp(3 - 8 * each)) for each in EXPECTED])
+    assert later == pytest.approx([1 / (1 + math.exp(-0.5))])  # the server is known to send logits
+
+
+async def test_logits_beyond_all_bounds_stay_in_0_to_1() -> None:
+    server = RerankServer(score=lambda query, text: 1e300 if "Ada" in text else -1e300)
+    async with reranking(server, RemoteShape.COHERE) as engine:
+        assert await scores(engine, DOCUMENTS[:2]) == pytest.approx([0.0, 1.0])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_results_of_no_use_are_an_error_not_a_score(shape: RemoteShape, fault: str) -> None:
+    server = RerankServer(fault=FAULTS[fault])
+    async with reranking(server, shape) as engine:
+        with pytest.raises(DependencyUnavailable, match="another shape") as refused:
+            await scores(engine, DOCUMENTS[:3])
+        server.fault = None
+        assert await scores(engine, DOCUMENTS[:3]) == pytest.approx(EXPECTED[:3])
+    assert "127.0.0.1" not in refused.value.detail
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_busy_server_says_when_to_come_back(shape: RemoteShape, status: int) -> None:
+    busy = Response("busy", status_code=status, headers={"Retry-After": "7"})
+    async with reranking(RerankServer(fault=lambda _: busy), shape) as engine:
+        with pytest.raises(Overloaded) as refused:
+            await scores(engine, DOCUMENTS[:1])
+    assert refused.value.retry_after_s == 7
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_a_refusal_names_its_status_and_not_the_servers_words(shape: RemoteShape) -> None:
+    failed = Response("Traceback: /srv/secret.py", status_code=500)
+    async with reranking(RerankServer(fault=lambda _: failed), shape) as engine:
+        with pytest.raises(DependencyUnavailable, match="status 500") as refused:
+            await scores(engine, DOCUMENTS[:1])
+    assert "secret" not in refused.value.detail
+
+
+def _settings(url: str, shape: RemoteShape) -> RerankerSettings:
+    return RerankerSettings(
+        port=0,
+        engine=Engine.REMOTE,
+        remote_url=url,
+        remote_key=SecretStr("secret"),
+        remote_model=MODEL,
+        remote_shape=shape,
+        remote_batch=4,
+    )
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_the_service_passes_the_servers_scores_on(shape: RemoteShape) -> None:
+    async with serving(RerankServer()) as url, live(create_app(_settings(url, shape))) as client:
+        reply = (await client.post("/v1/rerank", json={"query": QUERY, "documents": DOCUMENTS})).json()
+        ready = await client.get("/health/ready")
+    assert ready.status_code == 200
+    assert reply["model"] == MODEL
+    found = {result["index"]: result["relevance_score"] for result in reply["results"]}
+    assert [found[index] for index in range(6)] == pytest.approx(EXPECTED)
+
+
+async def test_without_its_server_the_service_starts_and_is_not_ready() -> None:
+    with listen("127.0.0.1", 0) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    async with live(create_app(_settings(url, RemoteShape.TEI))) as client:
+        ready = await client.get("/health/ready")
+        reply = await client.post("/v1/rerank", json={"query": QUERY, "documents": DOCUMENTS})
+    assert ready.status_code == 503
+    assert reply.status_code == 503
+    assert reply.json()["type"] == "urn:loreglass:problem:dependency_unavailable"
+
+
+async def test_a_remote_engine_without_an_address_stops_the_start() -> None:
+    app = create_app(_settings("", RemoteShape.COHERE))
+    with pytest.raises(ValueError, match="engine=remote needs remote_url"):
+        async with app.router.lifespan_context(app):
+            pass
+
+
+async def test_settings_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(ValidationError, match="coarse, fine or both"):
+        RerankerSettings(engine=Engine.CASCADE, coarse=False, fine=False)
+    with pytest.raises(ValidationError, match="set coarse_model and fine_model"):
+        RerankerSettings(model="some/model")

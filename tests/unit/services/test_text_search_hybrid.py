@@ -1,0 +1,187 @@
+"""The hybrid engine on an encoder without weights: meaning and terms side by side."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chassis.errors import CollectionConflict, DependencyUnavailable
+from chassis.vectors.edge import EdgeStore
+from chassis.vectors.port import VectorStore
+from services.text_search.encoding import Vector
+from services.text_search.engine import Passage
+from services.text_search.engines.hybrid import HybridOptions, HybridTextSearch
+from services.text_search.engines.pocket import PocketTextSearch
+
+TOPICS = [
+    {"wrote", "author", "pen", "novelist", "writer"},
+    {"cost", "price", "euros", "expensive"},
+    {"harbour", "ships", "port", "quay"},
+    {"soup", "menu", "dish"},
+]
+
+
+class TopicEncoder:
+    """A `TextEncoder` that knows four topics by their words; the last number is what all texts share."""
+
+    def __init__(self, name: str = "topics") -> None:
+        self.name = name
+        self.size = len(TOPICS) + 1
+        self.asked: list[list[str]] = []
+        self.works = True
+
+    def queries(self, texts: Sequence[str]) -> list[Vector]:
+        self.asked.append(list(texts))
+        return self.passages(texts)
+
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
+        if not self.works:
+            raise DependencyUnavailable("The model is gone.")
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> Vector:
+        words = set(text.lower().replace(".", "").replace("?", "").split())
+        vector = np.array([*(len(words & topic) for topic in TOPICS), 0.1], np.float32)
+        unit: Vector = vector / np.linalg.norm(vector)
+        return unit
+
+
+def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Passage:
+    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{url}|{title}|{position}|{text}"))
+    return Passage(identity, url or f"https://pages.example/{identity}", title, text, position)
+
+
+PEN = passage("It comes from the pen of Mira Holm.", title="The Salt Road")
+SHIPS = passage("Ships tie up along the quay.", title="Lindvik")
+SOUP = passage("Our dish of the day: XR-200 euros.", title="Café Nord")
+EVERYTHING = [PEN, SHIPS, SOUP]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[VectorStore]:
+    opened = EdgeStore(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def encoder() -> TopicEncoder:
+    return TopicEncoder()
+
+
+@pytest.fixture
+def engine(store: VectorStore, encoder: TopicEncoder) -> HybridTextSearch:
+    opened = HybridTextSearch(store, encoder)
+    store.create("v1", opened.schema)
+    return opened
+
+
+def test_a_passage_that_shares_no_word_with_the_question_is_found(engine: HybridTextSearch) -> None:
+    engine.index("v1", EVERYTHING)
+    assert engine.search(["which novelist?"], 1, "v1")[0].passage == PEN
+    assert PocketTextSearch(engine.store).search(["which novelist?"], 1, "v1") == []
+
+
+def test_a_word_that_the_encoder_does_not_know_still_counts(engine: HybridTextSearch) -> None:
+    engine.index("v1", EVERYTHING)
+    assert engine.search(["XR200"], 1, "v1")[0].passage == SOUP
+
+
+def test_a_passage_that_both_find_comes_before_what_one_finds(engine: HybridTextSearch) -> None:
+    by_name = passage("The Salt Road is on sale in Lindvik.")
+    by_topic = passage("The novelist lives alone.")
+    engine.index("v1", [by_name, by_topic, PEN, SHIPS])
+    assert engine.search(["author of The Salt Road"], 3, "v1")[0].passage == PEN
+
+
+def test_a_title_says_what_its_passage_is_about(engine: HybridTextSearch) -> None:
+    titled = passage("It was opened in 1911.", title="Harbour")
+    engine.index("v1", [titled, passage("It was opened in 1912.", title="Museum")])
+    assert engine.search(["where do ships lie?"], 1, "v1")[0].passage == titled
+
+
+def test_sub_queries_are_encoded_together(engine: HybridTextSearch, encoder: TopicEncoder) -> None:
+    engine.index("v1", EVERYTHING)
+    hits = engine.search(["which novelist?", "where are the ships?"], 3, "v1")
+    assert encoder.asked == [["which novelist?", "where are the ships?"]]
+    assert {hit.passage.title for hit in hits[:2]} == {"The Salt Road", "Lindvik"}
+
+
+def test_a_question_without_words_is_searched_by_meaning_alone(engine: HybridTextSearch) -> None:
+    engine.index("v1", EVERYTHING)
+    assert len(engine.search(["?!"], 3, "v1")) == 3
+
+
+def test_half_characters_in_a_question_do_not_reach_the_model(
+    engine: HybridTextSearch, encoder: TopicEncoder
+) -> None:
+    engine.index("v1", EVERYTHING)
+    assert engine.search(["which \ud83d novelist?"], 1, "v1")[0].passage == PEN
+    assert encoder.asked == [["which ? novelist?"]]
+
+
+def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: HybridTextSearch) -> None:
+    wordless = passage("…", "https://pages.example/empty")
+    nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
+    assert set(engine.index("v1", [wordless, nameless, PEN])) == {wordless.id, "7"}
+    assert [info.points for info in engine.store.collections()] == [1]
+
+
+def test_an_edited_page_never_answers_with_its_old_text(engine: HybridTextSearch) -> None:
+    url = "https://pages.example/book"
+    engine.index(
+        "v1", [passage("The author is Mira Holm.", url), passage("The price is 9 euros.", url, position=1)]
+    )
+    engine.index("v1", [passage("The author is Ada Berg.", url)])
+    hits = engine.search(["which author?", "what price?"], 5, "v1")
+    assert [hit.passage.text for hit in hits] == ["The author is Ada Berg."]
+
+
+def test_nothing_is_written_or_lost_when_the_encoder_fails(
+    engine: HybridTextSearch, encoder: TopicEncoder
+) -> None:
+    url = "https://pages.example/book"
+    engine.index("v1", [passage("The author is Mira Holm.", url)])
+    encoder.works = False
+    with pytest.raises(DependencyUnavailable):
+        engine.index("v1", [passage("The author is Ada Berg.", url)])
+    encoder.works = True
+    assert [hit.passage.text for hit in engine.search(["author"], 5, "v1")] == ["The author is Mira Holm."]
+
+
+def test_meaning_can_do_without_terms(store: VectorStore, encoder: TopicEncoder) -> None:
+    dense = HybridTextSearch(store, encoder, options=HybridOptions(terms=False))
+    store.create("dense", dense.schema)
+    dense.index("dense", EVERYTHING)
+    assert dense.search(["which novelist?"], 1, "dense")[0].passage == PEN
+    with pytest.raises(CollectionConflict):
+        HybridTextSearch(store, encoder).search(["which novelist?"], 1, "dense")
+
+
+def test_an_index_with_both_can_be_read_by_either_alone(
+    engine: HybridTextSearch, encoder: TopicEncoder
+) -> None:
+    engine.index("v1", EVERYTHING)
+    dense = HybridTextSearch(engine.store, encoder, options=HybridOptions(terms=False))
+    assert dense.search(["which novelist?"], 1, "v1")[0].passage == PEN
+    assert PocketTextSearch(engine.store).search(["pen"], 1, "v1")[0].passage == PEN
+    for part in (dense, PocketTextSearch(engine.store)):
+        with pytest.raises(CollectionConflict):
+            part.index("v1", [SHIPS])
+
+
+def test_another_model_cannot_read_or_write_the_index(engine: HybridTextSearch) -> None:
+    other = HybridTextSearch(engine.store, TopicEncoder("other topics"))
+    with pytest.raises(CollectionConflict, match="made with topics, this service runs other topics"):
+        other.search(["harbour"], 1, "v1")
+    with pytest.raises(CollectionConflict):
+        other.index("v1", EVERYTHING)
+
+
+def test_the_probe_fails_with_the_encoder(engine: HybridTextSearch, encoder: TopicEncoder) -> None:
+    engine.probe()
+    encoder.works = False
+    with pytest.raises(DependencyUnavailable):
+        engine.probe()

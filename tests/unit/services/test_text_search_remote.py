@@ -1,0 +1,248 @@
+"""The remote engine: embeddings from ready-made servers of four makes, and what they do wrong."""
+
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio.to_thread
+import numpy as np
+import pytest
+
+from chassis.errors import DependencyUnavailable, Overloaded
+from chassis.remote import RemoteServer
+from services.text_search.app import create_app
+from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Instructions, VectorFormat
+from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, shortened
+from services.text_search.settings import Engine, TextSearchSettings
+from tests.live import live
+from tests.unit.services.text_embedding_server import KEY, MODEL, SIZE, EmbeddingServer, Shape, word_vector
+
+pytestmark = pytest.mark.anyio
+
+PLAIN = Instructions("", "")
+Answer = TypeVar("Answer")
+
+
+async def asked(
+    server: EmbeddingServer,
+    ask: Callable[[RemoteEncoder], Answer],
+    key: str = KEY,
+    model: str = MODEL,
+    **options: Any,
+) -> Answer:
+    """What `ask` gets from an encoder on the server; `Instructions` come in as `instructions`."""
+    instructions = options.pop("instructions", PLAIN)
+
+    def work(url: str) -> Answer:
+        with RemoteServer(url, key, model) as client:
+            return ask(RemoteEncoder(client, instructions, RemoteOptions(server.path, **options)))
+
+    async with live(server.app()) as http:
+        return await anyio.to_thread.run_sync(work, str(http.base_url))
+
+
+def unit(text: str) -> Any:
+    vector = np.asarray(word_vector(text), np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+@pytest.mark.parametrize("vector_format", list(VectorFormat))
+@pytest.mark.parametrize("shape", list(Shape))
+async def test_every_make_of_server_gives_unit_vectors_in_the_order_of_the_texts(
+    shape: Shape, vector_format: VectorFormat
+) -> None:
+    texts = [f"The harbour of Lindvik, part {number}." for number in range(40)]
+    server = EmbeddingServer(shape)
+    vectors = await asked(server, lambda encoder: encoder.passages(texts), vector_format=vector_format)
+    assert [vector.dtype for vector in vectors] == [np.float32] * 40
+    np.testing.assert_allclose(np.array(vectors), np.array([unit(text) for text in texts]), atol=1e-6)
+
+
+async def test_requests_hold_no_more_texts_than_a_batch() -> None:
+    server = EmbeddingServer(Shape.TEI)
+    await asked(server, lambda encoder: encoder.passages(["a"] * 20), max_batch=8)
+    assert [len(texts) for texts in server.seen] == [1, 8, 8, 4]
+
+
+async def test_instructions_stand_before_questions_and_passages() -> None:
+    server = EmbeddingServer(Shape.VLLM)
+    await asked(
+        server,
+        lambda encoder: (encoder.queries(["who?"]), encoder.passages(["Ada."])),
+        instructions=Instructions("query: ", "passage: "),
+    )
+    assert server.seen[1:] == [["query: who?"], ["passage: Ada."]]
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+async def test_a_text_that_the_server_would_refuse_as_too_long_is_cut(shape: Shape) -> None:
+    server = EmbeddingServer(shape)
+    await asked(server, lambda encoder: encoder.passages(["incomprehensibilities " * 600, "x" * 20_000]))
+    long, unbroken = server.seen[-1]
+    assert long.split() == ["incomprehensibilities"] * 127
+    assert unbroken == " "
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+async def test_a_text_without_anything_in_it_is_not_refused(shape: Shape) -> None:
+    assert len(await asked(EmbeddingServer(shape), lambda encoder: encoder.queries([""]))) == 1
+
+
+async def test_the_size_and_the_model_are_what_the_server_says() -> None:
+    about = await asked(
+        EmbeddingServer(Shape.TEI), lambda encoder: (encoder.size, encoder.name), key="", model=""
+    )
+    assert about == (SIZE, "bge-large-en-v1.5 (remote)")
+
+
+async def test_a_wrong_key_or_model_is_noticed_at_once() -> None:
+    for server, key, model in [
+        (EmbeddingServer(Shape.OPENAI), "guess", MODEL),
+        (EmbeddingServer(Shape.OPENAI), KEY, ""),
+        (EmbeddingServer(Shape.VLLM), KEY, "another/model"),
+    ]:
+        with pytest.raises(DependencyUnavailable, match="answered with status 40"):
+            await asked(server, lambda encoder: encoder.size, key, model)
+
+
+async def test_a_busy_server_is_overload_and_says_when_to_come_again() -> None:
+    for status in (429, 503):
+        with pytest.raises(Overloaded) as raised:
+            await asked(EmbeddingServer(Shape.TEI, status=status), lambda encoder: encoder.size)
+        assert raised.value.retry_after_s == 7
+
+
+def entry(embedding: object, index: object = 0) -> dict[str, Any]:
+    return {"data": [{"index": index, "embedding": embedding}]}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        [],
+        {},
+        {"data": None},
+        {"data": []},
+        {"data": [{"index": 0}]},
+        entry([1.0, 2.0], 1),
+        entry([1.0, 2.0], None),
+        entry([]),
+        entry([0.0, 0.0]),
+        entry([1.0, None]),
+        entry([[1.0], [2.0]]),
+        entry(["one"]),
+        entry("not base64!"),
+        entry("AAA="),
+        entry(7.0),
+        entry([10**400]),
+        {"data": [*entry([1.0])["data"], *entry([1.0], 1)["data"]]},
+    ],
+)
+async def test_a_reply_of_another_shape_is_called_that(reply: object) -> None:
+    server = EmbeddingServer(Shape.VLLM, reply=reply)
+    with pytest.raises(DependencyUnavailable, match="a reply of another shape"):
+        await asked(server, lambda encoder: encoder.size)
+
+
+async def test_vectors_that_change_their_size_are_refused() -> None:
+    server = EmbeddingServer(Shape.VLLM)
+
+    def ask(encoder: RemoteEncoder) -> None:
+        server.reply = entry([1.0, 0.0])
+        encoder.queries(["who?"])
+
+    with pytest.raises(DependencyUnavailable, match="another shape"):
+        await asked(server, ask)
+
+
+@pytest.mark.parametrize("text", ["", "word", "東京" * 300, "a-b " * 600, "…" * 600, "x" * 9000])
+def test_what_is_left_of_a_text_begins_it_and_fits(text: str) -> None:
+    left = shortened(text, 512)
+    assert text.startswith(left)
+    assert shortened(left, 512) == left
+
+
+def chunk(text: str) -> dict[str, str]:
+    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
+    return {"id": identity, "url": f"https://pages.example/{identity}", "title": "", "text": text}
+
+
+HARBOUR, AUTHOR = chunk("The harbour of Lindvik was dredged."), chunk("Mira Holm wrote The Salt Road.")
+
+
+def settings(folder: Path, url: str, shape: Shape, **fields: Any) -> TextSearchSettings:
+    return TextSearchSettings(
+        port=0,
+        data_dir=folder,
+        engine=Engine.REMOTE,
+        remote_url=url,
+        remote_model=MODEL,
+        remote_key=KEY,
+        remote_path=EmbeddingServer(shape).path,
+        **fields,
+    )
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+async def test_pages_are_indexed_and_found_through_a_remote_server_and_outlive_a_restart(
+    tmp_path: Path, shape: Shape
+) -> None:
+    question = {"queries": ["Who wrote The Salt Road?"], "k": 1}
+    server = EmbeddingServer(shape)
+    async with live(server.app()) as embeddings:
+        chosen = settings(tmp_path, str(embeddings.base_url), shape)
+        async with live(create_app(chosen)) as client:
+            await client.post("/v1/collections", json={"name": "v1"})
+            await client.put("/v1/collections/v1/chunks", json={"chunks": [HARBOUR, AUTHOR]})
+            await client.post("/v1/aliases", json={"alias": "pages", "collection": "v1"})
+            first = (await client.post("/v1/text-search", json=question)).json()
+        async with live(create_app(chosen)) as client:
+            again = (await client.post("/v1/text-search", json=question)).json()
+            assert (await client.get("/info")).json()["engine"] == "remote"
+    assert first["hits"][0]["snippet"] == AUTHOR["text"]
+    assert again == first
+    assert server.seen[-1] == [BGE_QUERY_INSTRUCTION + question["queries"][0]]  # type: ignore[index]
+
+
+async def test_an_index_of_the_pocket_engine_is_refused_with_a_sentence_that_says_why(tmp_path: Path) -> None:
+    async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path))) as client:
+        await client.post("/v1/collections", json={"name": "v1"})
+        await client.post("/v1/aliases", json={"alias": "pages", "collection": "v1"})
+    async with (
+        live(EmbeddingServer(Shape.VLLM).app()) as embeddings,
+        live(create_app(settings(tmp_path, str(embeddings.base_url), Shape.VLLM))) as client,
+    ):
+        replies = [
+            await client.post("/v1/text-search", json={"queries": ["harbour"]}),
+            await client.put("/v1/collections/v1/chunks", json={"chunks": [HARBOUR]}),
+            await client.post("/v1/collections", json={"name": "v2", "base": "pages"}),
+        ]
+    for reply in replies:
+        assert reply.status_code == 409
+        assert reply.json()["detail"] == (
+            "The collection was made with no model, this service runs"
+            " bge-large-en-v1.5 (remote); index it anew."
+        )
+
+
+async def test_a_server_that_goes_away_is_a_dependency_that_is_unavailable(tmp_path: Path) -> None:
+    server = EmbeddingServer(Shape.VLLM)
+    async with live(server.app()) as embeddings:
+        opened = create_app(settings(tmp_path, str(embeddings.base_url), Shape.VLLM))
+        async with live(opened) as client:
+            await client.post("/v1/collections", json={"name": "v1"})
+            server.status = 500
+            asked_for = {"queries": ["harbour"], "collection": "v1"}
+            reply = await client.post("/v1/text-search", json=asked_for)
+            written = await client.put("/v1/collections/v1/chunks", json={"chunks": [HARBOUR]})
+            ready = await client.get("/health/ready")
+    assert [each.status_code for each in (reply, written, ready)] == [503, 503, 503]
+    assert reply.json()["type"] == "urn:loreglass:problem:dependency_unavailable"
+
+
+async def test_a_service_whose_server_is_not_named_does_not_start(tmp_path: Path) -> None:
+    nameless = TextSearchSettings(port=0, data_dir=tmp_path, engine=Engine.REMOTE)
+    with pytest.raises(RuntimeError, match="could not start"):
+        async with live(create_app(nameless)):
+            pass

@@ -1,0 +1,158 @@
+"""The commands that serve a VLM, and the gate that waits for it."""
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from services.vlm.__main__ import arguments, main
+from services.vlm.launch import Placement, command, container_command, printable, serve_arguments, table
+from services.vlm.presets import CARD_GB, DEFAULT, PRESETS, Preset
+from services.vlm.wait import Finding, State, look, wait
+
+EVERY = pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+
+
+@EVERY
+def test_a_preset_says_all_that_its_user_must_know(preset: Preset) -> None:
+    assert preset.limits
+    assert preset.sources
+    assert preset.memory_gb <= preset.memory_share * CARD_GB < CARD_GB
+    assert preset.photo_tokens < preset.context
+
+
+@EVERY
+def test_json_flags_are_json_and_no_key_is_on_the_command_line(preset: Preset) -> None:
+    words = serve_arguments(preset, Placement())
+    assert all(json.loads(word) for word in words if word.startswith("{"))
+    assert "--api-key" not in words
+    assert words[words.index("--host") + 1] == "127.0.0.1"
+    assert json.loads(words[words.index("--limit-mm-per-prompt") + 1])["image"] == 1
+
+
+@EVERY
+def test_what_is_printed_is_what_is_run(preset: Preset) -> None:
+    line = command(preset, Placement(extra=("--chat-template", "a b.jinja")))
+    assert shlex.split(printable(line)) == line
+
+
+def test_current_presets_never_fetch_an_image() -> None:
+    for preset in PRESETS.values():
+        if preset.version != "0.10.2":
+            assert preset.flags[preset.flags.index("--allowed-media-domains") + 1].endswith(".invalid")
+        else:
+            assert any("CVE-2025-6242" in limit for limit in preset.limits)
+
+
+def test_the_encoder_decoder_gets_the_version_that_serves_it() -> None:
+    llama = PRESETS[DEFAULT]
+    assert llama.version == "0.10.2"
+    assert not llama.prefix_caching
+    assert "--enable-prefix-caching" not in llama.flags
+
+
+def test_weights_and_share_can_be_one_s_own() -> None:
+    words = serve_arguments(PRESETS[DEFAULT], Placement(weights="/weights/llama", memory_share=0.4))
+    assert words[0] == "/weights/llama"
+    assert words[words.index("--gpu-memory-utilization") + 1] == "0.4"
+    assert words[words.index("--served-model-name") + 1] == DEFAULT
+
+
+def test_a_container_publishes_to_the_chosen_address_only() -> None:
+    placement = Placement(host="10.0.0.5", port=8001, weights="/weights/qwen")
+    line = container_command(PRESETS["qwen2.5-vl-7b"], placement)
+    assert "10.0.0.5:8001:8001" in line
+    assert "/weights/qwen:/weights:ro" in line
+    assert line[line.index("serve") + 1] == "/weights"
+    assert not any(word.startswith("VLLM_API_KEY=") for word in line)
+
+
+def test_the_command_line_prints_lists_and_explains(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--list"])
+    assert capsys.readouterr().out.strip() == table(list(PRESETS.values()))
+    main(["qwen3-vl-8b", "--print", "--port", "8002", "--", "--seed", "7"])
+    assert capsys.readouterr().out.endswith("--seed 7\n")
+    main(["--explain"])
+    assert "limit:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["no-such-preset"], ["--memory-share", "0"], ["--memory-share", "2"]])
+def test_nonsense_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        arguments(words)
+    assert caught.value.code == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_it_needs_nothing_that_vllm_s_image_lacks() -> None:
+    code = "import sys, services.vlm.__main__, services.vlm.wait; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"chassis", "contracts", "structlog", "numpy"} & set(loaded.stdout.split())
+
+
+def server(
+    *, health: int = 200, models: object = None, chat: object = None, status: int = 200
+) -> httpx.Client:
+    """A client of a server in one of its states."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/health":
+            return httpx.Response(health)
+        if request.url.path == "/v1/models":
+            return httpx.Response(status, json=models or {"data": [{"id": "tiny"}]})
+        assert json.loads(request.content)["max_tokens"] == 1
+        return httpx.Response(200, json=chat or {"usage": {"completion_tokens": 1}})
+
+    return httpx.Client(base_url="http://vlm", transport=httpx.MockTransport(answer))
+
+
+@pytest.mark.parametrize(
+    ("http", "model", "state"),
+    [
+        (server(), "", State.ANSWERS),
+        (server(), "tiny", State.ANSWERS),
+        (server(), "large", State.REFUSES),
+        (server(status=401), "", State.REFUSES),
+        (server(health=503), "", State.LOADING),
+        (server(models={"data": []}), "", State.LOADING),
+        (server(status=500), "", State.LOADING),
+        (server(models=["odd"]), "", State.LOADING),
+        (server(chat={"odd": 1}), "", State.LOADING),
+    ],
+)
+def test_a_look_tells_the_states_apart(http: httpx.Client, model: str, state: State) -> None:
+    with http:
+        assert look(http, model).state is state
+
+
+def test_nobody_listening_is_a_state_too() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused")
+
+    with httpx.Client(base_url="http://vlm", transport=httpx.MockTransport(refuse)) as http:
+        assert look(http, "").state is State.AWAY
+
+
+@pytest.mark.parametrize(
+    ("states", "code"),
+    [
+        ([State.AWAY, State.LOADING, State.ANSWERS], 0),
+        ([State.AWAY, State.REFUSES, State.ANSWERS], 2),
+        ([State.LOADING] * 9, 1),
+    ],
+)
+def test_the_gate_opens_gives_up_or_stays_shut(states: list[State], code: int) -> None:
+    now = [0.0]
+    found: Iterator[State] = iter(states)
+    said: list[str] = []
+
+    def pause(seconds: float) -> None:
+        now[0] += seconds
+
+    assert wait(lambda: Finding(next(found)), 10, said.append, lambda: now[0], pause) == code
+    assert now[0] <= 10
+    assert all(line.strip() for line in said)
