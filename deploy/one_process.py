@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import anyio
 
 from chassis.logs import configure_logging
-from chassis.serving import BoundApp, listen, running, until_signalled
+from chassis.serving import BoundApp, from_environment, listen, running, until_signalled
+from chassis.startup import CannotStart
 from deploy.settings import PocketSettings
 from gateway.app import create_app as create_gateway
 from gateway.settings import GatewaySettings
@@ -40,10 +41,14 @@ class Platform:
 
 @asynccontextmanager
 async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
-    """Run all services and the gateway; they are up when this yields. Raises `OSError` on a taken port."""
+    """Run all services and the gateway; they are up when this yields.
+
+    Raises `OSError` on a taken port, and `CannotStart` where settings or an engine will not do.
+    """
+    gateway_settings = from_environment(GatewaySettings)  # before a socket is bound
     services = _bind_services(settings)
     urls = {name: bound.url for name, bound in services.items()}
-    gateway_settings = GatewaySettings.model_validate({f"{name}_url": url for name, url in urls.items()})
+    gateway_settings = gateway_settings.model_copy(update={f"{name}_url": url for name, url in urls.items()})
     gateway = BoundApp(create_gateway(gateway_settings), listen(settings.host, settings.port))
     async with running([*services.values(), gateway]):
         yield Platform(gateway.url, urls)
@@ -53,13 +58,13 @@ def _bind_services(settings: PocketSettings) -> dict[str, BoundApp]:
     """Each service on the next port, in the order of the default ports."""
     image_data, text_data = settings.data_dir / "image_search", settings.data_dir / "text_search"
     apps = {
-        "domain_router": create_domain_router(DomainRouterSettings()),
-        "cropper": create_cropper(CropperSettings()),
-        "image_search": create_image_search(ImageSearchSettings(data_dir=image_data)),
-        "text_search": create_text_search(TextSearchSettings(data_dir=text_data)),
-        "reranker": create_reranker(RerankerSettings()),
-        "verifier": create_verifier(VerifierSettings()),
-        "ocr": create_ocr(OcrSettings()),
+        "domain_router": create_domain_router(from_environment(DomainRouterSettings)),
+        "cropper": create_cropper(from_environment(CropperSettings)),
+        "image_search": create_image_search(from_environment(ImageSearchSettings, data_dir=image_data)),
+        "text_search": create_text_search(from_environment(TextSearchSettings, data_dir=text_data)),
+        "reranker": create_reranker(from_environment(RerankerSettings)),
+        "verifier": create_verifier(from_environment(VerifierSettings)),
+        "ocr": create_ocr(from_environment(OcrSettings)),
     }
     first = settings.service_port
     return {
@@ -70,7 +75,10 @@ def _bind_services(settings: PocketSettings) -> dict[str, BoundApp]:
 
 def main() -> None:
     """Serve until told to stop."""
-    settings = PocketSettings()
+    try:
+        settings = from_environment(PocketSettings)
+    except CannotStart as error:
+        sys.exit(str(error))
     configure_logging(settings.log_level)
 
     async def serve() -> None:
@@ -80,6 +88,8 @@ def main() -> None:
 
     try:
         anyio.run(serve, backend_options={"use_uvloop": True})
+    except CannotStart as error:
+        sys.exit(str(error))
     except OSError as error:
         sys.exit(f"A port is taken ({error.strerror}). Set LOREGLASS_PORT and LOREGLASS_SERVICE_PORT.")
 

@@ -1,9 +1,8 @@
 """`python -m gateway`."""
 
-from chassis.serving import serve
+from chassis.serving import run
 from gateway.app import create_app
 from gateway.settings import GatewaySettings
 
 if __name__ == "__main__":
-    settings = GatewaySettings()
-    serve(create_app(settings), settings)
+    run(GatewaySettings, create_app)

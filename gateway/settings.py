@@ -1,8 +1,10 @@
 """Settings of the gateway, from `LOREGLASS_GATEWAY_*`."""
 
 from enum import StrEnum
+from pathlib import Path
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from chassis.settings import AppSettings
@@ -13,6 +15,13 @@ class SessionBackend(StrEnum):
 
     MEMORY = "memory"
     REDIS = "redis"
+
+
+class Reasoning(StrEnum):
+    """Who reads and answers: quotes of the evidence, or a vision-language model."""
+
+    EXTRACTIVE = "extractive"
+    VLM = "vlm"
 
 
 class GatewaySettings(AppSettings):
@@ -33,6 +42,17 @@ class GatewaySettings(AppSettings):
     reranker_url: str = "http://127.0.0.1:7105"
     domain_router_url: str = "http://127.0.0.1:7101"
     verifier_url: str = "http://127.0.0.1:7106"
+    photo_to_domain_router: bool = Field(default=False, description="set it with engine=blip2 there")
+    photo_to_reranker: bool = Field(default=False, description="set it with engine=cascade there")
+
+    reasoning: Reasoning = Reasoning.EXTRACTIVE
+    vlm_url: str = Field(default="http://127.0.0.1:8000", description="an OpenAI-compatible server")
+    vlm_model: str = Field(default="", description="its name there, as `GET /v1/models` lists it")
+    vlm_key: SecretStr = SecretStr("")
+    vlm_evidence_chars: int = Field(default=8_000, ge=500, description="of evidence in a prompt, in all")
+    vlm_passage_chars: int = Field(default=1_500, ge=100, description="of one passage in a prompt")
+    vlm_history_turns: int = Field(default=4, ge=0, description="earlier turns in a prompt")
+    vlm_history_chars: int = Field(default=1_600, ge=0, description="of the earlier turns, in all")
 
     answer_deadline_ms: int = Field(default=10_000, description="for callers that name none")
     min_deadline_ms: int = 1
@@ -49,3 +69,10 @@ class GatewaySettings(AppSettings):
     session_bytes: int = Field(default=512 * 2**20, description="memory backend: photos kept, in all")
     redis_url: str = "redis://127.0.0.1:6379/0"
     trace_limit: int = Field(default=1000, description="finished traces kept for GET /traces/{id}")
+    thresholds: Path | None = Field(default=None, description="a calibrated file; else the packaged one")
+
+    @model_validator(mode="after")
+    def _a_model_needs_a_name(self) -> Self:
+        if self.reasoning is Reasoning.VLM and not self.vlm_model:
+            raise ValueError("reasoning=vlm needs vlm_model, a name that GET /v1/models of vlm_url lists")
+        return self

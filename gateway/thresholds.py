@@ -1,30 +1,99 @@
-"""The cut-offs of the pipeline, in one frozen value, so that calibration can replace them together."""
+"""The cut-offs of the pipelines: one versioned file, read once, so that calibration can replace it."""
 
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+PACKAGED = Path(__file__).with_suffix(".toml")
+VERSION = "version"
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Probabilities in 0..1 and counts.
+    """Probabilities in 0..1; `thresholds.toml` has each value and its source; `version` is that file's.
 
-    `direct_confidence`: a self-contained draft is answered at once from here on.
+    `direct_confidence`: a draft less sure of itself is not answered at once. `direct_from`, `verify_from`:
+    the search router's two probabilities from which its branch is taken.
     `same_thing`: an image hit is a candidate from here on. `decisive`: no crops are searched from here on.
-    `relevant`: evidence is kept from here on (tau_fine * tau_coarse of QA-Dragon, section 3.6.2).
+    `tau_coarse`, `tau_fine`: the reranker's two cut-offs (QA-Dragon, section 3.6.2).
     `answer_confidence`: below it the reasoner's answer is "I don't know".
     `supported`: the verifier's probability below which an answer is refused; between it and
-    `borderline` the model judge is asked, if time remains.
+    `borderline` the model judge is asked, if time remains. `judged`: what the judge must reach.
     `token_min`, `token_mean`: the white-box verifier's thresholds (QA-Dragon, section 4.3).
     """
 
-    direct_confidence: float = 0.6
-    same_thing: float = 0.5
-    decisive: float = 0.9
-    relevant: float = 0.05
-    answer_confidence: float = 0.4
-    supported: float = 0.35
-    borderline: float = 0.6
-    token_min: float = 0.60
-    token_mean: float = 0.90
+    version: int
+    direct_confidence: float
+    direct_from: float
+    verify_from: float
+    same_thing: float
+    decisive: float
+    tau_coarse: float
+    tau_fine: float
+    answer_confidence: float
+    supported: float
+    borderline: float
+    judged: float
+    token_min: float
+    token_mean: float
+
+    @property
+    def relevant(self) -> float:
+        """Evidence is kept from here on (section 3.6.2)."""
+        return self.tau_coarse * self.tau_fine
+
+
+def load_thresholds(path: Path | None = None) -> Thresholds:
+    """Those of the file, or the packaged ones. Raises `ValueError`, one sentence, if it cannot be used."""
+    source = path or PACKAGED
+    try:
+        content = tomllib.loads(source.read_text("utf-8"))
+    except OSError as error:
+        raise ValueError(f"The thresholds file {source} cannot be read.") from error
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise ValueError(f"The thresholds file {source} is not TOML: {error}.") from error
+    try:
+        return Thresholds(**_checked(content))
+    except ValueError as error:
+        raise ValueError(f"The thresholds file {source} cannot be used: {error}.") from error
+
+
+def _checked(content: Mapping[str, Any]) -> dict[str, Any]:
+    """All values by name. Raises `ValueError` for the first thing that is wrong."""
+    known = [field.name for field in fields(Thresholds)]
+    values = dict(_values(content))
+    for name in values:
+        if name not in known:
+            raise ValueError(f"there is no threshold {name}")
+    for name in known:
+        if name not in values:
+            raise ValueError(f"{name} is missing")
+    version = values[VERSION]
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ValueError(f"version must be a whole number from 1, not {version!r}")
+    shares = {name: _share(name, value) for name, value in values.items() if name != VERSION}
+    if shares["borderline"] < shares["supported"]:
+        raise ValueError("borderline must not be below supported")
+    return {VERSION: version, **shares}
+
+
+def _values(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Name and value of every entry; the tables are for the reader, but no name may stand in two."""
+    seen: set[str] = set()
+    for key, value in content.items():
+        for name, entry in value.items() if isinstance(value, dict) else [(key, value)]:
+            if name in seen:
+                raise ValueError(f"{name} is given twice")
+            seen.add(name)
+            yield name, entry
+
+
+def _share(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        raise ValueError(f"{name} must be a number in 0..1, not {value!r}")
+    return float(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Typed calls to the model services: gateway state in, gateway state out; the wire stays in here."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 from chassis.calls import FilePart, ServiceClient
@@ -29,6 +29,27 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Sight:
+    """Which services read the photo itself; the others are spared its bytes."""
+
+    domain_router: bool = False
+    reranker: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WhiteBox:
+    """What the answering model itself says of its answer, and what is asked of it (QA-Dragon, 3.7.2)."""
+
+    token_probabilities: tuple[float, ...] = ()
+    token_min: float = 0.60
+    token_mean: float = 0.90
+    model_judgement: float | None = None
+
+
+_NO_WHITE_BOX = WhiteBox()
+
+
+@dataclass(frozen=True, slots=True)
 class Services:
     """One client per model service."""
 
@@ -39,16 +60,25 @@ class Services:
     reranker: ServiceClient
     domain_router: ServiceClient
     verifier: ServiceClient
+    sight: Sight = Sight()
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The services, as `ready` calls them."""
+        return [field.name for field in fields(cls) if field.type is ServiceClient]
 
     async def read_text(self, jpeg: bytes, deadline: Deadline) -> PhotoText:
         """The photo's text lines in reading order, boxes as fractions of the photo."""
         reply = await self.ocr.send_multipart("/v1/ocr", [_file("image", jpeg)], {}, OcrReply, deadline)
         return photo_text(reply)
 
-    async def classify(self, question: str, recognized: str, deadline: Deadline) -> Domain:
+    async def classify(
+        self, question: str, recognized: str, deadline: Deadline, jpeg: bytes | None = None
+    ) -> Domain:
         """The question's domain."""
         fields: dict[str, str | list[str]] = {"question": question, "recognized_text": recognized}
-        reply = await self.domain_router.send_multipart("/v1/classify", [], fields, ClassifyReply, deadline)
+        seen = [_file("image", jpeg)] if jpeg and self.sight.domain_router else []
+        reply = await self.domain_router.send_multipart("/v1/classify", seen, fields, ClassifyReply, deadline)
         return reply.data[0].label
 
     async def search_photos(
@@ -86,19 +116,45 @@ class Services:
         return tuple(Passage(hit.snippet, hit.title, hit.url, hit.last_modified) for hit in reply.hits)
 
     async def rerank(
-        self, query: str, texts: Sequence[str], entity: str | None, deadline: Deadline
+        self,
+        query: str,
+        texts: Sequence[str],
+        entity: str | None,
+        deadline: Deadline,
+        jpeg: bytes | None = None,
     ) -> tuple[float, ...]:
-        """Probability that each text answers the query, in the order of `texts`."""
+        """Probability that each text answers the query about the photo, in the order of `texts`."""
         body = RerankRequest(query=query, documents=list(texts), entity=entity)
-        reply = await self.reranker.send_json("POST", "/v1/rerank", body, RerankReply, deadline)
+        if jpeg and self.sight.reranker:
+            fields: dict[str, str | list[str]] = {"request": body.model_dump_json(exclude_none=True)}
+            reply = await self.reranker.send_multipart(
+                "/v1/rerank", [_file("image", jpeg)], fields, RerankReply, deadline
+            )
+        else:
+            reply = await self.reranker.send_json("POST", "/v1/rerank", body, RerankReply, deadline)
         scores = {result.index: result.relevance_score for result in reply.results}
         return tuple(scores.get(index, 0.0) for index in range(len(texts)))
 
     async def verify(
-        self, question: str, answer: str, evidence: Sequence[str], entity: str | None, deadline: Deadline
+        self,
+        question: str,
+        answer: str,
+        evidence: Sequence[str],
+        entity: str | None,
+        deadline: Deadline,
+        white_box: WhiteBox = _NO_WHITE_BOX,
     ) -> VerifyReply:
-        """Whether the evidence supports the answer."""
-        body = VerifyRequest(question=question, answer=answer, evidence=list(evidence), entity=entity)
+        """Whether the evidence, and the answering model's own certainty, bear the answer out."""
+        body = VerifyRequest(
+            question=question,
+            answer=answer,
+            evidence=list(evidence),
+            entity=entity,
+            token_probabilities=list(white_box.token_probabilities),
+            token_min=white_box.token_min,
+            token_mean=white_box.token_mean,
+            model_judgement=white_box.model_judgement,
+        )
         return await self.verifier.send_json("POST", "/v1/verify", body, VerifyReply, deadline)
 
     async def ready(self, name: str, deadline: Deadline) -> Health:

@@ -29,13 +29,18 @@ from gateway.state import Ask, Photo, Turn
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a caller asked, checked and decoded. `deadline_ms` is what was asked for."""
+    """What a caller asked, checked and decoded. `deadline_ms` is what was asked for.
+
+    `carried`: the conversation, for callers that keep it themselves and send it along; it has no id and
+    is not remembered.
+    """
 
     text: str
     photo: Photo | None
     session_id: str | None
     deadline_ms: int
     pipeline: str
+    carried: Session | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +109,11 @@ class Execution:
         self._in_flight += 1
         try:
             outcome = await self._outcome(admitted.pipeline, ask, run)
-            turn = Turn(ask.question, outcome.answer, outcome.abstained, outcome.entity)
-            await run.optional(
-                Stage.SESSION, self._remember, session.session_id, turn, question.photo, otherwise=None
-            )
+            if question.carried is None:
+                turn = Turn(ask.question, outcome.answer, outcome.abstained, outcome.entity)
+                await run.optional(
+                    Stage.SESSION, self._remember, session.session_id, turn, question.photo, otherwise=None
+                )
             return _body(outcome, run, session.session_id)
         except Exception as error:
             failure = problem_of(error if isinstance(error, LoreglassError) else Internal(), trace_id)
@@ -129,6 +135,8 @@ class Execution:
     async def _session(self, question: Question) -> Session:
         if question.session_id is not None:
             return await self.sessions.get(question.session_id)
+        if question.carried is not None and (question.photo or question.carried.photo):
+            return question.carried
         if question.photo is None:
             raise ImageRequired("Send a photo, or the session_id of a conversation that has one.")
         return await self.sessions.create()
@@ -161,6 +169,7 @@ def _trace(admitted: Admitted, run: Run, outcome: Outcome | None, failure: Probl
         total_ms=round(run.elapsed_ms(), 2),
         stages=run.stages,
         problem=failure,
+        refused_by=outcome.refused_by if outcome else None,
     )
 
 

@@ -1,7 +1,7 @@
 """The default pipeline: a request's whole way, in order. Sections refer to the QA-Dragon paper."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from anyio.abc import TaskGroup
 
@@ -13,9 +13,9 @@ from gateway.reasoning.port import Reasoner
 from gateway.stages import evidence, look
 from gateway.stages.conclusion import Outcome, conclude, direct_answer
 from gateway.stages.identify import identify, search_crops
-from gateway.stages.routing import choose_route
+from gateway.stages.routing import SearchRouter
 from gateway.stages.run import Ahead, Run, side_by_side
-from gateway.stages.verification import verify
+from gateway.stages.verification import AskJudge, verify
 from gateway.state import Ask, Draft, Entity, Evidence, Findings, PhotoText, Tool
 from gateway.thresholds import Depths, Thresholds
 
@@ -37,6 +37,8 @@ class LoreglassPipeline:
     reasoner: Reasoner
     thresholds: Thresholds
     depths: Depths
+    router: SearchRouter = field(default_factory=SearchRouter.load)
+    ask_judge: AskJudge = AskJudge.IF_BORDERLINE
     name: str = "loreglass"
 
     async def answer(self, ask: Ask, run: Run) -> Outcome:
@@ -44,7 +46,7 @@ class LoreglassPipeline:
         async with side_by_side() as group:
             ahead = self._look_ahead(group, ask, run)
             draft = await run.required(Stage.DRAFT, self.reasoner.draft, ask, ahead.photo_text.result)
-            route = choose_route(draft, self.thresholds)
+            route = self.router.choose(ask, draft, None, self.thresholds)
             if route is Route.DIRECT:
                 ahead.candidates.cancel()
                 text, domain = await ahead.photo_text.result(), await ahead.domain.result()
@@ -58,7 +60,9 @@ class LoreglassPipeline:
         entity = await self._identify(ask, draft, ahead, run)
         findings = await self._find(ask, draft, route, entity, await ahead.photo_text.result(), run)
         reply = await run.required(Stage.ANSWER, self.reasoner.answer, ask, draft, findings)
-        verdict = await verify(self.services, self.reasoner, ask, reply, findings, run, self.thresholds)
+        verdict = await verify(
+            self.services, self.reasoner.judge, ask, reply, findings, run, self.thresholds, self.ask_judge
+        )
         domain = await ahead.domain.result()
         return conclude(reply, verdict, findings, domain, run.failures.values(), self.thresholds)
 
@@ -92,7 +96,8 @@ class LoreglassPipeline:
         whole = await ahead.candidates.result()
         crops = await search_crops(self.services, ask, draft, whole, run, self.thresholds, self.depths)
         photo_text = await ahead.photo_text.result()
-        return await identify(self.reasoner, ask, draft, (*whole, *crops), photo_text, run, self.thresholds)
+        select, candidates = self.reasoner.select_entity, (*whole, *crops)
+        return await identify(select, ask, draft, candidates, photo_text, run, self.thresholds)
 
     async def _find(
         self, ask: Ask, draft: Draft, route: Route, entity: Entity | None, text: PhotoText, run: Run
@@ -100,9 +105,8 @@ class LoreglassPipeline:
         """What is known of the thing and what pages say, best first; a second hop if one opens (3.5, 3.6)."""
         known = tuple(evidence.entity_evidence(entity)) if entity else ()
         queries = evidence.fused_queries(ask, draft, entity)
-        ranked = await evidence.search_and_rank(
-            self.services, ask.question, queries, known, entity, run, self.depths
-        )
+        inquiry = evidence.Inquiry(ask.question, queries, entity, ask.photo)
+        ranked = await evidence.search_and_rank(self.services, inquiry, known, run, self.depths)
         findings = Findings(route, entity, text, self._assemble([ranked], text))
         hops = await run.optional(
             Stage.BRIDGE, self.reasoner.bridge, ask, draft, findings, otherwise=evidence.NO_QUERIES
@@ -110,7 +114,7 @@ class LoreglassPipeline:
         if not hops:
             return findings
         further = await evidence.search_and_rank(
-            self.services, hops[0], hops, (), None, run, self.depths, evidence.SECOND_HOP
+            self.services, evidence.Inquiry(hops[0], hops), (), run, self.depths, evidence.SECOND_HOP
         )
         return replace(findings, evidence=self._assemble([ranked, further], text))
 

@@ -45,9 +45,9 @@ async def read_question(
         fields, image = await anyio.to_thread.run_sync(_from_json, await request.body())
     else:
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
-    text = _question_text(fields.question, settings)
+    text = question_text(fields.question, settings)
     deadline_ms = _deadline_ms(fields.deadline_ms, settings)
-    photo = await _photo(image, settings, photo_slots) if image is not None else None
+    photo = await photo_of(image, settings, photo_slots) if image is not None else None
     return Question(text, photo, fields.session_id, deadline_ms, fields.pipeline or "loreglass")
 
 
@@ -100,7 +100,7 @@ def _fields(values: dict[str, Any]) -> AnswerRequest:
         raise InvalidRequest(f"{where or 'body'}: {first['msg']}") from error
 
 
-def _question_text(text: str, settings: GatewaySettings) -> str:
+def question_text(text: str, settings: GatewaySettings) -> str:
     if len(text) > settings.max_question_chars:
         raise InvalidRequest(f"question: longer than {settings.max_question_chars} characters.")
     cleaned = text.strip()
@@ -120,7 +120,7 @@ def _deadline_ms(asked: int | None, settings: GatewaySettings) -> int:
     return deadline_ms
 
 
-async def _photo(data: bytes, settings: GatewaySettings, slots: anyio.CapacityLimiter) -> Photo:
+async def photo_of(data: bytes, settings: GatewaySettings, slots: anyio.CapacityLimiter) -> Photo:
     """Decoded in one of a few slots, each kept until its decoder is done: a photo may need 800 MB."""
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     clean: CleanImage = await anyio.to_thread.run_sync(

@@ -17,10 +17,13 @@ REFUSALS: dict[Reason, str] = {
     Reason.OVERLOADED: "I don't know. I am too busy to look it up right now.",
 }
 
+NOT_CONFIDENT = "answer_confidence"
+NOT_CITED = "citation"
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the wearer hears, and why."""
+    """What the wearer hears, and why. `refused_by`: the check that an answer in hand did not pass."""
 
     answer: str
     reason: Reason
@@ -29,6 +32,7 @@ class Outcome:
     domain: Domain | None = None
     entity: Entity | None = None
     citations: tuple[Citation, ...] = ()
+    refused_by: str | None = None
 
     @property
     def abstained(self) -> bool:
@@ -37,10 +41,14 @@ class Outcome:
 
 
 def refusal(
-    reason: Reason, route: Route, domain: Domain | None = None, entity: Entity | None = None
+    reason: Reason,
+    route: Route,
+    domain: Domain | None = None,
+    entity: Entity | None = None,
+    refused_by: str | None = None,
 ) -> Outcome:
     """An honest "I don't know", with its reason."""
-    return Outcome(REFUSALS[reason], reason, 0.0, route, domain, entity)
+    return Outcome(REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by)
 
 
 def direct_answer(draft: Draft, photo_text: PhotoText, domain: Domain | None) -> Outcome:
@@ -59,16 +67,22 @@ def conclude(
     domain: Domain | None,
     failures: Iterable[ErrorKind],
     thresholds: Thresholds,
+    verdict_suffices: bool = False,
 ) -> Outcome:
-    """The reasoner's answer if it is sure, supported and cited; otherwise the refusal that fits."""
+    """The reasoner's answer if it is sure, supported and cited; otherwise the refusal that fits.
+
+    `verdict_suffices`: an answer that was verified need not cite anything, as in the paper.
+    """
     route, entity = findings.route, findings.entity
-    if not reply.says_something or reply.confidence < thresholds.answer_confidence:
+    if not reply.says_something:
         return refusal(_why_unknown(reply, findings, failures), route, domain, entity)
+    if reply.confidence < thresholds.answer_confidence:
+        return refusal(_why_unknown(reply, findings, failures), route, domain, entity, NOT_CONFIDENT)
     if verdict is not None and verdict.refusal is not None:
-        return refusal(Reason.UNSUPPORTED, route, domain, entity)
+        return refusal(Reason.UNSUPPORTED, route, domain, entity, verdict.refusal)
     citations = tuple(checked_citations(reply, findings.evidence))
-    if not citations:
-        return refusal(Reason.UNSUPPORTED, route, domain, entity)
+    if not citations and not (verdict_suffices and verdict is not None):
+        return refusal(Reason.UNSUPPORTED, route, domain, entity, NOT_CITED)
     confidence = reply.confidence * (verdict.probability if verdict else 1.0)
     return Outcome(reply.answer or "", Reason.ANSWERED, confidence, route, domain, entity, citations)
 

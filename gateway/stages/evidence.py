@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from chassis.deadlines import Deadline
 from contracts.answer import CitationKind
 from gateway.budget.stages import Stage
 from gateway.clients.services import Passage, Services
 from gateway.stages.run import Run
-from gateway.state import Ask, Draft, Entity, Evidence, PhotoText
+from gateway.state import Ask, Draft, Entity, Evidence, Photo, PhotoText
 from gateway.thresholds import Depths, Thresholds
 
 ENTITY_SLOT = "{entity}"
@@ -61,6 +61,15 @@ def entity_evidence(entity: Entity) -> Iterator[Evidence]:
         yield Evidence(text, entity.title or entity.name, entity.url, CitationKind.IMAGE, entity=entity.name)
 
 
+def attribute_evidence(entity: Entity | None) -> Iterator[Evidence]:
+    """The attributes' sentences as one paragraph, chunked like any other (3.6.1, eq. 1)."""
+    if entity is None:
+        return
+    block = " ".join(item.text for item in entity_evidence(entity))
+    for text in chunk_text(block):
+        yield Evidence(text, entity.title or entity.name, entity.url, CitationKind.IMAGE, entity=entity.name)
+
+
 def photo_evidence(photo_text: PhotoText) -> Iterator[Evidence]:
     """What the photo itself says."""
     if photo_text.lines:
@@ -93,37 +102,43 @@ def _tail(sentences: Sequence[str]) -> list[str]:
     return kept
 
 
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """What a search is for. `question` ranks what `queries` find; `photo`: what it is about, if it is."""
+
+    question: str
+    queries: tuple[str, ...]
+    entity: Entity | None = None
+    photo: Photo | None = None
+
+
 async def search_and_rank(
     services: Services,
-    question: str,
-    queries: Sequence[str],
+    inquiry: Inquiry,
     known: Sequence[Evidence],
-    entity: Entity | None,
     run: Run,
     depths: Depths,
     stages: tuple[Stage, Stage] = FIRST_HOP,
 ) -> tuple[Evidence, ...]:
     """What is known and what pages say, with the reranker's scores; without it, in search order."""
     search, rank = stages
-    pages = await run.optional(search, search_pages, services, queries, depths, otherwise=NO_EVIDENCE)
+    pages = await run.optional(search, search_pages, services, inquiry.queries, depths, otherwise=NO_EVIDENCE)
     collected = (*known, *pages)[: depths.chunks_to_rerank]
     return await run.optional(
-        rank, rerank, services, question, collected, entity, otherwise=in_search_order(collected)
+        rank, rerank, services, inquiry, collected, otherwise=in_search_order(collected)
     )
 
 
 async def rerank(
-    services: Services,
-    question: str,
-    evidence: Sequence[Evidence],
-    entity: Entity | None,
-    deadline: Deadline,
+    services: Services, inquiry: Inquiry, evidence: Sequence[Evidence], deadline: Deadline
 ) -> tuple[Evidence, ...]:
-    """The same evidence, scored."""
+    """The same evidence, scored with question, thing and photo (eq. 2 and 3, in the service)."""
     if not evidence:
         return ()
-    name = entity.name if entity else None
-    scores = await services.rerank(question, [item.in_context for item in evidence], name, deadline)
+    name = inquiry.entity.name if inquiry.entity else None
+    texts = [item.in_context for item in evidence]
+    jpeg = inquiry.photo.jpeg if inquiry.photo else None
+    scores = await services.rerank(inquiry.question, texts, name, deadline, jpeg)
     return tuple(replace(item, score=score) for item, score in zip(evidence, scores, strict=True))
 
 

@@ -1,16 +1,19 @@
 """The image search agent (QA-Dragon, section 3.4): which thing is the question about."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
+from chassis.deadlines import Deadline
 from gateway.budget.stages import Stage
 from gateway.clients.services import Services
-from gateway.reasoning.port import Reasoner
 from gateway.stages.look import NO_CANDIDATES
 from gateway.stages.run import Run
 from gateway.state import Ask, Draft, Entity, PhotoText, Tool
 from gateway.thresholds import Depths, Thresholds
 
 NO_CROPS: tuple[bytes, ...] = ()
+
+SelectEntity = Callable[[Ask, Draft, Sequence[Entity], PhotoText, Deadline], Awaitable[Entity | None]]
+"""A reasoner's own way to do it."""
 
 
 async def search_crops(
@@ -38,7 +41,7 @@ async def search_crops(
 
 
 async def identify(
-    reasoner: Reasoner,
+    select: SelectEntity,
     ask: Ask,
     draft: Draft,
     candidates: Sequence[Entity],
@@ -47,13 +50,24 @@ async def identify(
     thresholds: Thresholds,
 ) -> Entity | None:
     """The candidate that the question is about and that is really there (3.4.4)."""
-    likely = _fuse(candidates, thresholds)
-    return await run.optional(
-        Stage.SELECT_ENTITY, reasoner.select_entity, ask, draft, likely, photo_text, otherwise=None
-    )
+    likely = fuse(candidates, thresholds)
+    return await run.optional(Stage.SELECT_ENTITY, select, ask, draft, likely, photo_text, otherwise=None)
 
 
-def _fuse(candidates: Sequence[Entity], thresholds: Thresholds) -> tuple[Entity, ...]:
+def named_by(ask: Ask, draft: Draft) -> Entity | None:
+    """The thing that the draft names, with what the conversation knows of it already.
+
+    A draft that names none goes on about the conversation's, unless there is a new photo.
+    """
+    known = ask.remembered
+    if draft.entity is None:
+        return None if ask.photo is not None and ask.photo_is_new else known
+    if known is not None and known.name == draft.entity:
+        return known
+    return Entity(draft.entity, draft.confidence)
+
+
+def fuse(candidates: Sequence[Entity], thresholds: Thresholds) -> tuple[Entity, ...]:
     """One candidate a name, at its highest probability, those too unlikely dropped, best first."""
     best: dict[str, Entity] = {}
     for candidate in candidates:

@@ -8,6 +8,7 @@ from gateway.clients.services import Services
 from gateway.state import Ask, Entity, PhotoText
 
 CLASSIFY_MS = 500  # an answer is not worth waiting longer for its label
+CLASSIFY_CHARS = 4_096  # what one call takes
 NO_CANDIDATES: tuple[Entity, ...] = ()
 
 
@@ -30,6 +31,16 @@ async def search_whole_photo(
 async def classify_domain(
     services: Services, ask: Ask, read: Callable[[], Awaitable[PhotoText]], deadline: Deadline
 ) -> Domain:
-    """The question's domain; the photo's own words help, so it waits for them."""
+    """The question's domain; a router that cannot see the photo is told what it says."""
+    asked = _with_the_one_before(ask)
+    if ask.photo is not None and services.sight.domain_router:
+        return await services.classify(asked, "", deadline.within(CLASSIFY_MS), ask.photo.jpeg)
     photo_text = await read()
-    return await services.classify(ask.question, photo_text.plain, deadline.within(CLASSIFY_MS))
+    return await services.classify(asked, photo_text.plain, deadline.within(CLASSIFY_MS))
+
+
+def _with_the_one_before(ask: Ask) -> str:
+    """A follow-up ("and how long is it?") seldom tells its domain; the question before it does."""
+    if ask.photo_is_new or not ask.history:
+        return ask.question
+    return f"{ask.history[-1].question}\n{ask.question}"[-CLASSIFY_CHARS:]

@@ -2,13 +2,14 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import fields
+from functools import partial
 
 import anyio
 import httpx
 
 from chassis.calls import ServiceClient
 from chassis.deadlines import Deadline
+from chassis.metrics import Metrics
 from chassis.serving import BoundApp, listen, running
 from gateway.app import create_app
 from gateway.budget.stages import Stage
@@ -51,13 +52,14 @@ async def scripted_gateway(pipeline: ScriptedPipeline, max_in_flight: int = 16) 
     """The URL of a gateway that is up, and gone afterwards."""
 
     @asynccontextmanager
-    async def wire(settings: GatewaySettings) -> AsyncIterator[Gateway]:
+    async def wire(settings: GatewaySettings, _: Metrics) -> AsyncIterator[Gateway]:
         async with httpx.AsyncClient() as http:
             nowhere = ServiceClient(http, "nowhere", "http://127.0.0.1:9")
-            services = Services(**{service.name: nowhere for service in fields(Services)})
+            services = Services(**dict.fromkeys(Services.names(), nowhere))
             sessions = MemorySessionStore(SessionLimits(), max_sessions=50, max_bytes=2**26)
             execution = Execution({pipeline.name: pipeline}, sessions, TraceStore(50), max_in_flight)
-            yield Gateway(execution, services, settings, anyio.CapacityLimiter(1))
+            checks = {name: partial(services.ready, name) for name in Services.names()}
+            yield Gateway(execution, services, settings, anyio.CapacityLimiter(1), 0.0, checks)
             await sessions.close()
 
     bound = BoundApp(create_app(GatewaySettings(port=0), wire), listen("127.0.0.1", 0))

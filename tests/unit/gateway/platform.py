@@ -12,8 +12,9 @@ import httpx
 from chassis.serving import BoundApp, listen, running
 from contracts.answer import Answer
 from gateway.app import create_app
+from gateway.reasoning.extractive.stepwise import StepwiseExtractiveReasoner
 from gateway.settings import GatewaySettings
-from gateway.wiring import wire
+from gateway.wiring import Reasoners, wire
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import FakeServices, service_settings
 from tests.unit.gateway.reasoners import ScriptedReasoner
@@ -73,11 +74,18 @@ async def gateway_before(
     down: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> AsyncIterator[World]:
-    """A gateway in front of `services`; those in `down` are looked for where the mapping says."""
+    """A gateway in front of `services`; those in `down` are looked for where the mapping says.
+
+    Questions that name no deadline have a minute, so that none is late because the machine is loaded.
+    """
     thinking = reasoner or ScriptedReasoner()
     behind = BoundApp(services.app(), listen("127.0.0.1", 0))
-    chosen = GatewaySettings(**service_settings(behind.url, down), **settings)  # type: ignore[arg-type]
-    app = create_app(chosen, partial(wire, open_reasoner=lambda: thinking))
+    chosen = GatewaySettings(
+        **{"answer_deadline_ms": 60_000, **service_settings(behind.url, down), **settings}
+    )
+    app = create_app(
+        chosen, partial(wire, open_reasoners=lambda *_: Reasoners(thinking, StepwiseExtractiveReasoner()))
+    )
     bound = BoundApp(app, listen("127.0.0.1", 0))
     async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
         yield World(client, services, thinking)

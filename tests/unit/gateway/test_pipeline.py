@@ -1,6 +1,5 @@
 """What the default pipeline does with what its services and its reasoner say."""
 
-from dataclasses import replace
 from functools import partial
 
 import anyio
@@ -21,7 +20,6 @@ from tests.unit.gateway.reasoners import (
     after_reading,
     direct_draft,
     lookup_draft,
-    quote_best,
 )
 
 pytestmark = pytest.mark.anyio
@@ -86,12 +84,12 @@ async def test_the_direct_route_answers_from_the_photo_and_stops_the_image_searc
     [
         (direct_draft(), Route.DIRECT),
         (direct_draft(confidence=0.3), Route.VERIFY),
-        (direct_draft(reasoning="It seems to be a book."), Route.VERIFY),
-        (direct_draft(self_contained=False), Route.VERIFY),
-        (direct_draft("It might be Mira Holm."), Route.RAG),
+        (direct_draft(reasoning="It seems to be a book.", quotes=()), Route.VERIFY),
+        (direct_draft(self_contained=False, quotes=()), Route.VERIFY),
+        (direct_draft("I don't know.", quotes=()), Route.RAG),
         (lookup_draft(), Route.RAG),
     ],
-    ids=["sure", "not confident", "hesitant", "needs a look", "uncertain answer", "no answer"],
+    ids=["sure", "not confident", "hesitant", "needs a look", "does not know", "no answer"],
 )
 async def test_the_draft_chooses_the_route(services: FakeServices, draft: object, route: Route) -> None:
     async with gateway_before(services, ScriptedReasoner(draft)) as world:  # type: ignore[arg-type]
@@ -206,16 +204,6 @@ async def test_a_borderline_answer_is_judged_once_more(
         answer = await world.ask()
     assert answer.reason is reason
     assert len(world.reasoner.judged) == 1
-
-
-async def test_sure_tokens_need_no_verifier_and_unsure_ones_get_none(services: FakeServices) -> None:
-    def say(probabilities: tuple[float, ...], ask: Ask, findings: Findings) -> Reply:
-        return replace(quote_best(ask, findings), token_probabilities=probabilities)
-
-    for probabilities, reason in [((0.99, 0.95), Reason.ANSWERED), ((0.99, 0.2), Reason.UNSUPPORTED)]:
-        async with gateway_before(services, ScriptedReasoner(say=partial(say, probabilities))) as world:
-            assert (await world.ask()).reason is reason
-    assert services.verifier.calls == []
 
 
 async def test_a_reasoner_that_does_not_know_is_believed(services: FakeServices) -> None:

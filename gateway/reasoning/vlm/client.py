@@ -1,0 +1,327 @@
+"""Asks an OpenAI-compatible server for one structured reply, within the caller's time.
+
+Replies are streamed, so that leaving closes the connection and the server stops generating.
+"""
+
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import aiohttp
+import anyio
+import httpx
+import structlog
+from pydantic import ValidationError
+
+from chassis.deadlines import Deadline
+from chassis.errors import DeadlineExceeded, LoreglassError
+from gateway.reasoning.vlm.assembly import Assembly
+from gateway.reasoning.vlm.capabilities import Abilities, Capabilities, without
+from gateway.reasoning.vlm.completion import Completion, Usage
+from gateway.reasoning.vlm.failures import RequestRefused, failure, refused_for_good, unreachable
+from gateway.reasoning.vlm.prompt import Prompt, Schema
+from gateway.reasoning.vlm.repair import read_object
+from gateway.reasoning.vlm.schema_forms import SchemaForm
+from gateway.reasoning.vlm.wire import (
+    BrokenStream,
+    ErrorWire,
+    ModelsWire,
+    Sampling,
+    events,
+    read_chunk,
+    read_error,
+    request_body,
+)
+
+log = structlog.get_logger()
+
+_CONNECT_S = 1.0
+_EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on
+_TOO_SLOW = "The vision-language model did not answer in time."
+_MAX_ERROR_BYTES = 64 * 2**10
+_DEFAULT_ERROR_STATUS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class VlmEndpoint:
+    """Where the model is served. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
+
+    An empty `model` means the first that is listed there.
+    `top_logprobs` (0 to 20): alternatives told for each token. `refresh_s`: how long a server's missing
+    ability is believed in.
+    """
+
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    seed: int = 0
+    top_logprobs: int = 5
+    refresh_s: float = 600.0
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for what could never be sent."""
+        if not self.base_url.startswith(("http://", "https://")):
+            raise ValueError("The address of the vision-language model must begin with http:// or https://.")
+        if not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise ValueError("The key of the vision-language model may hold printable ASCII characters only.")
+
+    def url(self, path: str) -> str:
+        """The address of a route below `/v1`."""
+        return f"{self.base_url.rstrip('/').removesuffix('/v1')}/v1{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class VlmCall:
+    """One call as metrics see it. `outcome`: "ok", an error kind, or "cancelled"; times in seconds.
+
+    `requests`: 1, and one more for each time the server refused a part of the request.
+    """
+
+    prompt: str
+    outcome: str
+    seconds: float
+    first_token_s: float | None
+    requests: int
+    form: SchemaForm
+    repaired: bool = False
+    usage: Usage | None = None
+
+
+CallObserver = Callable[[VlmCall], None]
+
+
+def nobody(call: VlmCall) -> None:
+    """Observes nothing."""
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What is known of a call while it runs."""
+
+    prompt: str
+    started: float
+    form: SchemaForm = SchemaForm.FULL
+    first_token_s: float | None = None
+    requests: int = 0
+
+    def ended(self, outcome: str, completion: Completion[Any] | None) -> VlmCall:
+        call = VlmCall(
+            self.prompt,
+            outcome,
+            time.monotonic() - self.started,
+            self.first_token_s,
+            self.requests,
+            self.form,
+        )
+        if completion is None:
+            return call
+        return replace(call, repaired=completion.repaired, usage=completion.usage)
+
+
+class VlmClient:
+    """Calls to one server. Raises `LoreglassError`s only; `gateway.reasoning.vlm.failures` has its own."""
+
+    def __init__(
+        self, http: httpx.AsyncClient, endpoint: VlmEndpoint, observe: CallObserver = nobody
+    ) -> None:
+        self._http = http
+        self._endpoint = endpoint
+        self._observe = observe
+        self._sampling = Sampling(endpoint.seed, endpoint.top_logprobs)
+        self._capabilities = Capabilities(endpoint.refresh_s)
+        self._discovered: str | None = None
+
+    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+        """The reply to `prompt`, parsed.
+
+        Raises `VlmReplyUnusable`, `ContextTooLong`, `Overloaded`, `DeadlineExceeded` or
+        `DependencyUnavailable`. A reply is never asked for twice: what cannot be read is an error.
+        """
+        deadline.require()
+        progress = _Progress(prompt.name, time.monotonic())
+        outcome = "cancelled"
+        completion = None
+        try:
+            with anyio.fail_after(deadline.remaining_s()):
+                completion = await self._complete(prompt, deadline, progress)
+            outcome = "ok"
+        except TimeoutError as error:
+            outcome = DeadlineExceeded.kind.value
+            raise DeadlineExceeded(_TOO_SLOW) from error
+        except LoreglassError as error:
+            outcome = error.kind.value
+            raise
+        finally:
+            self._observe(progress.ended(outcome, completion))
+        return completion
+
+    async def ready(self, deadline: Deadline) -> None:
+        """Returns if the server is up and serves the model. Raises `DependencyUnavailable` if not."""
+        served = await self._served(deadline)
+        wanted = self._endpoint.model
+        if (wanted and wanted not in served) or not served:
+            raise failure(404, ErrorWire(), None, wanted)
+
+    async def _model(self, deadline: Deadline) -> str:
+        """The endpoint's model; without one, what the server serves first, asked once."""
+        if self._endpoint.model:
+            return self._endpoint.model
+        if self._discovered is None:
+            served = await self._served(deadline)
+            if not served:
+                raise failure(404, ErrorWire(), None, "")
+            self._discovered = served[0]
+        return self._discovered
+
+    async def _served(self, deadline: Deadline) -> list[str]:
+        """The models of `GET /v1/models`."""
+        deadline.require()
+        try:
+            with anyio.fail_after(deadline.remaining_s()):
+                async with self._http.stream(
+                    "GET", self._endpoint.url("/models"), headers=self._headers(), timeout=_timeout(deadline)
+                ) as response:
+                    content = await _bounded(response)
+        except TimeoutError as error:
+            raise DeadlineExceeded(_TOO_SLOW) from error
+        except (httpx.HTTPError, aiohttp.ClientError) as error:
+            raise unreachable(type(error).__name__) from error
+        if not response.is_success:
+            told = failure(response.status_code, read_error(content), None, self._endpoint.model)
+            raise refused_for_good(told) if isinstance(told, RequestRefused) else told
+        try:
+            return [model.id for model in ModelsWire.model_validate_json(content).data]
+        except ValidationError as error:
+            raise unreachable("GET /v1/models is not of this API") from error
+
+    async def _complete(
+        self, prompt: Prompt[Schema], deadline: Deadline, progress: _Progress
+    ) -> Completion[Schema]:
+        model = await self._model(deadline)
+        asked = self._capabilities.believed()
+        while True:
+            progress.form, progress.requests = asked.form, progress.requests + 1
+            try:
+                body = request_body(prompt, model, asked, self._sampling)
+                assembly = await self._ask(body, prompt.schema, deadline, progress)
+            except RequestRefused as refusal:
+                less = without(asked, refusal.complaint, proven=self._capabilities.proven)
+                if less is None:
+                    raise refused_for_good(refusal) from refusal
+                asked = less
+                continue
+            self._learn(asked, assembly)
+            return assembly.completion()
+
+    def _learn(self, asked: Abilities, assembly: Assembly[Any]) -> None:
+        cut_off = assembly.finish_reason == "length"
+        if asked.form.has_grammar and assembly.text and not cut_off and not _is_one_object(assembly.text):
+            asked = replace(asked, form=SchemaForm.WORDS)  # it took the schema and paid no heed to it
+        if self._capabilities.learn(asked):
+            log.info("vlm.abilities", form=asked.form.value, logprobs=asked.logprobs, usage=asked.usage)
+
+    async def _ask(
+        self, body: dict[str, Any], schema: type[Schema], deadline: Deadline, progress: _Progress
+    ) -> Assembly[Schema]:
+        try:
+            async with self._http.stream(
+                "POST",
+                self._endpoint.url("/chat/completions"),
+                content=json.dumps(body).encode(),
+                headers=self._headers() | {"Content-Type": "application/json"},
+                timeout=_timeout(deadline),
+            ) as response:
+                if not response.is_success:
+                    raise await self._failure_of(response)
+                return await self._read(response, schema, progress)
+        except BrokenStream as error:
+            raise unreachable(str(error)) from error
+        except (httpx.HTTPError, aiohttp.ClientError) as error:
+            connecting = isinstance(error, httpx.ConnectTimeout) and deadline.remaining_ms() > 0
+            if isinstance(error, httpx.TimeoutException) and not connecting:
+                raise DeadlineExceeded(_TOO_SLOW) from error
+            self._forget()
+            raise unreachable(type(error).__name__) from error
+
+    def _forget(self) -> None:
+        """The server is away; another version, with another model, may come back."""
+        self._capabilities.forget()
+        self._discovered = None
+
+    async def _read(
+        self, response: httpx.Response, schema: type[Schema], progress: _Progress
+    ) -> Assembly[Schema]:
+        assembly = Assembly(schema)
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            self._add(assembly, (await _bounded(response)).decode("utf-8", "replace"))
+            return assembly
+        async with aclosing(events(response.aiter_raw())) as stream:
+            try:
+                async for event in stream:
+                    self._add(assembly, event)
+                    if progress.first_token_s is None and assembly.text:
+                        progress.first_token_s = time.monotonic() - progress.started
+                    if assembly.is_complete:
+                        await self._read_epilogue(stream, assembly)
+                        break
+            except BrokenStream:
+                if assembly.finish_reason is None:
+                    raise
+        return assembly
+
+    def _add(self, assembly: Assembly[Any], event: str) -> None:
+        chunk = read_chunk(event)
+        if isinstance(chunk, ErrorWire):  # vLLM finds some faults only after its 200
+            status = chunk.code if isinstance(chunk.code, int) else _DEFAULT_ERROR_STATUS
+            raise failure(status, chunk, None, self._endpoint.model)
+        assembly.add(chunk)
+
+    async def _read_epilogue(self, stream: AsyncIterator[str], assembly: Assembly[Any]) -> None:
+        """The answer is there; why it ended and what it cost may follow, but is not worth much waiting."""
+        with anyio.move_on_after(_EPILOGUE_S):
+            try:
+                async for event in stream:
+                    chunk = read_chunk(event)
+                    if isinstance(chunk, ErrorWire) or not assembly.add_after(chunk):
+                        return
+            except (BrokenStream, httpx.HTTPError, aiohttp.ClientError) as error:
+                log.info("vlm.ended_early", reason=type(error).__name__)
+
+    async def _failure_of(self, response: httpx.Response) -> Exception:
+        error = read_error(await _bounded(response, _MAX_ERROR_BYTES))
+        if response.status_code == httpx.codes.NOT_FOUND:
+            self._forget()
+        retry_after = response.headers.get("retry-after")
+        return failure(response.status_code, error, retry_after, self._endpoint.model)
+
+    def _headers(self) -> dict[str, str]:
+        """Nothing compressed is asked for or unpacked: a few bytes could become more than memory holds."""
+        plain = {"Accept-Encoding": "identity"}
+        key = self._endpoint.api_key
+        return plain | {"Authorization": f"Bearer {key}"} if key else plain
+
+
+def _timeout(deadline: Deadline) -> httpx.Timeout:
+    remaining = max(deadline.remaining_s(), 0.001)
+    return httpx.Timeout(remaining, connect=min(_CONNECT_S, remaining))
+
+
+async def _bounded(response: httpx.Response, limit: int = 2**20) -> bytes:
+    """The body, up to `limit` bytes; the rest is not read."""
+    content = bytearray()
+    async for chunk in response.aiter_raw():
+        content += chunk
+        if len(content) > limit:
+            break
+    return bytes(content[:limit])
+
+
+def _is_one_object(text: str) -> bool:
+    """Whether `text` is an object and nothing else; grammars let control characters into its strings."""
+    found = read_object(text)
+    if found is None or not found.complete:
+        return False
+    return text.lstrip().startswith("{") and not text[found.end :].strip()

@@ -1,0 +1,93 @@
+"""Puts foreign text into a prompt so that it stays text: fenced, numbered, within a budget.
+
+A page can print a closing fence or a model's control tokens ("<|eot_id|>"), which the server's tokenizer
+would take for the real ones; both are broken up. The citation check works on the original text.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from contracts.answer import CitationKind
+from gateway.reasoning.extractive.lexical import sentences, visible
+from gateway.state import Evidence
+
+CLOSE = "<<<end>>>"
+NO_EVIDENCE = "Evidence: none was found."
+_TOKEN_START = re.compile(r"<(?=[^\s\d=])")
+_TOKEN_END = re.compile(r"(?<=[^\s\d=-])>")
+_INSTRUCTION = re.compile(r"\[(/?\s*(?:INST|SYS|TOOL|AVAILABLE_TOOLS|IMG|THINK)[A-Z_]*)\]", re.IGNORECASE)
+_KINDS = {CitationKind.PHOTO: "print in the photo", CitationKind.IMAGE: "record", CitationKind.PAGE: "page"}
+_LEAST_CUT = 80
+"""Characters below which a piece is left out rather than cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Characters of evidence a prompt may hold: in all, and of one piece (about four a token)."""
+
+    total: int
+    piece: int
+
+    @property
+    def half(self) -> "Budget":
+        """For a model that could not take it all."""
+        return Budget(self.total // 2, self.piece // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """Evidence as shown. `places[n - 1]`: the index of piece `n` in the evidence it was made from."""
+
+    text: str
+    places: tuple[int, ...] = ()
+
+    def indices(self, numbers: Sequence[int]) -> tuple[int, ...]:
+        """The evidence that the model cites, each once; numbers of no piece are dropped."""
+        known = (self.places[number - 1] for number in numbers if 1 <= number <= len(self.places))
+        return tuple(dict.fromkeys(known))
+
+
+def harmless(text: str) -> str:
+    """The text without hidden characters and without anything that a tokenizer or a fence could act on."""
+    plain = _TOKEN_END.sub("›", _TOKEN_START.sub("‹", visible(text)))
+    return _INSTRUCTION.sub(r"(\1)", plain)
+
+
+def fenced(title: str, text: str) -> str:
+    """One fenced block."""
+    heading = " ".join(harmless(title).split())
+    return f"<<<{heading}>>>\n{harmless(text).strip()}\n{CLOSE}"
+
+
+def exhibit(evidence: Sequence[Evidence], budget: Budget) -> Exhibit:
+    """The pieces in order, as many as the budget holds, each cut at a sentence."""
+    blocks: list[str] = []
+    places: list[int] = []
+    left = budget.total
+    for index, item in enumerate(evidence):
+        text = _cut(item.text, min(budget.piece, left))
+        if not text:
+            continue
+        left -= len(text)
+        places.append(index)
+        blocks.append(fenced(_heading(len(places), item), text))
+    if not blocks:
+        return Exhibit(NO_EVIDENCE)
+    return Exhibit("Evidence:\n" + "\n".join(blocks), tuple(places))
+
+
+def _heading(number: int, item: Evidence) -> str:
+    changed = f", of {item.last_modified.date().isoformat()}" if item.last_modified else ""
+    title = f": {item.title[:100]}" if item.title and item.kind is not CitationKind.PHOTO else ""
+    return f"piece {number}, {_KINDS[item.kind]}{changed}{title}"
+
+
+def _cut(text: str, longest: int) -> str:
+    """Whole sentences up to `longest` characters; a first one that is too long is cut inside."""
+    if len(text) <= longest:
+        return text.strip()
+    if longest < _LEAST_CUT:
+        return ""
+    ends = [sentence.end for sentence in sentences(text) if sentence.end <= longest]
+    return text[: ends[-1] if ends else longest].strip()

@@ -1,0 +1,42 @@
+"""What is put to the model: frozen, and complete enough to parse the reply."""
+
+import base64
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+
+Schema = TypeVar("Schema", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A piece of the user's message."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePart:
+    """A photo; it travels inside the request, never as an address that the server would fetch."""
+
+    jpeg: bytes = field(repr=False)
+
+    @property
+    def data_uri(self) -> str:
+        """RFC 2397 form. Made anew for each call, under a millisecond: no photo outlives its request."""
+        return "data:image/jpeg;base64," + base64.b64encode(self.jpeg).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt(Generic[Schema]):
+    """One call. `schema` is both what the server is told to write and what its reply is parsed by.
+
+    `name` ([a-z0-9_-], up to 64) labels metrics and names the JSON schema; `max_tokens` bounds the reply.
+    """
+
+    name: str
+    system: str
+    user: tuple[TextPart | ImagePart, ...]
+    schema: type[Schema]
+    max_tokens: int

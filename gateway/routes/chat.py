@@ -1,0 +1,208 @@
+"""`POST /v1/chat/completions` and `GET /v1/models`: any OpenAI client can use the platform as a model.
+
+The caller carries the conversation: the last user message is the question, the newest photo of the
+conversation is what it is about, and the messages before it are the history.
+"""
+
+import base64
+import binascii
+import re
+import time
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import anyio.to_thread
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ValidationError
+from starlette.responses import Response
+
+from chassis.app import RequestDeadline
+from chassis.deadlines import Deadline
+from chassis.errors import (
+    ERROR_TABLE,
+    ImageUrlNotAllowed,
+    Internal,
+    InvalidRequest,
+    LoreglassError,
+    MalformedRequest,
+    problem_of,
+)
+from chassis.problems import problem_response
+from contracts.answer import Answer
+from gateway.pipelines.execution import Admitted, Question
+from gateway.routes.chat_wire import (
+    Annotation,
+    ChatChunk,
+    ChatCompletion,
+    ChatMessage,
+    ChatReply,
+    ChatRequest,
+    Choice,
+    ChunkChoice,
+    Model,
+    Models,
+    UrlCitation,
+)
+from gateway.routes.dependencies import GatewayDep
+from gateway.routes.intake import photo_of, question_text
+from gateway.routes.streaming import DataStream, Send
+from gateway.routes.strict_json import read_json
+from gateway.sessions.port import Session
+from gateway.settings import GatewaySettings
+from gateway.stages.run import ignore_stage
+from gateway.state import Turn
+from gateway.wiring import Gateway
+
+router = APIRouter(prefix="/v1")
+
+_PIECES = re.compile(r"\S+\s*")
+_DONE = "[DONE]"
+_REFUSAL = re.compile(r"^\s*I don't know\b")
+
+
+@router.get("/models")
+async def list_models(gateway: GatewayDep) -> Models:
+    """The pipelines, as models."""
+    started = int(gateway.started_at)
+    return Models(data=[Model(id=name, created=started) for name in sorted(gateway.execution.pipelines)])
+
+
+@router.post(
+    "/chat/completions",
+    response_model=ChatCompletion,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": ChatRequest.model_json_schema()}},
+        }
+    },
+)
+async def complete_chat(
+    request: Request, gateway: GatewayDep, exchange: RequestDeadline
+) -> ChatCompletion | Response:
+    """Answer the last question of a conversation, in OpenAI's shape."""
+    trace_id: str = request.state.trace_id
+    try:
+        asked = await anyio.to_thread.run_sync(_request, await request.body())
+        question = await _question(asked, gateway)
+        deadline = Deadline.after_ms(min(question.deadline_ms, exchange.remaining_ms()))
+        admitted = await gateway.execution.admit(question)
+        if asked.stream:
+            return _stream(gateway, admitted, trace_id, deadline)
+        answer = await gateway.execution.answer(admitted, trace_id, deadline, ignore_stage)
+    except LoreglassError as error:
+        return problem_response(error, trace_id, error=_openai_error(error))
+    return _completion(answer, admitted.pipeline.name)
+
+
+def _request(body: bytes) -> ChatRequest:
+    """Blocking: photos in base64 take tens of milliseconds to read."""
+    try:
+        return ChatRequest.model_validate(read_json(body))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])[:80]
+        raise InvalidRequest(f"{where or 'body'}: {first['msg']}") from error
+
+
+async def _question(asked: ChatRequest, gateway: Gateway) -> Question:
+    last = asked.messages[-1]
+    if last.role != "user":
+        raise InvalidRequest("messages: the last one must be the user's.")
+    text = question_text(last.text, gateway.settings)
+    sent = [uri for message in asked.messages for uri in message.photos]
+    photo = None
+    if sent:
+        data = await anyio.to_thread.run_sync(_photo_bytes, sent[-1])
+        photo = await photo_of(data, gateway.settings, gateway.photo_slots)
+    is_new = bool(last.photos)
+    carried = Session("", None if is_new else photo, tuple(_turns(asked.messages[:-1], gateway.settings)))
+    deadline_ms = gateway.settings.answer_deadline_ms
+    return Question(text, photo if is_new else None, None, deadline_ms, asked.model, carried)
+
+
+def _photo_bytes(uri: str) -> bytes:
+    head, comma, body = uri.partition(",")
+    if not comma or not head.startswith("data:") or not head.endswith(";base64"):
+        raise ImageUrlNotAllowed("Send the photo as a data: URI with base64; URLs are not fetched.")
+    try:
+        return base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise MalformedRequest("The photo's data: URI is not valid base64.") from error
+
+
+def _turns(messages: Sequence[ChatMessage], settings: GatewaySettings) -> Iterator[Turn]:
+    """The user's messages with the reply that came next; what nobody replied to is no turn.
+
+    Each is cut where a question would be too long: readers take more than linear time.
+    """
+    longest = settings.max_question_chars
+    for message, reply in pairwise(messages):
+        if (message.role, reply.role) == ("user", "assistant"):
+            said = reply.text[:longest]
+            yield Turn(message.text[:longest], said, _REFUSAL.match(said) is not None)
+
+
+def _completion(answer: Answer, model: str) -> ChatCompletion:
+    whole = len(answer.answer)
+    sources = [
+        Annotation(url_citation=UrlCitation(url=each.url, title=each.title, start_index=0, end_index=whole))
+        for each in answer.citations
+        if each.url
+    ]
+    return ChatCompletion(
+        id=_id(answer.trace_id),
+        created=int(time.time()),
+        model=model,
+        choices=[Choice(message=ChatReply(content=answer.answer, annotations=sources))],
+        loreglass=answer,
+    )
+
+
+def _stream(gateway: Gateway, admitted: Admitted, trace_id: str, deadline: Deadline) -> DataStream:
+    async def produce(send: Send) -> None:
+        try:
+            answer = await gateway.execution.answer(admitted, trace_id, deadline, ignore_stage)
+        except LoreglassError as error:
+            await send(_Failure(error=_openai_error(error)))
+            return
+        except Exception:
+            await send(_Failure(error=_openai_error(Internal())))
+            raise
+        for chunk in _chunks(answer, admitted.pipeline.name):
+            await send(chunk)
+        await send(_DONE)
+
+    return DataStream(produce)
+
+
+class _Failure(BaseModel):
+    """What OpenAI's clients raise when it comes in a stream."""
+
+    error: dict[str, Any]
+
+
+def _chunks(answer: Answer, model: str) -> Iterator[ChatChunk]:
+    whole = _completion(answer, model)
+    said = whole.choices[0].message
+
+    def chunk(choice: ChunkChoice, body: Answer | None = None) -> ChatChunk:
+        return ChatChunk(id=whole.id, created=whole.created, model=model, choices=[choice], loreglass=body)
+
+    yield chunk(ChunkChoice(delta={"role": "assistant", "content": ""}))
+    for piece in _PIECES.findall(said.content):
+        yield chunk(ChunkChoice(delta={"content": piece}))
+    sources = [each.model_dump() for each in said.annotations]
+    yield chunk(ChunkChoice(delta={"annotations": sources} if sources else {}, finish_reason="stop"), answer)
+
+
+def _id(trace_id: str) -> str:
+    return f"chatcmpl-{trace_id}"
+
+
+def _openai_error(error: LoreglassError) -> dict[str, Any]:
+    """The member that OpenAI's clients read, beside the problem+json that ours do."""
+    body = problem_of(error)
+    kind = "server_error" if ERROR_TABLE[error.kind].status >= 500 else "invalid_request_error"
+    return {"message": body.detail, "type": kind, "param": None, "code": error.kind.value}

@@ -1,0 +1,23 @@
+"""The query rephrasing module (QA-Dragon, section 3.5.1): split, then made clear when read alone."""
+
+from gateway.budget.stages import Stage
+from gateway.reasoning.port import StepwiseReasoner
+from gateway.stages.evidence import NO_QUERIES
+from gateway.stages.run import Run
+from gateway.state import Ask, Draft, Entity
+
+
+async def split(reasoner: StepwiseReasoner, ask: Ask, draft: Draft, run: Run) -> tuple[str, ...]:
+    """Sub-queries; the question itself when there are none."""
+    queries = await run.optional(Stage.QUERY_SPLIT, reasoner.split_query, ask, draft, otherwise=NO_QUERIES)
+    return queries or (ask.question,)
+
+
+async def enhance(
+    reasoner: StepwiseReasoner, ask: Ask, queries: tuple[str, ...], entity: Entity | None, run: Run
+) -> tuple[str, ...]:
+    """The same with the thing's name in place of "this"; as they were when that cannot be had."""
+    enhanced = await run.optional(
+        Stage.QUERY_ENHANCEMENT, reasoner.enhance_queries, ask, queries, entity, otherwise=NO_QUERIES
+    )
+    return enhanced or queries

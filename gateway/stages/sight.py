@@ -1,0 +1,45 @@
+"""The visual toolchain (QA-Dragon, section 3.4): objects, the one meant, its regions, their search."""
+
+from collections.abc import Sequence
+
+from gateway.budget.stages import Stage
+from gateway.clients.services import Services
+from gateway.reasoning.port import StepwiseReasoner
+from gateway.stages.identify import NO_CROPS
+from gateway.stages.look import NO_CANDIDATES
+from gateway.stages.run import Run
+from gateway.state import Ask, Entity
+from gateway.thresholds import Depths
+
+NO_LABELS: tuple[str, ...] = ()
+
+
+async def extract_object(reasoner: StepwiseReasoner, ask: Ask, run: Run) -> Sequence[str]:
+    """The label of the thing that the question is about; all of the list if none was selected (3.4.1)."""
+    labels = await run.optional(Stage.OBJECT_LIST, reasoner.list_objects, ask, otherwise=NO_LABELS)
+    if not labels:
+        return NO_LABELS
+    selected = await run.optional(Stage.OBJECT_SELECTION, reasoner.select_object, ask, labels, otherwise=None)
+    return labels if selected is None else (selected,)
+
+
+async def search_regions(
+    services: Services, ask: Ask, labels: Sequence[str], run: Run, depths: Depths
+) -> tuple[Entity, ...]:
+    """Candidates from the regions that bear the labels, and from the full photo beside them (3.4.2, 3.4.3).
+
+    The paper searches the regions alone; the full photo costs one more picture in the same call, and is
+    what remains when no region is found.
+    """
+    if ask.photo is None:
+        return NO_CANDIDATES
+    jpeg = ask.photo.jpeg
+    crops = NO_CROPS
+    if labels:
+        crops = await run.optional(
+            Stage.CROPPER, services.crop, jpeg, labels, depths.crops, otherwise=NO_CROPS
+        )
+    pictures = (*crops, jpeg)
+    return await run.optional(
+        Stage.IMAGE_SEARCH, services.search_photos, pictures, depths.image_hits, otherwise=NO_CANDIDATES
+    )

@@ -1,0 +1,177 @@
+"""Every production engine at once, from an index to a cited answer: tiny models of CLIP, BERT,
+Grounding-DINO, BLIP-2 and Qwen3, and a scripted vision-language model.
+
+What random weights rank and route is noise, so their cut-offs are set to let everything through; which
+service was asked for what, with the photo or without it, is not.
+"""
+
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+
+from contracts.answer import Answer, Route
+from contracts.domain_router import Domain
+from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
+from deploy.one_process import Platform, platform
+from deploy.settings import PocketSettings
+from services.domain_router.train import Run, train
+from tests.models.tiny_bge import tiny_bge
+from tests.models.tiny_blip2 import tiny_blip2
+from tests.models.tiny_clip import tiny_clip
+from tests.models.tiny_domain import write_rows
+from tests.models.tiny_gdino import tiny_gdino
+from tests.models.tiny_qwen3 import tiny_qwen3
+from tests.vlm_server import RunningServer, says, vlm_server
+
+pytestmark = pytest.mark.anyio
+
+BOOK, AUTHOR = "The Salt Road", "The Salt Road was written by Mira Holm in 1987."
+PAGE = f"<html><body><article><h1>{BOOK}</h1><p>{AUTHOR}</p></article></body></html>"
+SURE: dict[str, Any] = {"probability": 0.98}
+LOOK = {
+    "reasoning": ["A red poster.", "I cannot determine who wrote it."],
+    "object_label": "poster",
+    "entity": None,
+    "answer": None,
+    "answerability": "look_up",
+}
+SCRIPT = {
+    "understand": says(
+        {**LOOK, "tools": ["image_search", "text_search"], "sub_queries": ["Who wrote {entity}?"]}, **SURE
+    ),
+    "chain_of_thought": says(LOOK, **SURE),
+    "choose_tools": says({"reason": "Both.", "tools": ["image_search", "text_search"]}, **SURE),
+    "list_objects": says({"objects": ["poster", "mug"]}, **SURE),
+    "select_object": says({"reason": "In front.", "object_label": "poster"}, **SURE),
+    "match_entity": says({"reason": "The title.", "candidate": 1}, **SURE),
+    "split_query": says({"reason": "One fact.", "queries": ["Who wrote {entity}?"]}, **SURE),
+    "enhance_queries": says({"queries": [f"Who wrote {BOOK}?"]}, **SURE),
+    "answer": says({"reason": "It says so.", "answer": "Mira Holm wrote it.", "evidence": [1]}, **SURE),
+    "judge": says({"reason": "It agrees.", "verdict": "correct"}, **SURE),
+}
+
+
+@dataclass(frozen=True)
+class Running:
+    """The platform, its model server, and the photo that is indexed."""
+
+    platform: Platform
+    vlm: RunningServer
+    photo: bytes
+
+    async def ask(self, question: str, pipeline: str) -> Answer:
+        async with httpx.AsyncClient(base_url=self.platform.gateway_url, timeout=120) as client:
+            form = {"question": question, "pipeline": pipeline, "deadline_ms": "60000"}
+            reply = await client.post("/answer", files={"image": ("p.jpg", self.photo)}, data=form)
+        assert reply.status_code == 200, reply.text
+        return Answer.model_validate_json(reply.content)
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What an operator would set for the production engines."""
+    folder = tmp_path_factory.mktemp("weights")
+    blip2 = tiny_blip2(folder / "blip2")
+    head = folder / "head.safetensors"
+    train(Run((write_rows(folder / "rows", each=6),), head, model=str(blip2)))
+    return {
+        "DOMAIN_ROUTER_ENGINE": "blip2",
+        "DOMAIN_ROUTER_HEAD": str(head),
+        "CROPPER_ENGINE": "grounding_dino",
+        "CROPPER_MODEL": str(tiny_gdino(folder / "gdino")),
+        "CROPPER_BOX_THRESHOLD": "0",
+        "CROPPER_TEXT_THRESHOLD": "0",
+        "IMAGE_SEARCH_ENGINE": "clip",
+        "IMAGE_SEARCH_MODEL": str(tiny_clip(folder / "clip").folder),
+        "TEXT_SEARCH_ENGINE": "bge",
+        "TEXT_SEARCH_MODEL": str(tiny_bge(folder / "bge")),
+        "RERANKER_ENGINE": "cascade",
+        "RERANKER_COARSE_MODEL": str(blip2),
+        "RERANKER_FINE_MODEL": str(tiny_qwen3(folder / "qwen3")),
+        "RERANKER_COARSE_THRESHOLD": "0",
+        "RERANKER_FINE_THRESHOLD": "0",
+        "VERIFIER_ENGINE": "white_box",
+        "GATEWAY_REASONING": "vlm",
+        "GATEWAY_PHOTO_TO_DOMAIN_ROUTER": "true",
+        "GATEWAY_PHOTO_TO_RERANKER": "true",
+    }
+
+
+@pytest.fixture
+async def running(
+    engines: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Running]:
+    for name, value in engines.items():
+        monkeypatch.setenv(f"LOREGLASS_{name}", value)
+    async with vlm_server(SCRIPT) as vlm:
+        monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_URL", vlm.url)
+        monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_MODEL", vlm.model)
+        settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path / "data")
+        async with platform(settings) as started:
+            yield Running(started, vlm, await indexed(started, tmp_path))
+
+
+async def indexed(started: Platform, folder: Path) -> bytes:
+    """One book in the image index and its page in the text index; returns the book's photo."""
+    photo = folder / "book.jpg"
+    pixels = np.random.default_rng(3).integers(0, 255, (12, 9, 3), np.uint8)
+    Image.fromarray(pixels).resize((360, 480), Image.Resampling.NEAREST).save(photo, quality=95)
+    images, pages = folder / "images.jsonl", folder / "pages.jsonl"
+    write(images, {"photo": photo.name, "entity": BOOK, "attributes": {"language": "English"}})
+    write(pages, {"url": "https://books.example/salt", "title": BOOK, "html": PAGE})
+    seen = await ingest_photos(images, started.service_urls["image_search"], IngestOptions())
+    read = await ingest_pages(pages, started.service_urls["text_search"], IngestOptions())
+    assert (seen.indexed, read.indexed) == (1, 1)
+    return photo.read_bytes()
+
+
+def write(path: Path, record: dict[str, Any]) -> None:
+    path.write_text(json.dumps(record) + "\n", encoding="utf-8")
+
+
+async def test_the_default_pipeline_answers_from_the_production_engines_in_two_model_calls(
+    running: Running,
+) -> None:
+    answer = await running.ask("Who wrote this?", "loreglass")
+    assert answer.degraded == []
+    assert (answer.route, answer.entity, answer.abstained) == (Route.RAG, BOOK, False)
+    assert answer.answer == "Mira Holm wrote it."
+    assert [citation.url for citation in answer.citations] == ["https://books.example/salt"]
+    assert answer.domain in set(Domain)
+    assert [request.name for request in running.vlm.requests] == ["understand", "answer"]
+
+
+async def test_the_papers_pipeline_asks_the_model_once_a_step(running: Running) -> None:
+    answer = await running.ask("Who wrote this?", "qa-dragon")
+    assert answer.degraded == []
+    assert (answer.route, answer.entity, answer.abstained) == (Route.RAG, BOOK, False)
+    calls = Counter(request.name for request in running.vlm.requests)
+    assert set(calls.values()) == {1}
+    assert calls.total() == 9
+
+
+async def test_each_service_tells_what_it_runs_on(running: Running) -> None:
+    async with httpx.AsyncClient() as client:
+        for name, url in running.platform.service_urls.items():
+            info = (await client.get(f"{url}/info")).json()
+            assert (info["service"], info["device"]) == (name, "cpu")
+        ready = await client.get(f"{running.platform.gateway_url}/health/ready")
+    assert ready.json()["checks"]["vlm"] == "ok"
+
+
+async def test_calls_and_batches_are_counted(running: Running) -> None:
+    await running.ask("Who wrote this?", "loreglass")
+    async with httpx.AsyncClient() as client:
+        gateway = (await client.get(f"{running.platform.gateway_url}/metrics")).text
+        reranker = (await client.get(f"{running.platform.service_urls['reranker']}/metrics")).text
+    assert 'loreglass_vlm_calls_total{outcome="ok",prompt="answer"} 1.0' in gateway
+    assert 'loreglass_vlm_first_token_seconds_count{prompt="understand"} 1.0' in gateway
+    assert "loreglass_batch_items_count{" in reranker

@@ -1,0 +1,174 @@
+"""The platform as a model, asked by the official OpenAI client."""
+
+import base64
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import openai
+import pytest
+from openai import AsyncOpenAI
+from openai.types.chat import ChatCompletionMessageParam
+
+from contracts.answer import Answer
+from gateway.settings import GatewaySettings
+from gateway.state import Reply
+from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.platform import PHOTO, QUESTION, World
+
+pytestmark = pytest.mark.anyio
+
+URI = "data:image/jpeg;base64," + base64.b64encode(PHOTO).decode()
+
+
+@pytest.fixture
+async def client(world: World) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=f"{world.url}/v1", api_key="none", max_retries=0) as made:
+        yield made
+
+
+def user(text: str, photo: str | None = URI) -> ChatCompletionMessageParam:
+    if photo is None:
+        return {"role": "user", "content": text}
+    return {
+        "role": "user",
+        "content": [
+            {"type": "image_url", "image_url": {"url": photo}},
+            {"type": "text", "text": text},
+        ],
+    }
+
+
+def extra(reply: Any) -> Answer:
+    return Answer.model_validate(reply.model_extra["loreglass"])
+
+
+async def test_the_answer_is_that_of_the_answer_route_with_its_sources(
+    client: AsyncOpenAI, world: World
+) -> None:
+    reply = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)])
+    plain = await world.ask()
+    message = reply.choices[0].message
+    assert message.content == plain.answer
+    assert [note.url_citation.url for note in message.annotations or []] == [
+        citation.url for citation in plain.citations if citation.url
+    ]
+    assert extra(reply).reason == plain.reason
+    assert reply.choices[0].finish_reason == "stop"
+
+
+async def test_the_pipelines_are_the_models(client: AsyncOpenAI) -> None:
+    models = [model.id async for model in client.models.list()]
+    assert "loreglass" in models
+
+
+async def test_a_stream_spells_the_answer_and_ends_with_its_whole_body(
+    client: AsyncOpenAI, world: World
+) -> None:
+    plain = await world.ask()
+    stream = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)], stream=True)
+    chunks = [chunk async for chunk in stream]
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == plain.answer
+    assert chunks[-1].choices[0].finish_reason == "stop"
+    assert extra(chunks[-1]).answer == plain.answer
+
+
+async def test_earlier_messages_are_the_history_and_an_earlier_photo_is_still_seen(
+    client: AsyncOpenAI, world: World
+) -> None:
+    await client.chat.completions.create(
+        model="loreglass",
+        messages=[
+            {"role": "system", "content": "Be brief."},
+            user("Who wrote this book?"),
+            {"role": "assistant", "content": "Ada wrote it."},
+            user("When?", photo=None),
+        ],
+    )
+    ask = world.reasoner.asked[-1]
+    assert [(turn.question, turn.answer) for turn in ask.history] == [
+        ("Who wrote this book?", "Ada wrote it.")
+    ]
+    assert ask.photo is not None
+    assert not ask.photo_is_new
+
+
+async def test_earlier_messages_are_read_no_further_than_a_question_may_be_long(
+    client: AsyncOpenAI, world: World
+) -> None:
+    endless = "x" * 1_000_000
+    earlier: list[ChatCompletionMessageParam] = [user(endless), {"role": "assistant", "content": endless}]
+    await client.chat.completions.create(
+        model="qa-dragon", messages=[*earlier, user("And who wrote it?", photo=None)]
+    )
+    await client.chat.completions.create(
+        model="loreglass", messages=[*earlier, user("And who wrote it?", photo=None)]
+    )
+    (turn,) = world.reasoner.asked[-1].history
+    assert len(turn.question) == len(turn.answer) == GatewaySettings().max_question_chars
+
+
+async def test_nothing_of_a_carried_conversation_is_remembered(client: AsyncOpenAI) -> None:
+    reply = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)])
+    assert extra(reply).session_id == ""
+
+
+@pytest.mark.parametrize(
+    ("messages", "code"),
+    [
+        ([user(QUESTION, "https://example.org/photo.jpg")], "image_url_not_allowed"),
+        ([user(QUESTION, "file:///etc/passwd")], "image_url_not_allowed"),
+        ([user(QUESTION, "data:image/jpeg;base64,%%%")], "malformed_request"),
+        ([user(QUESTION, "data:image/jpeg;base64,AAAA")], "unsupported_image"),
+        ([user(QUESTION, None)], "image_required"),
+        ([user("  ")], "invalid_request"),
+        ([user(QUESTION), {"role": "assistant", "content": "Ada."}], "invalid_request"),
+        ([], "invalid_request"),
+    ],
+)
+async def test_what_cannot_be_answered_is_refused_as_the_client_expects(
+    client: AsyncOpenAI, messages: list[ChatCompletionMessageParam], code: str
+) -> None:
+    with pytest.raises(openai.APIStatusError) as caught:
+        await client.chat.completions.create(model="loreglass", messages=messages)
+    assert caught.value.code == code
+    assert caught.value.response.headers["content-type"].startswith("application/problem+json")
+    assert caught.value.response.json()["type"].endswith(code)
+
+
+async def test_an_unknown_model_is_named_as_such(client: AsyncOpenAI) -> None:
+    with pytest.raises(openai.APIStatusError, match="loreglass"):
+        await client.chat.completions.create(model="gpt-4o", messages=[user(QUESTION)])
+
+
+async def test_a_fault_of_the_reasoner_ends_the_stream_with_an_error(
+    client: AsyncOpenAI, world: World
+) -> None:
+    def fail(*_: object) -> Reply:
+        raise RuntimeError("secret")
+
+    world.reasoner.say = fail
+    stream = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)], stream=True)
+    with pytest.raises(openai.APIError) as caught:
+        async for _ in stream:
+            pass
+    assert "secret" not in json.dumps(str(caught.value))
+
+
+async def test_a_client_that_leaves_frees_the_gateway(
+    client: AsyncOpenAI, world: World, services: FakeServices
+) -> None:
+    service = services.text_search
+    service.mood = Mood.HANGS
+    async with anyio.create_task_group() as group:
+
+        async def ask() -> None:
+            await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)])
+
+        group.start_soon(ask)
+        await service.arrived.wait()
+        group.cancel_scope.cancel()
+    with anyio.fail_after(10):
+        await service.left.wait()
+    await world.quiet()

@@ -1,0 +1,353 @@
+"""QA-Dragon's own order: each branch of Table 1, each switch of Tables 2 and 4, and what may fail."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chassis.deadlines import Deadline
+from contracts.answer import CitationKind, Reason, Route
+from contracts.cropper import CropReply
+from contracts.domain_router import Domain
+from contracts.image_search import ImageSearchReply
+from contracts.text_search import TextSearchReply
+from gateway.pipelines import qa_dragon
+from gateway.pipelines.ablation import FULL, Ablation, ablations
+from gateway.stages.look import classify_domain
+from gateway.state import Ask, Entity, PhotoText, Reply, Tool, Turn
+from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, Mood, crop_region, image_hit, text_hit
+from tests.unit.gateway.reasoners import BOTH_TOOLS, direct_draft, lookup_draft
+from tests.unit.gateway.stepwise import PHOTO, WHO_WROTE, ScriptedSteps, clients_of, dragon
+
+pytestmark = pytest.mark.anyio
+
+VISUAL = ["list_objects", "select_object", "match_entity"]
+TEXTUAL = ["split_query", "enhance_queries"]
+POST_ANSWER = ["answer", "judge"]
+
+
+def from_memory(**changes: object) -> ScriptedSteps:
+    """Knows the thing and answers from memory: worth checking, not worth replacing."""
+    draft = lookup_draft(
+        object_label="car",
+        entity="Volkswagen Golf",
+        reasoning="The car is a Volkswagen Golf. Its first generation was introduced in 1974.",
+        answer="Production began in 1974.",
+        confidence=0.9,
+        tools=frozenset(),
+        sub_queries=(),
+    )
+    return ScriptedSteps(first_look=replace(draft, **changes))  # type: ignore[arg-type]
+
+
+def test_the_papers_pipeline_can_be_read_at_one_sitting() -> None:
+    assert qa_dragon.__file__ is not None
+    assert len(Path(qa_dragon.__file__).read_text("utf-8").splitlines()) < 150
+
+
+# Table 1
+
+
+async def test_what_the_photo_answers_is_output_directly_after_one_model_call() -> None:
+    result = await dragon(ScriptedSteps(first_look=direct_draft()), question="What does it say?")
+    assert result.reasoner.names() == ["chain_of_thought"]
+    assert (result.outcome.route, result.outcome.answer) == (Route.DIRECT, "THE SALT ROAD")
+    assert result.stages == {"ocr", "domain_router", "draft"}
+
+
+async def test_a_draft_from_memory_is_verified_by_text_alone() -> None:
+    result = await dragon(from_memory(), question="In which year did the car begin production?")
+    assert result.reasoner.names() == ["chain_of_thought", *TEXTUAL, *POST_ANSWER]
+    assert result.outcome.route is Route.VERIFY
+    assert result.services.image_search.calls == result.services.cropper.calls == []
+    _, _, entity = result.reasoner.given("enhance_queries")
+    assert entity == Entity("Volkswagen Golf", 0.9)
+
+
+async def test_a_draft_that_failed_is_augmented_by_sight_then_text() -> None:
+    result = await dragon()
+    steps = ["chain_of_thought", "choose_tools", *VISUAL, *TEXTUAL, *POST_ANSWER]
+    assert result.reasoner.names() == steps
+    assert (result.outcome.route, result.outcome.reason) == (Route.RAG, Reason.ANSWERED)
+    assert result.outcome.entity is not None
+    assert result.outcome.entity.name == BOOK
+    assert result.run.degraded == []
+
+
+async def test_every_stage_of_the_longest_branch_has_its_time() -> None:
+    result = await dragon()
+    assert result.stages == {
+        *("ocr", "domain_router", "draft", "tool_router", "object_list", "object_selection", "cropper"),
+        *("image_search", "select_entity", "query_split", "query_enhancement", "text_search", "reranker"),
+        *("answer", "judge", "verifier"),
+    }
+
+
+# The toolchains
+
+
+@pytest.mark.parametrize(
+    ("tools", "steps"),
+    [
+        (BOTH_TOOLS, [*VISUAL, *TEXTUAL]),
+        (frozenset({Tool.IMAGE_SEARCH}), VISUAL),
+        (frozenset({Tool.TEXT_SEARCH}), TEXTUAL),
+        (frozenset[Tool](), []),
+    ],
+    ids=["both", "image", "text", "neither"],
+)
+async def test_the_tool_router_chooses_the_toolchains(tools: frozenset[Tool], steps: list[str]) -> None:
+    result = await dragon(ScriptedSteps(tools=tools))
+    assert result.reasoner.names() == ["chain_of_thought", "choose_tools", *steps, *POST_ANSWER]
+
+
+async def test_regions_of_the_selected_object_are_searched_with_the_full_photo_beside_them() -> None:
+    services = FakeServices()
+    services.cropper.reply = CropReply(
+        regions=[crop_region(b"one"), crop_region(b"two")], width=96, height=64
+    )
+    result = await dragon(services=services)
+    ((photo, labels, _),) = services.cropper.calls
+    assert (photo, labels) == (PHOTO.jpeg, ["red lamp"])
+    ((pictures, _),) = services.image_search.calls
+    assert pictures == [b"one", b"two", PHOTO.jpeg]
+    assert result.reasoner.given("select_object")[1] == ("lamp", "table")
+
+
+@pytest.mark.parametrize("mood", [Mood.CRASHES, Mood.WORKS], ids=["fails", "finds nothing"])
+async def test_without_regions_the_full_photo_is_searched(mood: Mood) -> None:
+    services = FakeServices()
+    services.cropper.mood = mood
+    result = await dragon(services=services)
+    assert [pictures for pictures, _ in services.image_search.calls] == [[PHOTO.jpeg]]
+    assert result.outcome.reason is Reason.ANSWERED
+
+
+async def test_without_objects_nothing_is_cropped() -> None:
+    result = await dragon(ScriptedSteps(labels=()))
+    assert "select_object" not in result.reasoner.names()
+    assert result.services.cropper.calls == []
+    assert [pictures for pictures, _ in result.services.image_search.calls] == [[PHOTO.jpeg]]
+
+
+async def test_all_objects_are_cropped_when_none_is_selected() -> None:
+    result = await dragon(ScriptedSteps(selected=None))
+    assert [labels for _, labels, _ in result.services.cropper.calls] == [["lamp", "table"]]
+
+
+async def test_an_entity_that_is_not_in_the_photo_is_not_believed() -> None:
+    result = await dragon(ScriptedSteps(matches=False))
+    assert result.outcome.entity is None
+    (request,) = result.services.text_search.calls
+    assert request.queries == [WHO_WROTE]  # no query without the thing could be searched alone
+
+
+async def test_all_sub_queries_are_searched_together_with_the_things_name() -> None:
+    result = await dragon()
+    (request,) = result.services.text_search.calls
+    assert request.queries == [f"who wrote {BOOK}", f"where was the author of {BOOK} born"]
+
+
+async def test_attributes_become_one_paragraph_of_sentences() -> None:
+    services = FakeServices()
+    hit = image_hit(author="Mira Holm", publisher="Harrow & Lane")
+    services.image_search.reply = ImageSearchReply(hits=[hit], collection="images")
+    await dragon(services=services)
+    (request,) = services.reranker.calls
+    assert request.documents[0] == f"{AUTHOR} The publisher of {BOOK} is Harrow & Lane."
+    assert (request.query, request.entity) == (WHO_WROTE, BOOK)
+
+
+async def test_the_context_holds_the_best_chunks_first_and_nothing_below_the_cut() -> None:
+    services = FakeServices()
+    many = [text_hit(f"{BOOK} fact {number}.") for number in range(30)]
+    services.text_search.reply = TextSearchReply(hits=[text_hit(), *many], collection="pages")
+    result = await dragon(services=services)
+    _, findings = result.reasoner.given("answer")
+    pages = [item for item in findings.evidence if item.kind is not CitationKind.PHOTO]
+    assert len(pages) == 12
+    assert pages[0].text == PAGES  # what the fake reranker prefers
+    assert all(item.score >= 0.05 for item in pages)
+
+
+async def test_without_a_photo_the_conversations_thing_is_searched_by_text() -> None:
+    known = Entity(BOOK, 0.9, (("author", "Mira Holm"),))
+    history = (Turn("What is this?", BOOK, False, known),)
+    steps = ScriptedSteps(first_look=lookup_draft(object_label=None, entity=BOOK, sub_queries=()))
+    result = await dragon(steps, history=history, photo=None)
+    assert result.services.image_search.calls == []
+    assert result.outcome.entity == known  # with the attributes that the conversation knows
+
+
+async def test_a_draft_that_names_nothing_goes_on_about_the_conversations_thing() -> None:
+    known = Entity(BOOK, 0.9, (("author", "Mira Holm"),))
+    history = (Turn("What is this?", BOOK, False, known),)
+    steps = ScriptedSteps(first_look=lookup_draft(object_label=None, sub_queries=()))
+    result = await dragon(steps, history=history, photo=None)
+    assert result.outcome.entity == known
+    assert steps.given("enhance_queries")[2] == known
+
+
+async def test_a_new_photo_is_not_taken_for_the_conversations_thing() -> None:
+    history = (Turn("What is this?", BOOK, False, Entity(BOOK, 0.9)),)
+    result = await dragon(ScriptedSteps(matches=False), history=history)
+    assert result.outcome.entity is None
+
+
+async def test_a_follow_up_is_in_the_domain_of_the_question_before_it() -> None:
+    history = (Turn("What car is this?", "A Golf.", False),)
+    services = FakeServices()
+    async with clients_of(services) as clients:
+        follow_up = Ask("And how long is it?", PHOTO, photo_is_new=False, history=history)
+        for ask in (follow_up, replace(follow_up, photo_is_new=True)):
+            await classify_domain(clients, ask, nothing_printed, Deadline.after_ms(60_000))
+    assert [question for question, _ in services.domain_router.calls] == [
+        "What car is this?\nAnd how long is it?",
+        "And how long is it?",
+    ]
+
+
+async def nothing_printed() -> PhotoText:
+    return PhotoText()
+
+
+async def test_every_step_reads_the_conversation() -> None:
+    history = (Turn("What is this?", "A lamp.", False),)
+    result = await dragon(history=history)
+    asks = [given[0] if isinstance(given, tuple) else given for _, given in result.reasoner.steps]
+    assert len(asks) == 9
+    assert all(ask.history == history for ask in asks)
+
+
+# The switches
+
+
+def without(module: str) -> Ablation:
+    return replace(FULL, **{module: False})
+
+
+def test_each_pipeline_is_named_after_what_it_lacks() -> None:
+    names = [having.name for having in ablations()]
+    assert names == [
+        "qa-dragon",
+        "qa-dragon-no-domain-router",
+        "qa-dragon-no-search-router",
+        "qa-dragon-no-tool-router",
+        "qa-dragon-no-query-splitting",
+        "qa-dragon-no-fusion-search",
+        "qa-dragon-no-reranking",
+        "qa-dragon-no-search-router-no-fusion-search",
+    ]
+
+
+async def test_without_the_domain_router_the_chain_of_thought_is_generic() -> None:
+    full, ablated = await dragon(), await dragon(having=without("domain_router"))
+    assert full.reasoner.given("chain_of_thought")[1] is Domain.BOOK
+    assert ablated.reasoner.given("chain_of_thought")[1] is None
+    assert ablated.services.domain_router.calls == []
+    assert ablated.reasoner.names() == full.reasoner.names()
+    assert full.stages - ablated.stages == {"domain_router"}
+
+
+async def test_without_the_search_router_every_question_is_augmented() -> None:
+    steps = ScriptedSteps(first_look=direct_draft(object_label="lamp"))
+    result = await dragon(steps, having=without("search_router"), question="What does it say?")
+    assert result.outcome.route is Route.RAG
+    assert result.reasoner.names() == (await dragon()).reasoner.names()
+
+
+async def test_without_the_tool_router_both_searches_run() -> None:
+    steps = ScriptedSteps(tools=frozenset())
+    result = await dragon(steps, having=without("tool_router"))
+    assert result.reasoner.names() == ["chain_of_thought", *VISUAL, *TEXTUAL, *POST_ANSWER]
+    assert "tool_router" not in result.stages
+
+
+async def test_without_query_splitting_the_question_is_the_only_query() -> None:
+    result = await dragon(having=without("query_splitting"))
+    full = await dragon()
+    assert [name for name in full.reasoner.names() if name not in result.reasoner.names()] == ["split_query"]
+    assert result.reasoner.given("enhance_queries")[1] == (WHO_WROTE,)
+    assert full.stages - result.stages == {"query_split"}
+
+
+async def test_without_fusion_the_found_thing_stays_out_of_the_text_queries() -> None:
+    result = await dragon(having=without("fusion_search"))
+    assert result.reasoner.given("enhance_queries")[2] is None
+    (request,) = result.services.text_search.calls
+    assert BOOK not in " ".join(request.queries)
+    assert result.outcome.entity is not None  # it is still evidence
+    assert result.services.reranker.calls[0].documents[0].endswith(AUTHOR)
+    assert result.stages == (await dragon()).stages
+
+
+async def test_without_reranking_the_evidence_is_in_search_order() -> None:
+    services = FakeServices()
+    services.text_search.reply = TextSearchReply(
+        hits=[text_hit("First."), text_hit("Second."), text_hit()], collection="pages"
+    )
+    result = await dragon(services=services, having=without("reranking"))
+    texts = [item.text for item in result.reasoner.given("answer")[1].evidence]
+    assert texts[:4] == [AUTHOR, "First.", "Second.", PAGES]
+    assert services.reranker.calls == []
+    assert (await dragon()).stages - result.stages == {"reranker"}
+
+
+# What may fail, and what is verified
+
+
+@pytest.mark.parametrize(
+    ("name", "degraded"),
+    [
+        ("ocr", ["ocr"]),
+        ("domain_router", ["domain_router"]),
+        ("cropper", ["cropper"]),
+        ("image_search", ["image_search"]),
+        ("text_search", ["text_search"]),
+        ("reranker", ["reranker"]),
+        ("verifier", ["verifier"]),
+    ],
+)
+async def test_a_service_that_fails_is_done_without(name: str, degraded: list[str]) -> None:
+    services = FakeServices()
+    services[name].mood = Mood.CRASHES
+    result = await dragon(services=services)
+    assert result.run.degraded == degraded
+    assert result.outcome.reason is Reason.ANSWERED
+
+
+class BreakingSteps(ScriptedSteps):
+    """Breaks in every step that the answer can do without."""
+
+    async def _break(self, *_: object) -> None:
+        raise ZeroDivisionError
+
+    choose_tools = list_objects = match_entity = split_query = enhance_queries = judge = _break  # type: ignore[assignment]
+
+
+async def test_steps_that_break_are_done_without_and_named() -> None:
+    result = await dragon(BreakingSteps())
+    assert result.outcome.reason is Reason.ANSWERED
+    assert result.run.degraded == [
+        *("tool_router", "object_list", "select_entity", "query_split", "query_enhancement", "judge")
+    ]
+
+
+async def test_the_judge_is_always_asked_and_its_judgement_goes_to_the_verifier() -> None:
+    result = await dragon(ScriptedSteps(judgement=0.8))
+    (request,) = result.services.verifier.calls
+    assert request.model_judgement == 0.8
+
+
+async def test_what_the_verifier_accepts_need_not_cite() -> None:
+    steps = ScriptedSteps(tools=frozenset(), reply=Reply("It is a lamp.", 0.9))
+    accepted = await dragon(steps)
+    assert (accepted.outcome.reason, accepted.outcome.citations) == (Reason.ANSWERED, ())
+    services = FakeServices()
+    services.verifier.mood = Mood.CRASHES
+
+    class Unjudged(ScriptedSteps):
+        judge = BreakingSteps.judge
+
+    unverified = await dragon(Unjudged(tools=frozenset(), reply=Reply("It is a lamp.", 0.9)), services)
+    assert (unverified.outcome.reason, unverified.outcome.refused_by) == (Reason.UNSUPPORTED, "citation")

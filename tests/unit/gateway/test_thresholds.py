@@ -1,0 +1,70 @@
+"""The thresholds file: one version of every cut-off, refused in one sentence when it cannot be used."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.thresholds import PACKAGED, load_thresholds
+
+GIVEN = PACKAGED.read_text("utf-8")
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "thresholds.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_the_packaged_file_holds_the_papers_values() -> None:
+    thresholds = load_thresholds()
+    assert (thresholds.token_min, thresholds.token_mean) == (0.60, 0.90)  # section 4.3
+    assert thresholds.relevant == pytest.approx(thresholds.tau_coarse * thresholds.tau_fine)
+    assert thresholds.version >= 2
+
+
+def test_every_value_says_where_it_comes_from() -> None:
+    values = [line for line in GIVEN.splitlines() if "=" in line and not line.startswith(("#", "version"))]
+    assert len(values) == 13
+    assert all("#" in line for line in values)
+
+
+def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
+    mine = GIVEN.replace("version = 2", "version = 3").replace("decisive = 0.90", "decisive = 1")
+    thresholds = load_thresholds(written(tmp_path, mine))
+    assert (thresholds.version, thresholds.decisive) == (3, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("decisive", "decisiv"), "there is no threshold decisiv"),
+        (("decisive = 0.90", ""), "decisive is missing"),
+        (("decisive = 0.90", "decisive = 1.5"), "decisive must be a number in 0..1, not 1.5"),
+        (("decisive = 0.90", "decisive = nan"), "decisive must be a number in 0..1, not nan"),
+        (("decisive = 0.90", "decisive = -0.1"), "decisive must be a number in 0..1, not -0.1"),
+        (("decisive = 0.90", "decisive = true"), "decisive must be a number in 0..1, not True"),
+        (("decisive = 0.90", 'decisive = "high"'), "decisive must be a number in 0..1, not 'high'"),
+        (("decisive = 0.90", "supported = 0.9"), "supported is given twice"),
+        (("borderline = 0.60", "borderline = 0.1"), "borderline must not be below supported"),
+        (("version = 2", "version = 0"), "version must be a whole number from 1, not 0"),
+        (("version = 2", "version = 2.5"), "version must be a whole number from 1, not 2.5"),
+        (("version = 2", "version = "), "is not TOML"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(
+    tmp_path: Path, change: tuple[str, str], sentence: str
+) -> None:
+    assert change[0] in GIVEN
+    with pytest.raises(ValueError, match=r"\.$") as refused:
+        load_thresholds(written(tmp_path, GIVEN.replace(*change)))
+    assert sentence in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["not there", "not text"])
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "thresholds.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"thresholds\.toml"):
+        load_thresholds(path)

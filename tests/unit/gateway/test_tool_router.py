@@ -1,0 +1,89 @@
+"""The tool router: the paper's rules stand above what the model decides (section 3.3)."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from chassis.deadlines import Deadline
+from contracts.domain_router import Domain
+from gateway.stages.run import Run
+from gateway.stages.tools import EVERY_TOOL, NO_TOOLS, choose_tools, names_itself, within_rules
+from gateway.state import Ask, Tool
+from tests.unit.gateway.reasoners import lookup_draft
+from tests.unit.gateway.stepwise import PHOTO, ScriptedSteps
+
+pytestmark = pytest.mark.anyio
+
+TEXT = frozenset({Tool.TEXT_SEARCH})
+UNKNOWN_LAMP = lookup_draft(object_label="lamp")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is 12 x 14?",
+        "Solve the second equation.",
+        "Translate this sign.",
+        "What does sortie mean in English?",
+    ],
+)
+async def test_arithmetic_and_translation_need_no_tool_and_no_model_call(question: str) -> None:
+    steps = ScriptedSteps()
+    chosen = await choose_tools(
+        steps, Ask(question, PHOTO), UNKNOWN_LAMP, None, Run("t", Deadline.after_ms(9_000))
+    )
+    assert (chosen, steps.names()) == (NO_TOOLS, [])
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Calculate how far this car goes on 5 gallons of gas.",
+        "How much does this cost altogether today?",
+        "Which country translated this book first?",
+    ],
+)
+def test_sums_over_facts_from_outside_are_looked_up(question: str) -> None:
+    assert within_rules(Ask(question, PHOTO), UNKNOWN_LAMP, None, EVERY_TOOL) == EVERY_TOOL
+
+
+@pytest.mark.parametrize(
+    ("label", "domain", "by_itself"),
+    [
+        ("book", None, True),
+        ("old books", None, True),
+        ("cereal box", None, True),
+        ("Can", None, True),
+        ("bottles", None, True),
+        ("potted plant", None, True),
+        ("leaves", None, True),
+        ("red car", None, False),
+        ("statue", Domain.BOOK, False),
+        ("handbag", None, False),
+        (None, Domain.BOOK, True),
+        (None, Domain.PLANTS_AND_GARDENING, True),
+        (None, Domain.VEHICLE, False),
+        (None, None, False),
+    ],
+)
+def test_books_packages_and_plants_need_no_image_search(
+    label: str | None, domain: Domain | None, by_itself: bool
+) -> None:
+    assert names_itself(label, domain) is by_itself
+    tools = within_rules(Ask("Who made this?", PHOTO), lookup_draft(object_label=label), domain, EVERY_TOOL)
+    assert tools == (TEXT if by_itself else EVERY_TOOL)
+
+
+def test_a_thing_that_has_a_name_needs_no_image_search() -> None:
+    draft = lookup_draft(object_label="car", entity="Volkswagen Golf")
+    assert within_rules(Ask("How fast is it?", PHOTO), draft, None, EVERY_TOOL) == TEXT
+
+
+def test_without_a_photo_there_is_no_image_search() -> None:
+    assert within_rules(Ask("How fast is it?", None), UNKNOWN_LAMP, None, EVERY_TOOL) == TEXT
+
+
+@pytest.mark.parametrize("chosen", [[Tool.TEXT_SEARCH], [Tool.IMAGE_SEARCH], []])
+def test_rules_take_away_and_never_add(chosen: Sequence[Tool]) -> None:
+    tools = frozenset(chosen)
+    assert within_rules(Ask("Who made this?", PHOTO), UNKNOWN_LAMP, None, tools) == tools

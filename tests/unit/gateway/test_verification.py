@@ -1,0 +1,174 @@
+"""The dual verifier: which check refused, when the judge is asked, and what holds without the service."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from chassis.deadlines import Deadline
+from contracts.answer import CitationKind, Reason, Route
+from contracts.verifier import Check, CheckName, VerifyReply, VerifyRequest
+from gateway.stages.conclusion import conclude
+from gateway.stages.run import Run
+from gateway.stages.verification import AskJudge, verify
+from gateway.state import Ask, Evidence, Findings, Quote, Reply, Verdict
+from gateway.thresholds import load_thresholds
+from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.platform import gateway_before
+from tests.unit.gateway.reasoners import ScriptedReasoner, quote_best
+from tests.unit.gateway.stepwise import clients_of
+
+pytestmark = pytest.mark.anyio
+
+SURE = (0.99, 0.95)
+FINDINGS = Findings(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE),))
+QUOTED = Reply("A fact.", 0.9, (Quote(0, "A fact."),))
+
+
+def checking(request: VerifyRequest) -> VerifyReply:
+    """Compares as the verifier service does, and finds the evidence supportive."""
+    tokens, judged = request.token_probabilities, request.model_judgement
+    passed = {
+        CheckName.TOKEN_MIN: not tokens or min(tokens) >= request.token_min,
+        CheckName.TOKEN_MEAN: not tokens or sum(tokens) / len(tokens) >= request.token_mean,
+        CheckName.JUDGE: judged is None or judged >= 0.5,
+    }
+    checks = [Check(name=name, passed=holds) for name, holds in passed.items()]
+    return VerifyReply(supported=True, probability=0.95, checks=checks)
+
+
+@dataclass
+class Judge:
+    """Says what it is told to, and counts."""
+
+    judgement: float | Exception = 0.9
+    asked: list[Reply] = field(default_factory=list)
+
+    async def __call__(self, ask: Ask, reply: Reply, evidence: object, deadline: Deadline) -> float:
+        self.asked.append(reply)
+        if isinstance(self.judgement, Exception):
+            raise self.judgement
+        return self.judgement
+
+
+async def verdict(
+    services: FakeServices,
+    judge: Judge,
+    tokens: tuple[float, ...] | None = None,
+    ask_judge: AskJudge = AskJudge.IF_BORDERLINE,
+) -> Verdict | None:
+    reply = replace(QUOTED, token_probabilities=tokens)
+    async with clients_of(services) as clients:
+        run = Run("t", Deadline.after_ms(20_000))
+        ask = Ask("What?", None)
+        return await verify(clients, judge, ask, reply, FINDINGS, run, load_thresholds(), ask_judge)
+
+
+@pytest.fixture
+def strict() -> FakeServices:
+    """Services whose verifier looks at everything it is sent."""
+    services = FakeServices()
+    services.verifier.reply = checking
+    return services
+
+
+@pytest.mark.parametrize(
+    ("tokens", "refusal"),
+    [((0.99, 0.2, 0.99), "token_min"), ((0.8, 0.7), "token_mean"), (SURE, None), (None, None), ((), None)],
+)
+@pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES], ids=["by the service", "without it"])
+async def test_the_check_that_refused_has_a_name(
+    strict: FakeServices, tokens: tuple[float, ...] | None, refusal: str | None, mood: Mood
+) -> None:
+    strict.verifier.mood = mood
+    found = await verdict(strict, Judge(), tokens)
+    if mood is Mood.CRASHES and not tokens:
+        assert found is None  # nothing was verified
+    else:
+        assert found is not None
+        assert found.refusal == refusal
+
+
+async def test_the_thresholds_travel_with_the_token_probabilities(strict: FakeServices) -> None:
+    await verdict(strict, Judge(), SURE)
+    (request,) = strict.verifier.calls
+    assert request.token_probabilities == list(SURE)
+    assert (request.token_min, request.token_mean, request.model_judgement) == (0.60, 0.90, None)
+
+
+@pytest.mark.parametrize(
+    ("ask_judge", "tokens", "calls"),
+    [
+        (AskJudge.IF_BORDERLINE, None, 0),
+        (AskJudge.IF_BORDERLINE, SURE, 0),
+        (AskJudge.IF_UNMEASURED, None, 1),
+        (AskJudge.IF_UNMEASURED, (), 1),
+        (AskJudge.IF_UNMEASURED, SURE, 0),
+        (AskJudge.ALWAYS, SURE, 1),
+        (AskJudge.ALWAYS, None, 1),
+    ],
+)
+async def test_the_judge_is_asked_at_once_when_the_rule_says_so(
+    strict: FakeServices, ask_judge: AskJudge, tokens: tuple[float, ...] | None, calls: int
+) -> None:
+    judge = Judge(0.7)
+    await verdict(strict, judge, tokens, ask_judge)
+    (request,) = strict.verifier.calls
+    assert len(judge.asked) == calls
+    assert request.model_judgement == (0.7 if calls else None)
+
+
+@pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES])
+async def test_a_judge_that_finds_it_wrong_refuses(strict: FakeServices, mood: Mood) -> None:
+    strict.verifier.mood = mood
+    found = await verdict(strict, Judge(0.2), None, AskJudge.ALWAYS)
+    assert found is not None
+    assert found.refusal == "judge"
+
+
+@pytest.mark.parametrize(("judgement", "refusal"), [(0.9, None), (0.2, "judge")])
+async def test_a_borderline_answer_is_judged(judgement: float, refusal: str | None) -> None:
+    services, judge = FakeServices(), Judge(judgement)
+    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
+    assert await verdict(services, judge) == Verdict(judgement, refusal)
+    assert len(judge.asked) == 1
+
+
+@pytest.mark.parametrize("ask_judge", AskJudge)
+async def test_a_judge_that_fails_leaves_the_other_checks(ask_judge: AskJudge) -> None:
+    services, judge = FakeServices(), Judge(RuntimeError("gone"))
+    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
+    assert await verdict(services, judge, None, ask_judge) == Verdict(0.5)
+    assert len(judge.asked) == 1  # and is not asked again
+
+
+async def test_evidence_that_does_not_support_refuses() -> None:
+    services, judge = FakeServices(), Judge()
+    services.verifier.reply = VerifyReply(supported=False, probability=0.1, checks=[])
+    assert await verdict(services, judge) == Verdict(0.1, "support")
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "given", "refused_by"),
+    [
+        (QUOTED, Verdict(0.2, "token_min"), "token_min"),
+        (replace(QUOTED, confidence=0.1), None, "answer_confidence"),
+        (replace(QUOTED, quotes=()), Verdict(0.9), "citation"),
+        (QUOTED, Verdict(0.9), None),
+        (Reply(None, 0.0), None, None),
+    ],
+)
+def test_the_outcome_says_what_refused(reply: Reply, given: Verdict | None, refused_by: str | None) -> None:
+    outcome = conclude(reply, given, FINDINGS, None, (), load_thresholds())
+    assert outcome.refused_by == refused_by
+
+
+async def test_the_trace_says_which_check_refused(strict: FakeServices) -> None:
+    def unsure(ask: Ask, findings: Findings) -> Reply:
+        return replace(quote_best(ask, findings), token_probabilities=(0.99, 0.2))
+
+    async with gateway_before(strict, ScriptedReasoner(say=unsure)) as world:
+        answer = await world.ask()
+        trace = (await world.client.get(f"/traces/{answer.trace_id}")).json()
+    assert answer.reason is Reason.UNSUPPORTED
+    assert trace["refused_by"] == "token_min"

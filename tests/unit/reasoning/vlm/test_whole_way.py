@@ -1,0 +1,122 @@
+"""A question's whole way through the gateway with the model in it: how many calls each route takes."""
+
+from collections import Counter
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+
+from chassis.calls import http_client
+from chassis.serving import BoundApp, listen, running
+from contracts.answer import Answer, Reason, Route
+from gateway.app import create_app
+from gateway.reasoning.vlm.client import VlmClient, VlmEndpoint
+from gateway.reasoning.vlm.reasoner import StepwiseVlmReasoner, VlmReasoner
+from gateway.settings import GatewaySettings
+from gateway.wiring import Reasoners, wire
+from tests.unit.gateway.fakes import AUTHOR, BOOK, FakeServices, service_settings
+from tests.unit.gateway.platform import PHOTO
+from tests.vlm_server import RunningServer, ServerTraits, says, vlm_server
+
+pytestmark = pytest.mark.anyio
+
+UNKNOWN = {
+    "reasoning": [f"The cover says {BOOK}.", "I cannot determine who wrote it."],
+    "object_label": "book",
+    "entity": None,
+    "answer": None,
+    "answerability": "look_up",
+    "tools": ["image_search", "text_search"],
+    "sub_queries": ["Who wrote {entity}?"],
+}
+READ = UNKNOWN | {
+    "reasoning": [f"The question is about the title on the cover, which says {BOOK}."],
+    "answer": f"The cover says {BOOK}.",
+    "answerability": "in_photo",
+    "tools": [],
+    "sub_queries": [],
+}
+SURE: dict[str, Any] = {"probability": 0.98}
+
+
+def replies(look: dict[str, Any]) -> dict[str, Any]:
+    """A model that finds the author in the evidence."""
+    thought = {key: look[key] for key in UNKNOWN if key not in ("tools", "sub_queries")}
+    return {
+        "understand": says(look, **SURE),
+        "chain_of_thought": says(thought, **SURE),
+        "choose_tools": says({"reason": "Both.", "tools": ["image_search", "text_search"]}, **SURE),
+        "list_objects": says({"objects": ["poster", "mug"]}, **SURE),
+        "select_object": says({"reason": "In front.", "object_label": "poster"}, **SURE),
+        "match_entity": says({"reason": "The title.", "candidate": 1}, **SURE),
+        "split_query": says({"reason": "One fact.", "queries": ["Who wrote {entity}?"]}, **SURE),
+        "enhance_queries": says({"queries": [f"Who wrote {BOOK}?"]}, **SURE),
+        "answer": says({"reason": "Piece 1.", "answer": AUTHOR, "evidence": [1]}, **SURE),
+        "judge": says({"reason": "It agrees.", "verdict": "correct"}, **SURE),
+    }
+
+
+async def asked(
+    look: dict[str, Any], question: str, pipeline: str, traits: ServerTraits | None = None
+) -> tuple[Answer, RunningServer]:
+    """The gateway's answer, and the model's server with what it was asked."""
+    services = FakeServices()
+    async with vlm_server(replies(look), traits) as server, http_client() as http:
+        model = VlmClient(http, VlmEndpoint(server.url, server.model))
+        reasoners = Reasoners(VlmReasoner(model), StepwiseVlmReasoner(model))
+        behind = BoundApp(services.app(), listen("127.0.0.1", 0))
+        settings = GatewaySettings(**service_settings(behind.url, None))  # type: ignore[arg-type]
+        app = create_app(settings, partial(wire, open_reasoners=lambda *_: reasoners))
+        bound = BoundApp(app, listen("127.0.0.1", 0))
+        async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
+            form = {"question": question, "pipeline": pipeline, "deadline_ms": "60000"}
+            reply = await client.post("/answer", files={"image": ("p.jpg", PHOTO, "image/jpeg")}, data=form)
+    assert reply.status_code == 200, reply.text
+    return Answer.model_validate_json(reply.content), server
+
+
+def calls(server: RunningServer) -> Counter[str]:
+    """How often each prompt was put to the model."""
+    return Counter(request.name for request in server.answered)
+
+
+async def test_the_direct_route_takes_one_call() -> None:
+    answer, server = await asked(READ, "What does the cover say?", "loreglass")
+    assert (answer.route, answer.reason) == (Route.DIRECT, Reason.ANSWERED)
+    assert calls(server) == {"understand": 1}
+
+
+@pytest.mark.parametrize(
+    "traits",
+    [None, ServerTraits(json_schema=False, json_object=False, logprobs=False)],
+    ids=["able", "neither schema nor logprobs"],
+)
+async def test_the_rag_route_takes_at_most_three_calls(traits: ServerTraits | None) -> None:
+    answer, server = await asked(UNKNOWN, "Who wrote this book?", "loreglass", traits)
+    assert (answer.route, answer.reason) == (Route.RAG, Reason.ANSWERED)
+    assert answer.answer == AUTHOR
+    assert answer.citations
+    counted = calls(server)
+    assert set(counted) <= {"understand", "answer", "judge"}
+    assert counted.total() <= 3
+    assert max(counted.values()) == 1
+
+
+async def test_qa_dragon_takes_one_call_a_step() -> None:
+    answer, server = await asked(
+        UNKNOWN | {"object_label": "poster"}, "Who wrote what is on this poster?", "qa-dragon"
+    )
+    assert answer.reason is Reason.ANSWERED
+    assert max(calls(server).values()) == 1
+    assert set(calls(server)) == {*replies(UNKNOWN)} - {"understand"}
+
+
+async def test_every_call_of_a_request_reuses_the_photo() -> None:
+    _, server = await asked(
+        UNKNOWN | {"object_label": "poster"}, "Who wrote what is on this poster?", "qa-dragon"
+    )
+    first = server.requests[0]
+    for request in server.requests:
+        assert request.images == first.images
+        assert (request.system, request.parts[:2]) == (first.system, first.parts[:2])
