@@ -1,0 +1,114 @@
+"""From a preset to the command that serves it."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.vlm.presets import Preset
+
+_CONTAINER_WEIGHTS = "/weights"
+_CONTAINER_CACHE = "/root/.cache/huggingface"
+_CARDS = {"docker": ("--gpus", "all"), "podman": ("--device", "nvidia.com/gpu=all")}
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where and how a preset runs here. `weights`: a local folder or another hub id in place of the model.
+
+    `memory_share` of the card replaces the preset's. `extra` goes to vLLM as it is, last, so that it wins.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    weights: str = ""
+    memory_share: float | None = None
+    extra: tuple[str, ...] = ()
+
+
+def serve_arguments(preset: Preset, placement: Placement) -> list[str]:
+    """The arguments of `vllm serve`. The key is not among them: vLLM reads VLLM_API_KEY."""
+    share = preset.memory_share if placement.memory_share is None else placement.memory_share
+    return [
+        placement.weights or preset.model,
+        "--served-model-name",
+        preset.name,
+        "--host",
+        placement.host,
+        "--port",
+        str(placement.port),
+        "--dtype",
+        "bfloat16",
+        "--max-model-len",
+        str(preset.context),
+        "--max-num-seqs",
+        str(preset.sequences),
+        "--gpu-memory-utilization",
+        f"{share:g}",
+        *preset.flags,
+        *placement.extra,
+    ]
+
+
+def command(preset: Preset, placement: Placement) -> list[str]:
+    """What to run where vLLM is installed."""
+    variables = [f"{name}={value}" for name, value in preset.environment]
+    return ["env", *variables, "vllm", "serve", *serve_arguments(preset, placement)]
+
+
+def container_command(preset: Preset, placement: Placement, engine: str = "docker") -> list[str]:
+    """What to run where a container engine is; the port is published to `placement.host` only."""
+    weights = placement.weights if placement.weights.startswith("/") else ""
+    inside = Placement(
+        host="0.0.0.0",  # of the container, whose port is published below
+        port=placement.port,
+        weights=_CONTAINER_WEIGHTS if weights else placement.weights,
+        memory_share=placement.memory_share,
+        extra=placement.extra,
+    )
+    mount = f"{weights}:{_CONTAINER_WEIGHTS}:ro" if weights else f"huggingface:{_CONTAINER_CACHE}"
+    variables = [part for name, value in preset.environment for part in ("-e", f"{name}={value}")]
+    return [
+        engine,
+        "run",
+        "--rm",
+        *_CARDS[engine],
+        "--ipc=host",
+        "-p",
+        f"{placement.host}:{placement.port}:{placement.port}",
+        "-v",
+        mount,
+        *variables,
+        "-e",
+        "VLLM_API_KEY",
+        "--entrypoint",
+        "vllm",
+        preset.image,
+        "serve",
+        *serve_arguments(preset, inside),
+    ]
+
+
+def printable(words: Sequence[str]) -> str:
+    """One shell line that does the same."""
+    return shlex.join(words)
+
+
+def table(presets: Sequence[Preset]) -> str:
+    """The presets side by side, as text."""
+    head = ("preset", "model", "vLLM", "context", "at once", "GB of 48", "photo tokens", "prefix cache")
+    rows = [
+        (
+            preset.name,
+            preset.model,
+            preset.version,
+            str(preset.context),
+            str(preset.sequences),
+            f"{preset.memory_gb:.1f}",
+            str(preset.photo_tokens),
+            "yes" if preset.prefix_caching else "no",
+        )
+        for preset in presets
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in (head, *rows)]
+    return "\n".join("  ".join(row).rstrip() for row in padded)

@@ -1,0 +1,170 @@
+"""What is known about serving each model: a preset is data, so that another model is another entry.
+
+Memory is computed for a 48 GB L40S; the rest of the card belongs to the other engines.
+"""
+
+import math
+from dataclasses import dataclass
+
+CARD_GB = 48.0
+_ACTIVATIONS_GB = 2.5
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """One way to serve one model. `context` and `photo_tokens` in tokens; `photo_gb`: keys and values that a
+    photo takes beside those of the text.
+
+    `flags` are vLLM's own and hold for the version in `image` only; `limits` is what a user will run into;
+    `sources` says where each figure or flag is from.
+    """
+
+    name: str
+    model: str
+    image: str
+    context: int
+    sequences: int
+    weights_gb: float
+    kv_bytes_per_token: int
+    photo_tokens: int
+    photo_gb: float
+    prefix_caching: bool
+    flags: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    limits: tuple[str, ...]
+    sources: tuple[str, ...]
+
+    @property
+    def version(self) -> str:
+        """vLLM's version, from the image's tag."""
+        return self.image.rpartition(":v")[2]
+
+    @property
+    def memory_gb(self) -> float:
+        """Weights, activations, and keys and values with every sequence half full; longer ones wait."""
+        one_sequence = self.context / 2 * self.kv_bytes_per_token / 1e9 + self.photo_gb
+        return self.weights_gb + _ACTIVATIONS_GB + self.sequences * one_sequence
+
+    @property
+    def memory_share(self) -> float:
+        """Of an L40S, rounded up to a hundredth."""
+        return math.ceil(self.memory_gb / CARD_GB * 100) / 100
+
+
+# A grammar that allows any white space lets a model fill its token limit with it.
+_COMPACT_JSON_0_10 = ("--guided-decoding-backend", "xgrammar", "--guided-decoding-disable-any-whitespace")
+_COMPACT_JSON = ("--structured-outputs-config", '{"backend": "xgrammar", "disable_any_whitespace": true}')
+# Photos arrive inside the request. A name under .invalid is nobody's (RFC 2606), so nothing is ever fetched.
+_NO_FETCHING = ("--allowed-media-domains", "photos-travel-inside-requests.invalid")
+_NO_REDIRECTS = ("VLLM_MEDIA_URL_ALLOW_REDIRECTS", "0")
+_NO_TELEMETRY = ("VLLM_NO_USAGE_STATS", "1")
+_SSRF = (
+    "vLLM 0.10.2 has no switch against fetching image URLs (CVE-2025-6242): keep it in a network that "
+    "reaches nothing but the gateway. The gateway itself sends data: URIs only."
+)
+_OPEN_ROUTES = (
+    "A key guards /v1 only; /health, /metrics, /tokenize and /pooling stay open to who reaches the port."
+)
+
+LLAMA = Preset(
+    name="llama-3.2-11b-vision",
+    model="meta-llama/Llama-3.2-11B-Vision-Instruct",
+    image="vllm/vllm-openai:v0.10.2",
+    context=8192,
+    sequences=8,
+    weights_gb=21.3,
+    kv_bytes_per_token=131_072,
+    photo_tokens=6404,
+    photo_gb=0.21,
+    prefix_caching=False,
+    flags=(
+        "--limit-mm-per-prompt",
+        '{"image": 1}',
+        "--enforce-eager",
+        *_COMPACT_JSON_0_10,
+    ),
+    environment=(_NO_TELEMETRY,),
+    limits=(
+        "Served by vLLM up to 0.10.2; 0.11 and later refuse MllamaForConditionalGeneration.",
+        "Encoder-decoder: no chunked prefill and no prefix caching, so each call reads the photo anew "
+        "(6,404 cross-attention tokens for four tiles, .13 s on an L40S).",
+        "Each sequence reserves room for its photo at start-up: more than 16 at once runs out of memory.",
+        "One photo a request.",
+        _SSRF,
+        _OPEN_ROUTES,
+    ),
+    sources=(
+        "weights, KV and tiles: 10.7 B parameters, 32 self-attention layers of 8 KV heads (model config)",
+        "eager mode and few sequences: vllm-project/vllm issues 8879, 9445 and 10569",
+        "guided-decoding flags: `vllm serve --help` of 0.10; replaced by --structured-outputs-config in 0.11",
+    ),
+)
+
+QWEN25 = Preset(
+    name="qwen2.5-vl-7b",
+    model="Qwen/Qwen2.5-VL-7B-Instruct",
+    image="vllm/vllm-openai:v0.32.0",
+    context=8192,
+    sequences=8,
+    weights_gb=16.6,
+    kv_bytes_per_token=57_344,
+    photo_tokens=1280,
+    photo_gb=0.0,
+    prefix_caching=True,
+    flags=(
+        "--limit-mm-per-prompt",
+        '{"image": 1, "video": 0}',
+        "--mm-processor-kwargs",
+        '{"max_pixels": 1003520}',
+        "--enable-prefix-caching",
+        *_COMPACT_JSON,
+        *_NO_FETCHING,
+    ),
+    environment=(_NO_TELEMETRY, _NO_REDIRECTS),
+    limits=(
+        "Photos are scaled to 1,280 tokens of 28 x 28 pixels; fine print in a large photo is lost.",
+        "Prefix caching pays when the prompts of a request begin alike and run within seconds of each other.",
+        "One photo a request, no video.",
+        _OPEN_ROUTES,
+    ),
+    sources=(
+        "KV: 28 layers of 4 KV heads of 128 in bf16 (model config)",
+        "flags: `vllm serve --help=all` of 0.32.0; each is exercised by tests/vllm",
+    ),
+)
+
+QWEN3 = Preset(
+    name="qwen3-vl-8b",
+    model="Qwen/Qwen3-VL-8B-Instruct",
+    image="vllm/vllm-openai:v0.32.0",
+    context=8192,
+    sequences=8,
+    weights_gb=17.5,
+    kv_bytes_per_token=147_456,
+    photo_tokens=1280,
+    photo_gb=0.0,
+    prefix_caching=True,
+    flags=(
+        "--limit-mm-per-prompt",
+        '{"image": 1, "video": 0}',
+        "--mm-processor-kwargs",
+        '{"max_pixels": 1310720}',
+        "--enable-prefix-caching",
+        *_COMPACT_JSON,
+        *_NO_FETCHING,
+    ),
+    environment=(_NO_TELEMETRY, _NO_REDIRECTS),
+    limits=(
+        "Photos are scaled to 1,280 tokens of 32 x 32 pixels.",
+        "2.6 times the keys and values of Qwen2.5-VL-7B for each token: fewer long prompts fit at once.",
+        "One photo a request, no video.",
+        _OPEN_ROUTES,
+    ),
+    sources=(
+        "KV: 36 layers of 8 KV heads of 128 in bf16 (model config)",
+        "flags: as for qwen2.5-vl-7b",
+    ),
+)
+
+PRESETS: dict[str, Preset] = {preset.name: preset for preset in (LLAMA, QWEN25, QWEN3)}
+DEFAULT = LLAMA.name

@@ -1,0 +1,129 @@
+"""Starts a real vLLM on a free port for the length of a test module, and ends it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from services.vlm.launch import Placement, serve_arguments
+from services.vlm.presets import Preset
+from services.vlm.wait import Finding, State, look, wait
+from tests.vllm.environment import SITE, VllmEnvironment
+
+_UP_WITHIN_S = 420
+_DOWN_WITHIN_S = 30
+_CPU = {
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A running vLLM."""
+
+    url: str
+    model: str
+    process_id: int
+
+    def metric(self, name: str) -> float:
+        """The sum of a gauge or counter in its metrics."""
+        lines = httpx.get(f"{self.url}/metrics").text.splitlines()
+        return sum(
+            float(line.rpartition(" ")[2]) for line in lines if line.startswith((f"{name}{{", f"{name} "))
+        )
+
+
+@contextmanager
+def serving_preset(environment: VllmEnvironment, preset: Preset, folder: Path) -> Iterator[Serving]:
+    """The preset as it is, but for tiny weights, on the CPU. Up when its gate says that it answers."""
+    extra = ("--dtype", "float32", "--enforce-eager", "--max-model-len", "16384")
+    port = _free_port()
+    arguments = serve_arguments(preset, Placement(port=port, weights=str(folder), extra=extra))
+    variables = dict(preset.environment)
+    with _process(environment, arguments, variables, folder.name) as process:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
+            opened = wait(lambda: _unless_dead(process, look(http, preset.name)), _UP_WITHIN_S, _say)
+        assert opened == 0, f"vLLM does not answer; see {environment.home}"
+        yield Serving(f"http://127.0.0.1:{port}", preset.name, process.pid)
+
+
+@contextmanager
+def serving(environment: VllmEnvironment, folder: Path, *flags: str) -> Iterator[Serving]:
+    """A model that does not chat: up when it is healthy."""
+    port = _free_port()
+    arguments = [str(folder), "--served-model-name", folder.name, "--host", "127.0.0.1", "--port", str(port)]
+    arguments += ["--dtype", "float32", "--enforce-eager", *flags]
+    with _process(environment, arguments, {}, folder.name) as process:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
+            opened = wait(lambda: _unless_dead(process, _healthy(http)), _UP_WITHIN_S, _say)
+        assert opened == 0, f"vLLM does not answer; see {environment.home}"
+        yield Serving(f"http://127.0.0.1:{port}", folder.name, process.pid)
+
+
+@contextmanager
+def _process(
+    environment: VllmEnvironment, arguments: Sequence[str], variables: dict[str, str], name: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """`vllm serve`, in a group of its own with the processes that it starts."""
+    log = environment.home / f"{name}.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [str(environment.command), "serve", *arguments],
+            env=os.environ | _CPU | variables | {"PYTHONPATH": str(SITE)},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """The whole group: the engine outlives an API server that is killed alone."""
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, kind)
+        except ProcessLookupError:
+            break
+        try:
+            process.wait(_DOWN_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _unless_dead(process: subprocess.Popen[bytes], finding: Finding) -> Finding:
+    if process.poll() is not None:
+        return Finding(State.REFUSES, f"it ended with status {process.returncode}")
+    return finding
+
+
+def _healthy(http: httpx.Client) -> Finding:
+    try:
+        healthy = http.get("/health").is_success
+    except httpx.HTTPError:
+        return Finding(State.AWAY)
+    return Finding(State.ANSWERS if healthy else State.LOADING)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"  vLLM {line}\n")

@@ -1,0 +1,45 @@
+"""The image encoder of engine=remote, against a real vLLM that serves a tiny CLIP, in both of its shapes."""
+
+import io
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from transformers import CLIPModel, CLIPProcessor
+
+from chassis.images import encode_jpeg
+from chassis.remote import RemoteServer
+from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions, RemoteShape
+from tests.vllm.environment import VllmEnvironment
+from tests.vllm.serving import Serving, serving
+
+
+@pytest.fixture(scope="module")
+def vllm(environment: VllmEnvironment) -> Iterator[Serving]:
+    """CLIP of random weights."""
+    with serving(environment, environment.models / "clip") as running:
+        yield running
+
+
+@pytest.mark.parametrize("shape", [RemoteShape.VLLM, RemoteShape.COHERE])
+def test_vectors_of_photos_are_those_of_the_model_itself(
+    vllm: Serving, environment: VllmEnvironment, shape: RemoteShape
+) -> None:
+    generator = np.random.default_rng(0)
+    coarse = generator.integers(0, 256, (3, 8, 8, 3), dtype=np.uint8)
+    views = [np.kron(view, np.ones((7, 7, 1), np.uint8)) for view in coarse]
+    with RemoteServer(vllm.url, model=vllm.model) as server:
+        encoder = RemoteImageEncoder(server, RemoteOptions(shape=shape))
+        vectors = np.array(encoder.forward(views))
+    sent = [Image.open(io.BytesIO(encode_jpeg(view))).convert("RGB") for view in views]
+    folder = environment.models / "clip"
+    model, processor = CLIPModel.from_pretrained(folder).eval(), CLIPProcessor.from_pretrained(folder)
+    with torch.inference_mode():
+        pooled = model.get_image_features(**processor(images=sent, return_tensors="pt")).pooler_output
+        expected = torch.nn.functional.normalize(pooled, dim=-1).numpy()
+    difference = float(np.abs(vectors - expected).max())
+    print(f"\n  image_search remote ({shape}) against transformers' CLIPModel: {difference:.1e}")  # noqa: T201
+    assert vectors.shape == (len(views), 64)
+    assert difference < 1e-4

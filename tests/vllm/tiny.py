@@ -1,0 +1,207 @@
+"""Tiny models that vLLM serves, built from configurations: `python -m tests.vllm.tiny FOLDER`.
+
+Runs in the environment that vLLM is in. Head sizes are what its CPU kernels take (32 and more).
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+_CHAT = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
+    "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
+    "{% for part in message['content'] %}"
+    "{% if part['type'] in ('image', 'image_url') %}<|vision_start|><|image_pad|><|vision_end|>"
+    "{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+_SPECIAL = (
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|vision_start|>",
+    "<|vision_end|>",
+    "<|image_pad|>",
+    "<|video_pad|>",
+)
+_SENTENCES = [f"The sign at gate {number} says that the café opens at nine, yes?" for number in range(99)]
+
+
+def _byte_pairs(special: Sequence[str]) -> Any:
+    """Byte-level BPE: every text can be spelled, and rare characters take several tokens."""
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=500, special_tokens=list(special), initial_alphabet=alphabet)
+    bpe.train_from_iterator(_SENTENCES, trainer)
+    return bpe
+
+
+def _tokenizer() -> Any:
+    """With Qwen's marks and a chat template."""
+    bpe = _byte_pairs(_SPECIAL)
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=bpe,
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        padding_side="left",
+        chat_template=_CHAT,
+    )
+    tokenizer.add_tokens(["yes", "no"])
+    return tokenizer
+
+
+def tiny_vlm(folder: Path) -> Path:
+    """Qwen2.5-VL: two layers of text, two of vision."""
+    torch.manual_seed(0)
+    tokenizer = _tokenizer()
+    token = tokenizer.convert_tokens_to_ids
+    text = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "max_position_embeddings": 16384,
+        "rope_scaling": {"type": "mrope", "rope_type": "default", "mrope_section": [4, 6, 6]},
+        "bos_token_id": token("<|endoftext|>"),
+        "eos_token_id": token("<|im_end|>"),
+        "pad_token_id": token("<|endoftext|>"),
+    }
+    vision = {
+        "depth": 2,
+        "hidden_size": 64,
+        "intermediate_size": 64,
+        "num_heads": 2,
+        "out_hidden_size": 64,
+        "fullatt_block_indexes": [1],
+    }
+    config = transformers.Qwen2_5_VLConfig(
+        text_config=text,
+        vision_config=vision,
+        image_token_id=token("<|image_pad|>"),
+        video_token_id=token("<|video_pad|>"),
+        vision_start_token_id=token("<|vision_start|>"),
+        vision_end_token_id=token("<|vision_end|>"),
+    )
+    transformers.Qwen2_5_VLForConditionalGeneration(config).save_pretrained(folder)
+    transformers.Qwen2_5_VLProcessor(
+        transformers.Qwen2VLImageProcessor(min_pixels=56 * 56, max_pixels=28 * 28 * 16),
+        tokenizer,
+        video_processor=transformers.Qwen2VLVideoProcessor(),
+        chat_template=_CHAT,
+    ).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def tiny_reranker(folder: Path) -> Path:
+    """Qwen3 that answers "yes" or "no", as Qwen3-Reranker does."""
+    torch.manual_seed(0)
+    tokenizer = _tokenizer()
+    config = transformers.Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=64,
+        max_position_embeddings=1024,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        tie_word_embeddings=True,
+    )
+    transformers.Qwen3ForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def tiny_embedder(folder: Path) -> Path:
+    """BERT with the pooling files that say: first token, normalised (as BGE's do)."""
+    torch.manual_seed(0)
+    folder.mkdir(parents=True, exist_ok=True)
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    letters = [chr(code) for code in range(33, 127)]
+    vocabulary = [*pieces, *letters, *(f"##{letter}" for letter in letters)]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary), "utf-8")
+    tokenizer = transformers.BertTokenizer.from_pretrained(folder)
+    tokenizer.model_max_length = 512
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    _write_pooling(folder)
+    return folder
+
+
+def tiny_clip(folder: Path) -> Path:
+    """CLIP with both towers; vLLM embeds a photo with the second."""
+    torch.manual_seed(0)
+    start, end = "<|startoftext|>", "<|endoftext|>"
+    bpe = _byte_pairs(())
+    bpe.add_special_tokens([start, end])  # last, as CLIP's are: vLLM lends token 0 to the photo
+    numbers = [(mark, bpe.token_to_id(mark)) for mark in (start, end)]
+    bpe.post_processor = processors.TemplateProcessing(single=f"{start} $A {end}", special_tokens=numbers)
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=bpe,
+        bos_token=start,
+        eos_token=end,
+        pad_token=end,
+        unk_token=end,
+        model_max_length=77,
+        model_input_names=["input_ids", "attention_mask"],
+    )
+    tower = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    marks = {"bos_token_id": numbers[0][1], "eos_token_id": numbers[1][1], "pad_token_id": numbers[1][1]}
+    config = transformers.CLIPConfig(
+        text_config=tower | marks | {"vocab_size": len(tokenizer), "projection_dim": 64},
+        vision_config=tower | {"image_size": 56, "patch_size": 14, "projection_dim": 64},
+        projection_dim=64,
+    )
+    transformers.CLIPModel(config).save_pretrained(folder)
+    sizes = {"size": {"shortest_edge": 56}, "crop_size": {"height": 56, "width": 56}}
+    transformers.CLIPProcessor(transformers.CLIPImageProcessor(**sizes), tokenizer).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _write_pooling(folder: Path) -> None:
+    kinds = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+    steps = [
+        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for index, (path, kind) in enumerate(kinds)
+    ]
+    (folder / "modules.json").write_text(json.dumps(steps), "utf-8")
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    pooling = {
+        "word_embedding_dimension": 64,
+        "pooling_mode_cls_token": True,
+        "pooling_mode_mean_tokens": False,
+    }
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling), "utf-8")
+
+
+def main(folder: Path) -> None:
+    """All of them, each in a folder of its name."""
+    tiny_vlm(folder / "vlm")
+    tiny_reranker(folder / "reranker")
+    tiny_embedder(folder / "embedder")
+    tiny_clip(folder / "clip")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
