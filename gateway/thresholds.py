@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from chassis.startup import WrongSettings
+
 PACKAGED = Path(__file__).with_suffix(".toml")
 VERSION = "version"
 
@@ -46,18 +48,18 @@ class Thresholds:
 
 
 def load_thresholds(path: Path | None = None) -> Thresholds:
-    """Those of the file, or the packaged ones. Raises `ValueError`, one sentence, if it cannot be used."""
+    """Those of the file, or the packaged ones. Raises `WrongSettings` if it cannot be used."""
     source = path or PACKAGED
     try:
         content = tomllib.loads(source.read_text("utf-8"))
     except OSError as error:
-        raise ValueError(f"The thresholds file {source} cannot be read.") from error
+        raise WrongSettings(f"The thresholds file {source} cannot be read.") from error
     except ValueError as error:  # not TOML, or not UTF-8
-        raise ValueError(f"The thresholds file {source} is not TOML: {error}.") from error
+        raise WrongSettings(f"The thresholds file {source} is not TOML: {error}.") from error
     try:
         return Thresholds(**_checked(content))
     except ValueError as error:
-        raise ValueError(f"The thresholds file {source} cannot be used: {error}.") from error
+        raise WrongSettings(f"The thresholds file {source} cannot be used: {error}.") from error
 
 
 def _checked(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ NO_QUERIES: tuple[str, ...] = ()
 FIRST_HOP = (Stage.TEXT_SEARCH, Stage.RERANKER)
 SECOND_HOP = (Stage.BRIDGE_SEARCH, Stage.BRIDGE_RERANKER)
 
+_ENDLESS_WORD = re.compile(r"(\S{200})\S+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])|\n+")
 
 
@@ -47,8 +48,11 @@ async def search_pages(
 
 
 def page_evidence(passage: Passage) -> Iterator[Evidence]:
-    """A passage in chunks of about 100 words that overlap and never cut a sentence."""
-    for text in chunk_text(passage.text):
+    """A passage in chunks of about 100 words that overlap and never cut a sentence.
+
+    What goes on for hundreds of characters without a space is no word but an attack on whoever reads words.
+    """
+    for text in chunk_text(_ENDLESS_WORD.sub(r"\1", passage.text)):
         yield Evidence(
             text, passage.title, passage.url, CitationKind.PAGE, last_modified=passage.last_modified
         )

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 
@@ -56,24 +57,19 @@ def main(words: Sequence[str]) -> None:
         return
     placement = Placement(asked.host, asked.port, asked.model, asked.memory_share, tuple(asked.extra))
     if asked.container:
-        line = container_command(preset, placement, asked.container)
+        program, line = asked.container, container_command(preset, placement, asked.container)
     else:
-        line = [
-            "env",
-            *(f"{name}={value}" for name, value in preset.environment),
-            *command(preset, placement),
-        ]
+        program, line = "vllm", command(preset, placement)
     sys.stdout.write(printable(line) + "\n")
     sys.stdout.flush()
     if not asked.only_print:
-        _become(line)
+        _become(program, line)
 
 
-def _become(line: list[str]) -> None:
-    try:
-        os.execvp(line[0], line)
-    except FileNotFoundError:
-        sys.exit(f"{line[0]} is not installed here.")
+def _become(program: str, line: list[str]) -> None:
+    if shutil.which(program) is None:
+        sys.exit(f"{program} is not installed here; --container docker or podman runs vLLM's own image.")
+    os.execvp(line[0], line)
 
 
 if __name__ == "__main__":

@@ -156,3 +156,16 @@ def test_the_gate_opens_gives_up_or_stays_shut(states: list[State], code: int) -
     assert wait(lambda: Finding(next(found)), 10, said.append, lambda: now[0], pause) == code
     assert now[0] <= 10
     assert all(line.strip() for line in said)
+
+
+def test_the_variables_are_set_once_and_then_comes_vllm(capsys: pytest.CaptureFixture[str]) -> None:
+    main([DEFAULT, "--print"])
+    words = shlex.split(capsys.readouterr().out)
+    assert words.count("env") == 1
+    assert words[words.index("vllm") + 1] == "serve"
+
+
+def test_without_vllm_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SystemExit, match="--container"):
+        main([DEFAULT])
