@@ -1,0 +1,173 @@
+"""Whatever bytes a caller sends, the reply is a clear problem of theirs, and the next good question works."""
+
+import gzip
+
+import anyio
+import httpx
+import pytest
+
+from tests.unit.gateway import hostile
+from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.hostile import post_json, refused
+from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
+from tests.wire import connection, head, read_reply, send_raw
+
+pytestmark = pytest.mark.anyio
+
+standing, world = hostile.standing, hostile.world  # fixtures of these tests
+
+
+def form_of(*parts: bytes, boundary: bytes = b"edge") -> bytes:
+    """A multipart body of raw parts."""
+    return (
+        b"".join(b"--" + boundary + b"\r\n" + part + b"\r\n" for part in parts) + b"--" + boundary + b"--\r\n"
+    )
+
+
+def text_part(name: str, value: bytes) -> bytes:
+    return f'Content-Disposition: form-data; name="{name}"\r\n\r\n'.encode() + value
+
+
+QUESTION_PART = text_part("question", QUESTION.encode())
+PHOTO_PART = (
+    b'Content-Disposition: form-data; name="image"; filename="a.jpg"\r\nContent-Type: image/jpeg\r\n\r\n'
+    + PHOTO
+)
+
+
+async def post_form(
+    world: World, body: bytes, kind: str = "multipart/form-data; boundary=edge"
+) -> httpx.Response:
+    return await world.client.post("/answer", content=body, headers={"Content-Type": kind})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        form_of(*[text_part(f"field{number}", b"x") for number in range(10_000)]),
+        form_of(*[text_part("question", b"x")] * 10_000),
+        form_of(*[PHOTO_PART] * 30),
+        form_of(text_part("question", b"x" * 2_000_000), PHOTO_PART),
+    ],
+    ids=["10k fields", "10k times one field", "30 photos", "2 MB of question"],
+)
+async def test_a_form_with_too_much_in_it_is_refused(world: World, body: bytes) -> None:
+    refused(await post_form(world, body), 413, "payload_too_large")
+
+
+# A part that was cut short is closed by the collector, not by the form parser.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"", "multipart/form-data"),
+        (b"no parts here", "multipart/form-data; boundary=edge"),
+        (form_of(PHOTO_PART), "multipart/form-data"),
+        (form_of(PHOTO_PART)[:-60], "multipart/form-data; boundary=edge"),
+        (form_of(b"Content-Disposition: nonsense\r\n\r\nx"), "multipart/form-data; boundary=edge"),
+        (form_of(b"X: " + b"y" * 100_000 + b"\r\n\r\nx"), "multipart/form-data; boundary=edge"),
+        (form_of(PHOTO_PART, boundary=b"other"), "multipart/form-data; boundary=edge"),
+        (form_of(PHOTO_PART), "multipart/form-data; boundary=" + "b" * 5_000),
+    ],
+    ids=[
+        "nothing",
+        "no parts",
+        "no boundary",
+        "cut short",
+        "no name",
+        "huge header",
+        "other edge",
+        "long edge",
+    ],
+)
+async def test_a_form_that_cannot_be_read_is_refused(world: World, body: bytes, content_type: str) -> None:
+    reply = await post_form(world, body, content_type)
+    assert reply.status_code in (400, 413, 422)
+    refused(reply, reply.status_code, reply.json()["type"].rpartition(":")[2])
+
+
+@pytest.mark.parametrize("name", ["image_url", "max_tokens", "<script>", "ques\x00tion", "é"])
+async def test_a_field_that_does_not_exist_is_named(world: World, name: str) -> None:
+    body = form_of(QUESTION_PART, PHOTO_PART, text_part(name, b"x"))
+    refused(await post_form(world, body), 422, "invalid_request")
+
+
+async def test_two_photos_or_two_questions_are_ambiguous(world: World) -> None:
+    for doubled in (QUESTION_PART, PHOTO_PART):
+        refused(await post_form(world, form_of(QUESTION_PART, PHOTO_PART, doubled)), 422, "invalid_request")
+
+
+async def test_more_bytes_than_the_limit_are_refused_in_both_forms(services: FakeServices) -> None:
+    async with gateway_before(services, max_body_bytes=50_000) as world:
+        long = form_of(QUESTION_PART, PHOTO_PART, text_part("pipeline", b"x" * 50_000))
+        refused(await post_form(world, long), 413, "payload_too_large")
+        refused(await post_json(world, b" " * 50_001), 413, "payload_too_large")
+        assert (await world.ask()).citations
+
+
+async def test_a_body_that_never_ends_is_cut_off_at_the_limit(services: FakeServices) -> None:
+    chunk = b"2000\r\n" + b" " * 0x2000 + b"\r\n"
+    kind = {"Content_Type": "application/json", "Transfer_Encoding": "chunked"}
+    async with gateway_before(services, max_body_bytes=100_000) as world:
+        async with connection(world.url) as stream:
+            await stream.send(head("POST", "/answer", **kind) + chunk * 13)
+            reply = await read_reply(stream)
+        assert (reply.status, reply.json()["type"]) == (413, "urn:loreglass:problem:payload_too_large")
+        assert (await world.ask()).citations
+
+
+@pytest.mark.parametrize("claimed", [10**12, "many", "-5", "0x10"])
+async def test_a_lying_content_length_is_refused(world: World, claimed: object) -> None:
+    request = head("POST", "/answer", Content_Type="application/json", Content_Length=claimed)
+    async with connection(world.url) as stream:
+        await stream.send(request + b"{}")
+        first_line = (await stream.receive()).split(b"\r\n", 1)[0]
+    assert first_line.split()[1] in (b"400", b"413")
+
+
+async def test_less_body_than_claimed_ends_with_the_exchange(services: FakeServices) -> None:
+    request = head("POST", "/answer", Content_Type="application/json", Content_Length=500)
+    async with (
+        gateway_before(services, default_deadline_ms=200) as world,
+        connection(world.url) as stream,
+    ):
+        await stream.send(request + b"{")
+        reply = await read_reply(stream)
+    assert (reply.status, reply.json()["type"]) == (504, "urn:loreglass:problem:deadline_exceeded")
+
+
+async def test_a_compressed_body_is_not_unpacked(world: World) -> None:
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    bomb = gzip.compress(b" " * 30_000_000)
+    reply = await world.client.post("/answer", content=bomb, headers=headers)
+    assert reply.status_code in (400, 415)
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+async def test_only_post_asks(world: World, method: str) -> None:
+    refused(await world.client.request(method, "/answer"), 405, "method_not_allowed")
+
+
+@pytest.mark.parametrize("path", ["/v1/ocr", "/docs", "/../etc/passwd", "/answer/", "/traces/", "/%00"])
+async def test_what_is_not_public_is_not_there(world: World, path: str) -> None:
+    reply = await send_raw(world.url, head("POST", path, Content_Length=0))
+    assert reply.status in (404, 405)
+
+
+async def test_two_hundred_callers_that_leave_at_once_leave_nothing_behind(services: FakeServices) -> None:
+    services.ocr.mood = services.text_search.mood = Mood.HANGS
+    body = form_of(QUESTION_PART, PHOTO_PART)
+    kind = "multipart/form-data; boundary=edge"
+    request = head("POST", "/answer", Content_Type=kind, Content_Length=len(body)) + body
+    async with gateway_before(services, max_in_flight=1_000) as world:
+
+        async def come_and_go(number: int) -> None:
+            async with connection(world.url) as stream:
+                await stream.send(request[: len(request) - (number % 3) * 40])
+
+        async with anyio.create_task_group() as group:
+            for number in range(200):
+                group.start_soon(come_and_go, number)
+        await world.quiet()
+        services.ocr.mood = services.text_search.mood = Mood.WORKS
+        assert (await world.ask()).citations

@@ -1,0 +1,224 @@
+"""Whatever a caller says, the answer is a clear problem of theirs, and the next good question works."""
+
+import base64
+
+import pytest
+import structlog
+
+from tests.unit.chassis import pictures
+from tests.unit.gateway import hostile
+from tests.unit.gateway.hostile import PHOTO_64, asked, post_json, refused
+from tests.unit.gateway.platform import PHOTO, QUESTION, World
+
+pytestmark = pytest.mark.anyio
+
+standing, world = hostile.standing, hostile.world  # fixtures of these tests
+
+
+async def test_both_forms_of_a_good_request_are_answered_alike(world: World) -> None:
+    form, in_json = await world.post(), await post_json(world, asked())
+    assert in_json.status_code == 200
+    assert form.json()["answer"] == in_json.json()["answer"]
+
+
+@pytest.mark.parametrize(
+    "question", [None, "", "   \n\t ", "x" * 2_001, "a\x00b", "bell \x07", "\x1b[31mred"]
+)
+async def test_a_question_that_is_none_is_refused_in_both_forms(world: World, question: str | None) -> None:
+    kind = "invalid_request"
+    assert "question" in refused(await world.post(question), 422, kind)
+    assert "question" in refused(await post_json(world, asked(question=question)), 422, kind)
+
+
+@pytest.mark.parametrize(
+    "field", ['"question": "\\ud800"', '"session_id": "\\udfff"', '"pipeline": "\\ud800"', '"\\ud800": 1']
+)
+async def test_a_lone_surrogate_is_refused_wherever_it_stands(world: World, field: str) -> None:
+    body = f'{{"question": "Who?", "image": {{"base64": "{PHOTO_64}"}}, {field}}}'
+    if field.startswith('"question'):
+        body = body.replace('"question": "Who?", ', "", 1)
+    reply = await post_json(world, body.encode())
+    assert 400 <= reply.status_code < 500
+    refused(reply, reply.status_code, reply.json()["type"].rpartition(":")[2])
+
+
+@pytest.mark.parametrize(
+    "text", ["Who wrote this? \U0001f4d6", "Qui a écrit «ça»?", "谁写的？", "‮evil", "a​b", "<|image|> who?"]
+)
+async def test_unusual_but_real_text_is_a_question(world: World, text: str) -> None:
+    assert (await world.post(text)).status_code == 200
+    assert (await post_json(world, asked(question=text))).status_code == 200
+
+
+async def test_a_photo_or_a_session_with_one_is_needed(world: World) -> None:
+    refused(await world.post(photo=None), 422, "image_required")
+    refused(await post_json(world, {"question": QUESTION}), 422, "image_required")
+    refused(await post_json(world, {"question": QUESTION, "image": None}), 422, "image_required")
+
+
+BAD_PHOTOS: list[tuple[str, bytes, int, str]] = [
+    ("empty file", b"", 422, "corrupt_image"),
+    ("text as jpg", pictures.FOREIGN["text"], 415, "unsupported_image"),
+    ("SVG", pictures.FOREIGN["svg"], 415, "unsupported_image"),
+    ("PDF", pictures.FOREIGN["pdf"], 415, "unsupported_image"),
+    ("EPS", pictures.FOREIGN["eps"], 415, "unsupported_image"),
+    ("FITS", pictures.FOREIGN["fits"], 415, "unsupported_image"),
+    ("DDS", pictures.FOREIGN["dds"], 415, "unsupported_image"),
+    ("half a JPEG", pictures.noise("JPEG")[:900], 422, "corrupt_image"),
+    ("half a PNG", pictures.noise("PNG")[:900], 422, "corrupt_image"),
+    ("half a WebP", pictures.noise("WEBP")[:900], 422, "corrupt_image"),
+    ("2500 megapixels", pictures.one_bit_bomb(), 413, "image_too_large"),
+    ("4000 frames", pictures.long_gif(), 415, "unsupported_image"),
+    ("a sliver", pictures.png(1, 65_535), 415, "unsupported_image"),
+    ("20 MiB and a byte", b"\xff\xd8\xff" + bytes(20 * 2**20 - 2), 413, "image_too_large"),
+]
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "kind"), [row[1:] for row in BAD_PHOTOS], ids=[row[0] for row in BAD_PHOTOS]
+)
+async def test_a_bad_photo_is_refused_in_both_forms(
+    world: World, data: bytes, status: int, kind: str
+) -> None:
+    refused(await world.post(photo=data), status, kind)
+    in_json = asked(image={"base64": base64.b64encode(data).decode()})
+    refused(await post_json(world, in_json), status, kind)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"), [("CMYK", "JPEG"), ("I;16", "PNG"), ("I;16", "TIFF"), ("F", "TIFF"), ("1", "PNG")]
+)
+async def test_unusual_but_real_photos_are_answered(world: World, mode: str, kind: str) -> None:
+    picture = (
+        pictures.scene().convert("L").convert(mode) if mode != "CMYK" else pictures.scene().convert(mode)
+    )
+    assert (await world.post(photo=pictures.encoded(picture, kind))).status_code == 200
+
+
+async def test_where_the_photo_was_taken_goes_nowhere(world: World) -> None:
+    marker = pictures.MARKER.decode()
+    with structlog.testing.capture_logs() as logged:
+        reply = await world.post(photo=pictures.located_jpeg())
+    assert reply.status_code == 200
+    received = [call for name in ("ocr", "cropper", "image_search") for call in world.services[name].calls]
+    trace = await world.client.get(f"/traces/{reply.json()['trace_id']}")
+    for place in (reply.text, str(logged), repr(received), trace.text):
+        assert marker not in place
+        assert "47, 22" not in place
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        {"base64": "not base64 at all!"},
+        {"base64": "////"},
+        {"base64": ""},
+        {"base64": "A"},
+        {"base64": "ä" * 40},
+        {"base64": 5},
+        {"base64": ["x"]},
+        {},
+        {"base64": PHOTO_64, "url": "https://example.com/a.jpg"},
+        {"path": "/etc/passwd"},
+        "just text",
+        ["a"],
+        5,
+        True,
+    ],
+    ids=str,
+)
+async def test_an_image_field_that_is_none_is_refused(world: World, image: object) -> None:
+    reply = await post_json(world, asked(image=image))
+    assert reply.status_code in (415, 422)
+    refused(reply, reply.status_code, reply.json()["type"].rpartition(":")[2])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/photo.jpg",
+        "file:///etc/passwd",
+        "http://169.254.169.254/latest/meta-data",
+        "http://[::ffff:127.0.0.1]:7101/",
+        "http://2130706433/",
+        "http://example.com\\@127.0.0.1/",
+        "data:image/png;base64,AAAA",
+        "",
+        "\x00",
+    ],
+)
+async def test_image_urls_are_off(world: World, url: str) -> None:
+    detail = refused(await post_json(world, asked(image={"url": url})), 422, "image_url_not_allowed")
+    assert not url or url not in detail
+
+
+async def test_an_image_that_is_a_text_field_of_the_form_is_refused(world: World) -> None:
+    form = [("question", (None, QUESTION)), ("image", (None, "https://example.com/a.jpg"))]
+    refused(await world.client.post("/answer", files=form), 422, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "value", ["0", "-1", "1000000000", "60001", "soon", "1e3", "NaN", "9" * 5_000, "10.5"]
+)
+async def test_an_impossible_deadline_is_refused_in_the_form(world: World, value: str) -> None:
+    assert "deadline_ms" in refused(await world.post(deadline_ms=value), 422, "invalid_request")
+
+
+@pytest.mark.parametrize("value", [0, -1, 10**9, 10.5, "soon", [], {}, 10**30])
+async def test_an_impossible_deadline_is_refused_in_json(world: World, value: object) -> None:
+    detail = refused(await post_json(world, asked(deadline_ms=value)), 422, "invalid_request")
+    assert "deadline_ms" in detail
+
+
+@pytest.mark.parametrize("session_id", ["unknown", "x" * 32, "../../etc/passwd", "*", "a" * 10_000, "\x00"])
+async def test_an_unknown_session_is_not_found(world: World, session_id: str) -> None:
+    refused(await world.post(session_id=session_id), 404, "session_not_found")
+    refused(await post_json(world, asked(session_id=session_id)), 404, "session_not_found")
+
+
+@pytest.mark.parametrize("pipeline", ["nonsense", "__class__", "../loreglass", "x" * 10_000])
+async def test_an_unknown_pipeline_is_refused_and_the_known_ones_named(world: World, pipeline: str) -> None:
+    assert "loreglass" in refused(await world.post(pipeline=pipeline), 422, "pipeline_not_found")
+    refused(await post_json(world, asked(pipeline=pipeline)), 422, "pipeline_not_found")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind"),
+    [
+        (b"", 400, "malformed_request"),
+        (b"{", 400, "malformed_request"),
+        (b"not json", 400, "malformed_request"),
+        (b"\xff\xfe", 400, "malformed_request"),
+        (b'{"question": "Who?"} trailing', 400, "malformed_request"),
+        (b'{"question": "Who?", "question": "What?"}', 400, "malformed_request"),
+        (b'{"image": {"url": "a", "url": "b"}, "question": "Who?"}', 400, "malformed_request"),
+        (b'{"question": "Who?", "deadline_ms": NaN}', 400, "malformed_request"),
+        (b'{"question": "Who?", "deadline_ms": -Infinity}', 400, "malformed_request"),
+        (b'{"question": "Who?", "deadline_ms": ' + b"9" * 6_000 + b"}", 400, "malformed_request"),
+        (b"[" * 10_000 + b"]" * 10_000, 400, "malformed_request"),
+        (b'{"question":' * 10_000 + b"1" + b"}" * 10_000, 400, "malformed_request"),
+        (b"[" * 1_000_000, 400, "malformed_request"),
+        (b"[]", 422, "invalid_request"),
+        (b"null", 422, "invalid_request"),
+        (b'"Who?"', 422, "invalid_request"),
+        (b'{"question": {"text": "Who?"}}', 422, "invalid_request"),
+        (b'{"question": "Who?", "surprise": 1}', 422, "invalid_request"),
+        (b'{"question": "Who?", "<script>": 1}', 422, "invalid_request"),
+        (b'{"question": "Who?", "' + b"k" * 100_000 + b'": 1}', 422, "invalid_request"),
+        (b'{"question": "Who?", "max_tokens": 1e9, "chat_template": "{{x}}"}', 422, "invalid_request"),
+    ],
+    ids=lambda value: f"{value[:24]!r} {len(value)}" if isinstance(value, bytes) else None,
+)
+async def test_json_that_is_not_a_request_is_refused(
+    world: World, body: bytes, status: int, kind: str
+) -> None:
+    refused(await post_json(world, body), status, kind)
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "", "application/xml", "image/jpeg", "multipart/mixed"]
+)
+async def test_another_content_type_is_not_read(world: World, content_type: str) -> None:
+    headers = {"Content-Type": content_type} if content_type else {}
+    reply = await world.client.post("/answer", content=PHOTO, headers=headers)
+    refused(reply, 415, "unsupported_media_type")
