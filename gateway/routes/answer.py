@@ -1,6 +1,5 @@
 """`POST /answer`: the platform's main job."""
 
-import re
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -13,13 +12,11 @@ from contracts.answer import Answer, AnswerRequest, StageEvent, TokenEvent
 from gateway.pipelines.execution import Admitted
 from gateway.routes.dependencies import GatewayDep
 from gateway.routes.intake import read_question
-from gateway.routes.streaming import Emit, EventStream
+from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.stages.run import ignore_stage
 from gateway.wiring import Gateway
 
 router = APIRouter()
-
-_PIECES = re.compile(r"\S+\s*")
 
 
 def _body_schema() -> dict[str, Any]:
@@ -67,7 +64,7 @@ def _stream(gateway: Gateway, admitted: Admitted, trace_id: str, deadline: Deadl
             raise
         for citation in body.citations:
             await emit("citation", citation)
-        for piece in _PIECES.findall(body.answer):
+        for piece in pieces(body.answer):
             await emit("token", TokenEvent(text=piece))
         await emit("final", body)
 

@@ -6,7 +6,6 @@ conversation is what it is about, and the messages before it are the history.
 
 import base64
 import binascii
-import re
 import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -31,6 +30,7 @@ from chassis.errors import (
 from chassis.problems import problem_response
 from contracts.answer import Answer
 from gateway.pipelines.execution import Admitted, Question
+from gateway.reasoning.refusals import is_refusal
 from gateway.routes.chat_wire import (
     Annotation,
     ChatChunk,
@@ -46,7 +46,7 @@ from gateway.routes.chat_wire import (
 )
 from gateway.routes.dependencies import GatewayDep
 from gateway.routes.intake import photo_of, question_text
-from gateway.routes.streaming import DataStream, Send
+from gateway.routes.streaming import DataStream, Send, pieces
 from gateway.routes.strict_json import read_json
 from gateway.sessions.port import Session
 from gateway.settings import GatewaySettings
@@ -56,9 +56,7 @@ from gateway.wiring import Gateway
 
 router = APIRouter(prefix="/v1")
 
-_PIECES = re.compile(r"\S+\s*")
 _DONE = "[DONE]"
-_REFUSAL = re.compile(r"^\s*I don't know\b")
 
 
 @router.get("/models")
@@ -141,7 +139,7 @@ def _turns(messages: Sequence[ChatMessage], settings: GatewaySettings) -> Iterat
     for message, reply in pairwise(messages):
         if (message.role, reply.role) == ("user", "assistant"):
             said = reply.text[:longest]
-            yield Turn(message.text[:longest], said, _REFUSAL.match(said) is not None)
+            yield Turn(message.text[:longest], said, is_refusal(said))
 
 
 def _completion(answer: Answer, model: str) -> ChatCompletion:
@@ -191,7 +189,7 @@ def _chunks(answer: Answer, model: str) -> Iterator[ChatChunk]:
         return ChatChunk(id=whole.id, created=whole.created, model=model, choices=[choice], loreglass=body)
 
     yield chunk(ChunkChoice(delta={"role": "assistant", "content": ""}))
-    for piece in _PIECES.findall(said.content):
+    for piece in pieces(said.content):
         yield chunk(ChunkChoice(delta={"content": piece}))
     sources = [each.model_dump() for each in said.annotations]
     yield chunk(ChunkChoice(delta={"annotations": sources} if sources else {}, finish_reason="stop"), answer)

@@ -1,5 +1,6 @@
 """Server-sent events whose producer is cancelled when the caller leaves."""
 
+import re
 from collections.abc import Awaitable, Callable
 
 import anyio
@@ -10,6 +11,14 @@ from starlette.types import Send as SendMessage
 
 Emit = Callable[[str, BaseModel], Awaitable[None]]
 Send = Callable[[BaseModel | str], Awaitable[None]]
+
+
+_PIECE = re.compile(r"\S+\s*")
+
+
+def pieces(text: str) -> list[str]:
+    """The words of an answer, each with the space after it, as streams tell them."""
+    return _PIECE.findall(text)
 
 
 class _Stream(Response):
