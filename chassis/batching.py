@@ -101,10 +101,17 @@ class MicroBatcher(Generic[Item, Result]):
         return entry.outcome.result()
 
     @property
-    def pending(self) -> int:
+    def waiting(self) -> int:
         """Items that no batch has taken yet."""
         with self._changed:
             return sum(entry.left for entry in self._waiting)
+
+    @property
+    def oldest_wait_s(self) -> float:
+        """How long the call that has waited longest for a batch has."""
+        with self._changed:
+            oldest = min((entry.since for entry in self._waiting), default=None)
+        return 0.0 if oldest is None else time.monotonic() - oldest
 
     def close(self) -> None:
         """Refuse what waits, and wait for the batch that runs."""

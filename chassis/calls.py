@@ -14,12 +14,14 @@ from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
 from chassis.guard import Guard
 from chassis.problems import PROBLEM_JSON
-from chassis.tracing import TRACE_ID
+from chassis.telemetry import Attribute, Span, span, trace_headers
 from contracts import headers
 from contracts.errors import Problem
 
 Reply = TypeVar("Reply", bound=BaseModel)
 FilePart = tuple[str, tuple[str, bytes, str]]
+
+_METHOD, _STATUS, _PEER = "http.request.method", "http.response.status_code", "peer.service"
 
 CONNECT_S = 1.5
 """A SYN that is lost is sent again after one second."""
@@ -109,31 +111,37 @@ class ServiceClient:
         self, method: str, path: str, reply: type[Reply], deadline: Deadline, **request: Any
     ) -> Reply:
         deadline.require()
+        with span(f"{method} {self._name}", "client", **{_METHOD: method, _PEER: self._name}) as call:
+            response = await self._send(method, path, deadline, call, **request)
+            call.set(**{_STATUS: response.status_code})
+            if not response.is_success:
+                raise self._error(response)
+            try:
+                return reply.model_validate_json(response.content)
+            except ValidationError as error:
+                raise DependencyUnavailable(f"{self._name} sent a reply that breaks its contract.") from error
+
+    async def _send(
+        self, method: str, path: str, deadline: Deadline, call: Span, **request: Any
+    ) -> httpx.Response:
         given = request.pop("headers", {})
-        sent = {**given, headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
-        trace_id = TRACE_ID.get()
-        if trace_id is not None:
-            sent[headers.TRACE] = trace_id
+        sent = {**given, headers.DEADLINE: str(math.ceil(deadline.remaining_ms())), **trace_headers()}
         timeout = httpx.Timeout(deadline.remaining_s(), connect=min(CONNECT_S, deadline.remaining_s()))
         try:
             with anyio.fail_after(deadline.remaining_s()):  # httpx's own limits start anew with each read
                 built = self._http.build_request(
                     method, self._base_url + path, headers=sent, timeout=timeout, **request
                 )
+                if call.recorded:
+                    call.set(**_where(built.url))
                 built.read()  # a form as one piece; as a stream the transport pays for it with an exception
-                response = await self._http.send(built)
+                return await self._http.send(built)
         except httpx.ConnectTimeout as error:
             raise DependencyUnavailable(f"{self._name} does not accept connections.") from error
         except (TimeoutError, httpx.TimeoutException) as error:
             raise DeadlineExceeded(f"{self._name} did not answer in time.") from error
         except (httpx.HTTPError, aiohttp.ClientError) as error:  # the transport lets some of its own through
             raise DependencyUnavailable(f"{self._name} cannot be reached.") from error
-        if not response.is_success:
-            raise self._error(response)
-        try:
-            return reply.model_validate_json(response.content)
-        except ValidationError as error:
-            raise DependencyUnavailable(f"{self._name} sent a reply that breaks its contract.") from error
 
     def _error(self, response: httpx.Response) -> LoreglassError:
         if response.headers.get("content-type", "").startswith(PROBLEM_JSON):
@@ -144,3 +152,9 @@ class ServiceClient:
             retry_after = response.headers.get("retry-after", "")
             return error_from_problem(problem, float(retry_after) if retry_after.isdecimal() else None)
         return DependencyUnavailable(f"{self._name} answered with status {response.status_code}.")
+
+
+def _where(url: httpx.URL) -> dict[str, Attribute]:
+    """Nothing of the path: it may name a collection or a session."""
+    port = url.port or (443 if url.scheme == "https" else 80)
+    return {"server.address": url.host, "server.port": port}

@@ -3,9 +3,9 @@
 Pure ASGI, so that a caller's leaving is seen while the app works: the app's task is then cancelled.
 """
 
-import re
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import anyio
@@ -16,13 +16,20 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, Internal, LoreglassError, MalformedRequest, PayloadTooLarge
 from chassis.metrics import Metrics
-from chassis.problems import problem_response
-from chassis.tracing import TRACE_ID
+from chassis.problems import PROBLEM_KIND, problem_response
+from chassis.telemetry import UNRECORDED, Span, exchange_span
+from chassis.tracing import CALLER, TRACE_ID, TRACEPARENT, TRACESTATE, is_trace_id, read_caller
 from contracts import headers
 
-_TRACE_ID = re.compile(r"[0-9a-f]{32}")
+_DEADLINE, _TRACE = headers.DEADLINE.lower().encode(), headers.TRACE.lower().encode()
+_LENGTH, _PARENT, _STATE = b"content-length", TRACEPARENT.encode(), TRACESTATE.encode()
+_READ = frozenset((_DEADLINE, _TRACE, _LENGTH, _PARENT, _STATE))
+_UNTRACED = frozenset(("/metrics", "/health/live", "/health/ready", "/info"))
+"""Asked by machines all day long: neither spans nor, while all is well, log lines."""
 _CLIENT_CLOSED_REQUEST = 499  # nginx's status for a caller that left; only seen in logs and metrics
 _UNMATCHED = "unmatched"
+_CLIENT_ERROR = 400
+_SERVER_ERROR = 500
 
 log = structlog.get_logger()
 
@@ -41,6 +48,9 @@ class _Exchange:
 
     trace_id: str
     started: float
+    headers: Mapping[bytes, bytes]
+    span: Span = UNRECORDED
+    deadline: Deadline | None = None
     status: int = 0
     failure: LoreglassError | None = None
     caller_left: bool = False
@@ -59,21 +69,23 @@ class ExchangeMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(_trace_id(scope), time.monotonic())
-        TRACE_ID.set(exchange.trace_id)
-        sender = _Sender(send, exchange)
-        with self._metrics.in_flight.labels(self._metrics.service).track_inprogress():
+        exchange = _begin(scope)
+        self._metrics.begin()
+        if scope["path"] not in _UNTRACED:
+            exchange.span = exchange_span(self._metrics.service, scope["method"])
+        with exchange.span:
             try:
-                await self._run(scope, receive, sender, exchange)
+                await self._run(scope, receive, _Sender(send, exchange), exchange)
             finally:
                 self._finish(scope, exchange)
 
     async def _run(self, scope: Scope, receive: Receive, send: "_Sender", exchange: _Exchange) -> None:
         try:
-            deadline = _deadline(scope, self._limits.default_deadline_ms)
+            deadline = _deadline(exchange.headers, self._limits.default_deadline_ms)
+            exchange.deadline = deadline
             scope.setdefault("state", {}).update(trace_id=exchange.trace_id, deadline=deadline)
             deadline.require()
-            _check_declared_length(scope, self._limits.max_body_bytes)
+            _check_declared_length(exchange.headers, self._limits.max_body_bytes)
             await self._run_watched(scope, receive, send, exchange, deadline)
         except LoreglassError as error:
             exchange.failure = error
@@ -122,19 +134,47 @@ class ExchangeMiddleware:
             await inbox.send(message)
 
     def _finish(self, scope: Scope, exchange: _Exchange) -> None:
+        """`left_ms` in the log is what remained of the caller's time; below zero, the reply came too late."""
         status = exchange.status or _CLIENT_CLOSED_REQUEST
         route = getattr(scope.get("route"), "path", _UNMATCHED)
         seconds = time.monotonic() - exchange.started
-        self._metrics.observe(route, scope["method"], status, seconds)
-        log.info(
+        told_by_app = scope.get("state", {}).get(PROBLEM_KIND, "")
+        problem = exchange.failure.kind.value if exchange.failure else told_by_app
+        self._metrics.observe(route, scope["method"], status, seconds, problem)
+        if exchange.span.recorded:
+            _tell(exchange.span, scope, route, status, problem)
+        told: dict[str, str | float] = {"problem": problem} if problem else {}
+        if exchange.deadline is not None and _DEADLINE in exchange.headers:
+            told["left_ms"] = round(exchange.deadline.remaining_ms())
+        routine = scope["path"] in _UNTRACED and status < _CLIENT_ERROR
+        say = log.debug if routine else log.info
+        say(
             "request",
             service=self._metrics.service,
             route=route,
             method=scope["method"],
             status=status,
             ms=round(seconds * 1000, 1),
+            **told,
             trace_id=exchange.trace_id,
         )
+
+
+def _tell(span: Span, scope: Scope, route: str, status: int, problem: str) -> None:
+    """In OpenTelemetry's words. No path and no query: they may name a session or hold a question."""
+    span.set(
+        **{
+            "http.request.method": scope["method"],
+            "http.response.status_code": status,
+            "url.scheme": scope["scheme"],
+            "network.protocol.version": scope["http_version"],
+        }
+    )
+    if route != _UNMATCHED:
+        span.rename(f"{scope['method']} {route}")
+        span.set(**{"http.route": route})
+    if status >= _SERVER_ERROR:
+        span.failed(problem or str(status))
 
 
 class _Sender:
@@ -147,23 +187,32 @@ class _Sender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._exchange.status = message["status"]
-            trace = (headers.TRACE.lower().encode(), self._exchange.trace_id.encode())
+            trace = (_TRACE, self._exchange.trace_id.encode())
             message = {**message, "headers": [*message.get("headers", []), trace]}
         await self._send(message)
 
 
-def _header(scope: Scope, name: str) -> str | None:
-    wanted = name.lower().encode()
-    return next((value.decode("latin-1") for key, value in scope["headers"] if key == wanted), None)
+def _begin(scope: Scope) -> _Exchange:
+    """The trace is the caller's, in the words of W3C or in ours, or else a new one."""
+    given: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in _READ:  # one that comes twice is one list, which no header but tracestate may be
+            given[name] = given[name] + b"," + value if name in given else value
+    caller = read_caller(_text(given, _PARENT), _text(given, _STATE)) if _PARENT in given else None
+    CALLER.set(caller)
+    trace_id = caller.trace_id if caller else _text(given, _TRACE) or ""
+    exchange = _Exchange(trace_id if is_trace_id(trace_id) else uuid.uuid4().hex, time.monotonic(), given)
+    TRACE_ID.set(exchange.trace_id)
+    return exchange
 
 
-def _trace_id(scope: Scope) -> str:
-    given = _header(scope, headers.TRACE)
-    return given if given and _TRACE_ID.fullmatch(given) else uuid.uuid4().hex
+def _text(given: Mapping[bytes, bytes], name: bytes) -> str | None:
+    value = given.get(name)
+    return None if value is None else value.decode("latin-1")
 
 
-def _deadline(scope: Scope, default_ms: int) -> Deadline:
-    given = _header(scope, headers.DEADLINE)
+def _deadline(headers_read: Mapping[bytes, bytes], default_ms: int) -> Deadline:
+    given = _text(headers_read, _DEADLINE)
     if given is None:
         return Deadline.after_ms(default_ms)
     if not given.isdecimal() or len(given) > 9:
@@ -171,8 +220,8 @@ def _deadline(scope: Scope, default_ms: int) -> Deadline:
     return Deadline.after_ms(int(given))
 
 
-def _check_declared_length(scope: Scope, limit: int) -> None:
-    declared = _header(scope, "content-length")
+def _check_declared_length(headers_read: Mapping[bytes, bytes], limit: int) -> None:
+    declared = _text(headers_read, _LENGTH)
     if declared and declared.isdecimal() and int(declared) > limit:
         raise PayloadTooLarge(_too_large(limit))
 

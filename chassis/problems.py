@@ -22,6 +22,8 @@ from chassis.errors import (
 )
 
 PROBLEM_JSON = "application/problem+json"
+PROBLEM_KIND = "problem_kind"
+"""Where a request's state says how it ended, for the log and the metrics."""
 
 _BY_STATUS: dict[int, type[LoreglassError]] = {
     400: MalformedRequest,
@@ -52,7 +54,9 @@ def install_problem_handlers(app: FastAPI) -> None:
     """Make every error of `app` a problem+json; unexpected ones are the exchange middleware's."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        reply = problem_response(_translate(error), getattr(request.state, "trace_id", None))
+        problem = _translate(error)
+        setattr(request.state, PROBLEM_KIND, problem.kind.value)
+        reply = problem_response(problem, getattr(request.state, "trace_id", None))
         if isinstance(error, HTTPException) and error.headers:
             reply.headers.update(error.headers)  # a 405 says which methods are allowed
         return reply

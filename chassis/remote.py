@@ -9,6 +9,7 @@ import httpx
 
 from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
+from chassis.telemetry import trace_headers
 from chassis.workers import current_call
 
 START_MS = 30_000
@@ -47,9 +48,10 @@ class RemoteServer:
         deadline = call.deadline if call else Deadline.after_ms(START_MS)
         deadline.require()
         left = deadline.remaining_s()
+        timeout = httpx.Timeout(left, connect=min(_CONNECT_S, left))
         try:
             with self._http.stream(
-                "POST", path, json=body, timeout=httpx.Timeout(left, connect=min(_CONNECT_S, left))
+                "POST", path, json=body, headers=trace_headers(), timeout=timeout
             ) as response:
                 if not response.is_success:
                     raise self._refusal(response)

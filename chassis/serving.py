@@ -19,13 +19,13 @@ from starlette.types import Message, Receive, Scope, Send
 
 from chassis.errors import LoreglassError
 from chassis.logs import configure_logging
-from chassis.settings import AppSettings
+from chassis.settings import DRAIN_S, AppSettings, TelemetrySettings
 from chassis.startup import CannotStart, WrongSettings, sentence_of
+from chassis.telemetry import open_telemetry
 
 Settings = TypeVar("Settings", bound=AppSettings)
 AnySettings = TypeVar("AnySettings", bound=BaseSettings)
 
-_GRACE_S = 3
 _KEEP_ALIVE_S = 75  # longer than our clients keep idle connections, so that none is closed under a request
 _EXPLAINED = (CannotStart, LoreglassError, ImportError, OSError)
 """Failures that their text explains; for any other the traceback is logged."""
@@ -35,10 +35,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class BoundApp:
-    """An app and the listening socket that is already its own."""
+    """An app and the listening socket that is already its own.
+
+    `drain_s`: once told to stop, it finishes what it has in hand for at most so long.
+    """
 
     app: FastAPI
     listener: socket.socket
+    drain_s: int = DRAIN_S
 
     @property
     def url(self) -> str:
@@ -92,8 +96,8 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _server(app: FastAPI) -> _Server:
-    starting = _Starting(app)
+def _server(bound: BoundApp) -> _Server:
+    starting = _Starting(bound.app)
     return _Server(
         starting,
         uvicorn.Config(
@@ -102,7 +106,7 @@ def _server(app: FastAPI) -> _Server:
             access_log=False,
             server_header=False,
             timeout_keep_alive=_KEEP_ALIVE_S,
-            timeout_graceful_shutdown=_GRACE_S,
+            timeout_graceful_shutdown=bound.drain_s,
         ),
     )
 
@@ -113,7 +117,7 @@ async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
 
     Raises `CannotStart` when one of them does not come up.
     """
-    servers = [_server(bound.app) for bound in apps]
+    servers = [_server(bound) for bound in apps]
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
         for server, bound in zip(servers, apps, strict=True):
@@ -190,7 +194,7 @@ def serve(app: FastAPI, settings: AppSettings) -> None:
     """Serve one app until the process is told to stop; exits with a sentence when it cannot start."""
     configure_logging(settings.log_level)
     try:
-        bound = BoundApp(app, listen(settings.host, settings.port))
+        bound = BoundApp(app, listen(settings.host, settings.port), settings.drain_s)
     except (OSError, OverflowError) as error:
         sys.exit(f"{app.title} cannot listen on {settings.host}:{settings.port}: {sentence_of(error)}.")
 
@@ -199,7 +203,8 @@ def serve(app: FastAPI, settings: AppSettings) -> None:
             await until_signalled()
 
     try:
-        anyio.run(main, backend_options={"use_uvloop": True})
+        with open_telemetry(TelemetrySettings().exporters):
+            anyio.run(main, backend_options={"use_uvloop": True})
     except CannotStart as error:
         sys.exit(str(error))
 

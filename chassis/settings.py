@@ -10,6 +10,8 @@ from chassis.startup import WrongSettings
 from chassis.workers import PoolSize
 
 POCKET = "pocket"
+DRAIN_S = 3
+_OTLP_PROTOCOL = "http/protobuf"
 
 
 class AppSettings(BaseSettings):
@@ -21,6 +23,9 @@ class AppSettings(BaseSettings):
     port: int = Field(default=0, ge=0, le=65535, description="0 picks a free port")
     default_deadline_ms: int = Field(default=30_000, gt=0, description="for callers that send no deadline")
     max_body_bytes: int = Field(default=64 * 2**20, gt=0)
+    drain_s: int = Field(
+        default=DRAIN_S, ge=0, description="for finishing what is in hand, once told to stop"
+    )
     log_level: str = Field(default="info", pattern="(?i)^(debug|info|warning|error|critical)$")
 
 
@@ -79,3 +84,32 @@ class RemoteModelSettings(ModelSettings):
         if not self.remote_url:
             raise WrongSettings(f"{name}: engine=remote needs remote_url.")
         return RemoteServer(self.remote_url, self.remote_key.get_secret_value(), self.remote_model, name)
+
+
+class TelemetrySettings(BaseSettings):
+    """Whether spans are exported: the usual variables of OpenTelemetry. The SDK reads the others itself."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_prefix="OTEL_", env_ignore_empty=True)
+
+    sdk_disabled: str = ""
+    traces_exporter: str = ""
+    exporter_otlp_endpoint: str = ""
+    exporter_otlp_traces_endpoint: str = ""
+    exporter_otlp_protocol: str = _OTLP_PROTOCOL
+    exporter_otlp_traces_protocol: str = ""
+
+    @property
+    def exporters(self) -> tuple[str, ...]:
+        """Which exporters are on: `otlp`, `console`, neither. Raises `WrongSettings` for another one."""
+        if self.sdk_disabled.strip().lower() == "true":
+            return ()
+        endpoint = self.exporter_otlp_traces_endpoint or self.exporter_otlp_endpoint
+        asked = self.traces_exporter or ("otlp" if endpoint else "none")
+        names = {name.strip().lower() for name in asked.split(",")} - {"none", ""}
+        if names - {"otlp", "console"}:
+            raise WrongSettings("OTEL_TRACES_EXPORTER: otlp, console or none.")
+        if "otlp" in names and (self.exporter_otlp_traces_protocol or self.exporter_otlp_protocol) != (
+            _OTLP_PROTOCOL
+        ):
+            raise WrongSettings(f"OTEL_EXPORTER_OTLP_PROTOCOL: only {_OTLP_PROTOCOL} is spoken.")
+        return tuple(sorted(names))

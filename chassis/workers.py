@@ -2,16 +2,18 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import anyio
 
-from chassis.deadlines import Deadline
+from chassis.deadlines import Clock, Deadline
 from chassis.errors import DeadlineExceeded, Overloaded
+from chassis.telemetry import span
 
 Engine = TypeVar("Engine")
 Result = TypeVar("Result")
@@ -50,23 +52,53 @@ def current_call() -> Call | None:
     return _CURRENT.get()
 
 
+def nobody() -> None:
+    """For pools whose refusals nobody counts."""
+
+
 class EnginePool(Generic[Engine]):
-    """Runs calls on an engine in threads.
+    """Runs calls on an engine in threads, in the context of their callers.
 
     A caller that leaves while its call waits takes the call with it; one that leaves while the call
     runs stops waiting at once, and the thread is free again when the call returns.
     """
 
-    def __init__(self, engine: Engine, size: PoolSize, name: str = "engine") -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        size: PoolSize,
+        name: str = "engine",
+        refused: Callable[[], None] = nobody,
+        clock: Clock = time.monotonic,
+    ) -> None:
         self.engine = engine
         self._capacity = size.workers + size.queue
         self._executor = ThreadPoolExecutor(size.workers, thread_name_prefix=name)
         self._pending = 0
+        self._since: dict[Call, float] = {}
+        self._refused = refused
+        self._clock = clock
 
     @property
     def depth(self) -> int:
         """Calls waiting or running."""
         return self._pending
+
+    @property
+    def waiting(self) -> int:
+        """Calls that no thread has begun."""
+        return len(self._since)
+
+    @property
+    def running(self) -> int:
+        """Calls that threads work on, also for callers that have left."""
+        return max(0, self._pending - len(self._since))
+
+    @property
+    def oldest_wait_s(self) -> float:
+        """How long the first of the waiting calls has waited."""
+        since = tuple(self._since.values())  # one step of the interpreter, so no thread changes it meanwhile
+        return self._clock() - since[0] if since else 0.0
 
     async def run(self, call: Callable[[Engine], Result], deadline: Deadline) -> Result:
         """`call(engine)` in a worker thread.
@@ -75,6 +107,7 @@ class EnginePool(Generic[Engine]):
         """
         deadline.require()
         if self._pending >= self._capacity:
+            self._refused()
             raise Overloaded("The queue of this service is full.", retry_after_s=1)
         caller = Call(deadline)
         future = self._submit(call, caller)
@@ -89,25 +122,25 @@ class EnginePool(Generic[Engine]):
 
     def _submit(self, call: Callable[[Engine], Result], caller: Call) -> Future[Result]:
         loop = asyncio.get_running_loop()
-        future = self._executor.submit(_work_for, caller, call, self.engine)
+        self._since[caller] = self._clock()
+        future = self._executor.submit(copy_context().run, self._work_for, caller, call)
         self._pending += 1
-        future.add_done_callback(lambda _: _call_in(loop, self._finished))
+        future.add_done_callback(lambda _: _call_in(loop, lambda: self._finished(caller)))
         return future
 
-    def _finished(self) -> None:
+    def _work_for(self, caller: Call, call: Callable[[Engine], Result]) -> Result:
+        self._since.pop(caller, None)
+        _CURRENT.set(caller)  # in a context that ends with the call
+        with span("engine"):
+            return call(self.engine)
+
+    def _finished(self, caller: Call) -> None:
+        self._since.pop(caller, None)  # one that left before its turn
         self._pending -= 1
 
     def close(self) -> None:
         """Drop what waits and wait for what runs."""
         self._executor.shutdown(wait=True, cancel_futures=True)
-
-
-def _work_for(caller: Call, call: Callable[[Engine], Result], engine: Engine) -> Result:
-    token = _CURRENT.set(caller)
-    try:
-        return call(engine)
-    finally:
-        _CURRENT.reset(token)
 
 
 def _call_in(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:

@@ -1,6 +1,7 @@
-"""`loreglass index images` and `loreglass index pages`."""
+"""`loreglass index`: `images` and `pages` build an index, `list` and `rollback` look after its versions."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,15 +12,35 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from chassis.calls import ServiceClient, http_client
 from chassis.errors import LoreglassError
-from corpus.ingest import IngestOptions, IngestReport, ingest_pages, ingest_photos
+from contracts.collections import Collection
+from corpus.ingest import IMAGES, PAGES, IngestOptions, IngestReport, ingest_pages, ingest_photos
 from corpus.manifests import ManifestError
 from corpus.settings import CorpusSettings
+from corpus.versions import PREVIOUS, Patience, list_versions, roll_back
 
 MOST_SHOWN = 50
 """Rejected records that are printed; the count is always whole."""
 
 app = typer.Typer(help="Build the index that answers are looked up in.", no_args_is_help=True)
+
+
+class Index(StrEnum):
+    """What can be indexed, by the alias that readers name."""
+
+    IMAGES = IMAGES
+    PAGES = PAGES
+
+    @property
+    def service(self) -> str:
+        """Who holds it."""
+        return "image_search" if self is Index.IMAGES else "text_search"
+
+    def url(self, settings: CorpusSettings) -> str:
+        """Where that service is."""
+        return settings.image_search_url if self is Index.IMAGES else settings.text_search_url
+
 
 Ingest = Callable[[Path, str, IngestOptions], Coroutine[Any, Any, IngestReport]]
 Replace = Annotated[
@@ -47,6 +68,61 @@ def pages(
     """Index web pages and texts."""
     url = text_search_url or CorpusSettings().text_search_url
     raise typer.Exit(index(ingest_pages, "pages", source, url, replace=replace))
+
+
+@app.command("list")
+def versions() -> None:
+    """The versions of each index, and which of them readers see."""
+    out, settings, status = Console(), CorpusSettings(), 0
+    table = Table("index", "version", "points", "readers")
+    for index in Index:
+        try:
+            held = anyio.run(_versions, index, settings)
+        except LoreglassError as error:
+            out.print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
+            status = 1
+            continue
+        for row in _rows(index, held):
+            table.add_row(*row)
+    if table.rows:
+        out.print(table)
+    elif not status:
+        out.print("Nothing is indexed yet.")
+    raise typer.Exit(status)
+
+
+@app.command()
+def rollback(index: Annotated[Index, typer.Argument(help="which index to lead back")]) -> None:
+    """Let readers see the version before, at once; once more, and they see the later one again."""
+    out = Console()
+    try:
+        left, now = anyio.run(_roll_back, index, CorpusSettings())
+    except LoreglassError as error:
+        out.print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
+        raise typer.Exit(1) from error
+    out.print(f"Readers of {index} see {now}. {left} is kept until the next `loreglass index {index}`.")
+
+
+async def _versions(index: Index, settings: CorpusSettings) -> list[Collection]:
+    async with http_client() as http:
+        return await list_versions(ServiceClient(http, index.service, index.url(settings)), Patience())
+
+
+async def _roll_back(index: Index, settings: CorpusSettings) -> tuple[str, str]:
+    async with http_client() as http:
+        return await roll_back(ServiceClient(http, index.service, index.url(settings)), index, Patience())
+
+
+def _rows(index: Index, held: Sequence[Collection]) -> Iterator[tuple[str, str, str, str]]:
+    """What readers see first; then what they saw before; then what is being filled, or was left half full."""
+    seen = {index.value: "see it", index.value + PREVIOUS: "saw it before"}
+    for alias, readers in seen.items():
+        for each in held:
+            if alias in each.aliases:
+                yield index.value, each.name, f"{each.points:,}", readers
+    for each in held:
+        if seen.keys().isdisjoint(each.aliases):
+            yield index.value, each.name, f"{each.points:,}", "do not see it"
 
 
 def index(

@@ -31,6 +31,9 @@ LONG_CALL_MS = 570_000
 """For copying a base and for publishing, which builds the index."""
 MOST_IDS = 4096
 
+PREVIOUS = "-previous"
+"""Added to an alias: the version that readers saw before, to which they can be led back."""
+
 _PASSING = frozenset({ErrorKind.OVERLOADED, ErrorKind.DEPENDENCY_UNAVAILABLE, ErrorKind.NOT_READY})
 _PAUSES_S = (0.25, 0.5, 1.0, 2.0)
 
@@ -52,6 +55,37 @@ class Patience:
                     raise
                 await self.pause(max(pause_s, min(error.retry_after_s or 0.0, 10.0)))
         return await attempt()
+
+
+async def list_versions(service: ServiceClient, patience: Patience) -> list[Collection]:
+    """Every version that the service holds, with the aliases that point at it."""
+    reply = await patience.call(
+        lambda: service.get("/v1/collections", Collections, Deadline.after_ms(CALL_MS))
+    )
+    return reply.collections
+
+
+async def point(service: ServiceClient, alias: str, version: str, patience: Patience) -> None:
+    """Let all readers of the alias see the version, at once."""
+    body = PublishAlias(alias=alias, collection=version)
+    await patience.call(
+        lambda: service.send_json("POST", "/v1/aliases", body, Collection, Deadline.after_ms(LONG_CALL_MS))
+    )
+
+
+async def roll_back(service: ServiceClient, alias: str, patience: Patience) -> tuple[str, str]:
+    """Lead readers back to the version before; from where to where. Done twice it leads forward again.
+
+    Raises `CollectionNotFound` where there is none. Cut short between its two steps it has led back already.
+    """
+    targets = {name: each.name for each in await list_versions(service, patience) for name in each.aliases}
+    now, before = targets.get(alias, ""), targets.get(alias + PREVIOUS, "")
+    if before in ("", now):
+        raise CollectionNotFound(f"The index of {alias} has no earlier version.")
+    await point(service, alias, before, patience)
+    if now:
+        await point(service, alias + PREVIOUS, now, patience)
+    return now, before
 
 
 class Version:
@@ -102,14 +136,15 @@ class Version:
         return self.name
 
     async def publish(self) -> bool:
-        """Let readers see it, and drop what is older than the version they saw until now.
+        """Let readers see it, remember the version they saw until now, and drop what is older.
 
         False where there is nothing new to see.
         """
         if not self._exists or self.name == self._published:
             return False
-        request = PublishAlias(alias=self._alias, collection=self.name)
-        await self._send("/v1/aliases", request, Collection, LONG_CALL_MS)
+        if self._published:
+            await point(self._service, self._alias + PREVIOUS, self._published, self._patience)
+        await point(self._service, self._alias, self.name, self._patience)
         for each in await self._list():
             ours = each.name.startswith(f"{self._alias}-") and not each.aliases
             if ours and each.name != self._published:
@@ -127,10 +162,7 @@ class Version:
         )
 
     async def _list(self) -> list[Collection]:
-        reply = await self._patience.call(
-            lambda: self._service.get("/v1/collections", Collections, Deadline.after_ms(CALL_MS))
-        )
-        return reply.collections
+        return await list_versions(self._service, self._patience)
 
     async def _drop(self, name: str) -> None:
         try:

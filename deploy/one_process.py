@@ -9,7 +9,9 @@ import anyio
 
 from chassis.logs import configure_logging
 from chassis.serving import BoundApp, from_environment, listen, running, until_signalled
+from chassis.settings import TelemetrySettings
 from chassis.startup import CannotStart
+from chassis.telemetry import open_telemetry
 from deploy.settings import PocketSettings
 from gateway.app import create_app as create_gateway
 from gateway.settings import GatewaySettings
@@ -87,7 +89,8 @@ def main() -> None:
             await until_signalled()
 
     try:
-        anyio.run(serve, backend_options={"use_uvloop": True})
+        with open_telemetry(TelemetrySettings().exporters):
+            anyio.run(serve, backend_options={"use_uvloop": True})
     except CannotStart as error:
         sys.exit(str(error))
     except OSError as error:

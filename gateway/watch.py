@@ -10,7 +10,7 @@ from chassis.deadlines import Clock, Deadline
 from chassis.errors import LoreglassError
 from chassis.health import Note
 from contracts.operations import Info
-from gateway.budget.placement import PlacementPlan, compare
+from gateway.budget.placement import CPU, PlacementPlan, card_index, compare
 from gateway.clients.services import Services
 
 _EVERY_S = 30.0
@@ -36,8 +36,16 @@ class PlacementWatch:
             ("service",),
             registry=registry,
         )
+        self._peak = Gauge(
+            "loreglass_placement_peak_bytes",
+            "The most that a service says it has held on the GPU on which it runs.",
+            ("service", "gpu"),
+            registry=registry,
+        )
+        self._seen_on: dict[str, str] = {}
         for name in Services.names():
             self._misplaced.labels(name).set(0)
+        _tell_planned(plan, registry)
 
     async def check(self, deadline: Deadline) -> Note:
         """For readiness: what is not as planned; a service that does not answer has a check of its own."""
@@ -66,9 +74,32 @@ class PlacementWatch:
 
     def _compare(self, infos: Mapping[str, Info]) -> str:
         found = compare(self._plan, infos)
-        for name in infos:
+        for name, info in infos.items():
             self._misplaced.labels(name).set(name in found)
+            self._tell_peak(name, info)
             if name in found and self._told.get(name) != found[name]:
                 log.warning("placement_differs", service=name, difference=found[name])
         self._told = found
         return " ".join(found[name] for name in sorted(found))
+
+    def _tell_peak(self, name: str, info: Info) -> None:
+        """A service that came up elsewhere leaves no series behind."""
+        gpu = "" if info.device == CPU else str(card_index(info.device))
+        before = self._seen_on.get(name, "")
+        if before and before != gpu:
+            self._peak.remove(name, before)
+        self._seen_on[name] = gpu
+        if gpu:
+            self._peak.labels(name, gpu).set(info.memory_peak_mib << 20)
+
+
+def _tell_planned(plan: PlacementPlan, registry: CollectorRegistry) -> None:
+    planned = Gauge(
+        "loreglass_placement_planned_bytes",
+        "What a service may hold on its GPU by the plan.",
+        ("service", "gpu"),
+        registry=registry,
+    )
+    for name, share in plan.services.items():
+        if share.gpu is not None:
+            planned.labels(name, str(share.gpu)).set(share.memory_mib << 20)

@@ -25,6 +25,7 @@ from gateway.clients.services import Services, Sight
 from gateway.pipelines.ablation import ablations
 from gateway.pipelines.execution import Execution, Lane, TraceStore
 from gateway.pipelines.loreglass import LoreglassPipeline
+from gateway.pipelines.measures import Ended, QuestionMetrics, log_question
 from gateway.pipelines.port import Pipeline
 from gateway.pipelines.qa_dragon import QaDragonPipeline
 from gateway.reasoning.extractive import ExtractiveReasoner
@@ -47,7 +48,10 @@ Check = Callable[[Deadline], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """What the routes need. `checks`: what readiness exercises, by name."""
+    """What the routes need. `checks`: what readiness exercises, by name.
+
+    `photo_decoded` is told how many seconds a photo took.
+    """
 
     execution: Execution
     services: Services
@@ -56,6 +60,7 @@ class Gateway:
     photo_slots: anyio.CapacityLimiter
     started_at: float
     checks: Mapping[str, Check]
+    photo_decoded: Callable[[float], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +138,11 @@ async def wire(
         guards = Guards(metrics.registry, cards, clock)
         services = _services(settings, http, guards)
         reasoners = open_reasoners(settings, http, guards)
-        execution = _execution(
-            settings, services, reasoners, sessions, clock, BudgetMetrics(metrics.registry)
-        )
+        pipelines = _pipelines(settings, services, reasoners)
+        questions = QuestionMetrics(metrics.registry, pipelines)
+        lanes = _lanes(settings, reasoners, clock, BudgetMetrics(metrics.registry))
+        traces = TraceStore(settings.trace_limit)
+        execution = Execution(pipelines, sessions, traces, lanes, partial(_tell, questions))
         checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
         checks |= reasoners.checks
         if settings.placement:
@@ -148,24 +155,26 @@ async def wire(
             settings=settings,
             keys=Keys.load(settings.keys, clock),
             photo_slots=anyio.CapacityLimiter(settings.photo_decoders),
+            photo_decoded=questions.decoded,
             started_at=time.time(),
             checks=checks,
         )
 
 
-def _execution(
-    settings: GatewaySettings,
-    services: Services,
-    reasoners: Reasoners,
-    sessions: SessionStore,
-    clock: Clock,
-    budget: BudgetMetrics,
-) -> Execution:
-    """What answers questions: the pipelines behind admission and planning."""
+def _tell(metrics: QuestionMetrics, question: Ended) -> None:
+    metrics.observe(question)
+    log_question(question)
+
+
+def _lanes(
+    settings: GatewaySettings, reasoners: Reasoners, clock: Clock, budget: BudgetMetrics
+) -> list[Lane]:
+    """The ways in, with the plans behind them."""
     vlm = settings.vlm_speed if settings.reasoning is Reasoning.VLM else None
-    depths = Depths()
     effort = Effort(evidence_chars=settings.vlm_evidence_chars)
-    planner = Planner(Plan.full(depths, effort), Estimates(load_latencies(settings.latencies, vlm), clock))
+    estimates = Estimates(load_latencies(settings.latencies, vlm), clock)
+    planner = Planner(Plan.full(Depths(), effort), estimates)
+    budget.expect(estimates)
 
     def lane(name: str, waiting: int, planner: Planner) -> Lane:
         limits = AdmissionLimits(settings.max_in_flight, waiting)
@@ -177,16 +186,12 @@ def _execution(
     if reasoners.few_hops_resort is not None:
         # Degrade before shed: for whom the model has no time, the extractive reasoner may have.
         lanes.append(lane("quoting", 0, planner.without_model()))
-    pipelines = _pipelines(settings, services, reasoners, depths)
-    traces = TraceStore(settings.trace_limit)
-    return Execution(pipelines, sessions, traces, lanes, budget.degraded)
+    return lanes
 
 
-def _pipelines(
-    settings: GatewaySettings, services: Services, reasoners: Reasoners, depths: Depths
-) -> dict[str, Pipeline]:
+def _pipelines(settings: GatewaySettings, services: Services, reasoners: Reasoners) -> dict[str, Pipeline]:
     """Every named pipeline: the default, QA-Dragon, and QA-Dragon with modules left out."""
-    thresholds, router = load_thresholds(settings.thresholds), SearchRouter.load()
+    thresholds, depths, router = load_thresholds(settings.thresholds), Depths(), SearchRouter.load()
     few_hops = LoreglassPipeline(
         services,
         reasoners.few_hops,

@@ -18,6 +18,7 @@ import anyio
 from chassis.deadlines import Clock, Deadline
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.startup import WrongSettings
+from chassis.telemetry import span
 from gateway.budget.fairness import Claim, Entry, FairQueue
 from gateway.state import Priority
 
@@ -100,8 +101,9 @@ class Admission:
 
     @property
     def oldest_wait_ms(self) -> float:
-        """Milliseconds that the one who has waited longest has waited."""
-        arrivals = (ticket.since for ticket in self._tickets.values())
+        """Milliseconds that the one who has waited longest has waited. May be read from any thread."""
+        tickets = list(self._tickets.values())  # in one step, while others come and go
+        arrivals = (ticket.since for ticket in tickets)
         return max(0.0, self._clock() - min(arrivals, default=self._clock())) * 1000
 
     @asynccontextmanager
@@ -139,7 +141,9 @@ class Admission:
         self._queue.add(entry)
         if self.waiting > self.limits.waiting:
             self._refuse(self._queue.worst(self.limits.waiting), Refusal.FULL)
-        return await self._turn_of(ticket, spare_s)
+        told = {"loreglass.priority": priority.value, "loreglass.waiting": self.waiting}
+        with span("admission", "internal", **told):
+            return await self._turn_of(ticket, spare_s)
 
     async def _turn_of(self, ticket: _Ticket, spare_s: float) -> float:
         """Waits until the ticket's place is there. A caller that leaves takes nothing with it."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from statistics import NormalDist
+from threading import Lock
 
 from chassis.deadlines import Clock
 from gateway.budget.latencies import ONE, Latencies, Work
@@ -136,7 +137,7 @@ class Estimates:
     """Live latencies of a node's stages, starting from its table.
 
     `load`: questions in flight, this one included. `by_model`: False for a stage that the extractive reasoner
-    or a rule does where a model could; both are known apart.
+    or a rule does where a model could; both are known apart. Metrics read it from a thread of their own.
     """
 
     def __init__(self, latencies: Latencies, clock: Clock = time.monotonic) -> None:
@@ -144,6 +145,7 @@ class Estimates:
         self._clock = clock
         self._sketches: dict[tuple[Stage, bool], tuple[RatioSketch, ...]] = {}
         self._combined: dict[tuple[Stage, bool], tuple[float, list[Ratios]]] = {}
+        self._lock = Lock()
 
     def observe(self, stage: Stage, work: Work, ms: float, load: int, *, by_model: bool = True) -> None:
         """Count a call that was finished in `ms`. What is no duration is ignored."""
@@ -151,10 +153,11 @@ class Estimates:
             return
         key = (stage, by_model and self.has_model(stage))
         ratio = ms / self.idle_ms(stage, work, by_model=by_model)
-        sketch, now = self._levels(key)[level_of(load)], self._clock()
-        sketch.add(ratio, now)
-        if sketch.weight(now) < _WELL_KNOWN:
-            self._combined.pop(key, None)
+        with self._lock:
+            sketch, now = self._levels(key)[level_of(load)], self._clock()
+            sketch.add(ratio, now)
+            if sketch.weight(now) < _WELL_KNOWN:
+                self._combined.pop(key, None)
 
     def p50_ms(self, stage: Stage, work: Work = ONE, load: int = 1, *, by_model: bool = True) -> float:
         """The median, milliseconds."""
@@ -176,8 +179,9 @@ class Estimates:
         key, now = (stage, by_model and self.has_model(stage)), self._clock()
         fresh_until, levels = self._combined.get(key, (-math.inf, []))
         if now >= fresh_until:
-            levels = _combined(self._levels(key), now)
-            self._combined[key] = (now + _FRESH_S, levels)
+            with self._lock:
+                levels = _combined(self._levels(key), now)
+                self._combined[key] = (now + _FRESH_S, levels)
         return levels[level_of(load)]
 
     def has_model(self, stage: Stage) -> bool:

@@ -28,7 +28,7 @@ class Guards:
         self.registry = registry
         self._cards = cards
         self._clock = clock
-        self._observe = GuardMetrics(registry).observe
+        self._metrics = GuardMetrics(registry)
         if cards is not None:
             in_use = Gauge(
                 "loreglass_card_in_use_seconds",
@@ -42,6 +42,7 @@ class Guards:
     def adaptive(self, name: str) -> Guard:
         """For a service: it learns how many calls the service can have at once."""
         limit = GradientLimit(clock=self._clock)
+        self._metrics.start(name, limit.value)
         return Guard(
             name,
             breaker=Breaker(clock=self._clock),
@@ -50,7 +51,7 @@ class Guards:
             card=self._cards.slot(name) if self._cards else None,
             retries=RetryBudget(),
             clock=self._clock,
-            observe=self._observe,
+            observe=self._metrics.observe,
         )
 
     def fixed(self, name: str, at_once: int) -> Guard:
@@ -58,13 +59,14 @@ class Guards:
 
         How long its calls take depends on what they write, which tells nothing of how busy it is.
         """
+        self._metrics.start(name, at_once)
         return Guard(
             name,
             breaker=Breaker(clock=self._clock),
             gate=Gate(name, at_once, _MOST_WAITING),
             retries=RetryBudget(),
             clock=self._clock,
-            observe=self._observe,
+            observe=self._metrics.observe,
         )
 
     def weigh(self, service: str, items: int) -> float:

@@ -1,15 +1,18 @@
 """What the gateway's door and its plans look like from outside."""
 
-from collections.abc import Sequence
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from gateway.budget.admission import Admission, Refusal
+from gateway.budget.estimates import Estimates
+from gateway.budget.latencies import WORKING
+from gateway.budget.stages import STAGE_BUDGETS, Stage
 from gateway.state import Priority
 
 
 class BudgetMetrics:
-    """Gauges of the queues, counters of who was not let in and of what was done without.
+    """Gauges of the queues and of the stages' budgets, a counter of who was not let in.
 
     Lanes: `full`, and `quoting` for those for whom the model has no time.
     """
@@ -33,10 +36,16 @@ class BudgetMetrics:
             ("lane", "priority", "reason"),
             registry=registry,
         )
-        self._degraded = Counter(
-            "loreglass_degraded_total",
-            "Stages that failed and cuts of the plan, by name.",
-            ("kind",),
+        self._cap = Gauge(
+            "loreglass_stage_cap_seconds",
+            "The most time that a stage gets.",
+            ("stage",),
+            registry=registry,
+        )
+        self._expected = Gauge(
+            "loreglass_stage_expected_seconds",
+            "The median that planning believes in: of one call, with nothing else in flight.",
+            ("stage",),
             registry=registry,
         )
 
@@ -50,7 +59,13 @@ class BudgetMetrics:
         """Count one whom the lane sent away."""
         self._refused.labels(lane, priority.value, refusal.value).inc()
 
-    def degraded(self, kinds: Sequence[str]) -> None:
-        """Count what one answer was made without."""
-        for kind in kinds:
-            self._degraded.labels(kind).inc()
+    def expect(self, estimates: Estimates) -> None:
+        """Report what each stage may take, and, at each scrape, what it is believed to take."""
+        for stage, budget in STAGE_BUDGETS.items():
+            self._cap.labels(stage.value).set(budget.cap / 1000)
+        for stage in WORKING:
+            self._expected.labels(stage.value).set_function(partial(_expected_s, estimates, stage))
+
+
+def _expected_s(estimates: Estimates, stage: Stage) -> float:
+    return estimates.p50_ms(stage) / 1000

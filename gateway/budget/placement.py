@@ -102,7 +102,7 @@ def _difference(name: str, share: ServiceShare | None, info: Info) -> str:
         return "" if info.device == CPU else f"{name} runs on {info.device}; the plan {planned}."
     if info.device == CPU:
         return f"{name} runs on the CPU; the plan has it on GPU {share.gpu}."
-    if _index(info.device) != share.gpu:
+    if card_index(info.device) != share.gpu:
         return f"{name} runs on {info.device}; the plan has it on GPU {share.gpu}."
     if info.memory_peak_mib > share.memory_mib:
         return (
@@ -112,7 +112,7 @@ def _difference(name: str, share: ServiceShare | None, info: Info) -> str:
     return ""
 
 
-def _index(device: str) -> int:
+def card_index(device: str) -> int:
     """The card of a torch device name; `cuda` alone is the first."""
     _, _, index = device.partition(":")
     return int(index) if index.isdecimal() else 0

@@ -68,7 +68,7 @@ STAGE_BUDGETS: dict[Stage, StageBudget] = {
     Stage.VERIFIER: StageBudget(1_000, 40),
     Stage.JUDGE: StageBudget(3_000, 150),
     Stage.SESSION: StageBudget(500, 5),
-    Stage.EXTRACTIVE_DRAFT: StageBudget(1_000, 120),
+    Stage.EXTRACTIVE_DRAFT: StageBudget(6_500, 120),  # quick itself, but it waits for what the photo says
     Stage.EXTRACTIVE_ANSWER: StageBudget(1_000, 40),
 }
 

@@ -1,7 +1,7 @@
 """Runs a pipeline for one question: admission, the session before and after, the hard stop, the trace."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
@@ -17,12 +17,15 @@ from chassis.errors import (
     TraceNotFound,
     problem_of,
 )
+from chassis.telemetry import CURRENT
 from contracts.answer import Answer, Reason, Route, Trace
 from contracts.errors import Problem
 from gateway.budget.admission import Admission
 from gateway.budget.planner import Planner
 from gateway.budget.stages import REPLY_RESERVE_MS, Stage
+from gateway.pipelines.measures import Ended, OnEnd, nobody
 from gateway.pipelines.port import Pipeline
+from gateway.reasoning.calls import calls_counted
 from gateway.sessions.port import Session, SessionStore, new_session_id
 from gateway.stages.conclusion import Outcome, refusal
 from gateway.stages.planning import LivePlan
@@ -33,6 +36,8 @@ from gateway.tenants import PUBLIC, Caller
 ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 LEAST_SHARE = 0.5
 """Of its time a question that waits may keep at least this much waiting; it may be short of time anyway."""
+_STOPPED_WITHIN_MS = 1.0
+"""Timers ring to the millisecond: who is stopped this close to the deadline is stopped by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,20 @@ class Admitted:
     question: Question
     pipeline: Pipeline
     session: Session
+
+
+@dataclass(slots=True)
+class _Ending:
+    """How a question ends, as far as that is known by now."""
+
+    outcome: Outcome | None = None
+    failure: Problem | None = None
+    replied: bool = False
+
+    @property
+    def stopped(self) -> bool:
+        """There is no reply: its caller left, or its time was over."""
+        return not self.replied and self.failure is None
 
 
 class TraceStore:
@@ -92,7 +111,8 @@ class Lane:
 class Execution:
     """Answers questions with the named pipelines, as many at once as the lanes let in.
 
-    `lanes`: who is turned away from one tries the next, where less is done (degrade before shed).
+    `lanes`: who is turned away from one tries the next, where less is done (degrade before shed). `on_end` is
+    told of each question once, however it ended.
     """
 
     def __init__(
@@ -101,13 +121,13 @@ class Execution:
         sessions: SessionStore,
         traces: TraceStore,
         lanes: Sequence[Lane],
-        count_degraded: Callable[[Sequence[str]], None] = lambda _: None,
+        on_end: OnEnd = nobody,
     ) -> None:
         self.pipelines = pipelines
         self.sessions = sessions
         self.traces = traces
         self._lanes = lanes
-        self._count_degraded = count_degraded
+        self._on_end = on_end
 
     async def admit(self, question: Question) -> Admitted:
         """Everything that can be refused before any work is done.
@@ -124,21 +144,46 @@ class Execution:
 
         Raises `Overloaded` when it is not let in, or what a required stage raised.
         """
+        run, ending = Run(trace_id, deadline, on_stage), _Ending()
+        with calls_counted() as calls:
+            try:
+                return await self._reply(admitted, run, ending)
+            except Exception as error:
+                ending.failure = problem_of(
+                    error if isinstance(error, LoreglassError) else Internal(), trace_id
+                )
+                raise
+            finally:
+                self._end(admitted, run, ending, calls.count)
+
+    async def _reply(self, admitted: Admitted, run: Run, ending: _Ending) -> Answer:
         question, session = admitted.question, admitted.session
-        ask, run = _ask(question, session), Run(trace_id, deadline, on_stage)
-        outcome: Outcome | None = None
-        failure: Problem | None = None
-        try:
-            outcome = await self._by_some_lane(admitted, ask, run)
-            if question.carried is None:
-                await run.optional(Stage.SESSION, self._remember, admitted, ask, outcome, otherwise=None)
-            return _body(outcome, run, session.session_id)
-        except Exception as error:
-            failure = problem_of(error if isinstance(error, LoreglassError) else Internal(), trace_id)
-            raise
-        finally:
-            self._count_degraded(run.degraded)
-            self.traces.add(_trace(admitted, run, outcome, failure), question.caller.tenant)
+        ask = _ask(question, session)
+        outcome = ending.outcome = await self._by_some_lane(admitted, ask, run)
+        if question.carried is None:
+            await run.optional(Stage.SESSION, self._remember, admitted, ask, outcome, otherwise=None)
+        body = _body(outcome, run, session.session_id)
+        ending.replied = True
+        return body
+
+    def _end(self, admitted: Admitted, run: Run, ending: _Ending, model_calls: int) -> None:
+        """Keep the trace, and tell of the question."""
+        trace, tenant = _trace(admitted, run, ending), admitted.question.caller.tenant
+        self.traces.add(trace, tenant)
+        ended = Ended(
+            trace=trace,
+            domain=ending.outcome.domain if ending.outcome else None,
+            degraded=tuple(run.degraded),
+            model_calls=model_calls,
+            tenant=tenant,
+            overran=run.deadline.remaining_ms() <= (_STOPPED_WITHIN_MS if ending.stopped else 0.0),
+            stopped=ending.stopped,
+        )
+        CURRENT.get().set(
+            **{"loreglass.pipeline": trace.pipeline, "loreglass.route": ended.route},
+            **{"loreglass.reason": ended.reason},
+        )
+        self._on_end(ended)
 
     async def _by_some_lane(self, admitted: Admitted, ask: Ask, run: Run) -> Outcome:
         """Raises the last lane's `Overloaded` when all of them are full."""
@@ -202,8 +247,9 @@ class Execution:
         return outcome
 
 
-def _trace(admitted: Admitted, run: Run, outcome: Outcome | None, failure: Problem | None) -> Trace:
+def _trace(admitted: Admitted, run: Run, ending: _Ending) -> Trace:
     """What happened; without an outcome where it failed or the caller left."""
+    outcome = ending.outcome
     return Trace(
         trace_id=run.trace_id,
         pipeline=admitted.pipeline.name,
@@ -212,7 +258,7 @@ def _trace(admitted: Admitted, run: Run, outcome: Outcome | None, failure: Probl
         deadline_ms=admitted.question.deadline_ms,
         total_ms=round(run.elapsed_ms(), 2),
         stages=run.stages,
-        problem=failure,
+        problem=ending.failure,
         refused_by=outcome.refused_by if outcome else None,
         plans=run.planning.traces,
     )

@@ -45,7 +45,7 @@ async def answer(
     gets the same 503 as without a stream.
     """
     received = Deadline.after_ms(0)
-    asked = await read_question(request, gateway.settings, gateway.photo_slots, received)
+    asked = await read_question(request, gateway, received)
     question = replace(asked, caller=caller)
     deadline = Deadline(min(received.at + question.deadline_ms / 1000, exchange.at))
     admitted = await gateway.execution.admit(question)

@@ -115,7 +115,7 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline: Deadline) ->
     photo = None
     if sent:
         data = await anyio.to_thread.run_sync(_photo_bytes, sent[-1])
-        photo = await photo_of(data, gateway.settings, gateway.photo_slots, deadline)
+        photo = await photo_of(data, gateway.settings, gateway.photo_slots, deadline, gateway.photo_decoded)
     is_new = bool(last.photos)
     carried = Session("", None if is_new else photo, tuple(_turns(asked.messages[:-1], gateway.settings)))
     deadline_ms = gateway.settings.answer_deadline_ms

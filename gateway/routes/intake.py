@@ -1,7 +1,8 @@
 """From a hostile request to a checked question: both forms of `POST /answer` end here."""
 
 import re
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,11 +23,13 @@ from chassis.errors import (
     UnsupportedMediaType,
 )
 from chassis.images import CleanImage, ImageLimits, clean_image
+from chassis.telemetry import span
 from contracts.answer import AnswerRequest
 from gateway.pipelines.execution import Question
 from gateway.routes.strict_json import read_json
 from gateway.settings import GatewaySettings
 from gateway.state import Photo
+from gateway.wiring import Gateway
 
 _MAX_FORM_FIELDS = 16
 _MAX_FORM_FILES = 2
@@ -34,9 +37,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _FIELDS = ("question", "session_id", "deadline_ms", "pipeline")
 
 
-async def read_question(
-    request: Request, settings: GatewaySettings, photo_slots: anyio.CapacityLimiter, received: Deadline
-) -> Question:
+async def read_question(request: Request, gateway: Gateway, received: Deadline) -> Question:
     """The question of a multipart or JSON request; its time runs from when it was `received`.
 
     Raises `MalformedRequest`, `InvalidRequest`, `PayloadTooLarge`, `UnsupportedMediaType`,
@@ -49,10 +50,12 @@ async def read_question(
         fields, image = await anyio.to_thread.run_sync(_from_json, await request.body())
     else:
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
-    text = question_text(fields.question, settings)
-    deadline_ms = _deadline_ms(fields.deadline_ms, settings)
+    text = question_text(fields.question, gateway.settings)
+    deadline_ms = _deadline_ms(fields.deadline_ms, gateway.settings)
     due = Deadline(received.at + deadline_ms / 1000, received.clock)
-    photo = await photo_of(image, settings, photo_slots, due) if image is not None else None
+    photo = None
+    if image is not None:
+        photo = await photo_of(image, gateway.settings, gateway.photo_slots, due, gateway.photo_decoded)
     return Question(text, photo, fields.session_id, deadline_ms, fields.pipeline or "loreglass")
 
 
@@ -126,15 +129,27 @@ def _deadline_ms(asked: int | None, settings: GatewaySettings) -> int:
 
 
 async def photo_of(
-    data: bytes, settings: GatewaySettings, slots: anyio.CapacityLimiter, deadline: Deadline
+    data: bytes,
+    settings: GatewaySettings,
+    slots: anyio.CapacityLimiter,
+    deadline: Deadline,
+    on_decoded: Callable[[float], None] = lambda _: None,
 ) -> Photo:
     """Decoded in one of a few slots, each kept until its decoder is done: a photo may need 800 MB.
 
-    Raises `DeadlineExceeded` when no slot came free in time, or what decoding raises.
+    `on_decoded` is told the seconds. Raises `DeadlineExceeded` when no slot came free in time, or what
+    decoding raises.
     """
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
-    async with _slot(slots, deadline):
-        clean: CleanImage = await anyio.to_thread.run_sync(clean_image, data, limits, settings.photo_max_side)
+    with span("photo"):
+        async with _slot(slots, deadline):
+            began = time.perf_counter()
+            try:
+                clean: CleanImage = await anyio.to_thread.run_sync(
+                    clean_image, data, limits, settings.photo_max_side
+                )
+            finally:
+                on_decoded(time.perf_counter() - began)
     return Photo(clean.jpeg, clean.width, clean.height, clean.digest)
 
 

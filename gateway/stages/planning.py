@@ -39,6 +39,10 @@ class FixedPlan:
         """What was given up of this stage."""
         yield from ()
 
+    def has_model(self, stage: Stage) -> bool:
+        """Whether there is a model here, and the stage is one that it can do."""
+        return False
+
     def asks_model(self, stage: Stage) -> bool:
         """Whether the model does the stage, if there is one and it is one that a model can do."""
         return True
@@ -74,14 +78,18 @@ class LivePlan(FixedPlan):
         """See `FixedPlan`."""
         return (cut for cut in self._cuts if stage in cut.stages)
 
+    def has_model(self, stage: Stage) -> bool:
+        """See `FixedPlan`."""
+        return self._planner.estimates.has_model(stage)
+
     def asks_model(self, stage: Stage) -> bool:
         """See `FixedPlan`."""
         return self._course.asks_model(stage, self.plan)
 
     def spares_model(self, stage: Stage) -> bool:
         """See `FixedPlan`."""
-        has_model = self._planner.estimates.has_model(stage) and stage not in self._course.by_rule
-        return has_model and not self.plan.by_model(stage)
+        by_rule = stage in self._course.by_rule
+        return self.has_model(stage) and not by_rule and not self.plan.by_model(stage)
 
     def fits(self, stage: Stage, work: Work, remaining_ms: float, *, by_model: bool) -> bool:
         """See `FixedPlan`."""

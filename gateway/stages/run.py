@@ -18,6 +18,7 @@ from chassis.errors import (
     LoreglassError,
     Overloaded,
 )
+from chassis.telemetry import Span, span
 from contracts.answer import StageEvent, StageTrace
 from contracts.errors import ErrorKind
 from gateway.budget.latencies import ONE, Work
@@ -30,6 +31,7 @@ Arguments = TypeVarTuple("Arguments")
 OnStage = Callable[[StageEvent], Awaitable[None]]
 
 DONE, FAILED, CANCELLED, SKIPPED = "done", "failed", "cancelled", "skipped"
+_ITEMS, _BY_MODEL, _STATE = "loreglass.items", "loreglass.by_model", "loreglass.state"
 
 log = structlog.get_logger()
 
@@ -132,10 +134,24 @@ class Run:
         `size`: how much work it is, for the estimate of its time; what is not likely to end in time is not
         begun. Raises the work's `LoreglassError`, `DeadlineExceeded`, or `Internal` for a fault of ours.
         """
+        by_model = self._by_model(stage)
+        described = {_ITEMS: size.items, _BY_MODEL: by_model and self.planning.has_model(stage)}
+        with span(f"stage {stage.value}", "internal", **described) as told:
+            return await self._within_budget(told, stage, work, *arguments, size=size, by_model=by_model)
+
+    async def _within_budget(
+        self,
+        told: Span,
+        stage: Stage,
+        work: Callable[[*Arguments, Deadline], Awaitable[T]],
+        *arguments: *Arguments,
+        size: Work,
+        by_model: bool,
+    ) -> T:
+        """The stage, timed and recorded however it ends."""
         budget, left_ms = STAGE_BUDGETS[stage], self.deadline.remaining_ms()
         reserve_ms = min(budget.reserve, left_ms * MOST_RESERVED)
         deadline = self.deadline.within(budget.cap, reserve_ms)
-        by_model = self._by_model(stage)
         began = self.elapsed_ms()
         state, detail = CANCELLED, ""
         try:
@@ -159,6 +175,7 @@ class Run:
             log.exception("stage_fault", stage=stage.value, trace_id=self.trace_id)
             raise Internal from error
         finally:
+            told.set(**{_STATE: state})
             await self._record(stage, state, began, detail)
 
     async def optional(

@@ -64,7 +64,10 @@ class Citation(Message):
 
 
 class Answer(Message):
-    """`timings_ms` by stage; `degraded` names what was done without: stages that failed, cuts of the plan."""
+    """`timings_ms` by stage; `degraded` names what was done without: stages that failed, cuts of the plan.
+
+    With `session` among them this turn was not kept, and a `session_id` that is new is nobody's yet.
+    """
 
     answer: str
     abstained: bool

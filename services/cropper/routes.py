@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
 
 from chassis.app import RequestDeadline, engine_pool
 from chassis.errors import InvalidRequest
-from chassis.images import decode_rgb, encode_jpeg
+from chassis.pixels import decode_rgb, encode_jpeg
 from chassis.workers import EnginePool
 from contracts.cropper import CropReply, Region, RegionKind
 from contracts.geometry import Box, Point

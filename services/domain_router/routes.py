@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, File, Form, UploadFile
 
 from chassis.app import RequestDeadline, engine_pool
-from chassis.images import decode_rgb
+from chassis.pixels import decode_rgb
 from chassis.workers import EnginePool
 from contracts.domain_router import Classification, ClassifyReply, Domain
 from services.domain_router.engine import IMAGE_SIDE, DomainRouter

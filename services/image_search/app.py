@@ -5,6 +5,7 @@ from functools import partial
 from fastapi import FastAPI
 
 from chassis.app import EngineResources, ServiceSpec, create_service
+from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import collections_router
 from services.image_search.engine import ImageSearchEngine
@@ -29,7 +30,9 @@ def create_app(settings: ImageSearchSettings) -> FastAPI:
 def open_engine(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
     """The engine that the settings name. Each imports what it needs when it is chosen."""
     openers = {Engine.POCKET: _open_pocket, Engine.CLIP: _open_clip, Engine.REMOTE: _open_remote}
-    return openers[settings.engine](settings, resources)
+    engine = openers[settings.engine](settings, resources)
+    watch_published(resources.metrics, engine.store)
+    return engine
 
 
 def open_store(settings: ImageSearchSettings) -> VectorStore:

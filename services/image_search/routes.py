@@ -8,10 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
 from pydantic import ValidationError
 
-from chassis.app import RequestDeadline, engine_pool
+from chassis.app import AppMetrics, RequestDeadline, engine_pool
 from chassis.deadlines import Deadline
 from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest
-from chassis.images import decode_rgb
+from chassis.pixels import decode_rgb
 from chassis.vectors.names import is_point_id
 from chassis.workers import EnginePool
 from contracts.collections import Indexed
@@ -61,6 +61,7 @@ async def index_images(
     items: Annotated[str, Form(description="JSON of ImageItems, in the order of the photos")],
     pool: Pool,
     deadline: RequestDeadline,
+    metrics: AppMetrics,
 ) -> Indexed:
     """Write photos with what is known of them. A photo that cannot be read is rejected by itself."""
     settings = _settings(request)
@@ -69,7 +70,9 @@ async def index_images(
     rejected = await pool.run(
         lambda engine: _index(engine, name, known, uploads, settings.max_side), deadline
     )
-    return Indexed(indexed=len(known) - len(rejected), rejected=rejected)
+    written = len(known) - len(rejected)
+    metrics.ingested("photos", written)
+    return Indexed(indexed=written, rejected=rejected)
 
 
 @router.post("/v1/embeddings")

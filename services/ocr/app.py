@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from PIL import Image, ImageDraw
 
 from chassis.app import EngineResources, ServiceSpec, create_service
+from chassis.metrics import Metrics
 from services.ocr.cache import ReplyCache
 from services.ocr.engine import RGB, OcrEngine
 from services.ocr.routes import router
@@ -22,7 +23,8 @@ def create_app(settings: OcrSettings) -> FastAPI:
         probe=lambda engine: engine.read(_picture_with_text()),
     )
     app = create_service(spec, settings)
-    app.state.reply_cache = ReplyCache(settings.cache_entries)
+    metrics: Metrics = app.state.metrics
+    app.state.reply_cache = ReplyCache(settings.cache_entries, metrics.lookups("replies"))
     app.state.max_side = settings.max_side
     return app
 

@@ -2,15 +2,22 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 
 from contracts.ocr import OcrReply
+
+
+def nobody(_: bool) -> None:
+    """For caches whose lookups nobody counts."""
 
 
 class ReplyCache:
     """Least recently used replies, at most `capacity` of them; thread-safe."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, looked_up: Callable[[bool], None] = nobody) -> None:
+        """`looked_up` is told for each lookup whether a reply was kept."""
         self._capacity = capacity
+        self._looked_up = looked_up
         self._replies: OrderedDict[str, OcrReply] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -20,7 +27,8 @@ class ReplyCache:
             reply = self._replies.get(digest)
             if reply is not None:
                 self._replies.move_to_end(digest)
-            return reply
+        self._looked_up(reply is not None)
+        return reply
 
     def put(self, digest: str, reply: OcrReply) -> None:
         """Keep `reply`; the least recently used one goes when there is no room."""

@@ -7,7 +7,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, File, Request, UploadFile
 
 from chassis.app import RequestDeadline, engine_pool
-from chassis.images import decode_rgb
+from chassis.pixels import decode_rgb
 from chassis.workers import EnginePool
 from contracts.geometry import Point
 from contracts.ocr import OcrReply, TextLine

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from chassis.app import RequestDeadline, engine_pool
-from chassis.images import decode_rgb
+from chassis.pixels import decode_rgb
 from chassis.workers import EnginePool
 from contracts.reranker import RerankDocument, RerankReply, RerankRequest, RerankResult, RerankUsage
 from services.reranker.engine import Reranker

@@ -5,6 +5,7 @@ from functools import partial
 from fastapi import FastAPI
 
 from chassis.app import EngineResources, ServiceSpec, create_service
+from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import collections_router
 from services.text_search.encoding import Instructions, TextEncoder
@@ -27,6 +28,13 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
 
 
 def open_engine(settings: TextSearchSettings, resources: EngineResources) -> TextSearchEngine:
+    """The engine that the settings name; what its store has published shows in the metrics."""
+    engine = _open(settings, resources)
+    watch_published(resources.metrics, engine.store)
+    return engine
+
+
+def _open(settings: TextSearchSettings, resources: EngineResources) -> TextSearchEngine:
     """BM25 alone, or a sentence encoder with BM25 beside it. The model comes before the store is opened."""
     bm25 = Bm25(
         k1=settings.bm25_k1,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from chassis.app import RequestDeadline, engine_pool
+from chassis.app import AppMetrics, RequestDeadline, engine_pool
 from chassis.workers import EnginePool
 from contracts.collections import Indexed
 from contracts.text_search import Chunk, Chunks, TextHit, TextSearchReply, TextSearchRequest
@@ -25,11 +25,15 @@ async def search_text(request: TextSearchRequest, pool: Pool, deadline: RequestD
 
 
 @router.put("/v1/collections/{name}/chunks")
-async def index_chunks(name: str, request: Chunks, pool: Pool, deadline: RequestDeadline) -> Indexed:
+async def index_chunks(
+    name: str, request: Chunks, pool: Pool, deadline: RequestDeadline, metrics: AppMetrics
+) -> Indexed:
     """Write passages. One at position 0 begins its page anew: older passages of that URL go."""
     passages = [_passage(chunk) for chunk in request.chunks]
     rejected = await pool.run(lambda engine: engine.index(name, passages), deadline)
-    return Indexed(indexed=len(passages) - len(rejected), rejected=dict(rejected))
+    written = len(passages) - len(rejected)
+    metrics.ingested("passages", written)
+    return Indexed(indexed=written, rejected=dict(rejected))
 
 
 def _passage(chunk: Chunk) -> Passage:

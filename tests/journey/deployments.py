@@ -1,4 +1,4 @@
-"""The two ways the platform runs here: everything in one process, and every app in a process of its own."""
+"""Ways to run the platform: everything in one process, or every app in a process of its own."""
 
 import os
 import socket
@@ -6,14 +6,17 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from time import monotonic
 
+import anyio
 import httpx
 from anyio.from_thread import start_blocking_portal
 
+from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
 
@@ -22,11 +25,19 @@ START_S = 90
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What became of a manifest's records."""
+
+    new: int
+    unchanged: int
+    rejected: int
+
+
 class Deployment(ABC):
     """A platform that can be stopped and started again over the same data."""
 
     gateway_url: str
-    service_urls: Mapping[str, str]
 
     @abstractmethod
     def start(self) -> None:
@@ -36,8 +47,46 @@ class Deployment(ABC):
     def stop(self) -> None:
         """End everything; the data stay."""
 
+    @abstractmethod
+    def index(self, folder: Path) -> tuple[Indexed, Indexed]:
+        """Both manifests of a world: photos, pages."""
 
-class OneProcess(Deployment):
+    @abstractmethod
+    def get(self, name: str, path: str) -> tuple[int, str]:
+        """Status and text of an app's page, asked from where the app may be reached."""
+
+
+class Killable(Deployment):
+    """One whose services can die alone."""
+
+    @abstractmethod
+    def without(self, name: str) -> AbstractContextManager[None]:
+        """Kill a service as a crash would; it is back afterwards."""
+
+
+class OverHttp(Deployment):
+    """One whose services this process can reach."""
+
+    service_urls: Mapping[str, str]
+
+    def index(self, folder: Path) -> tuple[Indexed, Indexed]:
+        """See `Deployment`."""
+        urls, options = self.service_urls, IngestOptions()
+        photos = anyio.run(ingest_photos, folder / "images.jsonl", urls["image_search"], options)
+        pages = anyio.run(ingest_pages, folder / "pages.jsonl", urls["text_search"], options)
+        return (
+            Indexed(photos.indexed, photos.unchanged, len(photos.rejected)),
+            Indexed(pages.indexed, pages.unchanged, len(pages.rejected)),
+        )
+
+    def get(self, name: str, path: str) -> tuple[int, str]:
+        """See `Deployment`."""
+        url = self.gateway_url if name == "gateway" else self.service_urls[name]
+        reply = httpx.get(f"{url}{path}", timeout=30)
+        return reply.status_code, reply.text
+
+
+class OneProcess(OverHttp):
     """The pocket profile as `make serve` runs it, on a thread of the test process."""
 
     def __init__(self, data: Path) -> None:
@@ -55,7 +104,7 @@ class OneProcess(Deployment):
         self._running.close()
 
 
-class SeparateProcesses(Deployment):
+class SeparateProcesses(OverHttp, Killable):
     """`python -m services.x` for each service and `python -m gateway`, told of each other by settings."""
 
     def __init__(self, data: Path) -> None:
@@ -82,7 +131,7 @@ class SeparateProcesses(Deployment):
 
     @contextmanager
     def without(self, name: str) -> Iterator[None]:
-        """Kill a service as a crash would; it is back afterwards."""
+        """See `Killable`."""
         self._processes[name].kill()
         self._processes[name].wait(30)
         try:

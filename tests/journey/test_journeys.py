@@ -1,4 +1,4 @@
-"""What a wearer meets, against one process and against separately started services alike.
+"""What a wearer meets, against one process, separate ones, and (by `make containers-check`) containers.
 
 How often the answers are right is for `make eval` to say; here it is enough that the way through
 the whole platform leads to right ones.
@@ -8,17 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
-import httpx
 import pytest
 
 from chassis.errors import SessionNotFound
 from clients.python import LoreglassClient
 from contracts.answer import CitationKind, Reason
-from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from evaluation.judging.judge import Verdict
 from evaluation.rows import World
 from tests.journey.asking import DEADLINE_MS, Outcome, Outcomes, converse
-from tests.journey.deployments import Deployment, SeparateProcesses
+from tests.journey.deployments import SERVICES, Deployment, Killable
+from tests.journey.kinds import KILLABLE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -83,18 +82,18 @@ async def test_a_trace_tells_where_the_time_went(deployment: Deployment, world: 
 
 
 async def test_everything_is_ready_and_counts_its_requests(deployment: Deployment) -> None:
-    async with httpx.AsyncClient(timeout=30) as client:
-        for url in (deployment.gateway_url, *deployment.service_urls.values()):
-            ready = await client.get(f"{url}/health/ready")
-            assert ready.status_code == 200, ready.text
-            assert "loreglass_requests_total" in (await client.get(f"{url}/metrics")).text
+    for name in ("gateway", *SERVICES):
+        status, said = await anyio.to_thread.run_sync(deployment.get, name, "/health/ready")
+        assert status == 200, (name, said)
+        assert (
+            "loreglass_requests_total"
+            in (await anyio.to_thread.run_sync(deployment.get, name, "/metrics"))[1]
+        )
 
 
 async def test_indexing_the_same_again_changes_nothing(deployment: Deployment, world_folder: Path) -> None:
-    urls = deployment.service_urls
-    photos = await ingest_photos(world_folder / "images.jsonl", urls["image_search"], IngestOptions())
-    pages = await ingest_pages(world_folder / "pages.jsonl", urls["text_search"], IngestOptions())
-    assert (photos.indexed, pages.indexed) == (0, 0)
+    photos, pages = await anyio.to_thread.run_sync(deployment.index, world_folder)
+    assert (photos.new, pages.new) == (0, 0)
     assert photos.unchanged > 0
     assert pages.unchanged > 0
 
@@ -116,9 +115,9 @@ async def test_an_index_is_still_there_after_a_restart(deployment: Deployment, o
 
 
 @pytest.mark.parametrize("name", ["image_search", "text_search", "reranker", "verifier"])
-@pytest.mark.parametrize("deployment", ["separate"], indirect=True, scope="session")
+@pytest.mark.parametrize("deployment", list(KILLABLE), indirect=True, scope="session")
 async def test_a_service_that_died_is_missed_until_it_is_back(
-    deployment: SeparateProcesses, outcomes: Outcomes, name: str
+    deployment: Killable, outcomes: Outcomes, name: str
 ) -> None:
     known = next(each for each in right_ones(outcomes["image_kb"]) if name in each.answer.timings_ms)
     with deployment.without(name):

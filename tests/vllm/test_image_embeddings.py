@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 from transformers import CLIPModel, CLIPProcessor
 
-from chassis.images import encode_jpeg
+from chassis.pixels import encode_jpeg
 from chassis.remote import RemoteServer
 from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions, RemoteShape
 from tests.vllm.environment import VllmEnvironment

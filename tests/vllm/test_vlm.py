@@ -10,8 +10,10 @@ import anyio
 import httpx
 import pytest
 from PIL import Image
+from prometheus_client.parser import text_string_to_metric_families
 from pydantic import BaseModel, Field
 
+from capacity.standins import Calibration, Node
 from chassis.calls import http_client
 from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable
@@ -23,6 +25,7 @@ from gateway.reasoning.vlm.failures import ContextTooLong
 from gateway.reasoning.vlm.prompt import ImagePart, Prompt, TextPart
 from gateway.reasoning.vlm.schema_forms import SchemaForm
 from services.vlm.presets import PRESETS
+from tests.load.fleet.vllm_metrics import VllmMetrics
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving_preset
 
@@ -115,6 +118,13 @@ async def test_prompts_that_begin_alike_share_the_photo(vllm: Serving, client: V
     hits = vllm.metric("vllm:prefix_cache_hits_total")
     await client.complete(prompt("Name it. " * 12 + "Be brief.", image=image), minute())
     assert vllm.metric("vllm:prefix_cache_hits_total") > hits
+
+
+async def test_the_stand_in_s_metrics_are_named_as_the_server_s(vllm: Serving) -> None:
+    async with httpx.AsyncClient() as http:
+        told = (await http.get(f"{vllm.url}/metrics")).text
+    served = {family.name for family in text_string_to_metric_families(told)}
+    assert VllmMetrics(Node(Calibration.l40s(), seed=1)).families <= served
 
 
 async def test_leaving_frees_the_model(vllm: Serving, client: VlmClient) -> None:

@@ -21,6 +21,7 @@ from chassis.calls import CONNECT_S
 from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, LoreglassError
 from chassis.guard import Guard
+from chassis.telemetry import trace_headers
 from contracts import headers
 from gateway.reasoning.vlm.assembly import Assembly
 from gateway.reasoning.vlm.capabilities import Abilities, Capabilities, without
@@ -36,6 +37,7 @@ from gateway.reasoning.vlm.failures import (
 from gateway.reasoning.vlm.prompt import Prompt, Schema
 from gateway.reasoning.vlm.repair import read_object
 from gateway.reasoning.vlm.schema_forms import SchemaForm
+from gateway.reasoning.vlm.spans import chat_span, tell_cost
 from gateway.reasoning.vlm.wire import (
     BrokenStream,
     ErrorWire,
@@ -274,17 +276,22 @@ class VlmClient:
     async def _ask(
         self, body: dict[str, Any], schema: type[Schema], deadline: Deadline, progress: _Progress
     ) -> Assembly[Schema]:
+        url = self._endpoint.url("/chat/completions")
         try:
-            async with self._http.stream(
-                "POST",
-                self._endpoint.url("/chat/completions"),
-                content=json.dumps(body).encode(),
-                headers=self._headers(deadline) | {"Content-Type": "application/json"},
-                timeout=_timeout(deadline),
-            ) as response:
-                if not response.is_success:
-                    raise await self._failure_of(response)
-                return await self._read(response, schema, progress)
+            with chat_span(url, body, progress.prompt) as call:
+                async with self._http.stream(
+                    "POST",
+                    url,
+                    content=json.dumps(body).encode(),
+                    headers=self._headers(deadline) | {"Content-Type": "application/json"},
+                    timeout=_timeout(deadline),
+                ) as response:
+                    call.set(**{"http.response.status_code": response.status_code})
+                    if not response.is_success:
+                        raise await self._failure_of(response)
+                    assembly = await self._read(response, schema, progress)
+                    tell_cost(call, assembly.usage, progress.first_token_s)
+                    return assembly
         except BrokenStream as error:
             raise unreachable(str(error)) from error
         except (httpx.HTTPError, aiohttp.ClientError) as error:
@@ -349,7 +356,7 @@ class VlmClient:
         """Nothing compressed is asked for or unpacked: a few bytes could become more than memory holds."""
         plain = {"Accept-Encoding": "identity", headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
         key = self._endpoint.api_key
-        return plain | {"Authorization": f"Bearer {key}"} if key else plain
+        return plain | trace_headers() | ({"Authorization": f"Bearer {key}"} if key else {})
 
 
 def _timeout(deadline: Deadline) -> httpx.Timeout:

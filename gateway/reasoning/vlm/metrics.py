@@ -2,6 +2,8 @@
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
+from chassis.metrics import exemplar
+from gateway.reasoning.calls import count_calls
 from gateway.reasoning.vlm.client import VlmCall
 
 _SECONDS = (0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7.5, 10)
@@ -35,11 +37,12 @@ class VlmMetrics:
         )
 
     def observe(self, call: VlmCall) -> None:
-        """Count one finished call."""
+        """Count one call that is over, for the server and for the question that it belongs to."""
+        count_calls(call.requests)
         self._calls.labels(call.prompt, call.outcome).inc()
-        self._seconds.labels(call.prompt).observe(call.seconds)
+        self._seconds.labels(call.prompt).observe(call.seconds, exemplar())
         if call.first_token_s is not None:
-            self._first_token.labels(call.prompt).observe(call.first_token_s)
+            self._first_token.labels(call.prompt).observe(call.first_token_s, exemplar())
         if call.repaired:
             self._repaired.labels(call.prompt).inc()
         if call.usage is not None:

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
 
 from chassis.errors import LoreglassError
-from chassis.images import RGB, decode_rgb
+from chassis.pixels import RGB, decode_rgb
 from services.domain_router.engine import IMAGE_SIDE
 from services.domain_router.tuning.labels import domain_names, domain_number
 

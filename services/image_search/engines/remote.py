@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from chassis.images import encode_jpeg
+from chassis.pixels import encode_jpeg
 from chassis.remote import RemoteServer
 from services.image_search.engine import RGB, Floats
 from services.image_search.engines.dense import drawn_pattern

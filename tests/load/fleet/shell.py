@@ -5,8 +5,10 @@ from contextlib import aclosing
 import anyio
 from starlette.types import Message, Receive, Scope, Send
 
-from capacity.standins import Node, StandInReply, StandInRequest
+from capacity.standins import VLM, Node, StandInReply, StandInRequest
+from tests.load.fleet.service_metrics import ServiceMetrics
 from tests.load.fleet.switches import Line, Mode
+from tests.load.fleet.vllm_metrics import VllmMetrics
 
 _FAILURE = b"Internal Server Error"
 
@@ -19,9 +21,8 @@ class ServiceShell:
     """Pure ASGI, as little as there can be between the socket and the node."""
 
     def __init__(self, node: Node, service: str, line: Line) -> None:
-        self._node = node
-        self._service = service
         self._line = line
+        self._metrics = VllmMetrics(node) if service == VLM else ServiceMetrics(node, service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer while listening for the caller's leaving, which ends the work."""
@@ -50,8 +51,7 @@ class ServiceShell:
         if self._line.hits(Mode.FAIL):
             await _send_failure(send_if_passable)
             return
-        reply = await self._node.handle(self._service, request)
-        await _send_reply(reply, send_if_passable)
+        await _send_reply(await self._metrics.handle(request), send_if_passable)
 
 
 async def _read(scope: Scope, receive: Receive) -> StandInRequest:

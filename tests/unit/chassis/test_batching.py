@@ -54,7 +54,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 def wait_until_pending(batcher: MicroBatcher[int, int], items: int) -> None:
     turn = threading.Event()
-    while batcher.pending < items:
+    while batcher.waiting < items:
         turn.wait(0.001)
 
 
@@ -267,5 +267,5 @@ def test_results_never_cross_however_calls_fail_leave_and_vary_in_length(
 
     batcher: MicroBatcher[int, int] = MicroBatcher(forward, BatchLimits(8, 0.1))
     assert all(threads.map(call, range(2000)))
-    assert batcher.pending == 0
+    assert batcher.waiting == 0
     batcher.close()

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from chassis.errors import CorruptImage, ImageTooLarge, LoreglassError, UnsupportedImage
-from chassis.images import ImageLimits, clean_image, decode_rgb
+from chassis.images import ImageLimits, clean_image
+from chassis.pixels import decode_rgb
 from tests.unit.chassis import pictures
 
 LIMITS = ImageLimits()

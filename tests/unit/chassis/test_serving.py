@@ -1,6 +1,7 @@
 """Several apps on sockets of their own in one event loop."""
 
 import asyncio
+import contextlib
 import os
 import socket
 import subprocess
@@ -32,6 +33,39 @@ async def test_apps_run_side_by_side_and_are_gone_afterwards() -> None:
         for url in urls:
             with pytest.raises(httpx.ConnectError):
                 await client.get(url)
+
+
+@pytest.mark.parametrize(("drain_s", "heard"), [(20, ["done"]), (0, [])])
+async def test_an_app_told_to_stop_finishes_what_it_has_in_hand(drain_s: int, heard: list[str]) -> None:
+    begun, may_end = anyio.Event(), anyio.Event()
+    app, replies = FastAPI(), list[str]()
+
+    @app.get("/work")
+    async def work() -> str:
+        begun.set()
+        await may_end.wait()
+        return "done"
+
+    async def ask(url: str) -> None:
+        async with httpx.AsyncClient() as client:
+            with contextlib.suppress(httpx.HTTPError):
+                reply = await client.get(url, timeout=30)
+                replies.extend([reply.json()] if reply.is_success else [])
+        may_end.set()
+
+    bound = BoundApp(app, listen("127.0.0.1", 0), drain_s)
+    async with anyio.create_task_group() as group, running([bound]):
+        group.start_soon(ask, f"{bound.url}/work")
+        await begun.wait()
+        if drain_s:
+            group.start_soon(_once_it_no_longer_listens, bound, may_end)
+    assert replies == heard
+
+
+async def _once_it_no_longer_listens(bound: BoundApp, may_end: anyio.Event) -> None:
+    while bound.listener.fileno() != -1:  # noqa: ASYNC110 - a server tells nobody
+        await anyio.sleep(0.01)
+    may_end.set()
 
 
 async def test_an_app_that_cannot_start_is_named_and_stops_the_others() -> None:

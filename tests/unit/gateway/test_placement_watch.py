@@ -1,16 +1,24 @@
 """What the services report is compared with the plan: readiness and metrics say what differs."""
 
 from contextlib import AbstractAsyncContextManager
+from time import monotonic
+from typing import cast
 
 import pytest
+from prometheus_client import CollectorRegistry, generate_latest
 
+from chassis.deadlines import Deadline
+from chassis.errors import DependencyUnavailable
 from chassis.serving import from_environment
 from chassis.startup import WrongSettings
+from contracts.operations import Info
 from gateway.budget.placement import PlacementPlan, ServiceShare
 from gateway.clients.services import Services
 from gateway.settings import GatewaySettings
+from gateway.watch import PlacementWatch
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import World, gateway_before
+from tests.unit.gateway.series import read
 
 pytestmark = pytest.mark.anyio
 
@@ -76,3 +84,46 @@ def test_the_written_environment_is_what_the_gateway_reads(monkeypatch: pytest.M
     settings = from_environment(GatewaySettings)
     assert settings.placement == planned(cropper=ServiceShare(1, 10))
     assert settings.vlm_speed.decode_ms_per_token == 27.8
+
+
+class Told:
+    """Clients of services that say what they run on."""
+
+    def __init__(self, **infos: Info) -> None:
+        self.infos = infos
+
+    async def about(self, name: str, deadline: Deadline) -> Info:
+        """See `Services`."""
+        if name not in self.infos:
+            raise DependencyUnavailable
+        return self.infos[name]
+
+
+def on_card(service: str, device: str, peak_mib: int) -> Info:
+    return Info(service=service, version="1", engine="x", device=device, memory_peak_mib=peak_mib)
+
+
+async def test_what_each_service_may_hold_and_has_held_is_measured() -> None:
+    plan = planned(reranker=ServiceShare(0, 4_000), cropper=ServiceShare(1, 500))
+    told, registry = Told(reranker=on_card("reranker", "cuda:0", 3_000)), CollectorRegistry()
+    watch = PlacementWatch(plan, cast(Services, told), registry, monotonic)
+    await watch.check(Deadline.after_ms(60_000))
+    now = read(generate_latest(registry).decode())
+    planned_bytes, peak_bytes = "loreglass_placement_planned_bytes", "loreglass_placement_peak_bytes"
+    assert now.value(planned_bytes, service="reranker", gpu="0") == 4_000 * 2**20
+    assert now.value(planned_bytes, service="cropper", gpu="1") == 500 * 2**20
+    assert now.value(peak_bytes, service="reranker", gpu="0") == 3_000 * 2**20
+    assert now.labels(planned_bytes, "service") == {"reranker", "cropper"}
+    assert now.labels(peak_bytes, "service") == {"reranker"}
+
+
+async def test_a_service_that_came_up_elsewhere_is_measured_there_only() -> None:
+    told, registry = Told(reranker=on_card("reranker", "cuda:0", 3_000)), CollectorRegistry()
+    plan = planned(reranker=ServiceShare(0, 4_000))
+    watch = PlacementWatch(plan, cast(Services, told), registry, monotonic)
+    seen = []
+    for device in ("cuda:0", "cuda:1", "cpu", "cuda"):
+        told.infos = {"reranker": on_card("reranker", device, 7)}
+        await watch.check(Deadline.after_ms(60_000))
+        seen.append(read(generate_latest(registry).decode()).labels("loreglass_placement_peak_bytes", "gpu"))
+    assert seen == [{"0"}, {"1"}, set(), {"0"}]

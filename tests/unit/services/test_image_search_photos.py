@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 import pytest
 
-from chassis.images import decode_rgb
+from chassis.pixels import decode_rgb
 from chassis.vectors.edge import EdgeStore
 from services.image_search.classical.features import RGB
 from services.image_search.engine import KnownThing

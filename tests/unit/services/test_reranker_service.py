@@ -7,7 +7,7 @@ import httpx
 import numpy as np
 import pytest
 
-from chassis.images import encode_jpeg
+from chassis.pixels import encode_jpeg
 from services.reranker.app import create_app
 from services.reranker.settings import RerankerSettings
 from tests.live import live

@@ -1,0 +1,1 @@
+"""Grafana's dashboards as code: `python -m deploy.grafana --write`; see README.md."""

@@ -1,0 +1,60 @@
+"""`python -m deploy.images build [--only NAME …]`, `… sizes`, `… list`, `… lock`."""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+
+from deploy.images.building import Builder, CannotBuild
+from deploy.images.catalogue import BASE, IMAGES, Image
+from deploy.images.locking import CannotLock, lock
+from deploy.images.measuring import CannotMeasure, table
+from deploy.images.pip_settings import CannotTell
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    arguments = _parser().parse_args(argv)
+    try:
+        images = _chosen(arguments.only, arguments.cuda)
+        if arguments.do == "list":
+            sys.stdout.writelines(f"{image.name:22} {image.reference}\n" for image in images)
+        elif arguments.do == "lock":
+            lock(IMAGES)
+        elif arguments.do == "build":
+            Builder(arguments.engine, arguments.base, arguments.torch_from).build(images)
+        else:
+            sys.stdout.write(table(arguments.engine, images, run=arguments.run))
+    except (CannotBuild, CannotLock, CannotMeasure, CannotTell) as error:
+        sys.exit(str(error))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m deploy.images", description="Loreglass's container images."
+    )
+    parser.add_argument("do", choices=("build", "sizes", "list", "lock"))
+    parser.add_argument(
+        "--only", nargs="+", default=(), metavar="NAME", help="gateway, cropper, cropper-cuda …"
+    )
+    parser.add_argument("--cuda", action="store_true", help="the images for GPUs too")
+    parser.add_argument("--engine", default="podman" if shutil.which("podman") else "docker")
+    parser.add_argument("--base", default=BASE, help="Debian bookworm with Python 3.11 (%(default)s)")
+    parser.add_argument(
+        "--torch-from", default="", metavar="OPTIONS", help='"--index-url https://…": another build of torch'
+    )
+    parser.add_argument("--run", action="store_true", help="sizes: start each one, for its memory and times")
+    return parser
+
+
+def _chosen(names: Sequence[str], cuda: bool) -> tuple[Image, ...]:
+    if not names:
+        return tuple(image for image in IMAGES if cuda or not image.cuda)
+    by_name = {image.name: image for image in IMAGES}
+    if unknown := [name for name in names if name not in by_name]:
+        raise CannotBuild(f"There is no image {unknown[0]!r}; there are {', '.join(by_name)}.")
+    return tuple(by_name[name] for name in names)
+
+
+if __name__ == "__main__":
+    main()

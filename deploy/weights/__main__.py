@@ -1,0 +1,88 @@
+"""`python -m deploy.weights`: fetches what the production engines need, and does nothing the second time."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from deploy.weights.catalogue import SERVICES, Weights, environment, vlm
+from deploy.weights.fetching import fetch, present, remember
+from deploy.weights.hub import CannotFetch, Hub
+from deploy.weights.settings import HubSettings, WeightsSettings
+from services.vlm.presets import DEFAULT, PRESETS
+from services.vlm.settings import serve_settings
+
+_INTERRUPTED = 130  # as a shell has it
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    try:
+        settings, hub_settings = WeightsSettings(), HubSettings()
+        arguments = _parser(settings.dir, serve_settings().preset or DEFAULT).parse_args(argv)
+        wanted = _wanted(arguments.preset, arguments.only)
+        if arguments.env:
+            sys.stdout.write(environment(str(arguments.dir)))
+        elif arguments.list:
+            _list(wanted, arguments.dir)
+        else:
+            _fetch(wanted, arguments.dir, Hub(hub_settings.read_token()), settings.revisions)
+    except ValidationError as error:
+        sys.exit(f"LOREGLASS_WEIGHTS_*: {error.errors(include_input=False)[0]['msg']}.")
+    except (CannotFetch, ValueError, OSError) as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped; what is there stays, and the next run goes on from it.\n")
+        sys.exit(_INTERRUPTED)
+
+
+def _parser(folder: Path, preset: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m deploy.weights", description="Fetches the production engines' weights."
+    )
+    parser.add_argument("--dir", type=Path, default=folder, help="where they go (%(default)s)")
+    parser.add_argument("--preset", choices=PRESETS, default=preset, help="the VLM's (%(default)s)")
+    names = sorted({app for weights in SERVICES for app in weights.used_by} | {"vlm"})
+    parser.add_argument(
+        "--only", nargs="+", choices=names, default=names, metavar="APP", help=", ".join(names)
+    )
+    parser.add_argument("--list", action="store_true", help="only say what there is to fetch")
+    parser.add_argument("--env", action="store_true", help="only print the services' settings (weights.env)")
+    return parser
+
+
+def _wanted(preset: str, apps: Sequence[str]) -> tuple[Weights, ...]:
+    everything = (*SERVICES, vlm(PRESETS[preset]))
+    return tuple(weights for weights in everything if set(weights.used_by) & set(apps))
+
+
+def _list(wanted: Sequence[Weights], root: Path) -> None:
+    for weights in wanted:
+        there = present(weights, root)
+        state = f"there, {there.size / 1e9:.1f} GB" if there else f"to fetch, about {weights.gb} GB"
+        sys.stdout.write(f"{weights.repository:55} {', '.join(weights.used_by):24} {state}\n")
+
+
+def _fetch(wanted: Sequence[Weights], root: Path, hub: Hub, revisions: dict[str, str]) -> None:
+    """All of them before failing, so that one refusal does not hold up the rest."""
+    refused = []
+    for weights in wanted:
+        try:
+            found = fetch(weights, root, hub, revisions.get(weights.repository, ""), _tell)
+            remember({found.repository: found.commit}, root)
+        except CannotFetch as error:
+            refused.append(str(error))
+            _tell(str(error))
+    if refused:
+        raise CannotFetch(f"{len(refused)} of {len(wanted)} are missing:\n" + "\n".join(refused))
+
+
+def _tell(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

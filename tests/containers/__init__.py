@@ -1,0 +1,1 @@
+"""`python -m tests.containers`: the images and docker-compose.yml, really run. See `__main__`."""

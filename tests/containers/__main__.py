@@ -1,0 +1,203 @@
+"""The images and docker-compose.yml, really run: `make containers-check`.
+
+Builds the images, brings the pocket profile up with podman-compose under a name and port of its own, looks at
+what the containers may do, runs the journeys against the published port (an index made by the tool `corpus`,
+everything removed and made anew over the same volumes, services killed), lets one crash, and takes everything
+down again, whatever happened. The images stay, as the next build's cache.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from types import FrameType
+
+from deploy.images.building import Builder, CannotBuild
+from deploy.images.catalogue import BASE, IMAGES
+from tests.containers.deployment import Containers
+from tests.containers.engine import PodmanFailed, inspect, podman, succeeds, unavailable
+from tests.containers.isolation import faults
+from tests.containers.project import ROOT, Project
+from tests.containers.sizes import table
+from tests.deploy.base_image import TAG, CannotMake, make, present
+from tests.journey.deployments import free_ports
+
+PULL_S = 120
+JOURNEYS_S = 900
+CRASHING = "reranker"
+
+
+class CheckFailed(Exception):
+    """Something is not as it should be; the text says what."""
+
+
+class Progress:
+    """One line a step, with the seconds since the beginning."""
+
+    def __init__(self) -> None:
+        self._begun = monotonic()
+
+    def say(self, text: str) -> None:
+        """Print it now."""
+        sys.stdout.write(f"[{monotonic() - self._begun:6.1f} s] {text}\n")
+        sys.stdout.flush()
+
+
+def main() -> int:
+    """0: all is well, or nothing can be checked here; 1: something failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.containers", description=__doc__)
+    parser.add_argument("--no-build", action="store_true", help="take the images that are there")
+    parser.add_argument("--base", default="", help=f"build on this image instead of {BASE}")
+    arguments = parser.parse_args()
+    if reason := unavailable():
+        sys.stdout.write(f"Skipped: {reason}.\n")
+        return 0
+    progress = Progress()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    with tempfile.TemporaryDirectory(prefix="loreglass-containers-") as folder:
+        try:
+            if not arguments.no_build:
+                _build(arguments.base, progress)
+            _run(Path(folder), progress)
+        except (CheckFailed, PodmanFailed, CannotBuild, CannotMake, subprocess.TimeoutExpired) as error:
+            progress.say(f"FAILED: {error}")
+            return 1
+        except KeyboardInterrupt:
+            progress.say("interrupted")
+            return 130
+    progress.say("passed")
+    return 0
+
+
+def _build(base: str, progress: Progress) -> None:
+    chosen = base or _base(progress)
+    images = [image for image in IMAGES if not image.cuda and image.name != "weights"]
+    progress.say(f"building {len(images)} images on {chosen}")
+    with _quiet(progress):
+        Builder("podman", chosen).build(images)
+
+
+def _base(progress: Progress) -> str:
+    """The public image, or one that is made here where no registry can be reached."""
+    try:
+        if succeeds("image", "exists", BASE) or podman("pull", "--quiet", BASE, timeout_s=PULL_S):
+            return BASE
+    except (PodmanFailed, subprocess.TimeoutExpired):
+        progress.say("no registry can be reached; the base is made from Debian's archive")
+    if not present():
+        make()
+    return TAG
+
+
+def _run(folder: Path, progress: Progress) -> None:
+    published = f"127.0.0.1:{free_ports(1)[0]}"
+    project = Project(f"loreglass-check-{os.getpid()}", published, folder / "compose.log")
+    containers = Containers(project)
+    try:
+        progress.say(f"up: project {project.name}, gateway at {published}")
+        containers.start()
+        progress.say("up and healthy")
+        _isolated(containers, progress)
+        _journeys(project, progress)
+        containers.start()
+        _crash(containers, progress)
+        progress.say("size and memory of each, after the questions\n" + table(containers))
+        _clean_stop(project, progress)
+    finally:
+        _take_down(project, progress)
+
+
+def _isolated(containers: Containers, progress: Progress) -> None:
+    if found := faults(containers):
+        raise CheckFailed("\n  ".join(["not as isolated as they should be:", *found]))
+    progress.say(
+        "only the gateway is published; all run as 10001 without capabilities on a read-only root;"
+        " no model service has a way out"
+    )
+
+
+def _journeys(project: Project, progress: Progress) -> None:
+    progress.say("journeys against the published port")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "tests/journey",
+        "-p",
+        "no:cacheprovider",
+        "-vv",
+        "--no-header",
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **project.environment}, timeout=JOURNEYS_S, check=False
+    )
+    if done.returncode != 0:
+        raise CheckFailed("a journey failed; see above")
+
+
+def _crash(containers: Containers, progress: Progress) -> None:
+    """Kill the process, not the container: it is the restart policy that has to bring it back."""
+    container = containers.container(CRASHING)
+    before = int(inspect(container)["RestartCount"])
+    os.kill(int(inspect(container)["State"]["Pid"]), signal.SIGKILL)
+    back = containers.await_ready(CRASHING, restarts=before + 1)
+    known = back + containers.await_ready("gateway")
+    progress.say(
+        f"{CRASHING} crashed: restarted and ready after {back:.1f} s, the gateway ready after {known:.1f} s"
+    )
+
+
+def _clean_stop(project: Project, progress: Progress) -> None:
+    begun = monotonic()
+    project.compose("stop")
+    codes = {name: inspect(name)["State"]["ExitCode"] for name in project.everything()["container"]}
+    if any(codes.values()):
+        raise CheckFailed(f"not every app ended by itself when it was told to: {codes}")
+    progress.say(f"stopped in {monotonic() - begun:.1f} s, each with exit code 0")
+
+
+def _take_down(project: Project, progress: Progress) -> None:
+    """Not to be interrupted: what is left behind would be in the way of the next run."""
+    handlers = {each: signal.signal(each, signal.SIG_IGN) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        if left := project.remove():
+            raise CheckFailed(f"left behind: {left}")
+        progress.say("taken down; no container, network or volume is left")
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _quiet(progress: Progress) -> Iterator[None]:
+    """The engine writes pages while it builds; they are shown when it fails only."""
+    with tempfile.TemporaryFile() as file:
+        kept = [os.dup(1), os.dup(2)]
+        for number in (1, 2):
+            os.dup2(file.fileno(), number)
+        try:
+            yield
+        except CannotBuild:
+            file.seek(0)
+            os.write(kept[0], file.read()[-4000:])
+            raise
+        finally:
+            for number, old in zip((1, 2), kept, strict=True):
+                os.dup2(old, number)
+                os.close(old)
+    progress.say("built")
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Podman and podman-compose, as commands."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+COMMAND_S = 300
+MOST_LINES = 15
+
+
+class PodmanFailed(Exception):
+    """A command failed; the text is what it said."""
+
+
+def unavailable() -> str:
+    """Why nothing can be checked here, or nothing."""
+    if shutil.which("podman") is None:
+        return "podman is missing (apt-get install podman buildah debootstrap iptables)"
+    return ""
+
+
+def podman(*words: str, timeout_s: float = COMMAND_S) -> str:
+    """Its output. Raises `PodmanFailed`."""
+    return _run(["podman", *words], timeout_s)
+
+
+def succeeds(*words: str) -> bool:
+    """Whether podman says yes."""
+    return (
+        subprocess.run(["podman", *words], capture_output=True, timeout=COMMAND_S, check=False).returncode
+        == 0
+    )
+
+
+def inspect(container: str) -> dict[str, Any]:
+    """What podman knows of a container."""
+    found: dict[str, Any] = json.loads(podman("inspect", container))[0]
+    return found
+
+
+def compose(words: list[str], environment: Mapping[str, str], log: Path, timeout_s: float = COMMAND_S) -> str:
+    """podman-compose of this environment, its output to a file; returns what this command wrote to it."""
+    with log.open("a+b") as file:
+        before = file.tell()
+        done = subprocess.run(
+            [sys.executable, "-m", "podman_compose", *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            timeout=timeout_s,
+            check=False,
+        )
+        file.seek(before)
+        said = file.read().decode(errors="replace")
+    if done.returncode != 0:
+        lines = [line for line in said.splitlines() if "WARNING" not in line]
+        raise PodmanFailed("\n  ".join(["podman-compose failed:", *lines[-MOST_LINES:]]))
+    return said
+
+
+def _run(command: list[str], timeout_s: float) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+    if done.returncode != 0:
+        raise PodmanFailed(f"{' '.join(command[:4])} failed: {(done.stdout + done.stderr).strip()[-2000:]}")
+    return done.stdout.strip()

@@ -1,0 +1,145 @@
+"""A small hub of models on a loopback socket, speaking as much as the real client asks of it."""
+
+import contextlib
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+COMMIT = "c0ffee0123456789c0ffee0123456789c0ffee01"
+_LARGE = (".safetensors", ".bin")
+
+
+@dataclass
+class Repository:
+    """`files`: by name; `gated`: only for who has this token."""
+
+    files: dict[str, bytes]
+    gated: str = ""
+
+    def siblings(self) -> list[dict[str, object]]:
+        return [{"rfilename": name, **_metadata(name, data)} for name, data in self.files.items()]
+
+    def tree(self) -> list[dict[str, object]]:
+        return [
+            {"type": "file", "path": name, "oid": _digest(data)[:40], **_metadata(name, data)}
+            for name, data in self.files.items()
+        ]
+
+
+@dataclass
+class FakeHub:
+    """`asked`: every request line; `damaged`: files whose last byte arrives wrong; `cut`: sent by half."""
+
+    repositories: dict[str, Repository]
+    asked: list[str] = field(default_factory=list)
+    ranges: list[str] = field(default_factory=list)
+    damaged: set[str] = field(default_factory=set)
+    cut: set[str] = field(default_factory=set)
+    url: str = ""
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _metadata(name: str, data: bytes) -> dict[str, object]:
+    found: dict[str, object] = {"size": len(data), "blobId": _digest(data)[:40]}
+    if name.endswith(_LARGE):
+        found["lfs"] = {"sha256": _digest(data), "size": len(data), "pointerSize": 134, "oid": _digest(data)}
+    return found
+
+
+@contextlib.contextmanager
+def serving(repositories: dict[str, Repository]) -> Iterator[FakeHub]:
+    """The hub, for as long as this is open."""
+    hub = FakeHub(repositories)
+
+    class Handler(_Handler):
+        state = hub
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    hub.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield hub
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    state: FakeHub
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: object) -> None:
+        self.state.asked.append(self.requestline)
+
+    def do_HEAD(self) -> None:
+        self._answer(with_body=False)
+
+    def do_GET(self) -> None:
+        self._answer(with_body=True)
+
+    def _answer(self, with_body: bool) -> None:
+        path = self.path.partition("?")[0]
+        api = re.fullmatch(r"/api/models/([^/]+/[^/]+)/(revision|tree)/([^/]+)", path)
+        file = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
+        name = (api or file or [""])[1] if (api or file) else ""
+        repository = self.state.repositories.get(name)
+        if repository is None:
+            return self._refuse(404, "RepoNotFound")
+        if repository.gated and self.headers.get("Authorization") != f"Bearer {repository.gated}":
+            return self._refuse(401, "GatedRepo")
+        if api:
+            return self._describe(name, repository, api[2], api[3], with_body)
+        assert file
+        return self._send_file(file[3], repository.files.get(file[3]), with_body)
+
+    def _describe(self, name: str, repository: Repository, kind: str, revision: str, body: bool) -> None:
+        if revision not in ("main", COMMIT):
+            return self._refuse(404, "RevisionNotFound")
+        found = (
+            {"id": name, "sha": COMMIT, "siblings": repository.siblings()}
+            if kind == "revision"
+            else repository.tree()
+        )
+        return self._send(200, json.dumps(found).encode(), {"Content-Type": "application/json"}, body)
+
+    def _send_file(self, name: str, data: bytes | None, with_body: bool) -> None:
+        if data is None:
+            return self._refuse(404, "EntryNotFound")
+        headers = {"ETag": f'"{_digest(data)}"', "X-Repo-Commit": COMMIT, "Accept-Ranges": "bytes"}
+        if name in self.state.damaged:
+            data = data[:-1] + bytes([data[-1] ^ 1])
+        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        if asked and with_body:
+            self.state.ranges.append(f"{name} {asked[1]}")
+            start = int(asked[1])
+            headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
+            return self._send(206, data[start:], headers, with_body)
+        if name in self.state.cut and with_body:
+            self.state.cut.discard(name)
+            return self._send(200, data, headers, with_body, most=len(data) // 2)
+        return self._send(200, data, headers, with_body)
+
+    def _refuse(self, status: int, code: str) -> None:
+        headers = {"X-Error-Code": code, "X-Error-Message": code}
+        self._send(status, json.dumps({"error": code}).encode(), headers, self.command == "GET")
+
+    def _send(
+        self, status: int, body: bytes, headers: dict[str, str], with_body: bool, most: int | None = None
+    ) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if with_body:
+            self.wfile.write(body[:most])
+        if most is not None:
+            self.close_connection = True

@@ -1,0 +1,172 @@
+"""The manifests as a cluster would get them, by kubectl's own kustomize, with what tests ask of them."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+K8S = ROOT / "k8s"
+OVERLAYS = ("pocket", "l40s", "scale-out")
+INDEX_JOB = "jobs/index"
+NAMESPACE = "loreglass"
+NAME_LABEL = "app.kubernetes.io/name"
+WORKLOADS = ("Deployment", "StatefulSet", "Job")
+
+_LEAST_KUSTOMIZE = (5, 0)  # patches by regular expressions of kinds, labels in templates
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """What one overlay comes to."""
+
+    objects: tuple[Object, ...]
+
+    def of_kind(self, *kinds: str) -> list[Object]:
+        """Those of these kinds."""
+        return [each for each in self.objects if each["kind"] in kinds]
+
+    def names(self, *kinds: str) -> set[str]:
+        """What those of these kinds are called."""
+        return {each["metadata"]["name"] for each in self.of_kind(*kinds)}
+
+    def get(self, kind: str, name: str) -> Object:
+        """The only one of that kind and name."""
+        [found] = [each for each in self.of_kind(kind) if each["metadata"]["name"] == name]
+        return found
+
+    def workload(self, name: str) -> Object:
+        """What runs the pods of that name."""
+        [found] = [each for each in self.of_kind(*WORKLOADS) if labels(each).get(NAME_LABEL) == name]
+        return found
+
+    def workloads(self) -> list[Object]:
+        """Everything that runs pods."""
+        return self.of_kind(*WORKLOADS)
+
+    def variables(self, name: str) -> dict[str, str]:
+        """The environment of that workload's container, as Kubernetes puts it together."""
+        container = main_container(self.workload(name))
+        found: dict[str, str] = {}
+        for source in container.get("envFrom", []):
+            wanted = source["configMapRef"]
+            if wanted["name"] in self.names("ConfigMap") or not wanted.get("optional", False):
+                found |= self.get("ConfigMap", wanted["name"])["data"]
+        return found | {each["name"]: each["value"] for each in container.get("env", [])}
+
+
+@cache
+def render(folder: str) -> Manifests:
+    """`kubectl kustomize k8s/FOLDER`. Skips where kubectl is missing or too old for these files."""
+    _require_kubectl()
+    command = ["kubectl", "kustomize", str(K8S / folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "deprecated" not in done.stderr, done.stderr
+    return Manifests(tuple(yaml.safe_load_all(done.stdout)))
+
+
+@cache
+def _kustomize_version() -> tuple[int, int] | None:
+    if shutil.which("kubectl") is None:
+        return None
+    command = ["kubectl", "version", "--client", "--output=yaml"]
+    told = yaml.safe_load(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    found = re.match(r"v(\d+)\.(\d+)", told.get("kustomizeVersion", ""))
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def _require_kubectl() -> None:
+    found = _kustomize_version()
+    if found is None:
+        pytest.skip("kubectl is not installed: it renders k8s/overlays")
+    if found < _LEAST_KUSTOMIZE:
+        pytest.skip(f"this kubectl has kustomize {found[0]}.{found[1]}; k8s/overlays want 5.0 or later")
+
+
+def overlay(name: str) -> Manifests:
+    """One of `OVERLAYS`."""
+    return render(f"overlays/{name}")
+
+
+def labels(workload: Object) -> Mapping[str, str]:
+    """Of its pods."""
+    found: Mapping[str, str] = workload["spec"]["template"]["metadata"]["labels"]
+    return found
+
+
+def pod(workload: Object) -> Object:
+    """The spec of its pods."""
+    found: Object = workload["spec"]["template"]["spec"]
+    return found
+
+
+def main_container(workload: Object) -> Object:
+    """The one that does the work."""
+    [found] = pod(workload)["containers"]
+    return dict(found)
+
+
+def containers(workload: Object) -> Iterator[Object]:
+    """All of them."""
+    yield from pod(workload).get("initContainers", [])
+    yield main_container(workload)
+
+
+def env_file(path: Path) -> dict[str, str]:
+    """`NAME=VALUE` as it is."""
+    lines = (line for line in path.read_text().splitlines() if line and not line.startswith("#"))
+    return dict(line.split("=", 1) for line in lines)
+
+
+def label_selector_matches(selector: Object, carried: Mapping[str, str]) -> bool:
+    """As Kubernetes has it: everything that is said must hold, and an empty one takes all."""
+    if any(carried.get(key) != value for key, value in selector.get("matchLabels", {}).items()):
+        return False
+    return all(_holds(each, carried) for each in selector.get("matchExpressions", []))
+
+
+def _holds(expression: Object, carried: Mapping[str, str]) -> bool:
+    key, values = expression["key"], expression.get("values", [])
+    outcomes = {
+        "In": carried.get(key) in values,
+        "NotIn": carried.get(key) not in values,
+        "Exists": key in carried,
+        "DoesNotExist": key not in carried,
+    }
+    return outcomes[expression["operator"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Somebody on the network: a pod, or an address outside of the cluster."""
+
+    name: str
+    labels: Mapping[str, str]
+    namespace: str = NAMESPACE
+    address: str = ""
+
+
+def parties(*manifests: Manifests) -> list[Party]:
+    """Every kind of pod there is."""
+    found = [workload for each in manifests for workload in each.workloads()]
+    return [Party(labels(workload)[NAME_LABEL], labels(workload)) for workload in found]
+
+
+def open_ports(manifests: Sequence[Manifests]) -> set[int]:
+    """Whatever any container listens on."""
+    return {
+        port["containerPort"]
+        for each in manifests
+        for workload in each.workloads()
+        for port in main_container(workload).get("ports", [])
+    }

@@ -1,0 +1,138 @@
+"""Sessions and indexes outlive a crash of everything, and, from a backup, a loss of the disks."""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+
+from clients.python import LoreglassClient
+from contracts.answer import Answer
+from evaluation.rows import AskedTurn, Conversation, World, load_world
+from evaluation.world.generate import main as generate_world
+from evaluation.world.plan import Split
+from tests.deploy.crashing import CrashingPlatform, PersistentRedis, require_redis
+from tests.journey.asking import DEADLINE_MS
+from tests.journey.deployments import Indexed
+
+pytestmark = pytest.mark.slow
+
+ENTITIES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the platform says at one time: of single questions, and in a conversation that goes on."""
+
+    alone: Sequence[Answer]
+    follow_up: Answer
+    indexed_anew: tuple[Indexed, Indexed] | None = None
+
+    @property
+    def words(self) -> list[str]:
+        """The answers, without what differs from one asking to the next."""
+        return [each.answer for each in (*self.alone, self.follow_up)]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Before anything happened, after everything was killed, and after the disks were lost, too."""
+
+    before: Told
+    after_crash: Told
+    after_restore: Told
+
+
+def questions(world: World) -> list[tuple[Conversation, AskedTurn]]:
+    """One that only the index of photos can answer, and one that only the pages can."""
+    found = []
+    for needs in ("image_kb", "web"):
+        fitting = (
+            one for one in world.single if one.turns[0].answerable and one.turns[0].truth.needs == needs
+        )
+        found += [(one, one.turns[0]) for one in list(fitting)[:2]]
+    return found
+
+
+async def told(url: str, world: World, session: str | None) -> Told:
+    """Ask everything; the conversation begins where there is no session yet."""
+    async with LoreglassClient(url) as client:
+        alone = []
+        for conversation, turn in questions(world):
+            photo = await anyio.Path(conversation.photo).read_bytes()
+            alone.append(await client.ask(turn.question, photo, deadline_ms=DEADLINE_MS))
+        talk = world.multi[0]
+        if session is None:
+            photo = await anyio.Path(talk.photo).read_bytes()
+            session = (await client.ask(talk.turns[0].question, photo, None, DEADLINE_MS)).session_id
+        return Told(alone, await client.ask(talk.turns[1].question, None, session, DEADLINE_MS))
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    """Lived through once, looked at by every test."""
+    require_redis()
+    folder = tmp_path_factory.mktemp("lost")
+    generate_world(Split.SAMPLE, folder / "world", None, ENTITIES)
+    world = load_world(folder / "world")
+    platform = CrashingPlatform(folder / "data", PersistentRedis(folder / "redis"))
+    try:
+        platform.start()
+        platform.index(folder / "world")
+        before = anyio.run(told, platform.gateway_url, world, None)
+        session = before.follow_up.session_id
+        platform.back_up(folder / "backup")
+        platform.crash()
+        platform.start()
+        after_crash = anyio.run(told, platform.gateway_url, world, session)
+        platform.crash()
+        platform.wipe()
+        platform.restore(folder / "backup")
+        platform.start()
+        after_restore = anyio.run(told, platform.gateway_url, world, session)
+        anew = platform.index(folder / "world")
+        return Story(before, after_crash, Told(after_restore.alone, after_restore.follow_up, anew))
+    finally:
+        platform.crash()
+
+
+def test_the_index_answers_after_a_crash_of_everything_as_before(story: Story) -> None:
+    assert any(each.citations for each in story.before.alone)
+    assert story.after_crash.words == story.before.words
+
+
+def test_a_conversation_goes_on_after_a_crash_of_everything(story: Story) -> None:
+    assert not story.before.follow_up.abstained
+    assert story.after_crash.follow_up.session_id == story.before.follow_up.session_id
+
+
+def test_everything_answers_from_its_backup_as_before(story: Story) -> None:
+    assert story.after_restore.words == story.before.words
+    assert [each.citations for each in story.after_restore.alone] == [
+        each.citations for each in story.before.alone
+    ]
+
+
+def test_a_conversation_goes_on_from_its_backup(story: Story) -> None:
+    assert story.after_restore.follow_up.session_id == story.before.follow_up.session_id
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>404</html>", b"REDIS0010\xfa\tredis-ver"])
+def test_what_is_no_whole_snapshot_leaves_redis_as_it_was(tmp_path: Path, content: bytes) -> None:
+    require_redis()
+    (tmp_path / "snapshot").write_bytes(content)
+    (tmp_path / "redis" / "appendonlydir").mkdir(parents=True)
+    (tmp_path / "redis" / "appendonlydir" / "kept").touch()
+    with pytest.raises(subprocess.CalledProcessError):
+        PersistentRedis(tmp_path / "redis").restore(tmp_path / "snapshot")
+    assert (tmp_path / "redis" / "appendonlydir" / "kept").exists()
+
+
+def test_a_restored_index_lacks_nothing(story: Story) -> None:
+    anew = story.after_restore.indexed_anew
+    assert anew is not None
+    for each in anew:
+        assert (each.new, each.rejected) == (0, 0)
+        assert each.unchanged > 0

@@ -1,0 +1,84 @@
+"""What containers of docker-compose.yml may do and whom they can reach."""
+
+import re
+from typing import Any
+
+import pytest
+
+from deploy.inventory import APPS
+from tests.deploy.compose_file import ONCE, ROOT, SERVICES, load, networks_of
+
+each_service = pytest.mark.parametrize("name", list(SERVICES))
+
+
+@each_service
+def test_every_container_is_confined(name: str) -> None:
+    service = SERVICES[name]
+    user, _, group = service["user"].partition(":")
+    assert user.isdigit()
+    assert group.isdigit()
+    assert int(user) > 0
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["pids_limit"] > 0
+    assert re.fullmatch(r"\d+[gm]", service["mem_limit"])
+    assert {"max-size", "max-file"} <= service["logging"]["options"].keys()
+    assert all(mount.startswith("/tmp:size=") for mount in service["tmpfs"])
+    assert "privileged" not in service
+    assert "cap_add" not in service
+    assert service.get("restart") == (None if name in ONCE else "unless-stopped")
+
+
+def test_only_the_gateway_is_published_and_only_on_loopback_unless_asked() -> None:
+    published = {name: each["ports"] for name, each in SERVICES.items() if "ports" in each}
+    assert published == {"gateway": ["127.0.0.1:7100:7100"], "gateway-l40s": ["127.0.0.1:7100:7100"]}
+    asked = load(variables={"LOREGLASS_PUBLISH": "0.0.0.0:80"})["services"]["gateway"]["ports"]
+    assert asked == ["0.0.0.0:80:7100"]
+
+
+def test_the_dashboards_file_opens_grafana_on_loopback_and_nothing_else() -> None:
+    opened = load("deploy/compose/dashboards.yml")["services"]
+    assert list(opened) == ["grafana"]
+    assert opened["grafana"]["ports"] == ["127.0.0.1:3000:3000"]
+    assert set(networks_of(SERVICES["grafana"])) < set(networks_of(opened["grafana"]))
+
+
+def test_the_podman_file_takes_away_what_podman_does_not_know_and_nothing_else() -> None:
+    assert load("deploy/compose/podman.yml") == {"networks": {"edge": {"driver_opts": None}}}
+    known = {name: each for name, each in load()["networks"].items() if "driver_opts" in (each or {})}
+    assert list(known) == ["edge"]
+
+
+def test_the_keys_file_gives_both_gateways_their_keys() -> None:
+    added = load("deploy/compose/keys.yml")["services"]
+    assert set(added) == {"gateway", "gateway-l40s"}
+    for service in added.values():
+        (name,) = service["environment"]
+        assert name.removeprefix(APPS[0].prefix).lower() in APPS[0].settings.model_fields
+        assert service["environment"][name] == f"/run/secrets/{service['secrets'][0]}"
+
+
+@pytest.mark.parametrize(
+    ("network", "members"),
+    [
+        ("edge", {"gateway", "gateway-l40s"}),
+        ("sessions", {"gateway-l40s", "redis"}),
+        ("vectors", {"image-search-l40s", "text-search-l40s", "qdrant", "prometheus"}),
+        ("internet", {"weights"}),
+    ],
+)
+def test_a_network_has_those_who_need_it_and_nobody_else(network: str, members: set[str]) -> None:
+    assert {name for name, each in SERVICES.items() if network in networks_of(each)} == members
+
+
+def test_nothing_leads_out_but_the_network_of_the_weights() -> None:
+    networks: dict[str, dict[str, Any]] = load()["networks"]
+    used = {network for each in SERVICES.values() for network in networks_of(each)}
+    assert used == set(networks)
+    assert {name for name, each in networks.items() if not each.get("internal")} == {"edge", "internet"}
+    assert networks["edge"]["driver_opts"] == {"com.docker.network.bridge.enable_ip_masquerade": "false"}
+
+
+def test_no_secret_is_ever_committed() -> None:
+    assert (ROOT / "deploy/compose/secrets/.gitignore").read_text().split() == ["*", "!.gitignore"]

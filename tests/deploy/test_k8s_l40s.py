@@ -1,0 +1,240 @@
+"""The manifests for GPUs follow the placement plan; the rest is what compose and Prometheus have, too."""
+
+import re
+import shlex
+
+import pytest
+import yaml
+
+from capacity.placement.environment import environment
+from capacity.placement.node_file import read
+from capacity.placement.proposal import propose
+from deploy.inventory import APPS, VLM_HOST, VLM_PORT
+from deploy.weights.catalogue import vlm as vlm_weights
+from gateway.settings import GatewaySettings
+from services.vlm.launch import Placement, serve_arguments
+from services.vlm.presets import PRESETS
+from tests.deploy.kustomize import (
+    K8S,
+    ROOT,
+    Object,
+    containers,
+    env_file,
+    main_container,
+    overlay,
+    pod,
+    render,
+)
+
+PLACEMENT = ROOT / "deploy" / "placement"
+WEIGHTS = env_file(ROOT / "deploy" / "weights" / "weights.env")
+GPU_HOSTS = {app.host for app in APPS if app.cuda_group}
+SHARED, WHOLE = "nvidia.com/gpu.shared", "nvidia.com/gpu"
+ON_GPUS = ("l40s", "scale-out")
+on_gpus = pytest.mark.parametrize("name", ON_GPUS)
+
+
+def _cards(workload: Object) -> dict[str, str]:
+    limits = main_container(workload)["resources"]["limits"]
+    return {resource: count for resource, count in limits.items() if resource.startswith("nvidia.com")}
+
+
+def _planned_for(cards: int) -> dict[str, dict[str, str]]:
+    file = read(PLACEMENT / "l40s.yaml", cards=cards)
+    return environment(propose(file, cards, GatewaySettings.model_fields["answer_deadline_ms"].default))
+
+
+def test_one_card_gets_what_the_plan_wrote() -> None:
+    manifests = overlay("l40s")
+    own = {"domain-router": {"LOREGLASS_DOMAIN_ROUTER_ENGINE": "pocket"}}  # until there is a head
+    for host in [*(app.host for app in APPS), VLM_HOST]:
+        planned = env_file(PLACEMENT / "l40s" / f"{host.replace('-', '_')}.env") | own.get(host, {})
+        given = manifests.variables(host)
+        assert planned.items() <= given.items(), host
+
+
+def test_a_card_for_the_model_server_is_what_the_plan_for_two_cards_says() -> None:
+    """Each container sees one card, so that it is card 0 in there, and the gateway compares with that."""
+    manifests, planned = overlay("scale-out"), _planned_for(2)
+    for name, variables in planned.items():
+        given = manifests.variables(name.replace("_", "-"))
+        for variable, value in variables.items():
+            if variable == "LOREGLASS_DOMAIN_ROUTER_ENGINE":
+                continue
+            on_card_0 = value.replace("cuda:1", "cuda:0").replace('"gpu":1', '"gpu":0')
+            assert given[variable] == on_card_0, variable
+
+
+@on_gpus
+def test_services_find_their_weights(name: str) -> None:
+    for app in APPS:
+        if not app.cuda_group:
+            continue
+        given = overlay(name).variables(app.host)
+        wanted = {variable: value for variable, value in WEIGHTS.items() if variable.startswith(app.prefix)}
+        assert wanted
+        assert wanted.items() <= given.items()
+        assert given["HF_HUB_OFFLINE"] == "1"
+        assert {"name": "weights", "mountPath": "/weights", "readOnly": True} in main_container(
+            overlay(name).workload(app.host)
+        )["volumeMounts"]
+
+
+@on_gpus
+def test_the_model_server_is_started_as_its_preset_says(name: str) -> None:
+    manifests = overlay(name)
+    container, given = main_container(manifests.workload(VLM_HOST)), manifests.variables(VLM_HOST)
+    preset = PRESETS[given["LOREGLASS_VLM_PRESET"]]
+    placement = Placement(
+        host="0.0.0.0",
+        port=VLM_PORT,
+        weights=f"/weights/{vlm_weights(preset).name}",
+        memory_share=float(given["LOREGLASS_VLM_MEMORY_SHARE"]),
+        context=int(given["LOREGLASS_VLM_MAX_MODEL_LEN"]),
+        sequences=int(given["LOREGLASS_VLM_MAX_NUM_SEQS"]),
+    )
+    assert container["image"] == preset.image
+    assert container["command"] == ["vllm", "serve"]
+    expanded = [re.sub(r"\$\((\w+)\)", lambda found: given[found[1]], word) for word in container["args"]]
+    assert expanded == serve_arguments(preset, placement)
+    assert dict(preset.environment).items() <= given.items()
+    assert manifests.variables("gateway")["LOREGLASS_GATEWAY_VLM_MODEL"] == preset.name
+    assert manifests.variables("weights")["LOREGLASS_VLM_PRESET"] == preset.name
+
+
+def test_one_card_is_shared_by_six_and_has_six_slices() -> None:
+    manifests = overlay("l40s")
+    sharing = {each["metadata"]["name"]: _cards(each) for each in manifests.workloads() if _cards(each)}
+    assert sharing == {host: {SHARED: "1"} for host in (*GPU_HOSTS, VLM_HOST)}
+    for host in sharing:
+        assert pod(manifests.workload(host))["nodeSelector"] == {"loreglass/placement": "l40s"}
+    sliced = yaml.safe_load((K8S / "nvidia" / "time-slicing.yaml").read_text())
+    slicing = yaml.safe_load(sliced["data"]["shared"])["sharing"]["timeSlicing"]
+    assert slicing["renameByDefault"]
+    assert slicing["resources"] == [{"name": WHOLE, "replicas": len(sharing)}]
+
+
+def test_on_several_nodes_the_model_server_has_a_card_and_no_two_of_a_kind_share_one() -> None:
+    manifests = overlay("scale-out")
+    assert _cards(manifests.workload(VLM_HOST)) == {WHOLE: "1"}
+    for host in GPU_HOSTS:
+        workload = manifests.workload(host)
+        assert _cards(workload) == {SHARED: "1"}
+        assert workload["spec"]["replicas"] >= 2
+        assert not pod(workload).get("nodeSelector")
+        [rule] = pod(workload)["affinity"]["podAntiAffinity"][
+            "requiredDuringSchedulingIgnoredDuringExecution"
+        ]
+        assert rule["topologyKey"] == "kubernetes.io/hostname"
+        assert rule["matchLabelKeys"] == ["app.kubernetes.io/name"]
+
+
+def test_on_one_card_the_model_server_starts_alone() -> None:
+    manifests = overlay("l40s")
+    assert manifests.get("Service", "vlm-ready")["spec"]["clusterIP"] == "None"
+    assert "publishNotReadyAddresses" not in manifests.get("Service", "vlm-ready")["spec"]
+    for host in GPU_HOSTS:
+        first, _ = containers(manifests.workload(host))
+        assert "getent hosts vlm-ready" in first["args"][0]
+    for host in {*GPU_HOSTS, VLM_HOST}:
+        first, _ = containers(manifests.workload(host))
+        assert "/weights/.complete" in str(first)
+    assert "touch /weights/.complete" in str(main_container(manifests.workload("weights"))["command"])
+
+
+def test_what_scales_is_counted_by_one_only() -> None:
+    manifests = overlay("scale-out")
+    targets = []
+    for each in manifests.of_kind("ScaledObject", "HorizontalPodAutoscaler"):
+        target = each["spec"]["scaleTargetRef"]
+        workload = manifests.get(target.get("kind", "Deployment"), target["name"])
+        assert "replicas" not in workload["spec"], "an apply would set the count back"
+        targets.append(target["name"])
+    assert sorted(targets) == ["gateway", "ocr", "verifier", "vlm"]
+    gateway, vlm = ({**manifests.get("ScaledObject", name)["spec"]} for name in ("gateway", "vlm"))
+    gateway.pop("scaleTargetRef"), vlm.pop("scaleTargetRef")
+    assert gateway == vlm, "a gateway for each model server"
+
+
+def test_custom_objects_hold_what_their_definition_asks_for() -> None:
+    """KEDA's definition is not among Kubernetes' schemas: this is the part of it that is used."""
+    for each in overlay("scale-out").of_kind("ScaledObject"):
+        assert each["apiVersion"] == "keda.sh/v1alpha1"
+        spec = each["spec"]
+        assert set(spec) == {
+            "scaleTargetRef",
+            "minReplicaCount",
+            "maxReplicaCount",
+            "pollingInterval",
+            "fallback",
+            "advanced",
+            "triggers",
+        }
+        for trigger in spec["triggers"]:
+            assert trigger["type"] == "prometheus"
+            assert trigger.get("metricType", "AverageValue") in ("AverageValue", "Value")
+            assert set(trigger["metadata"]) == {"serverAddress", "query", "threshold"}
+            assert float(trigger["metadata"]["threshold"]) > 0
+        assert spec["advanced"].keys() == {"horizontalPodAutoscalerConfig"}
+
+
+def test_what_is_scaled_by_is_measured() -> None:
+    source = "".join(path.read_text() for path in (ROOT / "gateway").rglob("*.py"))
+    for each in overlay("scale-out").of_kind("ScaledObject"):
+        for trigger in each["spec"]["triggers"]:
+            for metric in re.findall(r"loreglass_\w+", trigger["metadata"]["query"]):
+                assert f'"{metric}"' in source or f'"{metric.removesuffix("_total")}"' in source, metric
+            assert trigger["metadata"]["serverAddress"] == "http://prometheus.loreglass.svc:9090"
+    [port] = overlay("scale-out").get("Service", "prometheus")["spec"]["ports"]
+    assert port["port"] == 9090
+
+
+def test_qdrants_peers_find_the_first_and_keep_two_of_everything() -> None:
+    manifests = overlay("scale-out")
+    qdrant, given = manifests.workload("qdrant"), manifests.variables("qdrant")
+    peers = manifests.get("Service", qdrant["spec"]["serviceName"])["spec"]
+    assert peers["clusterIP"] == "None"
+    assert peers["publishNotReadyAddresses"]
+    assert qdrant["spec"]["replicas"] == 3
+    assert given["QDRANT__CLUSTER__ENABLED"] == "true"
+    assert given["QDRANT__STORAGE__COLLECTION__REPLICATION_FACTOR"] == "2"
+    words = shlex.split(main_container(qdrant)["args"][0])
+    assert "first=http://qdrant-0.qdrant-peers:6335" in words
+
+
+def test_every_pod_is_scraped_under_the_names_that_rules_and_dashboards_use() -> None:
+    manifests = overlay("scale-out")
+    usual = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())
+    own = yaml.safe_load((K8S / "overlays/scale-out/prometheus.yml").read_text())
+    of_usual = {each["job_name"]: each["static_configs"] for each in usual.pop("scrape_configs")}
+    of_own = {each["job_name"]: each["dns_sd_configs"] for each in own.pop("scrape_configs")}
+    assert own == usual
+    assert of_own.keys() == of_usual.keys()
+    for job, [found] in of_own.items():
+        [host] = found["names"]
+        service = manifests.get("Service", host)["spec"]
+        assert service["clusterIP"] == "None"
+        assert service["selector"] == {"app.kubernetes.io/name": job}
+        assert of_usual[job] == [{"targets": [f"{job}:{found['port']}"]}]
+
+
+@on_gpus
+def test_images_of_others_are_those_of_compose(name: str) -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    for workload in overlay(name).workloads():
+        image = main_container(workload)["image"]
+        if not image.startswith("loreglass/"):
+            assert re.search(r":v?\d+\.\d+\.\d+", image), image
+            host = workload["metadata"]["name"].removesuffix("-replica")
+            assert image == compose[host]["image"]
+
+
+def test_an_index_is_made_by_the_command_that_people_use() -> None:
+    manifests = render("jobs/index")
+    given = manifests.variables("corpus")
+    ports = {app.host: app.port for app in APPS}
+    assert given["LOREGLASS_IMAGE_SEARCH_URL"] == f"http://image-search:{ports['image-search']}"
+    assert given["LOREGLASS_TEXT_SEARCH_URL"] == f"http://text-search:{ports['text-search']}"
+    assert (
+        'python -m "$LOREGLASS_MODULE" index $what' in main_container(manifests.workload("corpus"))["args"][0]
+    )

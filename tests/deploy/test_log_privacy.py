@@ -1,0 +1,176 @@
+"""What people ask, show and log in with is in no log and in no trace, whatever goes wrong."""
+
+import base64
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from time import monotonic
+
+import httpx
+
+from chassis.keys import ApiKey
+from tests.journey.deployments import free_ports
+from tests.unit.chassis.pictures import encoded, scene
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 120
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+QUESTION = "Whose is the zanzibarian umbrella?"
+VLM_KEY, REDIS_PASSWORD, CALLERS_KEY = "vlm-key-quokka", "redis-password-axolotl", ApiKey.new()
+PHOTO = encoded(scene(320, 240), "JPEG")
+BROKEN_PHOTO = PHOTO[: len(PHOTO) // 2]
+DATA_URL = "data:image/jpeg;base64," + base64.b64encode(PHOTO).decode()
+SECRETS = {
+    "the question": r"zanzibar|umbrella",
+    "the model's key": "quokka",
+    "the store's password": "axolotl",
+    "the caller's key": CALLERS_KEY.text[-20:],
+    "the key's digest": CALLERS_KEY.sha256,
+    "an authorization": r"bearer|authorization",
+    "a data URL": "data:image|base64",
+    "the photo, encoded": re.escape(DATA_URL[60:100]),
+    "the photo, as bytes": r"JFIF|\\xff\\xd8|\\ufffd",
+}
+
+
+@contextmanager
+def model_that_quotes() -> Iterator[str]:
+    """A model's server that refuses every prompt and repeats it in the error."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            prompt = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            message = f"{QUESTION} {prompt[:2000]} {self.headers['Authorization']}"
+            body = json.dumps({"error": {"message": message, "code": 400}}).encode()
+            self.send_response(400)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing to say."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def platform(folder: Path, vlm_url: str, **extra: str) -> Iterator[str]:
+    """`make serve` in a process of its own, which leaves its `log` and its `spans` in the folder; its URL."""
+    port, closed = free_ports(2)
+    keys = folder / "keys.toml"
+    keys.write_text(
+        f'[[key]]\nprefix = "{CALLERS_KEY.prefix}"\nsha256 = "{CALLERS_KEY.sha256}"\n'
+        'tenant = "wearers"\npriority = "interactive"\n'
+    )
+    environment = os.environ | {
+        "LOREGLASS_PORT": str(port),
+        "LOREGLASS_SERVICE_PORT": "0",
+        "LOREGLASS_DATA_DIR": str(folder / "data"),
+        "LOREGLASS_GATEWAY_KEYS": str(keys),
+        "LOREGLASS_GATEWAY_REASONING": "vlm",
+        "LOREGLASS_GATEWAY_VLM_MODEL": "model",
+        "LOREGLASS_GATEWAY_VLM_URL": vlm_url,
+        "LOREGLASS_GATEWAY_VLM_KEY": VLM_KEY,
+        "OTEL_TRACES_EXPORTER": "console",
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}",
+        **{name: value.format(closed=closed) for name, value in extra.items()},
+    }
+    url, command = f"http://127.0.0.1:{port}", [sys.executable, "-m", "deploy.one_process"]
+    with (folder / "log").open("wb") as log, (folder / "spans").open("wb") as spans:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=spans, stderr=log)
+        try:
+            _await(process, url, folder / "log")
+            yield url
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _await(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    until, pause = monotonic() + START_S, threading.Event()
+    while monotonic() < until and process.poll() is None:
+        try:
+            if httpx.get(f"{url}/health/live", timeout=5).is_success:
+                return
+        except httpx.TransportError:
+            pause.wait(0.05)
+    raise RuntimeError(log.read_text()[-2000:])
+
+
+def ask_in_every_way(url: str) -> set[int]:
+    """Questions that are answered, refused and broken; the statuses that came of them."""
+    login = {"Authorization": f"Bearer {CALLERS_KEY.text}"}
+    traced, streamed = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}, {"Accept": "text/event-stream"}
+    form = {"question": QUESTION, "deadline_ms": "8000"}
+    chat_content = [
+        {"type": "text", "text": QUESTION},
+        {"type": "image_url", "image_url": {"url": DATA_URL}},
+    ]
+    chat = {"model": "loreglass", "messages": [{"role": "user", "content": chat_content}]}
+    image = {"base64": base64.b64encode(PHOTO).decode()}
+    with httpx.Client(base_url=url, headers=login, timeout=60, params={"q": QUESTION}) as client:
+        replies = [
+            client.post("/answer", data=form, files={"image": PHOTO}, headers=traced),
+            client.post("/answer", data=form, files={"image": PHOTO}, headers=streamed),
+            client.post("/answer", data={**form, "deadline_ms": "150"}, files={"image": PHOTO}),
+            client.post("/answer", data=form, files={"image": BROKEN_PHOTO}),
+            client.post("/answer", data={**form, "session_id": QUESTION}, files={"image": PHOTO}),
+            client.post("/answer", data={**form, "pipeline": QUESTION}, files={"image": PHOTO}),
+            client.post("/answer", json={"question": QUESTION, "image": image, QUESTION: QUESTION}),
+            client.post("/answer", json={"question": [QUESTION], "image": {"url": DATA_URL}}),
+            client.post("/answer", content=f'{{"question": "{QUESTION}'.encode()),
+            client.post("/v1/chat/completions", json=chat),
+            client.post("/v1/chat/completions", json={**chat, "stream": True}),
+            client.post("/v1/chat/completions", json={**chat, "model": QUESTION}),
+            client.get(f"/traces/{QUESTION}"),
+            client.delete(f"/sessions/{QUESTION}"),
+            client.post("/answer", data=form, headers={"Authorization": f"Bearer {CALLERS_KEY.text}x"}),
+            client.post("/answer", data=form, headers={"Authorization": f"Basic {QUESTION}"}),
+        ]
+    return {reply.status_code for reply in replies}
+
+
+def test_nothing_that_people_entrust_is_written_down(tmp_path: Path) -> None:
+    store = {
+        "LOREGLASS_GATEWAY_SESSIONS": "redis",
+        "LOREGLASS_GATEWAY_REDIS_URL": f"redis://:{REDIS_PASSWORD}@127.0.0.1:{{closed}}/0",
+    }
+    with model_that_quotes() as vlm_url, platform(tmp_path, vlm_url, **store) as url:
+        statuses = ask_in_every_way(url)
+        ready = httpx.get(f"{url}/health/ready", timeout=60)
+    log, spans = (tmp_path / "log").read_text(), (tmp_path / "spans").read_text()
+    found = {what for what, pattern in SECRETS.items() if re.search(pattern, log + spans, re.IGNORECASE)}
+    assert found == set()
+    assert {401, 422} <= statuses
+    assert ready.status_code == 503
+    assert {"vlm.request_refused", "question", "request"} <= set(re.findall(r'"event": "([^"]+)"', log))
+    assert '"session"' in log  # the store was missed
+    assert '"name": "POST /answer"' in spans
+    _is_one_form(log, f"Loreglass answers at {url} (Ctrl-C stops it)")
+
+
+def _is_one_form(log: str, greeting: str) -> None:
+    """Every line but one is JSON, and every request's lines name its trace."""
+    assert [line for line in log.splitlines() if not line.startswith("{")] == [greeting]
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    of_question = [line for line in lines if line.get("trace_id") == TRACE]
+    assert {line["service"] for line in of_question if line["event"] == "request"} >= {"gateway"}
+    assert all("trace_id" in line for line in lines if line["event"].startswith(("vlm.", "question")))

@@ -1,0 +1,287 @@
+"""Wearers: what they make of replies, what they ask with, and the objectives that a run is held against."""
+
+import io
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image, ImageOps
+
+from contracts.answer import Answer, Citation, CitationKind, Reason, Route
+from tests.load.run.figures import percentile, summary
+from tests.load.run.plots import draw
+from tests.load.wearers.material import PHONE, Conversation, MaterialError, another_shot, load, plain, write
+from tests.load.wearers.memory import NotTold, read_resident_bytes
+from tests.load.wearers.notebook import Notebook
+from tests.load.wearers.objectives import verdicts
+from tests.load.wearers.records import Asked, Fate, Record, Results, of_reply
+from tests.load.wearers.replies import Expected, Reply, read_reply
+from tests.load.wearers.shape import Phase, Shape, phase_at, wearers_at
+
+JSON, EVENTS, PROBLEM = "application/json", "text/event-stream", "application/problem+json"
+SESSION = "s" * 32
+CITED = Citation(title="the photo", url="", snippet="Gate B12", score=1.0, kind=CitationKind.PHOTO)
+ANSWER = Answer(
+    answer="It is gate B12.",
+    abstained=False,
+    reason=Reason.ANSWERED,
+    confidence=0.9,
+    route=Route.DIRECT,
+    citations=[CITED],
+    timings_ms={"ocr": 300.0, "total": 400.0},
+    trace_id="0" * 32,
+    session_id=SESSION,
+)
+STARTED = 1_000.0
+
+
+def reply(answer: Answer, expected: Expected | None = None) -> Reply:
+    return read_reply(200, {"Content-Type": JSON}, answer.model_dump_json().encode(), expected or Expected())
+
+
+def problem(status: int, kind: str, **headers: str) -> Reply:
+    body = {"type": f"urn:loreglass:problem:{kind}", "title": kind, "status": status, "detail": "so"}
+    return read_reply(status, {"content-type": PROBLEM, **headers}, json.dumps(body).encode(), Expected())
+
+
+def stream(*events: tuple[str, Any]) -> Reply:
+    text = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events)
+    return read_reply(200, {"content-type": EVENTS}, text.encode(), Expected())
+
+
+def record(told: Reply, at_s: float = 1.0, ms: float = 500.0, asked: Asked = Asked.PHOTO) -> Record:
+    return Record(
+        asked=asked,
+        sent=STARTED + at_s,
+        ms=ms,
+        first_ms=ms,
+        late_after_ms=10_500.0,
+        streamed=False,
+        priority="standard",
+        users=2,
+        **of_reply(told),
+    )
+
+
+def run(records: Sequence[Record], shape: Shape = Shape.WEARERS, **more: Any) -> Results:
+    return Results(shape.value, "http://gateway", 2, 100.0, STARTED, records, **more)
+
+
+def missed(results: Results, unexpected: Sequence[str] = ()) -> set[str]:
+    return {each.name for each in verdicts(results, 10.0, unexpected) if not each.held}
+
+
+GOOD = [record(reply(ANSWER), at_s=place) for place in range(100)]
+SHED = problem(503, "overloaded", **{"Retry-After": "2"})
+TIMED_OUT = ANSWER.model_copy(update={"reason": Reason.TIMED_OUT, "abstained": True, "citations": []})
+
+
+def test_a_right_answer_is_no_trouble() -> None:
+    assert reply(ANSWER, Expected(SESSION, frozenset({"Platform 4"}))).trouble == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"session_id": "t" * 32}, Expected(SESSION)),
+        ({}, Expected(SESSION, frozenset({"gate b12"}))),
+        ({"abstained": True}, Expected()),
+        ({"reason": Reason.NO_EVIDENCE}, Expected()),
+        ({"timings_ms": {}}, Expected()),
+        ({"answer": " "}, Expected()),
+    ],
+)
+def test_an_answer_that_contradicts_itself_or_its_session_is_trouble(
+    change: dict[str, Any], expected: Expected
+) -> None:
+    assert reply(ANSWER.model_copy(update=change), expected).trouble
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "body"),
+    [
+        (200, JSON, b"{}"),
+        (200, JSON, b"Internal Server Error"),
+        (200, "text/html", b"<html>"),
+        (500, "text/plain", b"Internal Server Error"),
+        (503, PROBLEM, b"{}"),
+        (503, PROBLEM, b'{"type": "about:blank", "title": "", "status": 500, "detail": ""}'),
+        (200, EVENTS, b""),
+    ],
+)
+def test_what_is_not_the_contract_s_is_trouble(status: int, kind: str, body: bytes) -> None:
+    assert read_reply(status, {"content-type": kind}, body, Expected()).trouble
+
+
+def test_a_stream_that_adds_up_to_its_answer_is_that_answer() -> None:
+    told = stream(
+        ("stage", {"stage": "ocr", "state": "done", "ms": 3.0}),
+        ("citation", CITED.model_dump(mode="json")),
+        ("token", {"text": "It is "}),
+        ("token", {"text": "gate B12."}),
+        ("final", ANSWER.model_dump(mode="json")),
+    )
+    assert (told.answer, told.trouble) == (ANSWER, "")
+
+
+def test_a_stream_that_does_not_add_up_is_trouble() -> None:
+    final = ("final", ANSWER.model_dump(mode="json"))
+    cited, words = ("citation", CITED.model_dump(mode="json")), ("token", {"text": ANSWER.answer})
+    assert stream(words, final).trouble
+    assert stream(cited, final).trouble
+    assert stream(cited, words).trouble
+    assert stream(cited, words, final, words).trouble
+    assert stream(cited, words, final).trouble == ""
+
+
+def test_a_stream_can_end_in_a_problem() -> None:
+    told = stream(
+        ("error", {"type": "urn:loreglass:problem:internal", "title": "", "status": 500, "detail": ""})
+    )
+    assert (told.status, told.problem, told.trouble) == (500, "internal", "")
+
+
+@pytest.mark.parametrize(
+    ("told", "ms", "fate"),
+    [
+        (reply(ANSWER), 500, Fate.FULL),
+        (reply(ANSWER.model_copy(update={"degraded": ["no_judge"]})), 500, Fate.DEGRADED),
+        (reply(TIMED_OUT.model_copy(update={"reason": Reason.NO_EVIDENCE})), 500, Fate.REFUSED),
+        (reply(TIMED_OUT), 9_900, Fate.MISSED),
+        (problem(504, "deadline_exceeded"), 9_900, Fate.MISSED),
+        (reply(ANSWER), 10_501, Fate.LATE),
+        (SHED, 5, Fate.SHED),
+        (reply(TIMED_OUT.model_copy(update={"reason": Reason.OVERLOADED})), 500, Fate.SHED),
+        (problem(503, "overloaded"), 5, Fate.FAILED),
+        (Reply(0), 5, Fate.FAILED),
+        (problem(404, "session_not_found"), 5, Fate.REJECTED),
+        (Reply(204), 5, Fate.FULL),
+    ],
+)
+def test_each_question_ends_in_one_way(told: Reply, ms: float, fate: Fate) -> None:
+    assert record(told, ms=ms).fate is fate
+
+
+def test_a_good_run_holds_every_objective() -> None:
+    assert not missed(run(GOOD))
+
+
+@pytest.mark.parametrize(
+    ("bad", "objectives"),
+    [
+        (record(SHED), {"turned away"}),
+        (record(problem(503, "overloaded")), {"errors"}),
+        (record(Reply(0)), {"errors"}),
+        (record(problem(404, "session_not_found")), {"accepted"}),
+        (record(reply(TIMED_OUT)), {"deadline"}),
+        (record(reply(ANSWER), ms=10_501), {"in time", "deadline"}),
+        (record(reply(ANSWER, Expected("t" * 32))), {"contract"}),
+    ],
+)
+def test_one_bad_reply_in_a_hundred_misses_its_objective(bad: Record, objectives: set[str]) -> None:
+    assert missed(run([*GOOD[1:], bad])) == objectives
+
+
+def test_a_run_in_which_nothing_was_asked_or_a_wearer_stumbled_is_not_held() -> None:
+    assert missed(run([])) == {"questions"}
+    assert missed(run(GOOD), ["KeyError: 'x'"]) == {"wearers"}
+
+
+def test_a_ramp_may_turn_wearers_away_but_not_once_it_is_over() -> None:
+    assert not missed(run([*GOOD, record(SHED, at_s=50), record(reply(TIMED_OUT), at_s=60)], Shape.RAMP))
+    assert missed(run([*GOOD, record(SHED, at_s=90)], Shape.RAMP)) == {"recovery"}
+    assert missed(run(GOOD[:60], Shape.RAMP)) == {"recovery"}
+
+
+def test_a_soak_may_fill_its_caches_but_not_go_on_growing() -> None:
+    def growing(mib: Sequence[float]) -> dict[str, list[tuple[float, float]]]:
+        return {"http://gateway": [(STARTED + place, size * 2**20) for place, size in enumerate(mib)]}
+
+    settled = [100 + 20 * min(place, 10) for place in range(30)]
+    leaking = [100 + 20 * place for place in range(30)]
+    assert not missed(run(GOOD, Shape.SOAK, memory=growing(settled)))
+    assert missed(run(GOOD, Shape.SOAK, memory=growing(leaking))) == {"memory"}
+    assert missed(run(GOOD, Shape.SOAK, memory={"http://gateway": []})) == {"memory"}
+
+
+def test_memory_is_read_from_a_page_of_metrics() -> None:
+    page = "# HELP process_resident_memory_bytes x\nprocess_resident_memory_bytes 2.5e+08\nother 1\n"
+    assert read_resident_bytes(page) == 250_000_000
+    with pytest.raises(NotTold):
+        read_resident_bytes("other 1\n")
+
+
+def test_the_ramp_rises_to_its_peak_and_comes_back() -> None:
+    many = [wearers_at(Shape.RAMP, at, 100, 4, 5.0) for at in range(100)]
+    assert (many[0], max(many), many[-1]) == (4, 20, 4)
+    assert many[: many.index(20)] == sorted(many[: many.index(20)])
+    assert {wearers_at(Shape.SOAK, at, 0, 4, 5.0) for at in range(100)} == {4}
+    phases = [phase_at(Shape.RAMP, at, 100, 10) for at in range(100)]
+    assert list(dict.fromkeys(phases)) == list(Phase)
+
+
+@pytest.fixture(scope="module")
+def signs() -> list[Conversation]:
+    return plain()
+
+
+def test_plain_photos_are_a_phone_s_and_stand_upright(signs: list[Conversation]) -> None:
+    for each in signs:
+        with Image.open(io.BytesIO(each.photo)) as photo:
+            assert ImageOps.exif_transpose(photo).size == PHONE
+        assert 150_000 < len(each.photo) < 450_000
+
+
+def test_another_shot_has_other_pixels_of_the_same_thing(signs: list[Conversation]) -> None:
+    photo, chance = signs[0].photo, random.Random(1)
+    shots = [another_shot(photo, chance) for _ in range(5)]
+    assert len({photo, *shots}) == 6
+    first, second = (np.asarray(Image.open(io.BytesIO(each)), dtype=float) for each in (photo, shots[0]))
+    assert 0 < np.abs(first - second).mean() < 3
+
+
+def test_material_is_read_as_it_was_written(tmp_path: Path) -> None:
+    made = [Conversation(b"jpeg", ("what is it?", "and who made it?"), mark="Gate B12")]
+    made.append(Conversation(b"other", ("who painted it?",), impossible=True))
+    assert write(made, tmp_path) == 2
+    assert load(tmp_path) == made
+
+
+@pytest.mark.parametrize(
+    "line", ["", "{", '{"photo": "no.jpg", "turns": ["x"]}', '{"photo": "0000.jpg", "turns": []}']
+)
+def test_material_that_lacks_something_is_refused(line: str, tmp_path: Path) -> None:
+    write([Conversation(b"jpeg", ("what is it?",))], tmp_path)
+    (tmp_path / "asked.jsonl").write_text(line)
+    with pytest.raises(MaterialError):
+        load(tmp_path)
+
+
+def test_a_worker_hands_over_what_the_master_judges() -> None:
+    worker, master = Notebook(records=list(GOOD), stumbles=["KeyError"]), Notebook()
+    master.take_over(json.loads(json.dumps(worker.hand_over())))
+    assert (master.records, master.stumbles) == (GOOD, ["KeyError"])
+    assert not worker.records
+
+
+def test_results_survive_the_way_to_a_file_and_become_a_picture(tmp_path: Path) -> None:
+    late = replace(GOOD[0], route="rag", ms=11_000.0, timings_ms={"image_search": 0.01, "total": 11_000.0})
+    results = run([*GOOD, late, record(SHED), record(Reply(0))], memory={"x": [(1.0, 2.0)]})
+    results.write(tmp_path / "results.json")
+    assert Results.read(tmp_path / "results.json") == results
+    draw("Wearers", results, 10_000, tmp_path / "latency.png")
+    with Image.open(tmp_path / "latency.png") as picture:
+        assert picture.width > 1_000
+    told = dict(summary(results))
+    assert (told["questions"], told["turned away"], told["server errors"]) == ("103", "1 %", "1")
+
+
+def test_a_run_without_questions_can_be_told_and_drawn(tmp_path: Path) -> None:
+    draw("Nothing", run([]), 10_000, tmp_path / "latency.png")
+    assert dict(summary(run([])))["p50, s"] == "–"
+    assert percentile([3.0, 1.0, 2.0], 0.5) == 2.0

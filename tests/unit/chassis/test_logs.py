@@ -1,0 +1,135 @@
+"""Every line of the log is JSON, names its trace and quotes nothing that was being worked on."""
+
+import json
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+import structlog
+
+from chassis.logs import configure_logging
+from chassis.tracing import TRACE_ID
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+SECRET = "what is written in my diary"
+
+Configure = Callable[[str], StringIO]
+
+
+@pytest.fixture
+def configured(monkeypatch: pytest.MonkeyPatch) -> Iterator[Configure]:
+    """Logging as a process sets it up, into memory; undone afterwards."""
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+
+    def configure(at: str) -> StringIO:
+        written = StringIO()
+        monkeypatch.setattr(sys, "stderr", written)
+        root.handlers[:] = []
+        configure_logging(at)
+        return written
+
+    yield configure
+    logging.captureWarnings(False)
+    root.handlers[:] = before
+    root.setLevel(level)
+    structlog.reset_defaults()
+    TRACE_ID.set(None)
+
+
+def lines(written: StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in written.getvalue().splitlines()]
+
+
+def fail() -> None:
+    """Raises as deep down as a real fault: a cause, a group."""
+    try:
+        int(SECRET)
+    except ValueError as error:
+        raise ExceptionGroup(SECRET, [KeyError(SECRET)]) from error
+
+
+def log_a_fault() -> None:
+    try:
+        fail()
+    except ExceptionGroup:
+        structlog.get_logger().exception("fault")
+
+
+def test_our_lines_and_those_of_libraries_have_one_form(configured: Configure) -> None:
+    written = configured("info")
+    TRACE_ID.set(TRACE)
+    structlog.get_logger().info("ours", number=1)
+    logging.getLogger("uvicorn.error").warning("Invalid %s.\nGET /%s", "request", SECRET)
+    ours, theirs = lines(written)
+    assert (ours["event"], ours["number"], ours["trace_id"]) == ("ours", 1, TRACE)
+    assert (theirs["event"], theirs["logger"], theirs["trace_id"]) == (
+        "Invalid request.",
+        "uvicorn.error",
+        TRACE,
+    )
+    assert {"level", "timestamp"} <= ours.keys() & theirs.keys()
+    assert SECRET not in written.getvalue()
+
+
+def test_a_warning_of_the_interpreter_is_a_line_too(configured: Configure) -> None:
+    written = configured("info")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(False)
+        logging.captureWarnings(True)
+        warnings.warn("a setting is old", DeprecationWarning, stacklevel=1)
+    (line,) = lines(written)
+    assert line["event"].endswith("DeprecationWarning: a setting is old")
+    assert line["logger"] == "py.warnings"
+
+
+def test_outside_of_a_request_no_trace_is_named_and_a_fault_is_told_whole(configured: Configure) -> None:
+    written = configured("info")
+    log_a_fault()
+    (line,) = lines(written)
+    assert "trace_id" not in line
+    assert f"KeyError: '{SECRET}'" in line["exception"]
+
+
+def test_within_a_request_a_fault_is_told_by_its_classes_and_frames(configured: Configure) -> None:
+    written = configured("info")
+    TRACE_ID.set(TRACE)
+    log_a_fault()
+    (line,) = lines(written)
+    assert SECRET not in written.getvalue()
+    for part in ("ValueError", "ExceptionGroup", "KeyError", "in fail", "in log_a_fault"):
+        assert part in line["exception"]
+
+
+def test_a_fault_that_a_library_logs_is_told_without_its_text(configured: Configure) -> None:
+    written = configured("info")
+    try:
+        fail()
+    except ExceptionGroup:
+        logging.getLogger("asyncio").exception("Task exception was never retrieved\nfuture: %s", SECRET)
+    (line,) = lines(written)
+    assert SECRET not in written.getvalue()
+    assert "KeyError" in line["exception"] or "ExceptionGroup" in line["exception"]
+
+
+def test_who_asks_for_everything_gets_the_texts(configured: Configure) -> None:
+    written = configured("debug")
+    TRACE_ID.set(TRACE)
+    log_a_fault()
+    assert SECRET in written.getvalue()
+
+
+def test_an_exception_that_is_its_own_context_ends(configured: Configure) -> None:
+    written = configured("info")
+    TRACE_ID.set(TRACE)
+    error, other = ValueError(SECRET), KeyError(SECRET)
+    error.__context__, other.__context__ = other, error
+    structlog.get_logger().error("fault", exc_info=error)
+    (line,) = lines(written)
+    assert line["exception"].count("KeyError") == 1

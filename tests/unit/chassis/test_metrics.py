@@ -1,0 +1,218 @@
+"""What Prometheus is given, in both of its formats."""
+
+from collections.abc import AsyncIterator
+from threading import Event
+
+import anyio
+import httpx
+import pytest
+from anyio.lowlevel import checkpoint
+from fastapi import APIRouter
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
+from prometheus_client.parser import text_string_to_metric_families as plain_families
+from prometheus_client.samples import Sample
+
+from chassis.app import RequestDeadline, ServiceSpec, create_service
+from chassis.batching import BatchLimits, MicroBatcher
+from chassis.deadlines import Deadline
+from chassis.errors import Overloaded
+from chassis.metrics import Metrics, exemplar
+from chassis.settings import ServiceSettings
+from chassis.tracing import TRACE_ID
+from chassis.workers import EnginePool, PoolSize
+from contracts import headers
+from contracts.operations import Health
+from tests.live import live
+
+pytestmark = pytest.mark.anyio
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+OPENMETRICS = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3"
+
+
+def value(text: str, name: str, **labels: str) -> float | None:
+    """Of the series with these labels, among others; None where there is none."""
+    for family in plain_families(text):
+        for sample in family.samples:
+            if sample.name == name and labels.items() <= sample.labels.items():
+                return float(sample.value)
+    return None
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[httpx.AsyncClient]:
+    router = APIRouter()
+
+    @router.get("/work")
+    async def work() -> Health:
+        return Health(status="ok")
+
+    @router.get("/hang")
+    async def hang() -> Health:
+        await anyio.sleep_forever()
+        return Health(status="ok")
+
+    @router.get("/late")
+    async def late(deadline: RequestDeadline) -> Health:
+        Deadline.after_ms(0).require()
+        return Health(status="ok")
+
+    spec = ServiceSpec("probe", [router], lambda _: None, lambda _: None)
+    async with live(create_service(spec, ServiceSettings())) as client:
+        yield client
+
+
+async def scraped(client: httpx.AsyncClient) -> str:
+    return (await client.get("/metrics")).text
+
+
+@pytest.mark.parametrize("accept", ["", "*/*", "text/plain", "application/openmetrics-text;q=0", "\xff;;,=,"])
+async def test_who_does_not_ask_for_openmetrics_gets_the_plain_format(
+    service: httpx.AsyncClient, accept: str
+) -> None:
+    await service.get("/work")
+    reply = await service.get("/metrics", headers=[(b"Accept", accept.encode("latin-1"))])
+    assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert "# EOF" not in reply.text
+    assert "trace_id" not in reply.text
+    assert list(plain_families(reply.text))
+
+
+async def test_openmetrics_has_the_trace_of_a_request_beside_its_time(service: httpx.AsyncClient) -> None:
+    await service.get("/work", headers={headers.TRACE: TRACE})
+    reply = await service.get("/metrics", headers={"Accept": OPENMETRICS})
+    assert reply.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
+    families = openmetrics_families(reply.text)  # type: ignore[no-untyped-call]
+    samples: list[Sample] = [sample for family in families for sample in family.samples]
+    of_work = [each.exemplar for each in samples if each.exemplar and each.labels.get("route") == "/work"]
+    assert [exemplar.labels for exemplar in of_work] == [{"trace_id": TRACE}]
+
+
+@pytest.mark.parametrize(
+    "accept", ["application/openmetrics-text; version=99;escaping=\r\nx", OPENMETRICS.upper()]
+)
+def test_the_media_type_is_ours_whatever_the_caller_writes(accept: str) -> None:
+    _, media_type = Metrics("probe").exposition(accept)
+    assert media_type == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+
+async def test_a_service_says_what_it_is_and_what_its_process_needs(service: httpx.AsyncClient) -> None:
+    text = await scraped(service)
+    assert value(text, "loreglass_build_info", service="probe", engine="pocket", device="cpu") == 1
+    assert (value(text, "process_resident_memory_bytes") or 0) > 0
+    assert value(text, "loreglass_requests_in_flight", service="probe") == 1
+
+
+async def test_requests_that_run_out_of_time_are_counted_wherever_they_do(service: httpx.AsyncClient) -> None:
+    await service.get("/hang", headers={headers.DEADLINE: "30"})
+    await service.get("/late")
+    await service.get("/work", headers={headers.DEADLINE: "0"})
+    text = await scraped(service)
+    counted = "loreglass_deadline_exceeded_total"
+    assert [value(text, counted, route=route) for route in ("/hang", "/late", "unmatched", "/work")] == [
+        1,
+        1,
+        1,
+        None,
+    ]
+
+
+def test_a_method_that_nobody_knows_makes_no_series_of_its_own() -> None:
+    metrics = Metrics("probe")
+    for method in ("BREW", "WHEN", "GET"):
+        metrics.begin()
+        metrics.observe("/coffee", method, 405, 0.1)
+    text = metrics.exposition()[0].decode()
+    assert value(text, "loreglass_requests_total", method="_OTHER") == 2
+    assert value(text, "loreglass_requests_in_flight") == 0
+    assert "BREW" not in text
+
+
+async def test_what_waits_for_an_engine_shows_with_its_age() -> None:
+    metrics, now, hold, begun = Metrics("probe"), [100.0], Event(), Event()
+    pool = EnginePool(None, PoolSize(workers=1, queue=2), "probe", metrics.refused(), lambda: now[0])
+    metrics.watch_pool(pool)
+
+    def gauges() -> list[float | None]:
+        text = metrics.exposition()[0].decode()
+        names = ("waiting", "running", "oldest_wait_seconds", "refused_total")
+        return [value(text, f"loreglass_engine_{name}", service="probe") for name in names]
+
+    def work(_: None) -> None:
+        begun.set()
+        hold.wait(30)
+
+    assert gauges() == [0, 0, 0, 0]
+    async with anyio.create_task_group() as group:
+        group.start_soon(pool.run, work, Deadline.after_ms(30_000))
+        while not begun.is_set():
+            await checkpoint()
+        for _ in range(2):
+            group.start_soon(pool.run, work, Deadline.after_ms(30_000))
+        while pool.depth < 3:
+            await checkpoint()
+        now[0] += 7
+        with pytest.raises(Overloaded):
+            await pool.run(work, Deadline.after_ms(30_000))
+        assert gauges() == [2, 1, 7, 1]
+        hold.set()
+    while pool.depth:
+        await checkpoint()
+    assert gauges() == [0, 0, 0, 1]
+    pool.close()
+
+
+async def test_a_call_whose_caller_left_before_its_turn_waits_no_more() -> None:
+    hold, begun = Event(), Event()
+    pool = EnginePool(None, PoolSize(workers=1, queue=2))
+
+    def work(_: None) -> None:
+        begun.set()
+        hold.wait(30)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(pool.run, work, Deadline.after_ms(30_000))
+        while not begun.is_set():
+            await checkpoint()
+        with anyio.CancelScope() as leaving:
+            async with anyio.create_task_group() as inner:
+                inner.start_soon(pool.run, work, Deadline.after_ms(30_000))
+                while pool.waiting < 1:
+                    await checkpoint()
+                leaving.cancel()
+        while pool.waiting:
+            await checkpoint()
+        assert pool.running == 1
+        hold.set()
+    pool.close()
+
+
+def test_what_waits_for_a_forward_pass_shows() -> None:
+    metrics = Metrics("probe")
+    batcher: MicroBatcher[int, int] = MicroBatcher(lambda items: items, BatchLimits())
+    metrics.watch_batches("encode", batcher)
+    text = metrics.exposition()[0].decode()
+    assert value(text, "loreglass_batch_waiting_items", service="probe", forward="encode") == 0
+    assert value(text, "loreglass_batch_oldest_wait_seconds", service="probe", forward="encode") == 0
+    batcher.close()
+
+
+def test_lookups_and_writes_are_counted() -> None:
+    metrics = Metrics("probe")
+    looked_up = metrics.lookups("replies")
+    for found in (True, False, False):
+        looked_up(found)
+    metrics.ingested("photos", 5)
+    text = metrics.exposition()[0].decode()
+    by_outcome = [value(text, "loreglass_cache_lookups_total", outcome=each) for each in ("hit", "miss")]
+    assert by_outcome == [1, 2]
+    assert value(text, "loreglass_ingested_total", service="probe", kind="photos") == 5
+
+
+async def test_an_engine_works_in_the_trace_of_its_caller() -> None:
+    pool = EnginePool(None, PoolSize())
+    TRACE_ID.set(TRACE)
+    assert await pool.run(lambda _: exemplar(), Deadline.after_ms(30_000)) == {"trace_id": TRACE}
+    TRACE_ID.set(None)
+    assert await pool.run(lambda _: exemplar(), Deadline.after_ms(30_000)) is None
+    pool.close()

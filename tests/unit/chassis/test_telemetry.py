@@ -1,0 +1,310 @@
+"""Traces by the real SDK and exporter, as a collector receives them."""
+
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextvars import copy_context
+
+import anyio
+import httpx
+import pytest
+import structlog
+from fastapi import APIRouter, FastAPI, Request
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+from chassis.app import RequestDeadline, ServiceSpec, create_app, create_service
+from chassis.calls import ServiceClient, http_client
+from chassis.errors import Overloaded
+from chassis.metrics import Metrics
+from chassis.otlp import ReportingExporter
+from chassis.settings import AppSettings, ServiceSettings, TelemetrySettings
+from chassis.startup import CannotStart
+from chassis.telemetry import CURRENT, UNRECORDED, exchange_span, open_telemetry, span, trace_headers
+from chassis.tracing import TRACE_ID, read_caller
+from contracts import headers
+from contracts.operations import Health
+from tests.live import live
+from tests.unit.chassis.collector import CLIENT, SERVER, Collector, collecting
+
+pytestmark = pytest.mark.anyio
+
+TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+SECRET = "what is written in my diary"
+
+
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
+    with collecting() as made:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", made.url)
+        yield made
+
+
+def telemetry() -> AbstractContextManager[None]:
+    """What `serve` opens: everything that was recorded has arrived when it closes."""
+    return open_telemetry(TelemetrySettings().exporters)
+
+
+def back_app() -> FastAPI:
+    """A service with an engine; it tells what it was sent."""
+    router = APIRouter()
+
+    @router.get("/told")
+    async def told(request: Request, deadline: RequestDeadline) -> dict[str, str]:
+        with span("stage look", size=3):
+            await request.app.state.pool.run(lambda _: None, deadline)
+        return {name: value for name, value in request.headers.items() if name.startswith("trace")}
+
+    @router.get("/busy/{item}")
+    async def busy(item: str) -> Health:
+        raise Overloaded(f"There is no room for {item}.")
+
+    spec = ServiceSpec("back_end", [router], lambda _: None, lambda _: None)
+    return create_service(spec, ServiceSettings())
+
+
+def front_app(back: str) -> FastAPI:
+    """An app that asks the other one."""
+    router = APIRouter()
+
+    @router.get("/ask/{path:path}")
+    async def ask(request: Request, path: str, deadline: RequestDeadline) -> Health:
+        service: ServiceClient = request.app.state.service
+        return await service.get(f"/{path}", Health, deadline)
+
+    @router.get("/crash")
+    async def crash() -> Health:
+        raise RuntimeError(SECRET)
+
+    @router.get("/hang")
+    async def hang() -> Health:
+        with span("stage wait"):
+            await anyio.sleep_forever()
+        return Health(status="ok")
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with http_client() as http:
+            app.state.service = ServiceClient(http, "back_end", back)
+            app.state.ready_checks = {}
+            yield
+
+    return create_app("front", AppSettings(), [router], lifespan, Metrics("front"))
+
+
+@asynccontextmanager
+async def both() -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
+    async with live(back_app()) as back, live(front_app(str(back.base_url))) as front:
+        yield front, back
+
+
+async def test_one_trace_runs_from_the_caller_through_both_apps(collector: Collector) -> None:
+    with telemetry():
+        async with both() as (front, _):
+            sent = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "vendor=7"}
+            reply = await front.get("/ask/told", params={"question": SECRET}, headers=sent)
+    assert reply.headers[headers.TRACE] == TRACE
+    server, client = collector.named("GET /ask/{path:path}"), collector.named("GET back_end")
+    behind, stage, engine = (collector.named(name) for name in ("GET /told", "stage look", "engine"))
+    assert {each.trace for each in collector.spans} == {TRACE}
+    assert [each.parent for each in (server, client, behind, stage, engine)] == [
+        PARENT,
+        server.id,
+        client.id,
+        behind.id,
+        stage.id,
+    ]
+    assert [each.service for each in (server, client, behind, stage, engine)] == [
+        "loreglass-front",
+        "loreglass-front",
+        "loreglass-back-end",
+        "loreglass-back-end",
+        "loreglass-back-end",
+    ]
+    assert (server.kind, client.kind, behind.kind) == (SERVER, CLIENT, SERVER)
+    assert stage.attributes == {"size": 3}
+    assert server.attributes["http.route"] == "/ask/{path:path}"
+    assert server.attributes["http.response.status_code"] == 503  # the reply was of another shape
+    assert client.attributes["peer.service"] == "back_end"
+    assert client.attributes["server.address"] == "127.0.0.1"
+    assert server.version
+    assert collector.paths == ["/v1/traces"]
+    assert not any(SECRET.encode() in body or b"diary" in body for body in collector.raw)
+
+
+async def test_a_failure_is_marked_with_its_kind_and_not_with_its_text(collector: Collector) -> None:
+    with telemetry():
+        async with both() as (front, back):
+            assert (await front.get("/crash")).status_code == 500
+            assert (await back.get("/busy/diary")).status_code == 503
+            assert (await back.get("/nowhere/diary")).status_code == 404
+    crashed, busy, lost = (collector.named(name) for name in ("GET /crash", "GET /busy/{item}", "GET"))
+    assert (crashed.failed, crashed.attributes["error.type"]) == (True, "internal")
+    assert (busy.failed, busy.attributes["error.type"]) == (True, "overloaded")
+    assert (lost.failed, lost.attributes.get("http.route")) == (False, None)
+    assert not any(b"diary" in body for body in collector.raw)
+
+
+async def test_work_that_is_cut_off_is_no_failure_of_its_own(collector: Collector) -> None:
+    with telemetry():
+        async with both() as (front, _):
+            reply = await front.get("/hang", headers={headers.DEADLINE: "50"})
+    assert reply.status_code == 504
+    stage, server = collector.named("stage wait"), collector.named("GET /hang")
+    assert (stage.failed, stage.attributes["loreglass.cancelled"]) == (False, True)
+    assert (server.failed, server.attributes["error.type"]) == (True, "deadline_exceeded")
+
+
+async def test_a_trace_that_begins_here_has_the_id_that_the_caller_is_told(collector: Collector) -> None:
+    with telemetry():
+        async with both() as (_, back):
+            ours = await back.get("/told", headers={headers.TRACE: TRACE})
+            new = await back.get("/told")
+    assert ours.headers[headers.TRACE] == TRACE
+    servers = [each for each in collector.spans if each.kind == SERVER]
+    assert [each.trace for each in servers] == [TRACE, new.headers[headers.TRACE]]
+    assert [each.parent for each in servers] == ["", ""]
+
+
+async def test_probes_and_scrapes_make_no_traces(collector: Collector) -> None:
+    with telemetry():
+        async with both() as (front, _):
+            for path in ("/health/live", "/health/ready", "/metrics", "/info"):
+                assert (await front.get(path)).status_code == 200
+    assert collector.raw == []
+
+
+async def test_a_caller_that_keeps_no_trace_makes_us_keep_none(collector: Collector) -> None:
+    with telemetry():
+        async with both() as (_, back):
+            reply = await back.get("/told", headers={"traceparent": f"00-{TRACE}-{PARENT}-00"})
+    assert reply.headers[headers.TRACE] == TRACE
+    assert collector.raw == []
+
+
+async def test_the_usual_variables_choose_the_sampler_and_the_name(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "the-name-that-was-asked-for")
+    with telemetry():
+        async with both() as (_, back):
+            await back.get("/told")
+            await back.get("/told", headers={"traceparent": f"00-{TRACE}-{PARENT}-01"})
+    assert {each.trace for each in collector.spans} == {TRACE}
+    assert {each.service for each in collector.spans} == {"the-name-that-was-asked-for"}
+
+
+async def test_without_telemetry_the_trace_still_travels_with_a_parent_of_its_own() -> None:
+    async with live(back_app()) as back:
+        TRACE_ID.set(TRACE)
+        first, second = trace_headers(), trace_headers()
+        told = (await back.get("/told", headers=first)).json()
+    one, other = (read_caller(each["traceparent"], None) for each in (first, second))
+    assert one is not None
+    assert other is not None
+    assert (one.trace_id, one.sampled, first[headers.TRACE]) == (TRACE, False, TRACE)
+    assert one.span_id != other.span_id
+    assert told == {"traceparent": first["traceparent"]}
+
+
+@pytest.mark.parametrize("flags", ["00", "01"])
+async def test_without_telemetry_what_the_caller_says_of_its_trace_goes_on(flags: str) -> None:
+    seen: dict[str, str] = {}
+
+    async def record(request: Request) -> Health:
+        seen.update(request.headers)
+        return Health(status="ok")
+
+    app = FastAPI()
+    app.add_api_route("/seen", record)
+    async with live(app) as back, live(front_app(str(back.base_url))) as front:
+        sent = {"traceparent": f"00-{TRACE}-{PARENT}-{flags}", "tracestate": "vendor=7,other=8"}
+        assert (await front.get("/ask/seen", headers=sent)).status_code == 200
+    trace, parent, state = seen["traceparent"].split("-")[1:]
+    assert (trace, state, seen["tracestate"]) == (TRACE, flags, "vendor=7,other=8")
+    assert parent != PARENT
+
+
+async def test_a_call_outside_of_any_request_names_no_trace() -> None:
+    assert trace_headers() == {}
+    assert span("work") is UNRECORDED
+
+
+def test_telemetry_is_off_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert TelemetrySettings().exporters == ()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:4318/v1/traces")
+    assert TelemetrySettings().exporters == ("otlp",)
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+    assert TelemetrySettings().exporters == ()
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp, console")
+    assert TelemetrySettings().exporters == ("console", "otlp")
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "TRUE")
+    assert TelemetrySettings().exporters == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("OTEL_TRACES_EXPORTER", "zipkin"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]
+)
+def test_what_cannot_be_spoken_is_said_before_the_start(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317")
+    monkeypatch.setenv(name, value)
+    with pytest.raises(CannotStart, match=name):
+        _ = TelemetrySettings().exporters
+
+
+def test_telemetry_that_is_asked_for_and_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "chassis.otlp", raising=False)
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    with pytest.raises(CannotStart, match=r"loreglass\[telemetry\]"), open_telemetry(["otlp"]):
+        pass
+
+
+@contextmanager
+def silent_server() -> Iterator[str]:
+    """Takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+async def test_a_collector_that_never_answers_delays_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    with silent_server() as url:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3")
+        monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
+        monkeypatch.setattr("chassis.otlp._FLUSH_S", 0.05)
+        with telemetry():
+            async with both() as (_, back):
+                replies = [await back.get("/told", headers={headers.DEADLINE: "2000"}) for _ in range(5)]
+    assert {reply.status_code for reply in replies} == {200}
+    for thread in threading.enumerate():
+        if thread.name.startswith(("OtelBatch", "telemetry-flush")):
+            thread.join(20)
+
+
+class _Failing(SpanExporter):
+    def export(self, spans: object) -> SpanExportResult:
+        return SpanExportResult.FAILURE
+
+
+def test_a_collector_that_is_away_is_told_of_now_and_then() -> None:
+    now = [100.0]
+    exporter = ReportingExporter(_Failing(), lambda: now[0])
+    with structlog.testing.capture_logs() as logged:
+        for _ in range(50):
+            exporter.export([])
+            now[0] += 10
+    assert [line["event"] for line in logged] == ["telemetry_undelivered"] * 2
+
+
+def test_a_span_that_another_context_closes_leaves_the_current_one_alone(collector: Collector) -> None:
+    with telemetry(), exchange_span("probe", "outer") as outer:
+        elsewhere = copy_context()
+        inner = elsewhere.run(span("inner").__enter__)
+        inner.__exit__(None, None, None)  # as when an iterator is finished by the event loop
+        assert CURRENT.get() is outer
+    assert CURRENT.get() is UNRECORDED
+    assert collector.named("inner").parent == collector.named("outer").id

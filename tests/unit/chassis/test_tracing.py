@@ -1,0 +1,102 @@
+"""W3C Trace Context as strangers write it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chassis.tracing import Caller, is_trace_id, new_span_id, read_caller, traceparent
+
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+GOOD = f"00-{TRACE}-{SPAN}-01"
+
+
+def test_a_well_formed_parent_is_read() -> None:
+    assert read_caller(GOOD, None) == Caller(TRACE, SPAN, sampled=True)
+    assert read_caller(f"00-{TRACE}-{SPAN}-00", "") == Caller(TRACE, SPAN, sampled=False)
+
+
+@pytest.mark.parametrize(("flags", "sampled"), [("02", False), ("03", True), ("ff", True), ("fe", False)])
+def test_only_the_sampled_flag_is_read(flags: str, sampled: bool) -> None:
+    caller = read_caller(f"00-{TRACE}-{SPAN}-{flags}", None)
+    assert caller is not None
+    assert caller.sampled is sampled
+
+
+@pytest.mark.parametrize("given", [f"01-{TRACE}-{SPAN}-01", f"cc-{TRACE}-{SPAN}-01-what-the-future-brings"])
+def test_of_a_later_version_the_known_fields_are_read(given: str) -> None:
+    assert read_caller(given, None) == Caller(TRACE, SPAN, sampled=True)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        "",
+        GOOD.upper(),
+        GOOD + " ",
+        GOOD + "\n",
+        " " + GOOD,
+        GOOD + "-",
+        GOOD + "-00",
+        GOOD + "," + GOOD,
+        GOOD[:-1],
+        f"ff-{TRACE}-{SPAN}-01",
+        f"0-{TRACE}-{SPAN}-01",
+        f"00-{'0' * 32}-{SPAN}-01",
+        f"00-{TRACE}-{'0' * 16}-01",
+        f"00-{TRACE[:-1]}g-{SPAN}-01",
+        f"00-{TRACE}-{SPAN}-0x",
+        f"00-{TRACE}{SPAN}-01",
+        f"01-{TRACE}-{SPAN}-01.later",
+        f"01-{TRACE}-{SPAN}-01-" + "a" * 10_000,
+        "٠٠-" + GOOD[3:],
+    ],
+)
+def test_a_parent_that_is_not_well_formed_is_as_good_as_none(given: str | None) -> None:
+    assert read_caller(given, "vendor=1") is None
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"),
+        ("tenant1@vendor=a b , ,\tb=2", "tenant1@vendor=a b,b=2"),
+        ("9vendor=1", ""),
+        ("a=1,a=2", ""),
+        ("a=1,b", ""),
+        ("a=1=2", ""),
+        ("Vendor=1", ""),
+        ("a=ü", ""),
+        ("a=1\r\nX-Forged: yes", ""),
+        ("a=" + "x" * 600, ""),
+        (",".join(f"k{number}=1" for number in range(33)), ""),
+    ],
+)
+def test_state_is_passed_on_only_when_all_of_it_is_well_formed(given: str, kept: str) -> None:
+    caller = read_caller(GOOD, given)
+    assert caller is not None
+    assert caller.state == kept
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_nothing_that_is_sent_makes_the_reader_fail(parent: str, state: str) -> None:
+    assert read_caller(parent, state) is None
+    kept = read_caller(GOOD, state)
+    assert kept is not None
+    assert kept.state.isascii()
+
+
+def test_what_is_written_can_be_read() -> None:
+    span = new_span_id()
+    assert read_caller(traceparent(TRACE, span, sampled=True), None) == Caller(TRACE, span, sampled=True)
+
+
+def test_a_span_id_is_never_all_zero() -> None:
+    drawn = iter([bytes(8), b"\x01" * 8])
+    assert new_span_id(lambda _: next(drawn)) == "01" * 8
+
+
+@pytest.mark.parametrize("given", ["", "0" * 32, TRACE.upper(), TRACE + "\n", TRACE[:-1]])
+def test_a_trace_id_is_32_digits_that_are_not_all_zero(given: str) -> None:
+    assert is_trace_id(TRACE)
+    assert not is_trace_id(given)

@@ -1,0 +1,159 @@
+"""What readers see while versions come and are taken back again, over HTTP from a real text_search."""
+
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from chassis.calls import ServiceClient, http_client
+from chassis.errors import CollectionNotFound
+from contracts.collections import PublishAlias
+from corpus.cli import app
+from corpus.ingest import PAGES, IngestOptions, ingest_pages
+from corpus.versions import Patience, list_versions, roll_back
+from services.text_search.app import create_app
+from services.text_search.settings import TextSearchSettings
+from tests.live import live
+
+pytestmark = pytest.mark.anyio
+
+
+def text_search(folder: Path) -> TextSearchSettings:
+    return TextSearchSettings(port=0, data_dir=folder / "vectors")
+
+
+async def publish(client: httpx.AsyncClient, folder: Path, text: str) -> str:
+    """An index of one page."""
+    source = folder / "page.txt"
+    source.write_text(text)
+    report = await ingest_pages(source, str(client.base_url), IngestOptions(replace=True))
+    assert report.version is not None
+    return report.version
+
+
+async def seen(client: httpx.AsyncClient) -> list[str]:
+    reply = await client.post("/v1/text-search", json={"queries": ["mill"]})
+    assert reply.status_code == 200, reply.text
+    return [hit["snippet"] for hit in reply.json()["hits"]]
+
+
+async def led_back(client: httpx.AsyncClient) -> tuple[str, str]:
+    async with http_client() as http:
+        service = ServiceClient(http, "text_search", str(client.base_url))
+        return await roll_back(service, PAGES, Patience(pauses_s=()))
+
+
+async def aliases(client: httpx.AsyncClient) -> dict[str, list[str]]:
+    async with http_client() as http:
+        service = ServiceClient(http, "text_search", str(client.base_url))
+        return {each.name: each.aliases for each in await list_versions(service, Patience(pauses_s=()))}
+
+
+async def test_readers_are_led_back_and_forward_again(tmp_path: Path) -> None:
+    async with live(create_app(text_search(tmp_path))) as client:
+        first = await publish(client, tmp_path, "The red mill.")
+        second = await publish(client, tmp_path, "The blue mill.")
+        assert await led_back(client) == (second, first)
+        assert await seen(client) == ["The red mill."]
+        assert await led_back(client) == (first, second)
+        assert await seen(client) == ["The blue mill."]
+
+
+async def test_there_is_nothing_to_go_back_to_before_a_second_version(tmp_path: Path) -> None:
+    async with live(create_app(text_search(tmp_path))) as client:
+        with pytest.raises(CollectionNotFound):
+            await led_back(client)
+        await publish(client, tmp_path, "The red mill.")
+        with pytest.raises(CollectionNotFound):
+            await led_back(client)
+        assert await seen(client) == ["The red mill."]
+
+
+async def test_a_half_filled_version_is_never_gone_back_to(tmp_path: Path) -> None:
+    async with live(create_app(text_search(tmp_path))) as client:
+        first = await publish(client, tmp_path, "The red mill.")
+        await publish(client, tmp_path, "The blue mill.")
+        await client.post("/v1/collections", json={"name": "pages-half"})
+        assert (await led_back(client))[1] == first
+
+
+async def test_a_version_published_after_going_back_replaces_the_one_that_was_left(tmp_path: Path) -> None:
+    async with live(create_app(text_search(tmp_path))) as client:
+        first = await publish(client, tmp_path, "The red mill.")
+        await publish(client, tmp_path, "The blue mill.")
+        await led_back(client)
+        third = await publish(client, tmp_path, "The green mill.")
+        assert await aliases(client) == {first: ["pages-previous"], third: ["pages"]}
+        assert await led_back(client) == (third, first)
+
+
+async def test_going_back_that_was_cut_short_has_led_back_already(tmp_path: Path) -> None:
+    async with live(create_app(text_search(tmp_path))) as client:
+        first = await publish(client, tmp_path, "The red mill.")
+        await publish(client, tmp_path, "The blue mill.")
+        only_step = PublishAlias(alias=PAGES, collection=first)
+        await client.post("/v1/aliases", json=only_step.model_dump())
+        assert await seen(client) == ["The red mill."]
+        with pytest.raises(CollectionNotFound):
+            await led_back(client)
+        assert await seen(client) == ["The red mill."]
+
+
+async def test_searches_go_on_through_publishing_and_going_back(tmp_path: Path) -> None:
+    answers: list[list[str]] = []
+
+    async def keep_asking(client: httpx.AsyncClient) -> None:
+        while True:
+            answers.append(await seen(client))
+
+    async with live(create_app(text_search(tmp_path))) as client:
+        await publish(client, tmp_path, "The red mill.")
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(keep_asking, client)
+            await publish(client, tmp_path, "The blue mill.")
+            assert await seen(client) == ["The blue mill."]
+            await led_back(client)
+            assert await seen(client) == ["The red mill."]
+            await publish(client, tmp_path, "The green mill.")
+            assert await seen(client) == ["The green mill."]
+            group.cancel_scope.cancel()
+    assert answers
+    assert all(answer in (["The red mill."], ["The blue mill."], ["The green mill."]) for answer in answers)
+
+
+async def run(monkeypatch: pytest.MonkeyPatch, url: str, *arguments: str) -> Result:
+    monkeypatch.setenv("LOREGLASS_TEXT_SEARCH_URL", url)
+    monkeypatch.setenv("LOREGLASS_IMAGE_SEARCH_URL", url)
+    monkeypatch.setenv("COLUMNS", "140")
+    return await anyio.to_thread.run_sync(CliRunner().invoke, app, arguments)
+
+
+async def test_the_command_lists_versions_and_leads_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with live(create_app(text_search(tmp_path))) as client:
+        first = await publish(client, tmp_path, "The red mill.")
+        second = await publish(client, tmp_path, "The blue mill.")
+        await client.post("/v1/collections", json={"name": "pages-half"})
+        listed = await run(monkeypatch, str(client.base_url), "list")
+        led = await run(monkeypatch, str(client.base_url), "rollback", "pages")
+        assert await seen(client) == ["The red mill."]
+    rows = {line.split("│")[2].strip(): line for line in listed.output.splitlines() if "pages" in line}
+    assert listed.exit_code == led.exit_code == 0
+    assert "see it" in rows[second]
+    assert "saw it before" in rows[first]
+    assert "do not see it" in rows["pages-half"]
+    assert first in led.output
+
+
+async def test_a_command_that_cannot_do_it_says_why_and_ends_with_status_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with live(create_app(text_search(tmp_path))) as client:
+        result = await run(monkeypatch, str(client.base_url), "rollback", "images")
+    assert result.exit_code == 1
+    assert "The index of images has no earlier version." in result.output

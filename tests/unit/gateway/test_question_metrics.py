@@ -1,0 +1,220 @@
+"""Each question is measured once, when it is over, however it ends."""
+
+from collections.abc import Sequence
+
+import anyio
+import pytest
+from structlog.testing import capture_logs
+
+from chassis.deadlines import Deadline
+from chassis.errors import DependencyUnavailable, Internal
+from contracts.answer import Answer, Reason, Route
+from contracts.domain_router import Domain
+from gateway.budget.latencies import WORKING
+from gateway.budget.stages import STAGE_BUDGETS, Stage
+from gateway.clients.services import Services
+from gateway.reasoning.port import ReadPhoto
+from gateway.state import Ask, Draft
+from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.platform import QUESTION, World, gateway_before
+from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft
+from tests.unit.gateway.series import Scrape, scrape
+
+pytestmark = pytest.mark.anyio
+
+QUESTIONS, MISSES = "loreglass_questions_total", "loreglass_deadline_misses_total"
+
+
+def counted(now: Scrape) -> dict[tuple[str, str], float]:
+    """Questions by route and reason, of those that there were."""
+    return {
+        (dict(has)["route"], dict(has)["reason"]): value
+        for (name, has), value in now.samples.items()
+        if name == QUESTIONS and value
+    }
+
+
+class Failing(ScriptedReasoner):
+    """Cannot draft."""
+
+    async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+        """See the port."""
+        raise Internal
+
+
+async def test_what_may_happen_is_zero_before_it_does(world: World) -> None:
+    now = await scrape(world.client)
+    assert now.value(QUESTIONS, pipeline="loreglass", route="rag", reason="no_evidence") == 0
+    assert now.value(QUESTIONS, pipeline="qa-dragon", route="none", reason="left") == 0
+    assert (now.value(MISSES, kind="refused"), now.value(MISSES, kind="late")) == (0, 0)
+    assert now.value("loreglass_domains_total", domain="book") == 0
+    assert now.value("loreglass_question_seconds_count", route="direct") == 0
+    for service in Services.names():
+        assert now.value("loreglass_breaker_open", dependency=service) == 0
+        assert (now.value("loreglass_concurrency_limit", dependency=service) or 0) >= 1
+        assert now.value("loreglass_retries_total", dependency=service) == 0
+
+
+async def test_an_answered_question_is_counted_with_its_stages_and_its_domain(world: World) -> None:
+    answer = await world.ask()
+    now = await scrape(world.client)
+    assert counted(now) == {("rag", "answered"): 1}
+    assert now.value("loreglass_question_seconds_count", route="rag") == 1
+    assert now.total("loreglass_question_seconds_sum") == pytest.approx(
+        answer.timings_ms["total"] / 1000, abs=1
+    )
+    assert now.value("loreglass_domains_total", domain=Domain.BOOK.value) == 1
+    assert now.value("loreglass_question_vlm_calls_sum", route="rag") == 0
+    timed = {*answer.timings_ms} - {"total"}
+    assert now.labels("loreglass_stage_seconds_count", "stage") == timed
+    assert now.labels("loreglass_stage_seconds_count", "route") == {"rag"}
+    for stage in timed:
+        assert now.value("loreglass_stages_total", stage=stage, state="done", detail="") == 1
+    assert now.total(MISSES) == 0
+
+
+async def test_the_photo_s_decoding_is_timed_also_when_it_is_none(world: World) -> None:
+    await world.ask()
+    assert (await world.post(photo=b"no photo at all")).status_code == 415
+    now = await scrape(world.client)
+    assert now.value("loreglass_photo_decode_seconds_count") == 2
+    assert now.total(QUESTIONS) == 1
+
+
+async def test_a_follow_up_and_another_pipeline_are_told_apart(services: FakeServices) -> None:
+    reasoner = ScriptedReasoner(first_look=direct_draft())
+    async with gateway_before(services, reasoner) as world:
+        await world.ask("What does the cover say?")
+        await world.ask(pipeline="qa-dragon")
+        now = await scrape(world.client)
+    assert now.total(QUESTIONS, pipeline="loreglass", route="direct", reason="answered") == 1
+    assert now.total(QUESTIONS, pipeline="qa-dragon") == 1
+    assert now.total(QUESTIONS) == 2
+
+
+async def test_a_caller_that_goes_has_left(services: FakeServices) -> None:
+    services.ocr.mood = Mood.HANGS
+    async with gateway_before(services) as world:
+        async with anyio.create_task_group() as group:
+            group.start_soon(world.post)
+            with anyio.fail_after(20):
+                await services.ocr.arrived.wait()
+            group.cancel_scope.cancel()
+        with anyio.fail_after(20):
+            await services.ocr.left.wait()
+        await world.quiet()
+        now = await scrape(world.client)
+    assert counted(now) == {("none", "left"): 1}
+    assert now.value("loreglass_stages_total", stage="ocr", state="cancelled", detail="") == 1
+    assert now.value("loreglass_stage_seconds_count", stage="ocr", route="none") is None
+    assert now.total(MISSES) == 0
+
+
+async def test_a_problem_is_a_failed_question(services: FakeServices) -> None:
+    async with gateway_before(services, Failing()) as world:
+        with capture_logs() as lines:
+            assert (await world.post()).status_code == 500
+        now = await scrape(world.client)
+    assert counted(now) == {("none", "failed"): 1}
+    assert now.value("loreglass_stages_total", stage="draft", state="failed", detail="internal") == 1
+    assert [line["problem"] for line in lines if line["event"] == "question"] == ["internal"]
+    assert now.total(MISSES) == 0
+
+
+async def test_who_is_shed_failed_and_missed_no_deadline(services: FakeServices) -> None:
+    services.text_search.mood = Mood.HELD
+    async with gateway_before(services, max_in_flight=1, max_waiting=0) as world:
+        async with anyio.create_task_group() as group:
+            group.start_soon(world.post)
+            with anyio.fail_after(20):
+                await services.text_search.arrived.wait()
+            assert (await world.post()).status_code == 503
+            services.text_search.release.set()
+        now = await scrape(world.client)
+    assert counted(now) == {("none", "failed"): 1, ("rag", "answered"): 1}
+    assert now.total("loreglass_admission_refused_total", lane="full", reason="full") == 1
+    assert now.total(MISSES) == 0
+
+
+async def test_a_stage_that_failed_is_degraded_and_has_its_kind(services: FakeServices) -> None:
+    services.text_search.mood = Mood.CRASHES
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+        now = await scrape(world.client)
+    assert "text_search" in answer.degraded
+    assert now.value("loreglass_degraded_total", kind="text_search") == 1
+    assert now.value("loreglass_stages_total", stage="text_search", state="failed", detail="internal") == 1
+    assert now.value("loreglass_stage_seconds_count", stage="text_search", route="rag") is None
+
+
+async def test_the_budget_of_each_stage_is_there_and_what_it_is_believed_to_take(world: World) -> None:
+    before = await scrape(world.client)
+    caps = {stage.value: budget.cap / 1000 for stage, budget in STAGE_BUDGETS.items()}
+    assert {name: before.value("loreglass_stage_cap_seconds", stage=name) for name in caps} == caps
+    expected = before.labels("loreglass_stage_expected_seconds", "stage")
+    assert expected == {stage.value for stage in WORKING}
+    at_first = before.value("loreglass_stage_expected_seconds", stage=Stage.SESSION.value)
+    for _ in range(4):
+        await world.ask()
+    after = await scrape(world.client)
+    assert after.value("loreglass_stage_expected_seconds", stage=Stage.SESSION.value) != at_first
+
+
+async def test_a_trace_is_named_beside_what_it_took(world: World) -> None:
+    answer = await world.ask()
+    accept = {"Accept": "application/openmetrics-text; version=1.0.0"}
+    text = (await world.client.get("/metrics", headers=accept)).text
+    named = [
+        line.split("{")[0] for line in text.splitlines() if f'# {{trace_id="{answer.trace_id}"}}' in line
+    ]
+    assert {
+        "loreglass_question_seconds_bucket",
+        "loreglass_stage_seconds_bucket",
+        "loreglass_photo_decode_seconds_bucket",
+    } <= set(named)
+
+
+async def test_each_question_leaves_one_line_without_its_words(services: FakeServices) -> None:
+    services.verifier.mood = Mood.CRASHES
+    async with gateway_before(services) as world:
+        with capture_logs() as lines:
+            answer = await world.ask()
+    line, *others = [line for line in lines if line["event"] == "question"]
+    assert not others
+    assert line["trace_id"] == answer.trace_id
+    assert (line["pipeline"], line["route"], line["reason"]) == ("loreglass", "rag", answer.reason.value)
+    assert (line["deadline_ms"], line["vlm_calls"], line["tenant"]) == (60_000, 0, "public")
+    assert list(line["degraded"]) == answer.degraded == ["verifier"]
+    assert line["ms"] > 0
+    assert QUESTION not in str(lines)
+    assert answer.answer not in str(lines)
+
+
+async def test_questions_side_by_side_are_all_measured(services: FakeServices) -> None:
+    answers: list[Answer] = []
+    async with gateway_before(services) as world:
+
+        async def ask() -> None:
+            answers.append(await world.ask())
+
+        async with anyio.create_task_group() as group:
+            for _ in range(6):
+                group.start_soon(ask)
+        now = await scrape(world.client)
+    assert counted(now) == {("rag", "answered"): 6}
+    assert now.value("loreglass_stages_total", stage="answer", state="done", detail="") == 6
+    assert len({answer.trace_id for answer in answers}) == 6
+
+
+@pytest.mark.parametrize("resort", [False, True], ids=["alone", "with a last resort"])
+async def test_a_model_that_is_away_is_no_missed_deadline(services: FakeServices, resort: bool) -> None:
+    class Away(ScriptedReasoner):
+        async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+            raise DependencyUnavailable
+
+    async with gateway_before(services, Away(), resort=resort) as world:
+        await world.post()
+        now = await scrape(world.client)
+    outcomes: Sequence[tuple[str, str]] = list(counted(now))
+    assert outcomes == ([(Route.RAG.value, Reason.ANSWERED.value)] if resort else [("none", "failed")])
+    assert now.total(MISSES) == 0

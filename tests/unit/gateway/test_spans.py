@@ -1,0 +1,215 @@
+"""What the gateway tells a trace: a span a stage, one while a question waits, one a request to the model."""
+
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from pydantic import BaseModel
+
+from chassis.calls import http_client
+from chassis.deadlines import Deadline
+from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
+from chassis.tracing import CALLER, TRACE_ID, read_caller
+from gateway.budget.admission import Admission, AdmissionLimits
+from gateway.budget.course import LOREGLASS
+from gateway.budget.estimates import Estimates
+from gateway.budget.latencies import VlmSpeed, Work, load_latencies
+from gateway.budget.plan import FULL
+from gateway.budget.planner import Planner
+from gateway.budget.stages import Stage
+from gateway.reasoning.vlm.client import VlmClient, VlmEndpoint
+from gateway.reasoning.vlm.prompt import Prompt, TextPart
+from gateway.stages.planning import LivePlan
+from gateway.stages.run import Run, side_by_side
+from gateway.state import Priority
+from tests.unit.gateway.spans import NotedSpan
+from tests.vlm_server import ServerTraits, fails, says, vlm_server
+from tests.vlm_server.replies import Reply
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "Who is the woman in the photo?"
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+def minute() -> Deadline:
+    return Deadline.after_ms(60_000)
+
+
+class Word(BaseModel):
+    """One word."""
+
+    word: str
+
+
+PROMPT = Prompt(name="word", system="Say one word.", user=(TextPart(SECRET),), schema=Word, max_tokens=20)
+
+
+async def says_so(word: str, _: Deadline) -> str:
+    return word
+
+
+async def is_away(_: Deadline) -> str:
+    raise DependencyUnavailable
+
+
+async def test_each_stage_is_a_span_with_its_size_and_its_end() -> None:
+    run = Run(TRACE, minute())
+    with NotedSpan() as request:
+        await run.required(Stage.RERANKER, says_so, SECRET, size=Work(items=7))
+        await run.optional(Stage.OCR, is_away, otherwise="")
+        await run.skip(Stage.BRIDGE)
+    reranker, ocr = request.children
+    assert (reranker.name, ocr.name) == ("stage reranker", "stage ocr")
+    assert reranker.attributes == {
+        "loreglass.items": 7,
+        "loreglass.by_model": False,
+        "loreglass.state": "done",
+    }
+    assert ocr.attributes["loreglass.state"] == "failed"
+    assert ocr.failure == "DependencyUnavailable"
+    assert request.attributes == {}
+    assert SECRET not in str([vars(each) for each in request.all])
+
+
+async def test_only_what_the_model_does_is_called_its_work() -> None:
+    def plan(vlm: VlmSpeed | None) -> LivePlan:
+        planner = Planner(FULL, Estimates(load_latencies("l40s", vlm)))
+        return LivePlan(planner, LOREGLASS, Admission(AdmissionLimits(1, 0)))
+
+    told = []
+    for vlm in (VlmSpeed(), None):
+        run = Run(TRACE, minute(), planning=plan(vlm))
+        with NotedSpan() as request:
+            await run.required(Stage.ANSWER, says_so, SECRET)
+            await run.required(Stage.OCR, says_so, SECRET)
+        told.append([child.attributes["loreglass.by_model"] for child in request.children])
+    assert told == [[True, False], [False, False]]
+
+
+async def test_stages_side_by_side_are_beside_each_other_in_the_trace_too() -> None:
+    run, both = Run(TRACE, minute()), anyio.Event()
+
+    async def waits(_: Deadline) -> str:
+        await both.wait()
+        return ""
+
+    async def releases(_: Deadline) -> str:
+        both.set()
+        return ""
+
+    with NotedSpan() as request:
+        async with side_by_side() as group:
+            ahead = run.ahead(group, Stage.OCR, waits, otherwise="")
+            await anyio.wait_all_tasks_blocked()
+            await run.required(Stage.DRAFT, releases)
+            await ahead.result()
+    assert [child.name for child in request.children] == ["stage ocr", "stage draft"]
+    assert not any(child.children for child in request.children)
+
+
+async def test_a_stage_that_is_stopped_says_so() -> None:
+    async def hangs(_: Deadline) -> str:
+        await anyio.sleep_forever()
+        return ""
+
+    run = Run(TRACE, minute())
+    with NotedSpan() as request:
+        async with anyio.create_task_group() as group:
+            group.start_soon(run.required, Stage.OCR, hangs)
+            await anyio.wait_all_tasks_blocked()
+            group.cancel_scope.cancel()
+    assert request.named("stage ocr").attributes["loreglass.state"] == "cancelled"
+
+
+async def test_only_who_waits_to_be_let_in_has_a_span_for_it() -> None:
+    admission, entered = Admission(AdmissionLimits(1, 4)), anyio.Event()
+
+    async def ask(request: NotedSpan) -> None:
+        with request:
+            async with admission.admitted("public", Priority.INTERACTIVE, minute()):
+                entered.set()
+
+    at_once, waiting = NotedSpan(), NotedSpan()
+    async with anyio.create_task_group() as group:
+        with at_once:
+            async with admission.admitted("public", Priority.INTERACTIVE, minute()):
+                group.start_soon(ask, waiting)
+                await anyio.wait_all_tasks_blocked()
+                assert not entered.is_set()
+    assert at_once.children == []
+    (span,) = waiting.children
+    assert span.name == "admission"
+    assert span.attributes == {"loreglass.priority": "interactive", "loreglass.waiting": 1}
+
+
+class Sent:
+    """Keeps the headers of what a client sends."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self.headers: list[httpx.Headers] = []
+        http.event_hooks = {"request": [self._note]}
+
+    async def _note(self, request: httpx.Request) -> None:
+        self.headers.append(request.headers)
+
+
+async def asked(reply: Reply, traits: ServerTraits | None = None) -> tuple[NotedSpan, list[httpx.Headers]]:
+    """One call within a trace: its span, and the headers of each request to the model."""
+    async with vlm_server({"word": reply}, traits) as server, http_client() as http:
+        sent, client = Sent(http), VlmClient(http, VlmEndpoint(server.url, server.model))
+        with NotedSpan() as request:
+            token = TRACE_ID.set(TRACE)
+            try:
+                await client.complete(PROMPT, minute())
+            except LoreglassError as error:
+                request.failed(error.kind.value)
+            finally:
+                TRACE_ID.reset(token)
+        return request, sent.headers
+
+
+async def test_a_request_to_the_model_is_a_span_with_its_cost_and_without_its_words() -> None:
+    request, (headers,) = await asked(says({"word": "tea"}))
+    (call,) = request.children
+    assert (call.name, call.kind) == ("chat scripted-vlm", "client")
+    told: dict[str, Any] = call.attributes
+    assert told["gen_ai.operation.name"] == "chat"
+    assert told["gen_ai.request.model"] == "scripted-vlm"
+    assert told["gen_ai.prompt.name"] == "word"
+    assert told["gen_ai.request.max_tokens"] == 20
+    assert told["gen_ai.usage.input_tokens"] > 0
+    assert told["gen_ai.usage.output_tokens"] > 0
+    assert told["http.response.status_code"] == 200
+    assert SECRET not in str(told)
+    assert "tea" not in str(told)
+    assert headers["traceparent"] == f"00-{TRACE}-{call.span_id}-01"
+
+
+async def test_each_request_of_one_call_has_its_own_span() -> None:
+    request, headers = await asked(says({"word": "tea"}), ServerTraits(json_schema=False))
+    assert len(request.children) == len(headers) > 1
+    statuses = [call.attributes["http.response.status_code"] for call in request.children]
+    assert statuses == [400] * (len(headers) - 1) + [200]
+    parents = [each["traceparent"].split("-")[2] for each in headers]
+    assert parents == [call.span_id for call in request.children]
+
+
+async def test_a_request_that_is_refused_is_a_failed_span() -> None:
+    request, _ = await asked(fails(429, "busy"))
+    assert request.failure == Overloaded.kind.value
+    assert [call.failure for call in request.children] == [Overloaded.__name__]
+
+
+async def test_the_trace_goes_to_the_model_also_while_nothing_is_recorded() -> None:
+    caller = read_caller(f"00-{TRACE}-b7ad6b7169203331-01", None)
+    async with vlm_server({"word": says({"word": "tea"})}) as server, http_client() as http:
+        sent, client = Sent(http), VlmClient(http, VlmEndpoint(server.url, server.model))
+        tokens = TRACE_ID.set(TRACE), CALLER.set(caller)
+        await client.complete(PROMPT, minute())
+        TRACE_ID.reset(tokens[0])
+        CALLER.reset(tokens[1])
+    version, trace, parent, flags = sent.headers[0]["traceparent"].split("-")
+    assert (version, trace, flags) == ("00", TRACE, "01")
+    assert parent not in ("b7ad6b7169203331", "0" * 16)

@@ -1,0 +1,97 @@
+"""What services count beside their requests: what is written, what is published, what is remembered."""
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from chassis.errors import DependencyUnavailable
+from chassis.metrics import Metrics
+from chassis.vectors.edge import EdgeStore
+from chassis.vectors.metrics import watch_published
+from chassis.vectors.port import CollectionInfo
+from services.image_search.app import create_app as create_image_search
+from services.image_search.settings import ImageSearchSettings
+from services.ocr.cache import ReplyCache
+from services.text_search.app import create_app as create_text_search
+from services.text_search.settings import TextSearchSettings
+from tests.live import live
+from tests.unit.chassis.pictures import encoded, scene
+
+pytestmark = pytest.mark.anyio
+
+
+async def series(client: httpx.AsyncClient, name: str) -> list[str]:
+    """The samples of one metric, as they are scraped."""
+    return [line for line in (await client.get("/metrics")).text.splitlines() if line.startswith(name + "{")]
+
+
+def chunk(text: str) -> dict[str, str]:
+    return {"id": str(uuid.uuid4()), "url": f"https://pages.example/{text}", "title": "", "text": text}
+
+
+async def publish(client: httpx.AsyncClient, alias: str, version: str) -> None:
+    assert (await client.post("/v1/aliases", json={"alias": alias, "collection": version})).status_code == 200
+
+
+async def test_passages_are_counted_and_only_what_is_published_is_shown(tmp_path: Path) -> None:
+    settings = TextSearchSettings(port=0, data_dir=tmp_path)
+    async with live(create_text_search(settings)) as client:
+        assert await series(client, "loreglass_collection_points") == []
+        for version, texts in (("pages-1", ["one", "two"]), ("pages-2", ["three"])):
+            await client.post("/v1/collections", json={"name": version})
+            body = {"chunks": [chunk(text) for text in texts]}
+            assert (await client.put(f"/v1/collections/{version}/chunks", json=body)).status_code == 200
+        await publish(client, "pages", "pages-1")
+        before = await series(client, "loreglass_collection_points")
+        await publish(client, "pages", "pages-2")
+        after = await series(client, "loreglass_collection_points")
+        written = await series(client, "loreglass_ingested_total")
+    labels = '{alias="pages",service="text_search"}'
+    assert (before, after) == (
+        [f"loreglass_collection_points{labels} 2.0"],
+        [f"loreglass_collection_points{labels} 1.0"],
+    )
+    assert written == ['loreglass_ingested_total{kind="passages",service="text_search"} 3.0']
+
+
+async def test_photos_are_counted_but_not_those_that_were_rejected(tmp_path: Path) -> None:
+    settings = ImageSearchSettings(port=0, data_dir=tmp_path)
+    items: list[dict[str, Any]] = [
+        {"id": str(uuid.uuid4()), "entity": name, "attributes": {}} for name in ("whole", "torn")
+    ]
+    photos = [encoded(scene(320, 240), "JPEG"), b"not a picture"]
+    async with live(create_image_search(settings)) as client:
+        await client.post("/v1/collections", json={"name": "images-1"})
+        reply = await client.put(
+            "/v1/collections/images-1/images",
+            files=[("images", ("x", photo, "image/jpeg")) for photo in photos],
+            data={"items": json.dumps({"items": items})},
+        )
+        written = await series(client, "loreglass_ingested_total")
+    indexed = reply.json()["indexed"]
+    assert indexed < len(photos)
+    assert written == [f'loreglass_ingested_total{{kind="photos",service="image_search"}} {float(indexed)}']
+
+
+def test_a_store_that_is_away_leaves_a_gap_and_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: EdgeStore) -> list[CollectionInfo]:
+        raise DependencyUnavailable("The store cannot be reached.")
+
+    metrics, store = Metrics("probe"), EdgeStore(tmp_path)
+    watch_published(metrics, store)
+    monkeypatch.setattr(EdgeStore, "collections", away)
+    assert b"loreglass_collection_points{" not in metrics.exposition()[0]
+    store.close()
+
+
+def test_each_lookup_of_the_reply_cache_is_told() -> None:
+    told: list[bool] = []
+    cache = ReplyCache(1, told.append)
+    cache.get("a")
+    assert told == [False]
