@@ -7,8 +7,8 @@ from functools import partial
 from importlib.metadata import version
 from typing import Annotated, Any, Generic, TypeVar
 
-import anyio.to_thread
 import structlog
+from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.telemetry import TelemetryConfig
 from starlette.responses import Response
@@ -19,9 +19,10 @@ from chassis.deadlines import Deadline
 from chassis.errors import LoreglassError
 from chassis.exchange import ExchangeLimits, ExchangeMiddleware
 from chassis.health import health_router
-from chassis.metrics import Metrics
+from chassis.metrics import Metrics, accepts_openmetrics
 from chassis.problems import install_problem_handlers
 from chassis.settings import AppSettings, ServiceSettings
+from chassis.shared_look import SharedLook
 from chassis.workers import EnginePool
 from contracts.operations import Info
 
@@ -127,13 +128,15 @@ def create_app(
     for router in (*routers, health_router(about)):
         app.include_router(router)
     install_problem_handlers(app)
-    limits = ExchangeLimits(settings.default_deadline_ms, settings.max_body_bytes)
+    limits = ExchangeLimits(settings.default_deadline_ms, settings.max_body_bytes, settings.heed_sampling)
     app.add_middleware(ExchangeMiddleware, limits=limits, metrics=metrics)
+    looks = {rich: SharedLook[tuple[bytes, str]](at_once=40, every_s=0.25) for rich in (False, True)}
 
     @app.get("/metrics", include_in_schema=False)
     async def prometheus(request: Request) -> Response:
         accepted = request.headers.get("accept", "")
-        text, media_type = await anyio.to_thread.run_sync(metrics.exposition, accepted)
+        look = looks[accepts_openmetrics(accepted)]
+        text, media_type = await look.get(lambda: to_thread.run_sync(metrics.exposition, accepted))
         return Response(text, headers={"Content-Type": media_type})
 
     return app
@@ -151,12 +154,12 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as resources:
             resources.callback(held.close)
-            engine = await anyio.to_thread.run_sync(spec.open_engine, held)
+            engine = await to_thread.run_sync(spec.open_engine, held)
             resources.callback(spec.close_engine, engine)
             pool = EnginePool(engine, settings.pool_size, spec.name, metrics.refused())
             metrics.watch_pool(pool)
             resources.callback(pool.close)
-            await anyio.to_thread.run_sync(_warm_up, spec, engine)
+            await to_thread.run_sync(_warm_up, spec, engine)
             app.state.pool = pool
             app.state.ready_checks = {"engine": partial(pool.run, spec.probe)}
             yield

@@ -6,7 +6,7 @@ Pure ASGI, so that a caller's leaving is seen while the app works: the app's tas
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 import structlog
@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, Internal, LoreglassError, MalformedRequest, PayloadTooLarge
-from chassis.metrics import Metrics
-from chassis.problems import PROBLEM_KIND, problem_response
+from chassis.metrics import Metrics, known_method
+from chassis.problems import noted_problem, problem_response
 from chassis.telemetry import UNRECORDED, Span, exchange_span
 from chassis.tracing import CALLER, TRACE_ID, TRACEPARENT, TRACESTATE, is_trace_id, read_caller
 from contracts import headers
@@ -36,10 +36,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class ExchangeLimits:
-    """`default_deadline_ms` is for callers that send none; `max_body_bytes` bounds what is read."""
+    """`default_deadline_ms` is for callers that send none; `max_body_bytes` bounds what is read.
+
+    `heed_sampling`: whether a trace is kept is the caller's to say; not where callers are strangers.
+    """
 
     default_deadline_ms: int
     max_body_bytes: int
+    heed_sampling: bool = True
 
 
 @dataclass
@@ -69,10 +73,13 @@ class ExchangeMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _begin(scope)
+        exchange = _begin(scope, self._limits.heed_sampling)
         self._metrics.begin()
         if scope["path"] not in _UNTRACED:
-            exchange.span = exchange_span(self._metrics.service, scope["method"])
+            at_the_edge = not self._limits.heed_sampling
+            exchange.span = exchange_span(
+                self._metrics.service, known_method(scope["method"]), at_the_edge=at_the_edge
+            )
         with exchange.span:
             try:
                 await self._run(scope, receive, _Sender(send, exchange), exchange)
@@ -138,8 +145,7 @@ class ExchangeMiddleware:
         status = exchange.status or _CLIENT_CLOSED_REQUEST
         route = getattr(scope.get("route"), "path", _UNMATCHED)
         seconds = time.monotonic() - exchange.started
-        told_by_app = scope.get("state", {}).get(PROBLEM_KIND, "")
-        problem = exchange.failure.kind.value if exchange.failure else told_by_app
+        problem = exchange.failure.kind.value if exchange.failure else noted_problem(scope)
         self._metrics.observe(route, scope["method"], status, seconds, problem)
         if exchange.span.recorded:
             _tell(exchange.span, scope, route, status, problem)
@@ -152,7 +158,7 @@ class ExchangeMiddleware:
             "request",
             service=self._metrics.service,
             route=route,
-            method=scope["method"],
+            method=known_method(scope["method"]),
             status=status,
             ms=round(seconds * 1000, 1),
             **told,
@@ -162,16 +168,17 @@ class ExchangeMiddleware:
 
 def _tell(span: Span, scope: Scope, route: str, status: int, problem: str) -> None:
     """In OpenTelemetry's words. No path and no query: they may name a session or hold a question."""
+    method = known_method(scope["method"])
     span.set(
         **{
-            "http.request.method": scope["method"],
+            "http.request.method": method,
             "http.response.status_code": status,
             "url.scheme": scope["scheme"],
             "network.protocol.version": scope["http_version"],
         }
     )
     if route != _UNMATCHED:
-        span.rename(f"{scope['method']} {route}")
+        span.rename(f"{method} {route}")
         span.set(**{"http.route": route})
     if status >= _SERVER_ERROR:
         span.failed(problem or str(status))
@@ -192,13 +199,15 @@ class _Sender:
         await self._send(message)
 
 
-def _begin(scope: Scope) -> _Exchange:
+def _begin(scope: Scope, heed_sampling: bool) -> _Exchange:
     """The trace is the caller's, in the words of W3C or in ours, or else a new one."""
     given: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         if name in _READ:  # one that comes twice is one list, which no header but tracestate may be
             given[name] = given[name] + b"," + value if name in given else value
     caller = read_caller(_text(given, _PARENT), _text(given, _STATE)) if _PARENT in given else None
+    if caller and not heed_sampling:
+        caller = replace(caller, sampled=False)
     CALLER.set(caller)
     trace_id = caller.trace_id if caller else _text(given, _TRACE) or ""
     exchange = _Exchange(trace_id if is_trace_id(trace_id) else uuid.uuid4().hex, time.monotonic(), given)

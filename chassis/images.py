@@ -133,10 +133,13 @@ def _to_8_bit(picture: Image.Image) -> Image.Image:
 
 
 def _levels(picture: Image.Image, top: int) -> Image.Image:
-    """The band of rows from `top` on as floats; what is no number counts as 0."""
+    """The band of rows from `top` on, 32 bits each; what is no number counts as 0.
+
+    Whole numbers stay whole: close together and far from 0, they would be one and the same float.
+    """
     band = picture.crop((0, top, picture.width, min(top + _BAND_ROWS, picture.height)))
     if band.mode != "F":
-        return band.convert("I").convert("F")
+        return band.convert("I")
     is_number = ImageMath.lambda_eval(lambda given: (abs(given["v"]) <= _LARGEST_FLOAT) * 255, v=band)
     kept = Image.new("F", band.size)
     kept.paste(band, mask=is_number.convert("L").convert("1"))

@@ -32,6 +32,11 @@ _OTHER_METHOD = "_OTHER"
 """As in OpenTelemetry's conventions: a stranger must not make series by inventing methods."""
 
 
+def known_method(method: str) -> str:
+    """The method, where it is one of HTTP's own."""
+    return method if method in _METHODS else _OTHER_METHOD
+
+
 def exemplar() -> dict[str, str] | None:
     """For `observe(…, exemplar())`: the trace of the request in hand, for one to look at."""
     trace_id = TRACE_ID.get()
@@ -154,7 +159,7 @@ class Metrics:
     def observe(self, route: str, method: str, status: int, seconds: float, problem: str = "") -> None:
         """Count one finished request; `problem` is the kind of error that it ended with."""
         self._working.dec()
-        method = method if method in _METHODS else _OTHER_METHOD
+        method = known_method(method)
         self._counted(route, method, status).inc()
         self._timed(route, method).observe(seconds, exemplar())
         if problem == ErrorKind.DEADLINE_EXCEEDED:
@@ -210,7 +215,7 @@ class Metrics:
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
         """What Prometheus scrapes, and its media type: OpenMetrics, with exemplars, for who accepts it."""
-        if _accepts_openmetrics(accept):
+        if accepts_openmetrics(accept):
             text: bytes = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
             return text, openmetrics.CONTENT_TYPE_LATEST
         return generate_latest(self.registry), CONTENT_TYPE_PLAIN_0_0_4
@@ -231,7 +236,8 @@ class _BuildInfo(Collector):
         yield family
 
 
-def _accepts_openmetrics(accept: str) -> bool:
+def accepts_openmetrics(accept: str) -> bool:
+    """Whether this `Accept` header asks for OpenMetrics."""
     for item in accept.lower().split(","):
         kind, *parameters = (part.strip() for part in item.split(";"))
         if kind == _OPENMETRICS:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import Token
 from importlib.metadata import version
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import structlog
 from opentelemetry import trace
@@ -26,6 +26,7 @@ from opentelemetry.sdk.trace.export import (
     SpanExportResult,
 )
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, SamplingResult
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 
 from chassis.deadlines import Clock
@@ -101,15 +102,15 @@ class OpenTelemetry:
 
     def __init__(self, exporters: Sequence[str]) -> None:
         self._processors = [_processor(name) for name in exporters]
-        self._tracers: dict[str, trace.Tracer] = {}
+        self._tracers: dict[tuple[str, bool], trace.Tracer] = {}
         self._lock = threading.Lock()
         self._tracer("gateway")  # what is wrong with the variables is said now
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line an attempt; ours is enough
 
-    def exchange(self, service: str, name: str, attributes: Mapping[str, Attribute]) -> Span:
+    def exchange(self, service: str, name: str, *, at_the_edge: bool) -> Span:
         """See `telemetry.Recorder`."""
-        tracer = self._tracer(service)
-        started = tracer.start_span(name, _remote(CALLER.get()), SpanKind.SERVER, dict(attributes))
+        tracer = self._tracer(service, at_the_edge)
+        started = tracer.start_span(name, _remote(CALLER.get()), SpanKind.SERVER)
         return _RecordedSpan(tracer, started) if started.is_recording() else UNRECORDED
 
     def close(self) -> None:
@@ -120,11 +121,15 @@ class OpenTelemetry:
             flushing.join(_FLUSH_S)
             exporter.shutdown()
 
-    def _tracer(self, service: str) -> trace.Tracer:
+    def _tracer(self, service: str, at_the_edge: bool = False) -> trace.Tracer:
+        known = service, at_the_edge
         with self._lock:
-            if service not in self._tracers:
-                self._tracers[service] = self._provider(service).get_tracer(_SCOPE, version("loreglass"))
-            return self._tracers[service]
+            if known not in self._tracers:
+                provider = self._provider(service)
+                if at_the_edge:
+                    provider.sampler = _EdgeSampler(provider.sampler)
+                self._tracers[known] = provider.get_tracer(_SCOPE, version("loreglass"))
+            return self._tracers[known]
 
     def _provider(self, service: str) -> TracerProvider:
         provider = TracerProvider(
@@ -133,6 +138,29 @@ class OpenTelemetry:
         for processor, _ in self._processors:
             provider.add_span_processor(processor)
         return provider
+
+
+class _EdgeSampler(Sampler):
+    """The operator's sampler, as for a trace that begins here: neither a stranger's flag nor a stranger's
+    choice of a trace id makes us keep it, or keeps us from it. What is within a request goes with it."""
+
+    def __init__(self, sampler: Sampler) -> None:
+        self._sampler = sampler
+
+    def should_sample(
+        self, parent_context: Context | None, trace_id: int, name: str, *arguments: Any, **more: Any
+    ) -> SamplingResult:
+        """See `Sampler`."""
+        parent = trace.get_current_span(parent_context).get_span_context()
+        if parent.is_valid and not parent.is_remote:
+            settled = ALWAYS_ON if parent.trace_flags.sampled else ALWAYS_OFF
+            return settled.should_sample(parent_context, trace_id, name, *arguments, **more)
+        drawn = RandomIdGenerator().generate_trace_id()
+        return self._sampler.should_sample(Context(), drawn, name, *arguments, **more)
+
+    def get_description(self) -> str:
+        """See `Sampler`."""
+        return f"Edge{{{self._sampler.get_description()}}}"
 
 
 class _RequestsIds(RandomIdGenerator):

@@ -7,6 +7,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from chassis.errors import (
     ERROR_TABLE,
@@ -22,8 +23,7 @@ from chassis.errors import (
 )
 
 PROBLEM_JSON = "application/problem+json"
-PROBLEM_KIND = "problem_kind"
-"""Where a request's state says how it ended, for the log and the metrics."""
+_PROBLEM_KIND = "problem_kind"
 
 _BY_STATUS: dict[int, type[LoreglassError]] = {
     400: MalformedRequest,
@@ -35,6 +35,31 @@ _BY_STATUS: dict[int, type[LoreglassError]] = {
 }
 
 
+def note_problem(scope: Scope, error: LoreglassError) -> None:
+    """Have the log and the metrics say that this request ended so, whatever its status was."""
+    scope.setdefault("state", {})[_PROBLEM_KIND] = error.kind.value
+
+
+def noted_problem(scope: Scope) -> str:
+    """The kind of error that was noted, empty without one."""
+    noted: str = scope.get("state", {}).get(_PROBLEM_KIND, "")
+    return noted
+
+
+class _ProblemResponse(Response):
+    """Whoever sends it, a route or a handler, it is noted."""
+
+    media_type = PROBLEM_JSON
+
+    def __init__(self, error: LoreglassError, body: str, headers: dict[str, str]) -> None:
+        super().__init__(body, ERROR_TABLE[error.kind].status, headers)
+        self._error = error
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        note_problem(scope, self._error)
+        await super().__call__(scope, receive, send)
+
+
 def problem_response(error: LoreglassError, trace_id: str | None, /, **extensions: object) -> Response:
     """The reply for an error; `extensions` are further members of the body (RFC 9457, section 3.2)."""
     headers = {}
@@ -42,12 +67,8 @@ def problem_response(error: LoreglassError, trace_id: str | None, /, **extension
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
     if isinstance(error, Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
-    return Response(
-        json.dumps({**problem_of(error, trace_id).model_dump(exclude_none=True), **extensions}),
-        status_code=ERROR_TABLE[error.kind].status,
-        media_type=PROBLEM_JSON,
-        headers=headers,
-    )
+    body = json.dumps({**problem_of(error, trace_id).model_dump(exclude_none=True), **extensions})
+    return _ProblemResponse(error, body, headers)
 
 
 def install_problem_handlers(app: FastAPI) -> None:
@@ -55,7 +76,6 @@ def install_problem_handlers(app: FastAPI) -> None:
 
     async def handle(request: Request, error: Exception) -> Response:
         problem = _translate(error)
-        setattr(request.state, PROBLEM_KIND, problem.kind.value)
         reply = problem_response(problem, getattr(request.state, "trace_id", None))
         if isinstance(error, HTTPException) and error.headers:
             reply.headers.update(error.headers)  # a 405 says which methods are allowed

@@ -26,6 +26,9 @@ class AppSettings(BaseSettings):
     drain_s: int = Field(
         default=DRAIN_S, ge=0, description="for finishing what is in hand, once told to stop"
     )
+    heed_sampling: bool = Field(
+        default=True, description="callers' traceparent says whether traces are kept, not our sampler"
+    )
     log_level: str = Field(default="info", pattern="(?i)^(debug|info|warning|error|critical)$")
 
 

@@ -59,8 +59,11 @@ CURRENT: ContextVar[Span] = ContextVar("current_span", default=UNRECORDED)
 class Recorder(Protocol):
     """Where the spans of exchanges begin, while telemetry is on."""
 
-    def exchange(self, service: str, name: str, attributes: Mapping[str, Attribute]) -> Span:
-        """The span of a service's work for one request, in the trace of `TRACE_ID` and `CALLER`."""
+    def exchange(self, service: str, name: str, *, at_the_edge: bool) -> Span:
+        """The span of a service's work for one request, in the trace of `TRACE_ID` and `CALLER`.
+
+        `at_the_edge`: whether it is kept is decided here, whatever the caller says.
+        """
         ...
 
 
@@ -78,10 +81,10 @@ def span(name: str, kind: Kind = "internal", **attributes: Attribute) -> Span:
     return CURRENT.get().child(name, kind, attributes)
 
 
-def exchange_span(service: str, name: str, **attributes: Attribute) -> Span:
-    """The span of a whole request; `TRACE_ID` and `CALLER` are set."""
+def exchange_span(service: str, name: str, *, at_the_edge: bool = False) -> Span:
+    """The span of a whole request; `TRACE_ID` and `CALLER` are set. See `Recorder`."""
     recorder = _Switch.recorder
-    return UNRECORDED if recorder is None else recorder.exchange(service, name, attributes)
+    return UNRECORDED if recorder is None else recorder.exchange(service, name, at_the_edge=at_the_edge)
 
 
 def trace_headers() -> dict[str, str]:

@@ -35,11 +35,12 @@ def ask(
     gateway: Annotated[str | None, typer.Option(help="the gateway's URL")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the whole reply as JSON")] = False,
 ) -> None:
-    """Ask about PHOTO."""
-    url = gateway or ClientSettings().gateway_url
+    """Ask about PHOTO. Where the gateway wants a key, it is read from LOREGLASS_API_KEY."""
+    settings = ClientSettings()
+    url, key = gateway or settings.gateway_url, settings.api_key.get_secret_value()
 
     async def run() -> Answer:
-        async with LoreglassClient(url) as client:
+        async with LoreglassClient(url, key=key) as client:
             return await client.ask(question, photo.read_bytes(), session, deadline_ms)
 
     try:

@@ -40,12 +40,15 @@ _CONNECT_S = 5.0
 class LoreglassClient:
     """Calls a gateway. Use as an async context manager, or pass an `http` client that you close yourself.
 
-    Every method raises `LoreglassError`s only, of the class that the gateway raised where it did.
+    `key`: where the gateway asks for one; a client of your own sends what you told it to. Every method raises
+    `LoreglassError`s only, of the class that the gateway raised where it did.
     """
 
-    def __init__(self, base_url: str, http: httpx.AsyncClient | None = None) -> None:
+    def __init__(self, base_url: str, http: httpx.AsyncClient | None = None, key: str = "") -> None:
         self._owns_http = http is None
         self._http = http or http_client()
+        if http is None and key:
+            self._http.headers["Authorization"] = f"Bearer {key}"
         self._base_url = base_url.rstrip("/")
         self._gateway = ServiceClient(self._http, _NAME, base_url)
 

@@ -50,6 +50,9 @@ class GatewaySettings(AppSettings):
         default=65_000, description="hard stop of one exchange; see max_deadline_ms"
     )
     max_body_bytes: int = 32 * 2**20
+    heed_sampling: bool = Field(
+        default=False, description="only where all callers may decide which traces are kept"
+    )
 
     ocr_url: HttpAddress = "http://127.0.0.1:7107"
     cropper_url: HttpAddress = "http://127.0.0.1:7102"

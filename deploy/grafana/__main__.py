@@ -13,7 +13,10 @@ FOLDER = Path(__file__).parent / "dashboards"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """See the module."""
-    given = _parser().parse_args(arguments)
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if not (given.write or given.check or given.draw):
+        parser.error("say what to do: --write, --check or --draw URL")
     if given.write:
         FOLDER.mkdir(exist_ok=True)
         for dashboard in DASHBOARDS:

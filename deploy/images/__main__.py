@@ -11,10 +11,14 @@ from deploy.images.locking import CannotLock, lock
 from deploy.images.measuring import CannotMeasure, table
 from deploy.images.pip_settings import CannotTell
 
+_HELP = "build them; measure those that are built; name them; resolve anew what each one installs (uv)"
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     arguments = _parser().parse_args(argv)
+    if arguments.do in ("build", "sizes") and shutil.which(arguments.engine) is None:
+        sys.exit(f"There is no {arguments.engine} here: install podman or docker, or name another --engine.")
     try:
         images = _chosen(arguments.only, arguments.cuda)
         if arguments.do == "list":
@@ -33,12 +37,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m deploy.images", description="Loreglass's container images."
     )
-    parser.add_argument("do", choices=("build", "sizes", "list", "lock"))
+    parser.add_argument("do", choices=("build", "sizes", "list", "lock"), help=_HELP)
     parser.add_argument(
         "--only", nargs="+", default=(), metavar="NAME", help="gateway, cropper, cropper-cuda …"
     )
     parser.add_argument("--cuda", action="store_true", help="the images for GPUs too")
-    parser.add_argument("--engine", default="podman" if shutil.which("podman") else "docker")
+    parser.add_argument(
+        "--engine",
+        default="podman" if shutil.which("podman") else "docker",
+        help="podman or docker (%(default)s)",
+    )
     parser.add_argument("--base", default=BASE, help="Debian bookworm with Python 3.11 (%(default)s)")
     parser.add_argument(
         "--torch-from", default="", metavar="OPTIONS", help='"--index-url https://…": another build of torch'

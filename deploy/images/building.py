@@ -1,6 +1,7 @@
 """Builds images with podman or docker."""
 
 import contextlib
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -60,6 +61,8 @@ class Builder:
 def labels(image: Image, base: str) -> dict[str, str]:
     """OCI's annotations, without the prefix."""
     told = {"title": f"Loreglass {image.name}", "version": version(), "base.name": base}
+    if shutil.which("git") is None:  # from an archive of the sources
+        return told
     asked = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -81,7 +81,12 @@ def _measured(engine: str, image: Image, layers: dict[str, int], common: set[str
 
 def _layers(engine: str, image: Image) -> dict[str, int]:
     """Digest to bytes, the oldest first. Empty steps of the history have no layer."""
-    digests = _inspect(engine, "image", image.reference)["RootFS"]["Layers"]
+    try:
+        digests = _inspect(engine, "image", image.reference)["RootFS"]["Layers"]
+    except CannotMeasure as error:
+        raise CannotMeasure(
+            f"{error}\nTo build it: python -m deploy.images build --only {image.name}"
+        ) from error
     if engine == "podman":
         steps = json.loads(_ask(engine, "history", "--format=json", image.reference))
         sizes = [int(step["size"]) for step in steps]
@@ -109,7 +114,7 @@ def started(engine: str, image: Image) -> Started:
             raise CannotMeasure(f"{image.reference} ended with {code}.")
         return Started(idle, ready_s, stop_s)
     finally:
-        subprocess.run([engine, "rm", "--force", name], capture_output=True, check=False)
+        subprocess.run([engine, "rm", "--force", "--volumes", name], capture_output=True, check=False)
 
 
 def _until_up(engine: str, name: str, image: Image) -> float:

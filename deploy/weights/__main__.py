@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from deploy.weights.catalogue import SERVICES, Weights, environment, vlm
 from deploy.weights.fetching import fetch, present, remember
@@ -31,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             _fetch(wanted, arguments.dir, Hub(hub_settings.read_token()), settings.revisions)
     except ValidationError as error:
         sys.exit(f"LOREGLASS_WEIGHTS_*: {error.errors(include_input=False)[0]['msg']}.")
+    except SettingsError:
+        sys.exit('LOREGLASS_WEIGHTS_REVISIONS is no JSON, such as {"BAAI/bge-large-en-v1.5": "main"}.')
     except (CannotFetch, ValueError, OSError) as error:
         sys.exit(str(error))
     except KeyboardInterrupt:

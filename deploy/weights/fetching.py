@@ -53,6 +53,7 @@ def fetch(weights: Weights, root: Path, hub: Hub, revision: str = "", tell: Tell
     tell(f"{weights.repository}: {snapshot.size / 1e9:.1f} GB to {folder}, commit {snapshot.commit[:12]}")
     _make_room(folder, snapshot)
     (folder / MARKER).unlink(missing_ok=True)
+    _drop_cut(folder, snapshot)
     hub.download(snapshot, folder)
     _check(folder, snapshot, tell)
     marker = {
@@ -85,6 +86,14 @@ def _make_room(folder: Path, snapshot: Snapshot) -> None:
             f"{snapshot.repository} takes {snapshot.size / 1e9:.1f} GB, of which {there / 1e9:.1f} are there;"
             f" {folder} has {free / 1e9:.1f} GB free."
         )
+
+
+def _drop_cut(folder: Path, snapshot: Snapshot) -> None:
+    """Files that are not whole: the client takes a file of the commit that it knows for whole, unread."""
+    for file in snapshot.files:
+        path = folder / file.name
+        if path.is_file() and path.stat().st_size != file.size:
+            path.unlink()
 
 
 def _check(folder: Path, snapshot: Snapshot, tell: Tell) -> None:

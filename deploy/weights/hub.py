@@ -82,7 +82,7 @@ class Hub:
 
 def chosen(files: Sequence[RemoteFile], weights: Sequence[str]) -> tuple[RemoteFile, ...]:
     """Those at the top of the repository that an engine reads; nothing without weights."""
-    top = [file for file in files if "/" not in file.name]
+    top = [file for file in files if "/" not in file.name and not file.name.startswith(".")]
     for pattern in weights:
         if found := [file for file in top if fnmatch(file.name, pattern)]:
             small = [file for file in top if any(fnmatch(file.name, kind) for kind in _ALWAYS)]
@@ -115,7 +115,18 @@ def explained(repository: str, revision: str) -> Iterator[None]:
             f"{repository} is not on the hub, or private and the token may not see it."
         ) from error
     except (errors.HfHubHTTPError, errors.OfflineModeIsEnabled, httpx2.HTTPError, OSError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise CannotFetch(f"{repository} could not be fetched: {_reason(error)}") from error
+    except (ValueError, KeyError) as error:
         raise CannotFetch(
-            f"{repository} could not be fetched: {reason}. Run it again: it goes on from here."
+            f"{repository} could not be fetched: what answered does not speak as a hub does."
+            " Is there a proxy that asks for a password, or another HF_ENDPOINT?"
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, and what would help."""
+    status = getattr(getattr(error, "response", None), "status_code", 0)
+    if status in (401, 403):
+        return f"the hub refuses this token ({status}): it is wrong, has run out, or may not read this."
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    return f"{reason}. Run it again: it goes on from here."

@@ -1,6 +1,7 @@
 """What the gateway's door and its plans look like from outside."""
 
 from functools import partial
+from itertools import product
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
@@ -54,6 +55,9 @@ class BudgetMetrics:
         self._waiting.labels(lane).set_function(lambda: admission.waiting)
         self._in_flight.labels(lane).set_function(lambda: admission.in_flight)
         self._oldest.labels(lane).set_function(lambda: admission.oldest_wait_ms / 1000)
+        # From 0: to Prometheus a series' first value is no increase; a first burst would look like faults.
+        for priority, refusal in product(Priority, Refusal):
+            self._refused.labels(lane, priority.value, refusal.value)
 
     def refused(self, lane: str, priority: Priority, refusal: Refusal) -> None:
         """Count one whom the lane sent away."""

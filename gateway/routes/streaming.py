@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope
 from starlette.types import Send as SendMessage
 
 from chassis.errors import Internal, LoreglassError
+from chassis.problems import note_problem
 
 Emit = Callable[[str, BaseModel], Awaitable[None]]
 Send = Callable[[BaseModel | str], Awaitable[None]]
@@ -67,6 +68,7 @@ class _Stream(Response):
             if not begun:
                 await self._refusal(error)(scope, receive, send)
                 return
+            note_problem(scope, error)  # the status is sent; what became of it is still known
             await write(self._told(error))
         except Exception:
             if begun:

@@ -31,6 +31,7 @@ def open_engine(settings: ImageSearchSettings, resources: EngineResources) -> Im
     """The engine that the settings name. Each imports what it needs when it is chosen."""
     openers = {Engine.POCKET: _open_pocket, Engine.CLIP: _open_clip, Engine.REMOTE: _open_remote}
     engine = openers[settings.engine](settings, resources)
+    resources.metrics.ingested("photos", 0)  # so that the first ones are seen as an increase
     watch_published(resources.metrics, engine.store)
     return engine
 

@@ -1,20 +1,31 @@
-"""A platform of processes with sessions in a real, persistent Redis, that can lose power and disks."""
+"""A platform with sessions in a real, persistent Redis, that can lose power and disks."""
 
+import os
+import random
 import shutil
+import socket
 import subprocess
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 from time import monotonic
 
+import httpx
 import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
-from tests.journey.deployments import ROOT, SeparateProcesses, free_ports
+from deploy.inventory import APPS, App
+from tests.journey.deployments import ROOT, OverHttp, free_ports
 
 CONFIG = ROOT / "deploy" / "compose" / "redis.conf"
 RESTORE_REDIS = ROOT / "deploy" / "backup" / "restore_redis.sh"
+RESTORE_INDEX = ROOT / "deploy" / "backup" / "restore_index.sh"
 START_S = 30
+PLATFORM_START_S = 90
+_PORTS = range(20_000, 32_000)
+"""Below those of outgoing connections, so that none is taken while the platform is down."""
 WITH_DATA = ("image_search", "text_search")
 
 
@@ -33,6 +44,7 @@ class PersistentRedis:
         config = self._folder / "redis.conf"
         config.write_text(CONFIG.read_text().replace("dir /data", f"dir {self._folder}"))
         here = ["--port", str(self._port), "--bind", "127.0.0.1", "--logfile", str(self._folder / "log")]
+        here += ["--repl-diskless-sync-delay", "0"]  # a backup waits for no second reader
         self._process = subprocess.Popen(["redis-server", str(config), *here])
         until, pause = monotonic() + START_S, Event()
         with Redis.from_url(self.url) as client:
@@ -68,26 +80,60 @@ class PersistentRedis:
             )
 
 
-class CrashingPlatform(SeparateProcesses):
-    """Every app in a process of its own, all of which can be killed at once."""
+class CrashingPlatform(OverHttp):
+    """All apps in one process, as `make serve` runs them: one signal and nobody of them closes a file."""
 
     def __init__(self, data: Path, redis: PersistentRedis) -> None:
-        super().__init__(data)
+        self._data = data
         self._redis = redis
-
-    def crash(self) -> None:
-        """SIGKILL to everything: nobody closes a file."""
-        for process in self._processes.values():
-            process.kill()
-        for process in self._processes.values():
-            process.wait(30)
-        self._processes.clear()
-        self._redis.kill()
+        self._process: subprocess.Popen[bytes] | None = None
+        [port], first = free_ports(1), _free_run(len(APPS) - 1)
+        self.gateway_url = f"http://127.0.0.1:{port}"
+        self.service_urls = {
+            app.name: f"http://127.0.0.1:{first + place}" for place, app in enumerate(_in_order_of_ports())
+        }
+        self._environment = {
+            "PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}",
+            "LOREGLASS_PORT": str(port),
+            "LOREGLASS_SERVICE_PORT": str(first),
+            "LOREGLASS_DATA_DIR": str(data),
+            "LOREGLASS_GATEWAY_SESSIONS": "redis",
+            "LOREGLASS_GATEWAY_REDIS_URL": redis.url,
+        }
 
     def start(self) -> None:
         """See `Deployment`; Redis first."""
         self._redis.start()
-        super().start()
+        self._data.mkdir(parents=True, exist_ok=True)
+        path = self._data / "log"
+        with path.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "deploy.one_process"],
+                cwd=ROOT,
+                env={**os.environ, **self._environment},
+                stdout=log,
+                stderr=log,
+            )
+        until, pause = monotonic() + PLATFORM_START_S, Event()
+        while monotonic() < until and self._process.poll() is None:
+            try:
+                if httpx.get(f"{self.gateway_url}/health/live", timeout=5).is_success:
+                    return
+            except httpx.TransportError:
+                pause.wait(0.05)
+        raise RuntimeError("The platform did not start:\n" + path.read_text()[-2000:])
+
+    def stop(self) -> None:
+        """See `Deployment`. Nothing here ends in order."""
+        self.crash()
+
+    def crash(self) -> None:
+        """SIGKILL to everything: nobody closes a file."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(30)
+            self._process = None
+        self._redis.kill()
 
     def wipe(self) -> None:
         """The disks are gone."""
@@ -109,13 +155,32 @@ class CrashingPlatform(SeparateProcesses):
         self._redis.restore(folder / "redis.rdb")
         for name in WITH_DATA:
             (self._data / name).mkdir()
-            subprocess.run(["tar", "-C", self._data / name, "-xSzf", folder / f"{name}.tgz"], check=True)
+            restore_index(folder / f"{name}.tgz", self._data / name)
 
-    def _environment(self, name: str) -> dict[str, str]:
-        own = super()._environment(name)
-        if name == "gateway":
-            own |= {"LOREGLASS_GATEWAY_SESSIONS": "redis", "LOREGLASS_GATEWAY_REDIS_URL": self._redis.url}
-        return own
+
+def restore_index(archive: Path, data: Path) -> None:
+    """What the runbook says for a service that is stopped."""
+    with archive.open("rb") as content:
+        subprocess.run(["sh", "-c", RESTORE_INDEX.read_text()], cwd=data, stdin=content, check=True)
+
+
+def _in_order_of_ports() -> list[App]:
+    """The services, as deploy/one_process.py gives them the ports after its first."""
+    return sorted((app for app in APPS if app.name != "gateway"), key=lambda app: app.port)
+
+
+def _free_run(count: int) -> int:
+    """The first of so many ports in a row that nobody listens on just now."""
+    order = random.SystemRandom()
+    while True:
+        first = order.choice(_PORTS)
+        with ExitStack() as held:
+            try:
+                for port in range(first, first + count):
+                    held.enter_context(socket.create_server(("127.0.0.1", port)))
+            except OSError:
+                continue
+            return first
 
 
 def require_redis() -> None:

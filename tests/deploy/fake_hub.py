@@ -32,13 +32,18 @@ class Repository:
 
 @dataclass
 class FakeHub:
-    """`asked`: every request line; `damaged`: files whose last byte arrives wrong; `cut`: sent by half."""
+    """`asked`: every request line; `tokens`: what came with each; `damaged`: files with a wrong last byte;
+    `cut`: sent by half; `elsewhere`: redirected, by name; `instead`: status and body of every answer.
+    """
 
     repositories: dict[str, Repository]
     asked: list[str] = field(default_factory=list)
     ranges: list[str] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
     damaged: set[str] = field(default_factory=set)
     cut: set[str] = field(default_factory=set)
+    elsewhere: dict[str, str] = field(default_factory=dict)
+    instead: tuple[int, bytes] | None = None
     url: str = ""
 
 
@@ -79,6 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         self.state.asked.append(self.requestline)
+        self.state.tokens.append(self.headers.get("Authorization", ""))
 
     def do_HEAD(self) -> None:
         self._answer(with_body=False)
@@ -87,6 +93,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(with_body=True)
 
     def _answer(self, with_body: bool) -> None:
+        if self.state.instead:
+            status, body = self.state.instead
+            return self._send(status, body, {}, with_body)
         path = self.path.partition("?")[0]
         api = re.fullmatch(r"/api/models/([^/]+/[^/]+)/(revision|tree)/([^/]+)", path)
         file = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
@@ -115,6 +124,9 @@ class _Handler(BaseHTTPRequestHandler):
         if data is None:
             return self._refuse(404, "EntryNotFound")
         headers = {"ETag": f'"{_digest(data)}"', "X-Repo-Commit": COMMIT, "Accept-Ranges": "bytes"}
+        if name in self.state.elsewhere:
+            headers |= {"Location": self.state.elsewhere[name], "X-Linked-Size": str(len(data))}
+            return self._send(302, b"", {**headers, "X-Linked-ETag": headers["ETag"]}, with_body)
         if name in self.state.damaged:
             data = data[:-1] + bytes([data[-1] ^ 1])
         asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))

@@ -122,12 +122,6 @@ def containers(workload: Object) -> Iterator[Object]:
     yield main_container(workload)
 
 
-def env_file(path: Path) -> dict[str, str]:
-    """`NAME=VALUE` as it is."""
-    lines = (line for line in path.read_text().splitlines() if line and not line.startswith("#"))
-    return dict(line.split("=", 1) for line in lines)
-
-
 def label_selector_matches(selector: Object, carried: Mapping[str, str]) -> bool:
     """As Kubernetes has it: everything that is said must hold, and an empty one takes all."""
     if any(carried.get(key) != value for key, value in selector.get("matchLabels", {}).items()):

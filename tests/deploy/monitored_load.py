@@ -15,7 +15,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
+
+from clients.python import LoreglassClient
 from contracts.answer import Route
+from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.grafana.__main__ import main as grafana
 from evaluation.rows import load_world
 from evaluation.world.generate import main as generate_world
@@ -33,7 +37,7 @@ _ASKED = 6  # of the world: some more than once, as wearers do
 _LEFT_AFTER_S = 0.8
 _TOO_SHORT_MS = 60
 _LOAD_STARTS_S = 4
-_OTHER_SEED = 99
+_IN_PEACE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Story:
     """Rates a second (`hurried`: with short deadlines); times as shares of `seconds`.
 
     The fleet is asked at `steady`, and at `rush` beside that from .55 to .75; its OCR fails from .2 to .3 and
-    its reranker is slow from .35 to .45. The pocket platform is asked at `pocket`, from .8 on indexes more.
+    its reranker is slow from .35 to .45. The pocket platform is asked at `pocket`, from .8 on indexes anew.
     """
 
     seconds: float
@@ -59,7 +63,7 @@ async def tell(story: Story, platforms: Watched, world: Path) -> None:
                 group.create_task(load.fire(each))
             group.create_task(_leavers(load, story, platforms))
             group.create_task(_faults(story, platforms))
-            group.create_task(_index_more(story, platforms))
+            group.create_task(_index_anew(story, platforms, world))
 
 
 def _loads(story: Story, platforms: Watched, world: Path) -> list[Load]:
@@ -99,6 +103,15 @@ def _questions(world: Path) -> tuple[Body, ...]:
     return (*told, multipart({"question": "Who painted the ceiling above this?"}, photo(640, 480)))
 
 
+async def ask_again(platforms: Watched, world: Path) -> None:
+    """One question twice, one after the other, in peace: what is kept of the first is found by the second."""
+    conversation = load_world(world).single[0]
+    photo_read = await anyio.Path(conversation.photo).read_bytes()
+    async with LoreglassClient(platforms.pocket.gateway_url) as client:
+        for _ in range(2):
+            await client.ask(conversation.turns[0].question, photo_read, deadline_ms=_IN_PEACE_MS)
+
+
 async def _leavers(load: Generator, story: Story, platforms: Watched) -> None:
     offsets = tuple(poisson(story.steady / 8, story.seconds, seed=7)) or (0.5 * story.seconds,)
     await load.fire(Load(platforms.l40s.url, (asked(Route.RAG),), offsets=offsets, give_up_s=_LEFT_AFTER_S))
@@ -117,11 +130,19 @@ async def _faults(story: Story, platforms: Watched) -> None:
     await asyncio.to_thread(hold_memory, platforms.l40s, "reranker")
 
 
-async def _index_more(story: Story, platforms: Watched) -> None:
+async def _index_anew(story: Story, platforms: Watched, world: Path) -> None:
     await asyncio.sleep(0.8 * story.seconds)
-    with tempfile.TemporaryDirectory() as folder:
-        await asyncio.to_thread(generate_world, Split.SAMPLE, Path(folder), _OTHER_SEED, ENTITIES)
-        await asyncio.to_thread(platforms.pocket.index, Path(folder))
+    urls, anew = platforms.pocket.service_urls, IngestOptions(replace=True)
+    await ingest_photos(_other_way_round(world / "images.jsonl"), urls["image_search"], anew)
+    await ingest_pages(_other_way_round(world / "pages.jsonl"), urls["text_search"], anew)
+
+
+def _other_way_round(manifest: Path) -> Path:
+    """Another manifest of the same records: another version of the index, in which nothing is yet. It lies
+    beside the first, because photos are named from there."""
+    turned = manifest.with_stem(f"{manifest.stem}-turned")
+    turned.write_text("".join(reversed(manifest.read_text().splitlines(keepends=True))))
+    return turned
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

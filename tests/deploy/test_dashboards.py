@@ -20,9 +20,7 @@ from deploy.grafana.__main__ import FOLDER, outdated
 from deploy.grafana.boards import DASHBOARDS
 from deploy.grafana.drawing import View, draw_all
 from deploy.grafana.panels import COLUMNS, Kind, Panel, Row
-from evaluation.world.generate import main as generate_world
-from evaluation.world.plan import Split
-from tests.deploy.monitored_load import ENTITIES, Story, tell
+from tests.deploy.monitored_load import Story, ask_again, tell
 from tests.deploy.monitoring import BINARY, Watched, watched
 from tests.journey.deployments import ROOT, OneProcess
 
@@ -114,20 +112,20 @@ def test_thresholds_rise() -> None:
 
 
 @pytest.fixture(scope="module")
-def platforms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+def platforms(tmp_path_factory: pytest.TempPathFactory, small_world: Path) -> Iterator[Watched]:
     """After a few seconds in which everything happened that the panels show."""
     if shutil.which(BINARY) is None:
         pytest.skip(f"there is no {BINARY} here")
     folder = tmp_path_factory.mktemp("watched")
-    world = folder / "world"
-    generate_world(Split.SAMPLE, world, None, ENTITIES)
     pocket = OneProcess(folder / "pocket")
     pocket.start()
     try:
         with watched(pocket, folder, scrape_s=1) as platforms:
             platforms.until("min(up) and count(up) > 16")
-            pocket.index(world)
-            asyncio.run(tell(LOAD, platforms, world))
+            pocket.index(small_world)
+            asyncio.run(tell(LOAD, platforms, small_world))
+            asyncio.run(ask_again(platforms, small_world))
+            platforms.until('loreglass_cache_lookups_total{outcome="hit"}')
             yield platforms
     finally:
         pocket.stop()

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from deploy.images import health
-from deploy.images.building import Builder, labels
+from deploy.images import health, locking
+from deploy.images.__main__ import main as images_command
+from deploy.images.building import Builder, CannotBuild, labels
 from deploy.images.catalogue import BASE, IMAGES, REQUIREMENTS, ROOT, Image
-from deploy.images.pip_settings import parsed
+from deploy.images.pip_settings import PipSettings, parsed
 from deploy.inventory import APPS
+from tests.deploy.compose_file import SERVICES
 from tests.deploy.starting_alone import plain
 
 CPU = [image for image in IMAGES if not image.cuda]
@@ -58,6 +60,20 @@ def test_an_image_installs_the_versions_that_are_tested(image: Image) -> None:
 def test_torch_is_in_no_lock_of_an_image(image: Image) -> None:
     kinds = re.compile("torch|torchvision|triton|nvidia-.*|cuda-.*")
     assert not [name for name in pins(image.requirements) if kinds.fullmatch(name)]
+
+
+@pytest.mark.parametrize(
+    ("name", "locked"),
+    [("ocr", "numpy==2.4.0\nnvidia-cublas-cu12==12.8\ntorch==2.9.0\n"), ("cropper-cuda", "numpy==2.4.0\n")],
+)
+def test_what_comes_with_torch_is_left_out_where_torch_is_installed_apart(
+    name: str, locked: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    resolved = "numpy==2.4.0\nnvidia-cublas-cu12==12.8\ntorch==2.9.0\n"
+    monkeypatch.setattr(locking, "resolved", lambda _: resolved)
+    monkeypatch.setattr("deploy.images.catalogue.REQUIREMENTS", tmp_path)
+    locking.lock([BY_NAME[name]])
+    assert (tmp_path / f"{name}.txt").read_text() == locked
 
 
 def test_the_groups_of_the_images_are_those_of_the_project() -> None:
@@ -119,6 +135,15 @@ def test_a_package_that_is_not_locked_is_not_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DOCKERFILES)
+def test_a_new_volume_belongs_to_the_user_who_writes_to_it(name: str) -> None:
+    """Docker gives it the owner of the folder that it covers, and root where the image has no such folder."""
+    (made,) = re.findall(r"install --directory --owner 10001 --group 10001 (.*)", dockerfile(name))
+    ours = [service for service in SERVICES.values() if service["image"].startswith("loreglass/")]
+    mounts = [mount for service in ours for mount in service.get("volumes", []) if not mount.startswith(".")]
+    assert {mount.split(":")[1] for mount in mounts} == set(made.split())
+
+
+@pytest.mark.parametrize("name", DOCKERFILES)
 def test_the_last_stages_run_as_nobody_in_particular_with_a_health_check(name: str) -> None:
     text = dockerfile(name)
     assert f"ARG BASE={BASE}" in text
@@ -162,6 +187,22 @@ def test_a_build_is_told_everything_by_arguments_and_keeps_its_health_check() ->
     declared = set(re.findall(r"^ARG (\w+)", dockerfile("cuda.Dockerfile"), re.MULTILINE))
     assert {part.split("=")[1] for part in command if part.startswith("--build-arg")} <= declared
     assert labels(BY_NAME["ocr"], BASE)["version"] == BY_NAME["ocr"].arguments["VERSION"]
+
+
+def test_where_nothing_can_build_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit, match="install podman or docker"):
+        images_command(["build", "--only", "ocr"])
+    assert "revision" not in labels(BY_NAME["ocr"], BASE)
+
+
+def test_packages_from_a_folder_are_not_promised_to_docker(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = PipSettings("[global]\n", None, (tmp_path,))
+    monkeypatch.setattr("deploy.images.building.pip_settings", lambda: folder)
+    with pytest.raises(CannotBuild, match="only podman can show"):
+        Builder("docker").build([BY_NAME["ocr"]])
 
 
 def test_pips_settings_travel_whole_and_the_environment_wins(tmp_path: Path) -> None:

@@ -94,6 +94,10 @@ def test_an_app_is_asked_for_its_health(name: str, app: App) -> None:
         ready = {"path": "/health/ready", "port": "http"}
         assert container["startupProbe"]["httpGet"] == ready
         assert container["readinessProbe"]["httpGet"] == ready
+        patience = (
+            container["readinessProbe"]["failureThreshold"] * container["readinessProbe"]["periodSeconds"]
+        )
+        assert patience >= 60, "a burst fills its queue, and must not take the service from everybody"
 
 
 @every_overlay

@@ -14,12 +14,12 @@ from deploy.weights.catalogue import vlm as vlm_weights
 from gateway.settings import GatewaySettings
 from services.vlm.launch import Placement, serve_arguments
 from services.vlm.presets import PRESETS
+from tests.deploy.compose_file import read_env
 from tests.deploy.kustomize import (
     K8S,
     ROOT,
     Object,
     containers,
-    env_file,
     main_container,
     overlay,
     pod,
@@ -27,7 +27,7 @@ from tests.deploy.kustomize import (
 )
 
 PLACEMENT = ROOT / "deploy" / "placement"
-WEIGHTS = env_file(ROOT / "deploy" / "weights" / "weights.env")
+WEIGHTS = read_env(ROOT / "deploy" / "weights" / "weights.env")
 GPU_HOSTS = {app.host for app in APPS if app.cuda_group}
 SHARED, WHOLE = "nvidia.com/gpu.shared", "nvidia.com/gpu"
 ON_GPUS = ("l40s", "scale-out")
@@ -48,7 +48,7 @@ def test_one_card_gets_what_the_plan_wrote() -> None:
     manifests = overlay("l40s")
     own = {"domain-router": {"LOREGLASS_DOMAIN_ROUTER_ENGINE": "pocket"}}  # until there is a head
     for host in [*(app.host for app in APPS), VLM_HOST]:
-        planned = env_file(PLACEMENT / "l40s" / f"{host.replace('-', '_')}.env") | own.get(host, {})
+        planned = read_env(PLACEMENT / "l40s" / f"{host.replace('-', '_')}.env") | own.get(host, {})
         given = manifests.variables(host)
         assert planned.items() <= given.items(), host
 
@@ -172,9 +172,10 @@ def test_custom_objects_hold_what_their_definition_asks_for() -> None:
         }
         for trigger in spec["triggers"]:
             assert trigger["type"] == "prometheus"
-            assert trigger.get("metricType", "AverageValue") in ("AverageValue", "Value")
+            assert trigger["metricType"] in ("AverageValue", "Value")
             assert set(trigger["metadata"]) == {"serverAddress", "query", "threshold"}
             assert float(trigger["metadata"]["threshold"]) > 0
+        assert "AverageValue" in {trigger["metricType"] for trigger in spec["triggers"]}
         assert spec["advanced"].keys() == {"horizontalPodAutoscalerConfig"}
 
 

@@ -3,7 +3,7 @@
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -113,12 +113,28 @@ def test_the_second_run_asks_nobody(hub: FakeHub, tmp_path: Path) -> None:
     assert hub.asked == []
 
 
-def test_a_file_that_was_lost_is_fetched_again(hub: FakeHub, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lose", [Path.unlink, lambda path: path.write_bytes(b"half")], ids=["gone", "cut"])
+def test_a_file_that_was_lost_is_fetched_again(
+    lose: Callable[[Path], object], hub: FakeHub, tmp_path: Path
+) -> None:
     fetch(TOY, tmp_path, client(hub), tell=quietly)
-    (tmp_path / "toy/model.safetensors").unlink()
+    lose(tmp_path / "toy/model.safetensors")
     assert present(TOY, tmp_path) is None
     fetch(TOY, tmp_path, client(hub), tell=quietly)
     assert (tmp_path / "toy/model.safetensors").read_bytes() == FILES["model.safetensors"]
+
+
+def test_while_other_weights_come_into_a_folder_it_is_not_called_complete(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_off(*_: object) -> None:
+        raise CannotFetch("the line is dead")
+
+    fetch(TOY, tmp_path, client(hub), tell=quietly)
+    monkeypatch.setattr(Hub, "download", broken_off)
+    with pytest.raises(CannotFetch, match="the line is dead"):
+        fetch(TOY, tmp_path, client(hub), "main", quietly)
+    assert present(TOY, tmp_path) is None
 
 
 def test_another_revision_than_the_one_that_is_there_is_fetched(hub: FakeHub, tmp_path: Path) -> None:
@@ -167,6 +183,42 @@ def test_a_repository_that_is_not_there_and_a_hub_that_is_not_there_are_told_apa
         fetch(TOY, tmp_path, Hub(endpoint="http://127.0.0.1:9"), tell=quietly)
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (401, b'{"error": "Invalid credentials"}', r"the hub refuses this token \(401\)"),
+        (403, b'{"error": "Forbidden"}', r"the hub refuses this token \(403\)"),
+        (503, b"", r"503 .*Run it again"),
+        (200, b"<html>Please sign in</html>", "does not speak as a hub does"),
+        (200, b'{"id": "acme/toy", "sha": "1", "siblings": [{"rfilename": "a"}]}', "none of|as a hub does"),
+    ],
+    ids=["wrong token", "weak token", "broken", "somebody's page", "no sizes"],
+)
+def test_what_a_hub_says_instead_becomes_a_sentence_with_what_helps(
+    hub: FakeHub, tmp_path: Path, status: int, body: bytes, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.instead = (status, body)
+    with pytest.raises(CannotFetch, match=f"acme/toy .*{told}") as refused:
+        fetch(TOY, tmp_path, client(hub, "hf_private"), tell=quietly)
+    assert "hf_private" not in str(refused.value)
+    assert "Run it again" in str(refused.value) or status != 503
+
+
+def test_the_token_is_not_shown_to_where_the_hub_sends_us_for_a_file(hub: FakeHub, tmp_path: Path) -> None:
+    path = "acme/toy/resolve/main/model.safetensors"
+    with serving({"acme/toy": Repository(dict(FILES))}) as store:
+        hub.elsewhere["model.safetensors"] = f"{store.url.replace('127.0.0.1', 'localhost')}/{path}"
+        fetch(Weights("acme/shut", ("vlm",), 0.1), tmp_path, client(hub, "secret"), tell=quietly)
+    assert set(hub.tokens) == {"Bearer secret"}
+    assert set(store.tokens) == {""}
+
+
+def test_a_file_of_the_hub_is_not_taken_for_our_mark(hub: FakeHub, tmp_path: Path) -> None:
+    hub.repositories["acme/toy"].files[MARKER] = b"{}"
+    fetch(TOY, tmp_path, client(hub), tell=quietly)
+    assert present(TOY, tmp_path)
+
+
 def test_what_does_not_fit_on_the_disk_is_not_begun(
     hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,11 +239,28 @@ def test_the_token_is_read_from_the_secret_and_is_never_shown(
 ) -> None:
     (tmp_path / "token").write_text("secret\n")
     monkeypatch.setenv("HF_TOKEN_FILE", str(tmp_path / "token"))
+    monkeypatch.setenv("HF_TOKEN", "of-somebody-else")
     monkeypatch.setattr(command, "SERVICES", (Weights("acme/shut", ("cropper",), 0.1),))
     monkeypatch.setattr(command, "Hub", lambda token: Hub(token, hub.url))
     command.main(["--dir", str(tmp_path / "weights"), "--only", "cropper"])
     assert "secret" not in capsys.readouterr().out
     assert (tmp_path / "weights/shut" / MARKER).exists()
+
+
+def test_one_refusal_does_not_hold_up_the_rest(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "SERVICES", (Weights("acme/gone", ("cropper",), 0.1), TOY))
+    monkeypatch.setattr(command, "Hub", lambda token: Hub(token, hub.url))
+    with pytest.raises(SystemExit, match="1 of 2 are missing:\nacme/gone"):
+        command.main(["--dir", str(tmp_path), "--only", "cropper"])
+    assert present(TOY, tmp_path)
+
+
+def test_revisions_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOREGLASS_WEIGHTS_REVISIONS", "main")
+    with pytest.raises(SystemExit, match="LOREGLASS_WEIGHTS_REVISIONS is no JSON"):
+        command.main(["--list"])
 
 
 def test_the_list_tells_what_is_there_and_follows_the_plans_preset(

@@ -38,7 +38,12 @@ _SAMPLES = 60
 
 
 def _add_options(parser: LocustArgumentParser) -> None:
-    parser.add_argument("--shape", choices=[each.value for each in Shape], default=Shape.WEARERS.value)
+    parser.add_argument(
+        "--shape",
+        choices=[each.value for each in Shape],
+        default=Shape.WEARERS.value,
+        help="steady, an overload and back, or long with memory watched",
+    )
     parser.add_argument("--wearers-material", default="", metavar="FOLDER", help="photos and asked.jsonl")
     parser.add_argument("--wearers-think", type=float, default=4.0, help="seconds between questions, mean")
     parser.add_argument("--wearers-overload", type=float, default=5.0, help="times --users, the ramp's peak")
@@ -46,7 +51,7 @@ def _add_options(parser: LocustArgumentParser) -> None:
     parser.add_argument("--wearers-deadline-ms", type=int, default=10_000, help="what they will wait")
     parser.add_argument("--wearers-transport-ms", type=int, default=500, help="on top, for the way there")
     parser.add_argument("--wearers-pipeline", default="", help="another than the default one")
-    parser.add_argument("--wearers-seed", type=int, default=1)
+    parser.add_argument("--wearers-seed", type=int, default=1, help="of who asks what, and when")
     parser.add_argument("--wearers-watch", default="", help="more addresses whose memory is watched; commas")
     parser.add_argument("--wearers-results", default="", metavar="FILE", help="everything, as JSON")
     parser.add_argument(
@@ -109,12 +114,17 @@ def _begin(environment: Environment, **_: Any) -> None:
 def _watch_memory(url: str, pause_s: float, started: float) -> None:
     """For as long as this run goes on; where nothing is told, the soak's verdict will say so."""
     samples = NOTEBOOK.memory.setdefault(url, [])
-    while NOTEBOOK.started == started:
+    while NOTEBOOK.running and NOTEBOOK.started == started:
         try:
             samples.append((time.time(), resident_bytes(url)))
         except NotTold as error:
             _LOG.debug("%s", error)
         time.sleep(pause_s)
+
+
+def _end(**_: Any) -> None:
+    """Before locust's web page, hours may pass until it quits, and is judged."""
+    NOTEBOOK.end()
 
 
 def _stumbled(exception: BaseException, **_: Any) -> None:
@@ -157,6 +167,7 @@ _LISTENERS: dict[str, Callable[..., None]] = {
     "init_command_line_parser": _add_options,
     "init": _prepare,
     "test_start": _begin,
+    "test_stop": _end,
     "user_error": _stumbled,
     "report_to_master": _hand_over,
     "worker_report": _take_over,

@@ -1,6 +1,7 @@
 """The locustfile, run by locust in a process of its own, before a real platform and before bad gateways."""
 
 import io
+import itertools
 import json
 import subprocess
 import sys
@@ -8,15 +9,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 
 import pytest
 from PIL import Image, ImageOps
 
 from contracts.answer import Answer, Reason, Route
-from tests.load.bench.processes import ROOT, environment, free_ports, running, until_ready
+from tests.journey.deployments import OneProcess
+from tests.load.bench.processes import ROOT, environment
 from tests.load.wearers.material import Conversation, plain, write
-from tests.load.wearers.records import Asked, Results
+from tests.load.wearers.records import Asked, Fate, Results
 
 PATIENCE_S = 120
 
@@ -77,19 +79,14 @@ def _scaled(photo: bytes) -> bytes:
 @pytest.mark.slow
 def test_wearers_before_a_real_platform_hold_the_objectives(tmp_path: Path) -> None:
     write(small_signs(), tmp_path / "signs")
-    (port,) = free_ports(1)
-    url = f"http://127.0.0.1:{port}"
-    settings = {
-        "LOREGLASS_PORT": str(port),
-        "LOREGLASS_SERVICE_PORT": "0",
-        "LOREGLASS_DATA_DIR": str(tmp_path / "data"),
-        "LOREGLASS_LOG_LEVEL": "warning",
-    }
-    options = [f"--wearers-material={tmp_path / 'signs'}", "--run-time=6s"]
+    options = [f"--wearers-material={tmp_path / 'signs'}", "--run-time=4s"]
     options += ["--wearers-deadline-ms=40000", "--wearers-transport-ms=5000"]
-    with running("deploy.one_process", settings=settings, speaks=False) as platform:
-        until_ready(url, platform.process)
-        ended = locust(url, tmp_path, *options)
+    platform = OneProcess(tmp_path / "data")
+    platform.start()
+    try:
+        ended = locust(platform.gateway_url, tmp_path, *options)
+    finally:
+        platform.stop()
     assert ended.status == 0, ended.log
     assert not ended.missed
     assert any(record.timings_ms for record in ended.results.records)
@@ -130,6 +127,18 @@ def refusing(status: int, kind: str, **headers: str) -> Fake:
     problem = {"type": f"urn:loreglass:problem:{kind}", "title": kind, "status": status, "detail": "No."}
     told = (status, {"Content-Type": "application/problem+json", **headers}, json.dumps(problem).encode())
     return lambda _: told
+
+
+def in_turn(*fakes: Fake) -> Fake:
+    """Another one for each question."""
+    turns, lock = itertools.cycle(fakes), Lock()
+
+    def reply(accept: bytes) -> tuple[int, Headers, bytes]:
+        with lock:
+            fake = next(turns)
+        return fake(accept)
+
+    return reply
 
 
 class Gateway(ThreadingHTTPServer):
@@ -190,27 +199,34 @@ def material(tmp_path: Path) -> str:
     return f"--wearers-material={tmp_path / 'material'}"
 
 
-@pytest.mark.parametrize(
-    ("fake", "options", "objectives"),
-    [
-        (
-            answering(GOOD),
-            ["--wearers-deadline-ms=0", "--wearers-transport-ms=0"],
-            {"in time", "deadline", "questions"},
-        ),
-        (refusing(500, "internal"), [], {"errors", "questions"}),
-        (refusing(503, "overloaded", Retry_After="1"), [], {"turned away", "questions"}),
-        (lambda _: (200, {"Content-Type": "application/json"}, b"{}"), [], {"contract"}),
-    ],
-    ids=["late", "failing", "full", "not-an-answer"],
-)
-def test_a_gateway_that_misses_an_objective_is_told_so(
-    fake: Fake, options: list[str], objectives: set[str], gateway: Gateway, material: str, tmp_path: Path
-) -> None:
-    gateway.fake = fake
-    ended = locust(gateway.url, tmp_path, material, "--run-time=2s", *options)
+def test_a_gateway_that_misses_objectives_is_told_so(gateway: Gateway, material: str, tmp_path: Path) -> None:
+    gateway.fake = in_turn(
+        answering(GOOD),
+        refusing(500, "internal"),
+        refusing(503, "overloaded", Retry_After="1"),
+        refusing(404, "session_not_found"),
+        lambda _: (200, {"Content-Type": "application/json"}, b"{}"),
+    )
+    immediately = ["--wearers-deadline-ms=0", "--wearers-transport-ms=0"]
+    ended = locust(gateway.url, tmp_path, material, "--run-time=3s", *immediately)
     assert ended.status == 1
-    assert ended.missed == objectives
+    assert ended.missed == {
+        "questions",
+        "contract",
+        "accepted",
+        "in time",
+        "deadline",
+        "errors",
+        "turned away",
+    }
+    asked = [record for record in ended.results.records if record.asked is not Asked.FORGET]
+    assert {(record.status, record.fate, bool(record.trouble)) for record in asked} == {
+        (200, Fate.LATE, False),
+        (500, Fate.FAILED, False),
+        (503, Fate.SHED, False),
+        (404, Fate.REJECTED, False),
+        (200, Fate.LATE, True),
+    }
     for verdict in ended.results.verdicts:
         assert verdict.sentence in ended.log
 
@@ -221,4 +237,5 @@ def test_several_processes_of_wearers_are_judged_together(
     ended = locust(gateway.url, tmp_path, material, "--run-time=4s", "--processes=2", "--shape=soak")
     assert ended.missed == {"memory"}, ended.log  # too short a run to judge it by
     assert {record.asked for record in ended.results.records} >= {Asked.PHOTO, Asked.FOLLOW_UP}
+    assert {record.users for record in ended.results.records} == {2}
     assert ended.results.memory[gateway.url]

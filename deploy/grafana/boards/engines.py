@@ -24,12 +24,16 @@ ENGINES = Row(
         Panel(
             "Running and waiting calls",
             Kind.TIMESERIES,
-            "Calls in each service's engines, and behind them. Waiting for long: more replicas or a larger"
-            " batch.",
+            "Calls in each service's engines, and behind them; within an engine, items that the model's next"
+            " batches will take. Waiting for long: more replicas or a larger batch.",
             (
                 Query("sum by (service) (loreglass_engine_running)", "{{service}}"),
                 Query(
                     "sum by (service) (loreglass_engine_waiting) > 0 or on() vector(0)", "{{service}} waiting"
+                ),
+                Query(
+                    "sum by (service, forward) (loreglass_batch_waiting_items) > 0 or on() vector(0)",
+                    "{{service}} {{forward}} items for a batch",
                 ),
             ),
             width=6,

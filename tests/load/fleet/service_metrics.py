@@ -8,7 +8,7 @@ from capacity.standins.exchange import whole_reply
 from capacity.standins.stations import Station
 from chassis.deadlines import Clock
 from chassis.metrics import Metrics
-from chassis.tracing import TRACE_ID
+from chassis.tracing import TRACE_ID, TRACEPARENT, read_caller
 
 PATH = "/metrics"
 _DEVICE = "cuda:0"
@@ -53,7 +53,8 @@ class ServiceMetrics:
         if request.path == PATH:
             content, media_type = self._metrics.exposition(request.headers.get("accept", ""))
             return whole_reply(200, media_type, content)
-        TRACE_ID.set(_trace_id(request))
+        caller = read_caller(request.headers.get(TRACEPARENT), None)
+        TRACE_ID.set(caller.trace_id if caller else None)
         began, status = self._clock(), _LEFT
         self._metrics.begin()
         try:
@@ -62,9 +63,3 @@ class ServiceMetrics:
         finally:
             self._metrics.observe(request.path, request.method, status, self._clock() - began)
         return reply
-
-
-def _trace_id(request: StandInRequest) -> str:
-    """Of the W3C `traceparent`; empty without one."""
-    parts = request.headers.get("traceparent", "").split("-")
-    return parts[1] if len(parts) == 4 else ""

@@ -5,6 +5,7 @@ Locust runs in a process of its own: it patches the one it is in.
 
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +36,7 @@ def main(
     think: Annotated[float, typer.Option(help="mean seconds between a wearer's questions")] = 4.0,
     overload: Annotated[float, typer.Option(help="times as many wearers at the ramp's peak")] = 10.0,
     deadline_ms: Annotated[int, typer.Option(help="what wearers will wait")] = 10_000,
-    out: Annotated[Path, typer.Option(help="where reports and pictures go")] = OUT,
+    out: Annotated[Path, typer.Option(help="where reports and pictures go", show_default="var/load")] = OUT,
 ) -> None:
     """Run every shape before every platform; leave with 1 if an objective was missed."""
     unknown = sorted(set(platform or ()) - set(PLATFORMS))
@@ -47,10 +48,11 @@ def main(
         wanted = [f"--users={users or chosen.users}", f"--run-time={seconds}s", f"--wearers-think={think}"]
         wanted += [f"--spawn-rate={users or chosen.users}", f"--wearers-deadline-ms={deadline_ms}"]
         wanted += [f"--wearers-overload={overload}", f"--wearers-transport-ms={_TRANSPORT_MS}"]
-        with console.status(f"{name}: starting"), chosen.open(out) as target:
+        with console.status(f"{name}: starting") as status, chosen.open(out) as target:
             for each in shape or (Shape.WEARERS, Shape.RAMP):
                 title = f"{name}, {each}"
-                console.print(f"{title}: {seconds} s before {chosen.title}")
+                console.print(f"{title}: {seconds} s at {chosen.title}")
+                status.update(f"{title}: until {datetime.now() + timedelta(seconds=seconds):%H:%M:%S}")
                 runs[title] = _run(target, each, wanted, out / f"{name}-{each}")
                 draw(_title(each, chosen), runs[title], deadline_ms, out / f"{name}-{each}" / "latency.png")
     _show(console, runs, out)
@@ -82,7 +84,7 @@ def _title(shape: Shape, platform: Platform) -> str:
         Shape.RAMP: "Overload, and back,",
         Shape.SOAK: "A long day",
     }[shape]
-    return f"{what} before {platform.title}"
+    return f"{what} at {platform.title}"
 
 
 def _show(console: Console, runs: dict[str, Results], out: Path) -> None:

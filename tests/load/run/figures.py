@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gateway.budget.stages import Stage
+from tests.load.bench.figures import number, percentile, share
 from tests.load.wearers.records import Asked, Fate, Record, Results
 
 TOTAL = "total"
@@ -14,12 +15,6 @@ IN_TIME = (Fate.FULL, Fate.DEGRADED, Fate.REFUSED)
 def questions(run: Results) -> list[Record]:
     """Everything but what was to be forgotten."""
     return [record for record in run.records if record.asked is not Asked.FORGET]
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least `share` (0..1) of them do not exceed; nan of none (nearest rank)."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
 
 
 def stage_times(records: Sequence[Record]) -> dict[str, dict[str, list[float]]]:
@@ -41,14 +36,14 @@ def summary(run: Results) -> Iterator[tuple[str, str]]:
     riddles = [record for record in asked if record.asked is Asked.IMPOSSIBLE and record.fate in IN_TIME]
     yield "wearers, at most", str(max((record.users for record in asked), default=0))
     yield "questions", str(len(asked))
-    yield "in time, a second", _number(len(took) / lasted_s if lasted_s > 0 else math.nan)
-    for name, share in (("p50, s", 0.5), ("p95, s", 0.95), ("slowest in time, s", 1.0)):
-        yield name, _number(percentile(took, share) / 1000)
+    yield "in time, a second", number(len(took) / lasted_s if lasted_s > 0 else math.nan, 2)
+    for name, part in (("p50, s", 0.5), ("p95, s", 0.95), ("slowest in time, s", 1.0)):
+        yield name, number(percentile(took, part) / 1000, 2)
     for name, fate in _SHARES.items():
-        yield name, _share(fates[fate], len(asked))
-    yield "missed deadline", _share(fates[Fate.MISSED] + fates[Fate.LATE], len(asked))
+        yield name, share(fates[fate], len(asked), 0)
+    yield "missed deadline", share(fates[Fate.MISSED] + fates[Fate.LATE], len(asked), 0)
     yield "server errors", str(sum(record.is_server_error for record in run.records))
-    yield "riddles refused", _share(sum(each.abstained for each in riddles), len(riddles))
+    yield "riddles refused", share(sum(each.abstained for each in riddles), len(riddles), 0)
 
 
 _SHARES = {
@@ -57,11 +52,3 @@ _SHARES = {
     "“I don't know”": Fate.REFUSED,
     "turned away": Fate.SHED,
 }
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %" if whole else "–"
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}" if math.isfinite(value) else "–"

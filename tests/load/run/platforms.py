@@ -84,7 +84,7 @@ def _fleet(folder: Path) -> Iterator[Target]:
 
 PLATFORMS = {
     "pocket": Platform("the pocket platform", 4, _pocket),
-    "fleet": Platform("a gateway before stand-ins for one L40S", 4, _fleet),
+    "fleet": Platform("a gateway with stand-ins for one L40S", 4, _fleet),
 }
 
 

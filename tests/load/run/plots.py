@@ -11,7 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from gateway.budget.stages import STAGE_BUDGETS
-from tests.load.run.figures import TOTAL, percentile, questions, stage_times
+from tests.load.bench.figures import percentile
+from tests.load.run.figures import TOTAL, questions, stage_times
 from tests.load.wearers.records import Fate, Record, Results
 
 _ROUTES = {"direct": "#4477aa", "verify": "#228833", "rag": "#cc7733"}

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tests.load.wearers.material import Conversation
@@ -11,13 +11,17 @@ from tests.load.wearers.records import Record, records_of
 
 @dataclass(slots=True)
 class Notebook:
-    """Written by every wearer. `wearers`: how many are wanted now; `stumbles`: their own failures."""
+    """Written by every wearer. `wearers`: how many are wanted now; `stumbles`: their own failures.
+
+    `started`: seconds since the epoch; `running`: the run is not over.
+    """
 
     conversations: Sequence[Conversation] = ()
     records: list[Record] = field(default_factory=list)
     memory: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     stumbles: list[str] = field(default_factory=list)
     started: float = 0.0
+    running: bool = False
     wearers: int = 0
 
     def begin(self) -> None:
@@ -25,7 +29,11 @@ class Notebook:
         self.records.clear()
         self.memory.clear()
         self.stumbles.clear()
-        self.started = time.time()
+        self.started, self.running = time.time(), True
+
+    def end(self) -> None:
+        """The run is over; what was noted is kept until the next one begins."""
+        self.running = False
 
     def strangers(self, to: Conversation) -> frozenset[str]:
         """What is on other photos only."""
@@ -39,8 +47,10 @@ class Notebook:
         return told
 
     def take_over(self, told: Mapping[str, Any]) -> None:
-        """What another process handed over."""
-        self.records += records_of(told.get("records", ()))
+        """What another process handed over; only the one that takes over knows how many wearers there are."""
+        self.records += (
+            replace(record, users=self.wearers) for record in records_of(told.get("records", ()))
+        )
         self.stumbles += told.get("stumbles", ())
 
 

@@ -63,7 +63,7 @@ def _in_time(asked: Sequence[Record]) -> Verdict:
     if not late:
         slowest = max((record.ms for record in asked), default=0.0)
         return Verdict(
-            "in time", True, f"No reply came after its deadline; the last one after {slowest:,.0f} ms."
+            "in time", True, f"No reply came after its deadline; the slowest after {slowest:,.0f} ms."
         )
     worst = max(late, key=lambda record: record.ms - record.late_after_ms)
     said = f"after {worst.ms:,.0f} ms where {worst.late_after_ms:,.0f} were allowed"

@@ -175,6 +175,12 @@ def test_deep_greys_keep_their_contrast(dtype: str, kind: str) -> None:
     assert pixels[32, 93, 0] > 235
 
 
+def test_whole_numbers_that_are_one_float_keep_their_contrast() -> None:
+    levels = (2**30 + np.tile(np.arange(48, dtype=np.int32), (64, 2))).astype(np.int32)
+    pixels = decode_rgb(pictures.encoded(Image.fromarray(levels), "TIFF"))
+    assert (pixels.min(), pixels.max()) == (0, 255)
+
+
 def test_a_float_picture_of_nothing_but_nan_is_black() -> None:
     nothing = np.full((64, 96), np.nan, np.float32)
     assert decode_rgb(pictures.encoded(Image.fromarray(nothing), "TIFF")).max() == 0

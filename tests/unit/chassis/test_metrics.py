@@ -1,11 +1,13 @@
 """What Prometheus is given, in both of its formats."""
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Sequence
 from threading import Event
 
 import anyio
 import httpx
 import pytest
+from anyio import to_thread
 from anyio.lowlevel import checkpoint
 from fastapi import APIRouter
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
@@ -147,11 +149,11 @@ async def test_what_waits_for_an_engine_shows_with_its_age() -> None:
         group.start_soon(pool.run, work, Deadline.after_ms(30_000))
         while not begun.is_set():
             await checkpoint()
-        for _ in range(2):
+        for depth in (2, 3):
             group.start_soon(pool.run, work, Deadline.after_ms(30_000))
-        while pool.depth < 3:
-            await checkpoint()
-        now[0] += 7
+            while pool.depth < depth:
+                await checkpoint()
+            now[0] += 3.5
         with pytest.raises(Overloaded):
             await pool.run(work, Deadline.after_ms(30_000))
         assert gauges() == [2, 1, 7, 1]
@@ -194,6 +196,32 @@ def test_what_waits_for_a_forward_pass_shows() -> None:
     text = metrics.exposition()[0].decode()
     assert value(text, "loreglass_batch_waiting_items", service="probe", forward="encode") == 0
     assert value(text, "loreglass_batch_oldest_wait_seconds", service="probe", forward="encode") == 0
+    batcher.close()
+
+
+async def test_the_age_of_what_waits_for_a_forward_pass_is_that_of_the_oldest() -> None:
+    begun, hold = Event(), Event()
+
+    def forward(items: Sequence[int]) -> Sequence[int]:
+        begun.set()
+        hold.wait(30)
+        return items
+
+    batcher: MicroBatcher[int, int] = MicroBatcher(forward, BatchLimits(max_batch=1))
+    assert batcher.oldest_wait_s == 0
+    async with anyio.create_task_group() as group:
+        group.start_soon(to_thread.run_sync, batcher, [0])
+        while not begun.is_set():
+            await checkpoint()
+        for waiting in (1, 2):
+            last_came_after = time.monotonic()
+            group.start_soon(to_thread.run_sync, batcher, [waiting])
+            while batcher.waiting < waiting:
+                await checkpoint()
+        looked = time.monotonic()
+        age_s = batcher.oldest_wait_s
+        hold.set()
+    assert age_s > looked - last_came_after
     batcher.close()
 
 

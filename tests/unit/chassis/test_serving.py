@@ -57,14 +57,20 @@ async def test_an_app_told_to_stop_finishes_what_it_has_in_hand(drain_s: int, he
     async with anyio.create_task_group() as group, running([bound]):
         group.start_soon(ask, f"{bound.url}/work")
         await begun.wait()
-        if drain_s:
-            group.start_soon(_once_it_no_longer_listens, bound, may_end)
+        group.start_soon(_once_it_no_longer_listens if drain_s else _later_than_it_may, bound, may_end)
     assert replies == heard
 
 
 async def _once_it_no_longer_listens(bound: BoundApp, may_end: anyio.Event) -> None:
     while bound.listener.fileno() != -1:  # noqa: ASYNC110 - a server tells nobody
         await anyio.sleep(0.01)
+    may_end.set()
+
+
+async def _later_than_it_may(_: BoundApp, may_end: anyio.Event) -> None:
+    """Only an app that waits although it was told not to comes so far."""
+    with anyio.move_on_after(1.5):
+        await may_end.wait()
     may_end.set()
 
 

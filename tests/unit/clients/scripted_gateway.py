@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import anyio
 import httpx
@@ -56,8 +57,10 @@ class ScriptedPipeline:
 
 
 @asynccontextmanager
-async def scripted_gateway(pipeline: ScriptedPipeline, max_in_flight: int = 16) -> AsyncIterator[str]:
-    """The URL of a gateway that is up, and gone afterwards."""
+async def scripted_gateway(
+    pipeline: ScriptedPipeline, max_in_flight: int = 16, keys: Path | None = None
+) -> AsyncIterator[str]:
+    """The URL of a gateway that is up, and gone afterwards. `keys`: who may ask; everybody without."""
 
     @asynccontextmanager
     async def wire(settings: GatewaySettings, _: Metrics) -> AsyncIterator[Gateway]:
@@ -72,7 +75,7 @@ async def scripted_gateway(pipeline: ScriptedPipeline, max_in_flight: int = 16) 
             )
             checks = {name: partial(services.ready, name) for name in Services.names()}
             yield Gateway(
-                execution, services, settings, Keys.load(None), anyio.CapacityLimiter(1), 0.0, checks
+                execution, services, settings, Keys.load(keys), anyio.CapacityLimiter(1), 0.0, checks
             )
             await sessions.close()
 

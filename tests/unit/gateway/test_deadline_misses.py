@@ -24,6 +24,7 @@ from gateway.stages.run import Run, ignore_stage
 from gateway.state import Ask, Photo, Turn
 from gateway.tenants import PUBLIC
 from tests.unit.gateway.series import Scrape, read
+from tests.unit.gateway.spans import NotedSpan
 
 pytestmark = pytest.mark.anyio
 
@@ -147,6 +148,16 @@ async def test_a_late_answer_is_still_counted_as_what_it_is() -> None:
     labels = {"pipeline": "worker", "route": "direct", "reason": "answered"}
     assert now.value("loreglass_questions_total", **labels) == 1
     assert now.value("loreglass_question_seconds_sum", route="direct") == pytest.approx(6)
+
+
+async def test_the_request_s_span_says_how_the_question_ended() -> None:
+    with NotedSpan() as request:
+        await Node(out_of_time).ask()
+    assert request.attributes == {
+        "loreglass.pipeline": "worker",
+        "loreglass.route": "rag",
+        "loreglass.reason": "timed_out",
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Each question is measured once, when it is over, however it ends."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import anyio
 import pytest
@@ -10,11 +11,12 @@ from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable, Internal
 from contracts.answer import Answer, Reason, Route
 from contracts.domain_router import Domain
+from gateway.budget.admission import Refusal
 from gateway.budget.latencies import WORKING
 from gateway.budget.stages import STAGE_BUDGETS, Stage
 from gateway.clients.services import Services
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Ask, Draft
+from gateway.state import Ask, Draft, Priority
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft
@@ -134,6 +136,15 @@ async def test_who_is_shed_failed_and_missed_no_deadline(services: FakeServices)
     assert counted(now) == {("none", "failed"): 1, ("rag", "answered"): 1}
     assert now.total("loreglass_admission_refused_total", lane="full", reason="full") == 1
     assert now.total(MISSES) == 0
+
+
+async def test_refusals_are_counted_from_nought_before_anybody_is_refused(services: FakeServices) -> None:
+    """Else a first burst of sheds would not show as an increase, and its 503s would count as failures."""
+    async with gateway_before(services) as world:
+        now = await scrape(world.client)
+    for priority, reason in product(Priority, Refusal):
+        told = {"lane": "full", "priority": priority.value, "reason": reason.value}
+        assert now.value("loreglass_admission_refused_total", **told) == 0
 
 
 async def test_a_stage_that_failed_is_degraded_and_has_its_kind(services: FakeServices) -> None:

@@ -15,46 +15,12 @@ from gateway.reasoning.vlm.client import VlmClient, VlmEndpoint
 from gateway.reasoning.vlm.reasoner import StepwiseVlmReasoner, VlmReasoner
 from gateway.settings import GatewaySettings
 from gateway.wiring import Reasoners, wire
-from tests.unit.gateway.fakes import AUTHOR, BOOK, FakeServices, service_settings
+from tests.unit.gateway.fakes import AUTHOR, FakeServices, service_settings
+from tests.unit.gateway.model_replies import READ, UNKNOWN, replies
 from tests.unit.gateway.platform import PHOTO
-from tests.vlm_server import RunningServer, ServerTraits, says, vlm_server
+from tests.vlm_server import RunningServer, ServerTraits, vlm_server
 
 pytestmark = pytest.mark.anyio
-
-UNKNOWN = {
-    "reasoning": [f"The cover says {BOOK}.", "I cannot determine who wrote it."],
-    "object_label": "book",
-    "entity": None,
-    "answer": None,
-    "answerability": "look_up",
-    "tools": ["image_search", "text_search"],
-    "sub_queries": ["Who wrote {entity}?"],
-}
-READ = UNKNOWN | {
-    "reasoning": [f"The question is about the title on the cover, which says {BOOK}."],
-    "answer": f"The cover says {BOOK}.",
-    "answerability": "in_photo",
-    "tools": [],
-    "sub_queries": [],
-}
-SURE: dict[str, Any] = {"probability": 0.98}
-
-
-def replies(look: dict[str, Any]) -> dict[str, Any]:
-    """A model that finds the author in the evidence."""
-    thought = {key: look[key] for key in UNKNOWN if key not in ("tools", "sub_queries")}
-    return {
-        "understand": says(look, **SURE),
-        "chain_of_thought": says(thought, **SURE),
-        "choose_tools": says({"reason": "Both.", "tools": ["image_search", "text_search"]}, **SURE),
-        "list_objects": says({"objects": ["poster", "mug"]}, **SURE),
-        "select_object": says({"reason": "In front.", "object_label": "poster"}, **SURE),
-        "match_entity": says({"reason": "The title.", "candidate": 1}, **SURE),
-        "split_query": says({"reason": "One fact.", "queries": ["Who wrote {entity}?"]}, **SURE),
-        "enhance_queries": says({"queries": [f"Who wrote {BOOK}?"]}, **SURE),
-        "answer": says({"reason": "Piece 1.", "answer": AUTHOR, "evidence": [1]}, **SURE),
-        "judge": says({"reason": "It agrees.", "verdict": "correct"}, **SURE),
-    }
 
 
 async def asked(

@@ -1,0 +1,188 @@
+"""Whoever types what the documents say finds it: commands, options, files, settings, services."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic_settings import BaseSettings
+from typer.main import get_command
+
+import deploy.command  # noqa: F401 - adds `plan` and `simulate` to the command
+from capacity.simulation.cli import app as simulation
+from clients.cli import app as loreglass
+from clients.settings import ClientSettings
+from corpus.settings import CorpusSettings
+from deploy.inventory import APPS
+from deploy.weights.settings import WeightsSettings
+from services.vlm.settings import ServeSettings
+from tests.deploy.compose_file import ROOT, SERVICES
+
+PAGES = sorted(
+    page
+    for pattern in ("*.md", "docs/*.md", "k8s/*.md", "corpus/*.md", "deploy/*/*.md", "services/*/*.md")
+    for page in ROOT.glob(pattern)
+    if page.name != "CHANGELOG.md"  # which tells of what was
+)
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+_FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_INDENTED = re.compile(r"^ {4,}(.*)$", re.MULTILINE)
+_INLINE = re.compile(r"`([^`]+)`")
+_LINK = re.compile(r"\]\(([^)#\s]+)")
+_PATH = re.compile(r"[\w.-]+(/[\w.*-]+)+/?")
+_VARIABLE = re.compile(r"\bLOREGLASS_[A-Z0-9_]*[A-Z0-9]\b(?!_|…)")
+_MADE = {"var", "data", "backup"}
+_FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "."} - _MADE
+_NAMING = {"up", "logs", "exec", "stop", "restart"}
+"""What compose takes names of services after."""
+
+
+def code(page: Path) -> list[str]:
+    """What is set as code, one line each; inline code may go on in the next line of the text."""
+    text = page.read_text()
+    blocks = [block for found in _FENCED.findall(text) for block in found.splitlines()]
+    prose = _FENCED.sub("", text)
+    inline = [" ".join(found.split()) for found in _INLINE.findall(_INDENTED.sub("", prose))]
+    return blocks + _INDENTED.findall(prose) + inline
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """Each command as words, without what it sets before and what it writes to after."""
+    for line in code(page):
+        plain = re.sub(r"(^|\s)#.*", "", line).replace(" …", "").rstrip("\\")
+        for part in re.split(r"&&|\|\||[|;]", plain):
+            try:
+                words = shlex.split(part)
+            except ValueError:  # a piece of another language
+                continue
+            while words and ("=" in words[0] or words[0] in ("export", "sudo", "nice", "(")):
+                words.pop(0)
+            if words:
+                yield [words[0].removeprefix(".venv/bin/"), *words[1:]]
+
+
+def modules(page: Path) -> Iterator[tuple[str, list[str]]]:
+    """What is run by `python -m`, with its words."""
+    for name, *words in commands(page):
+        if name.startswith("python") and words[:1] == ["-m"]:
+            yield words[1], words[2:]
+
+
+@cache
+def source(module: str) -> str:
+    """All of the package that a module of ours is run from, or nothing."""
+    path = ROOT / module.replace(".", "/")
+    files = [*path.rglob("*.py")] if (path / "__main__.py").exists() else [path.with_suffix(".py")]
+    return "".join(file.read_text() for file in files if file.exists())
+
+
+def options(words: list[str]) -> set[str]:
+    """Those for the command itself: after `--` they are for another."""
+    own = words[: words.index("--")] if "--" in words else words
+    return {word.partition("=")[0] for word in own if word.startswith("--")}
+
+
+def declares(text: str, option: str) -> bool:
+    """To argparse by its name, to typer by a parameter's."""
+    return f'"{option}"' in text or bool(re.search(rf"\b{option[2:].replace('-', '_')}: ", text))
+
+
+@each_page
+def test_a_module_that_is_run_exists_and_takes_these_options(page: Path) -> None:
+    for module, words in modules(page):
+        if module.partition(".")[0] in _FOLDERS:  # others are somebody else's
+            assert source(module), module
+            assert [each for each in options(words) if not declares(source(module), each)] == [], module
+
+
+def check_loreglass(words: list[str]) -> None:
+    """Follow the words through the subcommands, then hold its options."""
+    command: Any = get_command(loreglass)
+    while (below := getattr(command, "commands", {})) and words and words[0].isalpha():
+        assert words[0] in below, f"loreglass has no {words[0]}"
+        command, words = below[words[0]], words[1:]
+    if command.name == "simulate":  # which hands its words on
+        command = get_command(simulation)
+    asked = [each for one in (command, *below.values()) for each in one.params]
+    known = {name for each in asked for name in (*each.opts, *each.secondary_opts)} | {"--help"}
+    assert not options(words) - known, f"loreglass {command.name}"
+
+
+@each_page
+def test_the_command_has_these_subcommands_and_options(page: Path) -> None:
+    for name, *words in commands(page):
+        if name == "loreglass":
+            check_loreglass(words)
+        if "corpus" in words and name in ("docker", "podman-compose") and "run" in words:
+            check_loreglass(words[words.index("corpus") + 1 :])
+
+
+@each_page
+def test_make_has_these_targets(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for name, *words in commands(page):
+        if name == "make":
+            assert {word for word in words if word[:1] not in "-." and "=" not in word} <= targets, words
+
+
+@each_page
+def test_load_is_made_with_options_that_it_has(page: Path) -> None:
+    handed = [option for line in code(page) for option in re.findall(r'LOAD="([^"]*)"', line)]
+    asked = options([word for words in handed for word in words.split()])
+    assert [each for each in asked if not declares(source("tests.load.run"), each)] == []
+    ours = set(re.findall(r"--wearers-[a-z-]+", page.read_text()))
+    assert [each for each in ours if not declares(source("tests.load.locustfile"), each)] == []
+
+
+def is_there(word: str, page: Path) -> bool:
+    """A path from the root or from the page; the beginning of a name will do, capitals stand for any."""
+    pattern = re.sub(r"\b([A-Z]{2,}|x)\b(?!\.md)", "*", word.rstrip("/")) + "*"
+    return any(ROOT.glob(pattern)) or any(page.parent.glob(pattern))
+
+
+@each_page
+def test_links_and_paths_lead_to_what_is_there(page: Path) -> None:
+    for link in _LINK.findall(page.read_text()):
+        assert "://" in link or (page.parent / link).exists(), link
+    for word in (word.rstrip(".,:") for line in code(page) for word in line.split()):
+        if _PATH.fullmatch(word) and word.partition("/")[0] in _FOLDERS:
+            assert word.startswith("deploy/compose/secrets/") or is_there(word, page), word
+
+
+def settings() -> Iterator[type[BaseSettings]]:
+    """Of the apps, the tools and the command."""
+    yield from (app.settings for app in APPS)
+    yield from (ServeSettings, WeightsSettings, ClientSettings, CorpusSettings)
+
+
+@cache
+def variables() -> set[str]:
+    """What settings read, and what other code and compose call by its whole name."""
+    known = {
+        f"{each.model_config.get('env_prefix', '')}{name.upper()}"
+        for each in settings()
+        for name in each.model_fields
+    }
+    code = [path for top in _FOLDERS - {"docs"} for path in (ROOT / top).rglob("*.py")]
+    told = [ROOT / ".env", ROOT / "docker-compose.yml", ROOT / "deploy/compose/dashboards.yml"]
+    return known.union(*(_VARIABLE.findall(path.read_text()) for path in (*code, *told)))
+
+
+@each_page
+def test_variables_are_read_by_somebody(page: Path) -> None:
+    assert not set(_VARIABLE.findall(page.read_text())) - variables()
+
+
+@each_page
+def test_services_of_compose_have_these_names(page: Path) -> None:
+    for name, *words in commands(page):
+        if (name, words[:1]) != ("docker", ["compose"]):
+            continue
+        verb = next((word for word in words if word in _NAMING), "")
+        after = words[words.index(verb) + 1 :] if verb else []
+        named = [word for word in after if re.fullmatch(r"[a-z][a-z0-9-]+", word)]
+        wanted = named[:1] if verb == "exec" else named
+        assert not set(wanted) - set(SERVICES), words

@@ -1,0 +1,41 @@
+"""What a model says of the book of `fakes`, prompt by prompt."""
+
+from typing import Any
+
+from tests.unit.gateway.fakes import AUTHOR, BOOK
+from tests.vlm_server import says
+
+UNKNOWN = {
+    "reasoning": [f"The cover says {BOOK}.", "I cannot determine who wrote it."],
+    "object_label": "book",
+    "entity": None,
+    "answer": None,
+    "answerability": "look_up",
+    "tools": ["image_search", "text_search"],
+    "sub_queries": ["Who wrote {entity}?"],
+}
+READ = UNKNOWN | {
+    "reasoning": [f"The question is about the title on the cover, which says {BOOK}."],
+    "answer": f"The cover says {BOOK}.",
+    "answerability": "in_photo",
+    "tools": [],
+    "sub_queries": [],
+}
+SURE: dict[str, Any] = {"probability": 0.98}
+
+
+def replies(look: dict[str, Any]) -> dict[str, Any]:
+    """A model that finds the author in the evidence."""
+    thought = {key: look[key] for key in UNKNOWN if key not in ("tools", "sub_queries")}
+    return {
+        "understand": says(look, **SURE),
+        "chain_of_thought": says(thought, **SURE),
+        "choose_tools": says({"reason": "Both.", "tools": ["image_search", "text_search"]}, **SURE),
+        "list_objects": says({"objects": ["poster", "mug"]}, **SURE),
+        "select_object": says({"reason": "In front.", "object_label": "poster"}, **SURE),
+        "match_entity": says({"reason": "The title.", "candidate": 1}, **SURE),
+        "split_query": says({"reason": "One fact.", "queries": ["Who wrote {entity}?"]}, **SURE),
+        "enhance_queries": says({"queries": [f"Who wrote {BOOK}?"]}, **SURE),
+        "answer": says({"reason": "Piece 1.", "answer": AUTHOR, "evidence": [1]}, **SURE),
+        "judge": says({"reason": "It agrees.", "verdict": "correct"}, **SURE),
+    }
