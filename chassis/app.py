@@ -38,7 +38,7 @@ _NO_TELEMETRY_OF_ITS_OWN: TelemetryConfig = {
     "logs": False,
     "auto_configure": False,
 }
-"""FastAPI would export what exceptions say, which may be a question; `chassis.telemetry` is ours."""
+"""FastAPI would export what exceptions say, which may be a question; `chassis.spans` are ours."""
 
 log = structlog.get_logger()
 

@@ -14,7 +14,7 @@ from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
 from chassis.guard import Guard
 from chassis.problems import PROBLEM_JSON
-from chassis.telemetry import Attribute, Span, span, trace_headers
+from chassis.spans import Attribute, Span, span, trace_headers
 from contracts import headers
 from contracts.errors import Problem
 

@@ -17,7 +17,8 @@ from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, Internal, LoreglassError, MalformedRequest, PayloadTooLarge
 from chassis.metrics import Metrics, known_method
 from chassis.problems import noted_problem, problem_response
-from chassis.telemetry import UNRECORDED, Span, exchange_span
+from chassis.spans import UNRECORDED, Span
+from chassis.telemetry import exchange_span
 from chassis.tracing import CALLER, TRACE_ID, TRACEPARENT, TRACESTATE, is_trace_id, read_caller
 from contracts import headers
 

@@ -31,7 +31,7 @@ from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, Trace
 
 from chassis.deadlines import Clock
 from chassis.errors import LoreglassError
-from chassis.telemetry import CURRENT, UNRECORDED, Attribute, Kind, Span
+from chassis.spans import CURRENT, UNRECORDED, Attribute, Kind, Span
 from chassis.tracing import CALLER, TRACE_ID, Caller, traceparent
 
 _SCOPE = "loreglass"

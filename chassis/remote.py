@@ -9,7 +9,7 @@ import httpx
 
 from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
-from chassis.telemetry import trace_headers
+from chassis.spans import trace_headers
 from chassis.workers import current_call
 
 START_MS = 30_000

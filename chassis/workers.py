@@ -13,7 +13,7 @@ import anyio
 
 from chassis.deadlines import Clock, Deadline
 from chassis.errors import DeadlineExceeded, Overloaded
-from chassis.telemetry import span
+from chassis.spans import span
 
 Engine = TypeVar("Engine")
 Result = TypeVar("Result")

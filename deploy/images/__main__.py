@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cuda", action="store_true", help="the images for GPUs too")
     parser.add_argument(
         "--engine",
-        default="podman" if shutil.which("podman") else "docker",
+        default="docker" if shutil.which("docker") else "podman",
         help="podman or docker (%(default)s)",
     )
     parser.add_argument("--base", default=BASE, help="Debian bookworm with Python 3.11 (%(default)s)")

@@ -17,8 +17,8 @@ import anyio
 
 from chassis.deadlines import Clock, Deadline
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
+from chassis.spans import span
 from chassis.startup import WrongSettings
-from chassis.telemetry import span
 from gateway.budget.fairness import Claim, Entry, FairQueue
 from gateway.state import Priority
 

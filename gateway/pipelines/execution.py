@@ -17,7 +17,7 @@ from chassis.errors import (
     TraceNotFound,
     problem_of,
 )
-from chassis.telemetry import CURRENT
+from chassis.spans import CURRENT
 from contracts.answer import Answer, Reason, Route, Trace
 from contracts.errors import Problem
 from gateway.budget.admission import Admission

@@ -23,7 +23,7 @@ from chassis.errors import (
     UnsupportedMediaType,
 )
 from chassis.images import CleanImage, ImageLimits, clean_image
-from chassis.telemetry import span
+from chassis.spans import span
 from contracts.answer import AnswerRequest
 from gateway.pipelines.execution import Question
 from gateway.routes.strict_json import read_json

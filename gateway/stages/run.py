@@ -18,7 +18,7 @@ from chassis.errors import (
     LoreglassError,
     Overloaded,
 )
-from chassis.telemetry import Span, span
+from chassis.spans import Span, span
 from contracts.answer import StageEvent, StageTrace
 from contracts.errors import ErrorKind
 from gateway.budget.latencies import ONE, Work

@@ -21,7 +21,7 @@ from chassis.calls import CONNECT_S
 from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, LoreglassError
 from chassis.guard import Guard
-from chassis.telemetry import trace_headers
+from chassis.spans import trace_headers
 from contracts import headers
 from gateway.reasoning.vlm.assembly import Assembly
 from gateway.reasoning.vlm.capabilities import Abilities, Capabilities, without

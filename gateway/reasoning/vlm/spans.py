@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from chassis.telemetry import Span, span
+from chassis.spans import Span, span
 from gateway.reasoning.vlm.completion import Usage
 
 _PROVIDER = "openai"

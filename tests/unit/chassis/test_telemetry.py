@@ -20,8 +20,9 @@ from chassis.errors import Overloaded
 from chassis.metrics import Metrics
 from chassis.otlp import ReportingExporter
 from chassis.settings import AppSettings, ServiceSettings, TelemetrySettings
+from chassis.spans import CURRENT, UNRECORDED, span, trace_headers
 from chassis.startup import CannotStart
-from chassis.telemetry import CURRENT, UNRECORDED, exchange_span, open_telemetry, span, trace_headers
+from chassis.telemetry import exchange_span, open_telemetry
 from chassis.tracing import TRACE_ID, read_caller
 from contracts import headers
 from contracts.operations import Health

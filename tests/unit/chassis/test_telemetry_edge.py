@@ -7,7 +7,8 @@ from fastapi import APIRouter, Request
 
 from chassis.app import ServiceSpec, create_service
 from chassis.settings import ServiceSettings, TelemetrySettings
-from chassis.telemetry import open_telemetry, span, trace_headers
+from chassis.spans import span, trace_headers
+from chassis.telemetry import open_telemetry
 from contracts import headers
 from gateway.settings import GatewaySettings
 from tests.live import live

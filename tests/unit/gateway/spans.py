@@ -5,7 +5,7 @@ from contextvars import Token
 from types import TracebackType
 from typing import Self
 
-from chassis.telemetry import CURRENT, Attribute, Kind, Span
+from chassis.spans import CURRENT, Attribute, Kind, Span
 from chassis.tracing import traceparent
 
 
