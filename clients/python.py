@@ -1,6 +1,6 @@
 """The Python client of the gateway: ask, ask and listen, forget a conversation, look at a trace."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
@@ -15,8 +15,9 @@ from chassis.calls import FilePart, ServiceClient, http_client
 from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
 from chassis.problems import PROBLEM_JSON
+from clients.chat import ChatAnswer, ChatQuestion, messages_of
 from contracts import headers
-from contracts.answer import Answer, AnswerRequest, Citation, StageEvent, TokenEvent, Trace
+from contracts.answer import Answer, AnswerRequest, Citation, Experiment, StageEvent, TokenEvent, Trace
 from contracts.errors import Problem
 
 StreamEvent = StageEvent | Citation | TokenEvent | Answer | Problem
@@ -75,10 +76,18 @@ class LoreglassClient:
         session_id: str | None = None,
         deadline_ms: int | None = None,
         pipeline: str | None = None,
+        experiment: Experiment | None = None,
     ) -> Answer:
-        """The answer to a question about `photo` (an encoded image), or about the session's photo."""
+        """The answer to a question about `photo` (an encoded image), or about the session's photo.
+
+        `experiment`: where the gateway's operator allows it; `Answer.explanation` has what it asks for.
+        """
         asked = AnswerRequest(
-            question=question, session_id=session_id, deadline_ms=deadline_ms, pipeline=pipeline
+            question=question,
+            session_id=session_id,
+            deadline_ms=deadline_ms,
+            pipeline=pipeline,
+            experiment=experiment,
         )
         deadline = _patience(deadline_ms)
         if photo is None:
@@ -87,6 +96,29 @@ class LoreglassClient:
             "/answer", [_image_part(photo)], _fields(asked), Answer, deadline
         )
 
+    async def ask_in(
+        self,
+        history: Sequence[tuple[str, str]],
+        question: str,
+        photo: bytes | None,
+        pipeline: str,
+        deadline_ms: int | None = None,
+        experiment: Experiment | None = None,
+    ) -> Answer:
+        """The answer to the next question of a conversation that the caller keeps, about its one photo.
+
+        `history`: (question, answer) pairs, oldest first, at most 31. Nothing of it is kept, and what a
+        session knows of the thing beyond those words is not known here.
+        """
+        asked = ChatQuestion(
+            model=pipeline,
+            messages=messages_of(history, question, photo),
+            deadline_ms=deadline_ms,
+            experiment=experiment,
+        )
+        path, deadline = "/v1/chat/completions", _patience(deadline_ms)
+        return (await self._gateway.send_json("POST", path, asked, ChatAnswer, deadline)).loreglass
+
     async def ask_stream(
         self,
         question: str,
@@ -94,13 +126,18 @@ class LoreglassClient:
         session_id: str | None = None,
         deadline_ms: int | None = None,
         pipeline: str | None = None,
+        experiment: Experiment | None = None,
     ) -> AsyncGenerator[StreamEvent, None]:
         """As `ask`, but yields what happens as it happens; ends with an `Answer` or a `Problem`.
 
         Raises where the gateway refuses before it starts, and where the stream breaks off.
         """
         asked = AnswerRequest(
-            question=question, session_id=session_id, deadline_ms=deadline_ms, pipeline=pipeline
+            question=question,
+            session_id=session_id,
+            deadline_ms=deadline_ms,
+            pipeline=pipeline,
+            experiment=experiment,
         )
         deadline = _patience(deadline_ms)
         request = self._stream_request(asked, photo, deadline)
@@ -161,7 +198,11 @@ def _image_part(photo: bytes) -> FilePart:
 
 
 def _fields(asked: AnswerRequest) -> dict[str, str | list[str]]:
-    return {name: str(value) for name, value in asked.model_dump(exclude_none=True).items()}
+    plain = asked.model_dump(exclude_none=True, exclude={"experiment"})
+    fields: dict[str, str | list[str]] = {name: str(value) for name, value in plain.items()}
+    if asked.experiment is not None:
+        fields["experiment"] = asked.experiment.model_dump_json()
+    return fields
 
 
 @contextmanager

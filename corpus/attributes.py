@@ -20,6 +20,7 @@ _BREAK = re.compile(r"<\s*/?\s*(?:br|li|p|div|tr|hr)\b[^<>]*>", re.IGNORECASE)
 _RAISED = re.compile(r"<sup>\s*([-−]?\d{1,3})\s*</sup>", re.IGNORECASE)
 _SQUARE_CUBE = {"2": "²", "3": "³"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_EMPHASIS = re.compile(r"</?(?:strong|em|b|i|mark)>", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060\ufeff\ud800-\udfff]")
 _GAPS = (
     (re.compile(r"\s+"), " "),
@@ -52,6 +53,16 @@ def clean_markup(text: str) -> str:
     for gap, replacement in _GAPS:
         seen = gap.sub(replacement, seen)
     return seen.strip(" ,;|*")
+
+
+def clean_snippet(text: str) -> str:
+    """A search engine's extract of a page as plain text: its marks of emphasis and its entities decoded.
+
+    `A &amp;lt; B <strong>road</strong>` gives `A < B road`: what was escaped is the page's own text.
+    """
+    seen = _TAG.sub("", _BREAK.sub(" ", text[:LONGEST_VALUE]))
+    seen = _EMPHASIS.sub("", html.unescape(html.unescape(seen)))
+    return re.sub(r"\s+", " ", plain_text(seen)).strip()
 
 
 def clean_attributes(attributes: object) -> dict[str, str]:

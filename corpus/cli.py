@@ -1,4 +1,4 @@
-"""`loreglass index`: `images` and `pages` build an index, `list` and `rollback` look after its versions."""
+"""`loreglass index`: `images`, `pages` and `crag-…` build an index, `list` and `rollback` look after it."""
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from enum import StrEnum
@@ -14,12 +14,26 @@ from rich.table import Table
 
 from chassis.calls import ServiceClient, http_client
 from chassis.errors import LoreglassError
+from chassis.picture_cache import PictureCache
 from contracts.collections import Collection
-from corpus.ingest import IMAGES, PAGES, IngestOptions, IngestReport, ingest_pages, ingest_photos
+from corpus.crag_mm.image_index import Pictures, image_source
+from corpus.crag_mm.web_index import page_source
+from corpus.ingest import (
+    IMAGES,
+    PAGES,
+    IngestOptions,
+    IngestReport,
+    index_pages,
+    index_photos,
+    ingest_pages,
+    ingest_photos,
+)
 from corpus.manifests import ManifestError
 from corpus.settings import CorpusSettings
 from corpus.versions import PREVIOUS, Patience, list_versions, roll_back
 
+PICTURES = Path("var/pictures")
+"""Where the pictures of CRAG-MM's image index are kept unless told otherwise."""
 MOST_SHOWN = 50
 """Rejected records that are printed; the count is always whole."""
 
@@ -68,6 +82,42 @@ def pages(
     """Index web pages and texts."""
     url = text_search_url or CorpusSettings().text_search_url
     raise typer.Exit(index(ingest_pages, "pages", source, url, replace=replace))
+
+
+@app.command("crag-images")
+def crag_images(
+    folder: Annotated[Path, typer.Argument(help="a copy of CRAG-MM's published image index")],
+    replace: Replace = False,
+    photos: Annotated[
+        Path | None, typer.Option(help="Folder with its pictures, named as in their URLs.")
+    ] = None,
+    cache: Annotated[Path, typer.Option(help="Where fetched pictures are kept.")] = PICTURES,
+    fetch: Annotated[bool, typer.Option(help="Fetch the pictures that are not here.")] = True,
+    image_search_url: Annotated[str, typer.Option(help="Where image_search listens.")] = "",
+) -> None:
+    """Index the photos of CRAG-MM's image index; run it again to go on."""
+    url = image_search_url or CorpusSettings().image_search_url
+    pictures = Pictures(PictureCache(cache), photos, fetch)
+
+    async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
+        return await index_photos(image_source(source, pictures), url, options)
+
+    raise typer.Exit(index(ingest, "images", folder, url, replace=replace))
+
+
+@app.command("crag-pages")
+def crag_pages(
+    folder: Annotated[Path, typer.Argument(help="a copy of CRAG-MM's published web index")],
+    replace: Replace = False,
+    text_search_url: Annotated[str, typer.Option(help="Where text_search listens.")] = "",
+) -> None:
+    """Index the pages of CRAG-MM's web index; run it again to go on."""
+    url = text_search_url or CorpusSettings().text_search_url
+
+    async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
+        return await index_pages(page_source(source), url, options)
+
+    raise typer.Exit(index(ingest, "pages", folder, url, replace=replace))
 
 
 @app.command("list")

@@ -1,8 +1,10 @@
 """Ingestion: every record of a manifest into a new version, which readers see when it is whole."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Generic
 
 import anyio
 import anyio.to_thread
@@ -12,7 +14,7 @@ from chassis.deadlines import Deadline
 from contracts.collections import Indexed
 from contracts.image_search import ImageItem, ImageItems
 from contracts.text_search import Chunks
-from corpus.items import PageItem, PhotoItem, page_items, photo_items
+from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
 from corpus.manifests import Rejected, count_records, manifest_digest, read_photos
 from corpus.pipeline import Batching, Pipeline, Progress
 from corpus.versions import CALL_MS, Patience, Version
@@ -52,6 +54,17 @@ class IngestReport:
     version: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Source(Generic[Item]):
+    """Where records come from. All three block: `count` them, give a `digest` that changes when they do, and
+    make them into `items`, one at a time.
+    """
+
+    count: Callable[[], int]
+    digest: Callable[[], str]
+    items: Callable[[], Iterator[Item | Rejected]]
+
+
 async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOptions) -> IngestReport:
     """Index the photos that a JSONL manifest names. Raises `ManifestError` and `LoreglassError`."""
 
@@ -59,6 +72,22 @@ async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOp
         records = read_photos(manifest)
         return manifest_digest(manifest, (each.photo for each in records if not isinstance(each, Rejected)))
 
+    source = Source(partial(count_records, manifest), digest, partial(photo_items, manifest))
+    return await index_photos(source, image_search_url, options)
+
+
+async def ingest_pages(source: Path, text_search_url: str, options: IngestOptions) -> IngestReport:
+    """Index the pages of a JSONL file, a page file or a folder. Raises as `ingest_photos` does."""
+    pages = Source(
+        partial(count_records, source), partial(manifest_digest, source), partial(page_items, source)
+    )
+    return await index_pages(pages, text_search_url, options)
+
+
+async def index_photos(
+    source: Source[PhotoItem], image_search_url: str, options: IngestOptions
+) -> IngestReport:
+    """Index photos from anywhere. Raises `LoreglassError`, and what the source raises."""
     async with http_client() as http:
         service = ServiceClient(http, "image_search", image_search_url)
 
@@ -67,14 +96,14 @@ async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOp
 
         version = Version(service, IMAGES, options.patience)
         pipeline = Pipeline[PhotoItem](version, send, options.progress)
-        options.started(await anyio.to_thread.run_sync(count_records, manifest))
-        await version.open(await anyio.to_thread.run_sync(digest), replace=options.replace)
-        await pipeline.run(_PHOTO_BATCHES.batches(photo_items(manifest)))
+        options.started(await anyio.to_thread.run_sync(source.count))
+        await version.open(await anyio.to_thread.run_sync(source.digest), replace=options.replace)
+        await pipeline.run(_PHOTO_BATCHES.batches(source.items()))
         return await _finish(pipeline, version)
 
 
-async def ingest_pages(source: Path, text_search_url: str, options: IngestOptions) -> IngestReport:
-    """Index the pages of a JSONL file, a page file or a folder. Raises as `ingest_photos` does."""
+async def index_pages(source: Source[PageItem], text_search_url: str, options: IngestOptions) -> IngestReport:
+    """Index pages from anywhere. Raises as `index_photos` does."""
     async with http_client() as http:
         service = ServiceClient(http, "text_search", text_search_url)
 
@@ -83,9 +112,9 @@ async def ingest_pages(source: Path, text_search_url: str, options: IngestOption
 
         version = Version(service, PAGES, options.patience)
         pipeline = Pipeline[PageItem](version, send, options.progress)
-        options.started(await anyio.to_thread.run_sync(count_records, source))
-        await version.open(await anyio.to_thread.run_sync(manifest_digest, source), replace=options.replace)
-        await pipeline.run(_PAGE_BATCHES.batches(page_items(source)))
+        options.started(await anyio.to_thread.run_sync(source.count))
+        await version.open(await anyio.to_thread.run_sync(source.digest), replace=options.replace)
+        await pipeline.run(_PAGE_BATCHES.batches(source.items()))
         return await _finish(pipeline, version)
 
 

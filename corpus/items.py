@@ -3,7 +3,7 @@
 import hashlib
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +14,7 @@ from corpus.attributes import clean_attributes
 from corpus.chunking import chunk_page
 from corpus.extraction import NoContent, extract_page
 from corpus.manifests import PageRecord, PhotoRecord, Rejected, read_pages, read_photos
+from corpus.pages import Page
 
 CONTENT_IDS = uuid.UUID("6c1c6bd2-2f3b-5a6f-9d55-0f7c2f6b7a11")
 """Namespace of the ids below (UUID version 5, RFC 9562)."""
@@ -52,8 +53,13 @@ Item = TypeVar("Item", PhotoItem, PageItem)
 
 def photo_items(manifest: Path) -> Iterator[PhotoItem | Rejected]:
     """The photos of a manifest; one that is listed twice is there once. Blocking."""
+    return items_of_photos(read_photos(manifest))
+
+
+def items_of_photos(records: Iterable[PhotoRecord | Rejected]) -> Iterator[PhotoItem | Rejected]:
+    """The same for records from anywhere."""
     seen: dict[str, str] = {}
-    for record in read_photos(manifest):
+    for record in records:
         made = record if isinstance(record, Rejected) else _photo_item(record)
         if not isinstance(made, Rejected):
             made = _unless_seen(made, made.item.id, seen, "This photo is")
@@ -68,6 +74,28 @@ def page_items(source: Path) -> Iterator[PageItem | Rejected]:
         if not isinstance(made, Rejected):
             made = _unless_seen(made, made.chunks[0].url, seen, "This URL is")
         yield made
+
+
+def page_item(where: str, page: Page, texts: Sequence[str]) -> PageItem:
+    """A page whose passages are these texts."""
+    modified = page.last_modified.isoformat() if page.last_modified else ""
+    # Every id depends on the whole page, so that a page with one changed sentence is sent as a whole.
+    told = json.dumps([page.url, page.title, modified, list(texts)])
+    page_digest = hashlib.sha256(told.encode()).hexdigest()
+    return PageItem(
+        where=where,
+        chunks=tuple(
+            Chunk(
+                id=content_id(page_digest, str(position)),
+                url=page.url,
+                title=page.title,
+                text=text,
+                position=position,
+                last_modified=page.last_modified,
+            )
+            for position, text in enumerate(texts)
+        ),
+    )
 
 
 def content_id(*parts: str) -> str:
@@ -104,21 +132,4 @@ def _page_item(record: PageRecord) -> PageItem | Rejected:
         page = extract_page(record)
     except NoContent as reason:
         return Rejected(record.where, str(reason))
-    texts = chunk_page(page)
-    modified = page.last_modified.isoformat() if page.last_modified else ""
-    # Every id depends on the whole page, so that a page with one changed sentence is sent as a whole.
-    page_digest = hashlib.sha256(json.dumps([page.url, page.title, modified, texts]).encode()).hexdigest()
-    return PageItem(
-        where=record.where,
-        chunks=tuple(
-            Chunk(
-                id=content_id(page_digest, str(position)),
-                url=page.url,
-                title=page.title,
-                text=text,
-                position=position,
-                last_modified=page.last_modified,
-            )
-            for position, text in enumerate(texts)
-        ),
-    )
+    return page_item(record.where, page, chunk_page(page))

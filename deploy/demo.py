@@ -21,8 +21,10 @@ from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
 from deploy.settings import PocketSettings
-from evaluation.judging.judge import Verdict, judge
-from evaluation.rows import AskedTurn, Conversation, World, load_world
+from evaluation.data.model import AskedTurn, Conversation
+from evaluation.data.world import World, load_world, truth_of
+from evaluation.judging.judge import judge
+from evaluation.judging.port import Verdict
 from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
 
@@ -34,9 +36,9 @@ LEAST_RIGHT = 12
 PAGE_FACTS = ("simple-knowledge", "multi-hop")
 Wanted = Callable[[AskedTurn], bool]
 KINDS: Sequence[tuple[int, Wanted]] = (
-    (3, lambda turn: turn.truth.needs == "photo" and turn.query_category == "simple-recognition"),
-    (3, lambda turn: turn.truth.needs == "image_kb" and turn.answerable),
-    (3, lambda turn: turn.truth.needs == "web" and turn.query_category in PAGE_FACTS and turn.answerable),
+    (3, lambda turn: turn.needs == "photo" and turn.query_category == "simple-recognition"),
+    (3, lambda turn: turn.needs == "image_kb" and turn.answerable),
+    (3, lambda turn: turn.needs == "web" and turn.query_category in PAGE_FACTS and turn.answerable),
     (2, lambda turn: turn.query_category == "comparison" and turn.answerable),
     (2, lambda turn: not turn.answerable),
 )
@@ -122,7 +124,7 @@ async def _converse(client: LoreglassClient, conversation: Conversation) -> list
 
 
 def _mark(turn: AskedTurn, answer: Answer) -> str:
-    judged = judge(answer.answer, turn.truth, turn.question, turn.gold, abstained=answer.abstained)
+    judged = judge(answer.answer, truth_of(turn), turn.question, turn.gold, abstained=answer.abstained)
     if judged.verdict is (Verdict.CORRECT if turn.answerable else Verdict.MISSING):
         return RIGHT
     return NOT_KNOWN if judged.verdict is Verdict.MISSING else WRONG

@@ -1,5 +1,6 @@
 """The pocket profile: every service on its own loopback socket, plain HTTP between them, one process."""
 
+import ipaddress
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -47,13 +48,28 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
 
     Raises `OSError` on a taken port, and `CannotStart` where settings or an engine will not do.
     """
-    gateway_settings = from_environment(GatewaySettings)  # before a socket is bound
+    gateway_settings = gateway_settings_for(settings.host)  # before a socket is bound
     services = _bind_services(settings)
     urls = {name: bound.url for name, bound in services.items()}
     gateway_settings = gateway_settings.model_copy(update={f"{name}_url": url for name, url in urls.items()})
     gateway = BoundApp(create_gateway(gateway_settings), listen(settings.host, settings.port))
     async with running([*services.values(), gateway]):
         yield Platform(gateway.url, urls)
+
+
+def gateway_settings_for(host: str) -> GatewaySettings:
+    """Those of the environment; if it does not say so, experiments are on where only this machine can ask."""
+    settings = from_environment(GatewaySettings)
+    if "experiments" in settings.model_fields_set or not _is_loopback(host):
+        return settings
+    return settings.model_copy(update={"experiments": True})
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _bind_services(settings: PocketSettings) -> dict[str, BoundApp]:

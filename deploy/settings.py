@@ -1,5 +1,6 @@
 """Settings of the one-process profile, from `LOREGLASS_*`."""
 
+import os
 from pathlib import Path
 
 from pydantic import Field
@@ -18,3 +19,8 @@ class PocketSettings(BaseSettings):
     )
     data_dir: Path = Field(default=Path("var/loreglass"), description="indexes are kept here")
     log_level: str = "info"
+
+
+def told_by_environment() -> dict[str, str]:
+    """Every `LOREGLASS_*` variable: what a measurement on this machine depends on, besides the code."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith("LOREGLASS_")}

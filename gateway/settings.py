@@ -87,6 +87,9 @@ class GatewaySettings(AppSettings):
     max_in_flight: int = Field(default=8, ge=1, description="questions worked on at once")
     max_waiting: int = Field(default=32, ge=0, description="questions that wait their turn; the next get 503")
     keys: Path | None = Field(default=None, description="callers' keys; without it everybody may ask")
+    experiments: bool = Field(
+        default=False, description="callers may set thresholds for their question and have it explained"
+    )
 
     latencies: str = Field(default="pocket", description="pocket, l40s or a file: what planning starts from")
     placement: Annotated[PlacementPlan | None, NoDecode] = Field(

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,17 @@ class Thresholds:
         """Evidence is kept from here on (section 3.6.2)."""
         return self.tau_coarse * self.tau_fine
 
+    def with_overrides(self, values: Mapping[str, float]) -> "Thresholds":
+        """These with some others. Raises `ValueError`, which names the first that is wrong."""
+        known = [field.name for field in fields(self) if field.name != VERSION]
+        for name in values:
+            if name not in known:
+                raise ValueError(f"there is no threshold {name[:40]!r}")
+        shares: dict[str, Any] = {name: _share(name, value) for name, value in values.items()}
+        changed = replace(self, **shares)
+        _in_order(changed.supported, changed.borderline)
+        return changed
+
 
 def load_thresholds(path: Path | None = None) -> Thresholds:
     """Those of the file, or the packaged ones. Raises `WrongSettings` if it cannot be used."""
@@ -76,9 +87,13 @@ def _checked(content: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise ValueError(f"version must be a whole number from 1, not {version!r}")
     shares = {name: _share(name, value) for name, value in values.items() if name != VERSION}
-    if shares["borderline"] < shares["supported"]:
-        raise ValueError("borderline must not be below supported")
+    _in_order(shares["supported"], shares["borderline"])
     return {VERSION: version, **shares}
+
+
+def _in_order(supported: float, borderline: float) -> None:
+    if borderline < supported:
+        raise ValueError("borderline must not be below supported")
 
 
 def _values(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

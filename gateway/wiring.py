@@ -1,7 +1,7 @@
 """The composition root: everything the gateway is made of, put together in one place."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +14,7 @@ from chassis.calls import ServiceClient, http_client
 from chassis.deadlines import Clock, Deadline
 from chassis.metrics import Metrics
 from gateway.budget.admission import Admission, AdmissionLimits
+from gateway.budget.course import COT
 from gateway.budget.estimates import Estimates
 from gateway.budget.guards import Guards
 from gateway.budget.latencies import load_latencies
@@ -21,16 +22,28 @@ from gateway.budget.metrics import BudgetMetrics
 from gateway.budget.placement import Cards
 from gateway.budget.plan import Plan
 from gateway.budget.planner import Planner
+from gateway.budget.stages import Stage
 from gateway.clients.services import Services, Sight
-from gateway.pipelines.ablation import ablations
+from gateway.pipelines.ablation import ablations, loreglass_ablations
+from gateway.pipelines.closed_book import ClosedBookPipeline
+from gateway.pipelines.crag_mm import TASKS, CragMmPipeline
+from gateway.pipelines.direct_rag import DirectRagPipeline
 from gateway.pipelines.execution import Execution, Lane, TraceStore
 from gateway.pipelines.loreglass import LoreglassPipeline
 from gateway.pipelines.measures import Ended, QuestionMetrics, log_question
 from gateway.pipelines.port import Pipeline
 from gateway.pipelines.qa_dragon import QaDragonPipeline
+from gateway.pipelines.three_step import ThreeStepPipeline
+from gateway.pipelines.wiki_prf import WikiPrfPipeline
+from gateway.reasoning.baselines import BaselineReasoner, StepByStepReasoner
 from gateway.reasoning.extractive import ExtractiveReasoner
+from gateway.reasoning.extractive.baselines import ExtractiveBaselines
 from gateway.reasoning.extractive.stepwise import StepwiseExtractiveReasoner
+from gateway.reasoning.extractive.three_step import ThreeStepExtractiveReasoner
+from gateway.reasoning.extractive.wiki_prf import WikiPrfExtractiveReasoner
 from gateway.reasoning.port import Reasoner, StepwiseReasoner
+from gateway.reasoning.three_step import ThreeStepReasoner
+from gateway.reasoning.wiki_prf import WikiPrfReasoner
 from gateway.sessions.memory import MemorySessionStore
 from gateway.sessions.port import SessionLimits, SessionStore
 from gateway.sessions.redis import RedisSessionStore, connect
@@ -65,9 +78,9 @@ class Gateway:
 
 @dataclass(frozen=True, slots=True)
 class Reasoners:
-    """One reasoner behind both ports, when its judge is asked, and whether what it depends on is up.
+    """One reasoner behind all ports, when its judge is asked, and whether what it depends on is up.
 
-    `few_hops_resort`, `stepwise_resort`: who reads when a model cannot be had in time; None without a model.
+    `…_resort`: who reads when a model cannot be had in time; None without a model. `in_steps`: None too.
     """
 
     few_hops: Reasoner
@@ -76,19 +89,30 @@ class Reasoners:
     checks: Mapping[str, Check] = field(default_factory=dict)
     few_hops_resort: Reasoner | None = None
     stepwise_resort: StepwiseReasoner | None = None
+    baselines: BaselineReasoner = field(default_factory=ExtractiveBaselines)
+    baselines_resort: BaselineReasoner | None = None
+    in_steps: StepByStepReasoner | None = None
+    three_step: ThreeStepReasoner = field(default_factory=ThreeStepExtractiveReasoner)
+    three_step_resort: ThreeStepReasoner | None = None
+    wiki_prf: WikiPrfReasoner = field(default_factory=WikiPrfExtractiveReasoner)
+    wiki_prf_resort: WikiPrfReasoner | None = None
 
 
 def open_reasoners(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards) -> Reasoners:
     """The reasoner that the settings choose."""
     extractive = ExtractiveReasoner()
     stepwise_extractive = StepwiseExtractiveReasoner(extractive)
+    extractive_baselines = ExtractiveBaselines(extractive)
     if settings.reasoning is Reasoning.EXTRACTIVE:
-        return Reasoners(extractive, stepwise_extractive)
+        return Reasoners(extractive, stepwise_extractive, baselines=extractive_baselines)
+    from gateway.reasoning.vlm.baselines import VlmBaselines
     from gateway.reasoning.vlm.client import VlmClient, VlmEndpoint
     from gateway.reasoning.vlm.fencing import Budget
     from gateway.reasoning.vlm.metrics import VlmMetrics
     from gateway.reasoning.vlm.options import VlmOptions
     from gateway.reasoning.vlm.reasoner import StepwiseVlmReasoner, VlmReasoner
+    from gateway.reasoning.vlm.three_step import ThreeStepVlmReasoner
+    from gateway.reasoning.vlm.wiki_prf import WikiPrfVlmReasoner
 
     key = settings.vlm_key.get_secret_value()
     endpoint = VlmEndpoint(settings.vlm_url, settings.vlm_model, key)
@@ -99,6 +123,7 @@ def open_reasoners(settings: GatewaySettings, http: httpx.AsyncClient, guards: G
         history_turns=settings.vlm_history_turns,
         history_chars=settings.vlm_history_chars,
     )
+    baselines = VlmBaselines(client, options)
     return Reasoners(
         VlmReasoner(client, options),
         StepwiseVlmReasoner(client, options),
@@ -106,6 +131,13 @@ def open_reasoners(settings: GatewaySettings, http: httpx.AsyncClient, guards: G
         {"vlm": client.ready},
         extractive,
         stepwise_extractive,
+        baselines=baselines,
+        baselines_resort=extractive_baselines,
+        in_steps=baselines,
+        three_step=ThreeStepVlmReasoner(client, options),
+        three_step_resort=ThreeStepExtractiveReasoner(extractive),
+        wiki_prf=WikiPrfVlmReasoner(client, options),
+        wiki_prf_resort=WikiPrfExtractiveReasoner(extractive),
     )
 
 
@@ -190,25 +222,47 @@ def _lanes(
 
 
 def _pipelines(settings: GatewaySettings, services: Services, reasoners: Reasoners) -> dict[str, Pipeline]:
-    """Every named pipeline: the default, QA-Dragon, and QA-Dragon with modules left out."""
+    """Every named pipeline: the default and QA-Dragon, both with modules left out too, and the others'."""
     thresholds, depths, router = load_thresholds(settings.thresholds), Depths(), SearchRouter.load()
-    few_hops = LoreglassPipeline(
-        services,
-        reasoners.few_hops,
-        thresholds,
-        depths,
-        router,
-        reasoners.ask_judge,
-        reasoners.few_hops_resort,
-    )
+    few_hops = [
+        LoreglassPipeline(
+            services,
+            reasoners.few_hops,
+            thresholds,
+            having.depths(depths),
+            having.router(router),
+            having.ask_judge(reasoners.ask_judge),
+            reasoners.few_hops_resort,
+            having,
+            having.name,
+        )
+        for having in loreglass_ablations()
+    ]
     stepwise = [
         QaDragonPipeline(
             services, reasoners.stepwise, thresholds, depths, having, router, reasoners.stepwise_resort
         )
         for having in ablations()
     ]
-    pipelines: list[Pipeline] = [few_hops, *stepwise]
+    papers: list[Pipeline] = [
+        ThreeStepPipeline(services, reasoners.three_step, thresholds, reasoners.three_step_resort),
+        WikiPrfPipeline(services, reasoners.wiki_prf, thresholds, reasoners.wiki_prf_resort),
+    ]
+    baselines = _baselines(services, reasoners, depths)
+    pipelines: list[Pipeline] = [*few_hops, *stepwise, *papers, *baselines]
     return {pipeline.name: pipeline for pipeline in pipelines}
+
+
+def _baselines(services: Services, reasoners: Reasoners, depths: Depths) -> Iterator[Pipeline]:
+    """What was published beside the full systems; `cot` only where somebody can think aloud."""
+    reader, resort = reasoners.baselines, reasoners.baselines_resort
+    alone = resort.answer_alone if resort else None
+    yield ClosedBookPipeline(services, reader.answer_alone, alone)
+    if reasoners.in_steps is not None:
+        in_steps = reasoners.in_steps.answer_in_steps
+        yield ClosedBookPipeline(services, in_steps, alone, "cot", COT, Stage.DRAFT)
+    yield DirectRagPipeline(services, reader, depths, resort)
+    yield from (CragMmPipeline(services, reader, task, resort) for task in TASKS)
 
 
 def _services(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards) -> Services:

@@ -34,6 +34,17 @@ STAGE_OF_PROMPT: Mapping[str, Stage] = MappingProxyType(
         "enhance_queries": Stage.QUERY_ENHANCEMENT,
         "answer": Stage.ANSWER,
         "judge": Stage.JUDGE,
+        "answer_alone": Stage.ANSWER,
+        "answer_in_steps": Stage.DRAFT,
+        "answer_from_search": Stage.ANSWER,
+        "rewrite_query": Stage.QUERY_REWRITE,
+        "sample_query": Stage.QUERY_SAMPLING,
+        "rank_evidence": Stage.LISTWISE_RERANK,
+        "answer_briefly": Stage.ANSWER,
+        "plan_tools": Stage.TOOL_PLAN,
+        "describe_photo": Stage.CAPTION,
+        "filter_knowledge": Stage.KNOWLEDGE_FILTER,
+        "answer_from_knowledge": Stage.ANSWER,
     }
 )
 

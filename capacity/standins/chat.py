@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from capacity.standins.exchange import StandInReply, json_reply
 _CHARACTERS_A_TOKEN = 4
 _LEAST, _MOST = 0.94, 0.99
 """Probabilities of the model's tokens."""
+_FORM = re.compile(r'the form "([a-z_]{1,64})"')
 _RIVALS = (" the", " of", " and", " to", " as", " at", " on", " by", " it", " be")
 _UNSEEN = -14.0  # log probability of the last rivals
 
@@ -52,7 +54,7 @@ def read_call(content: bytes, photo_tokens: int) -> ChatCall:
         photos = [str(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"]
         opening, task = texts[0], "\n".join(texts[1:])
         return ChatCall(
-            name=_schema_name(body),
+            name=_form_name(body, task),
             model=str(body["model"]),
             opening=opening,
             task=task,
@@ -175,8 +177,14 @@ def _max_tokens(body: Mapping[str, Any]) -> int:
     return count
 
 
-def _schema_name(body: Mapping[str, Any]) -> str:
+def _form_name(body: Mapping[str, Any], task: str) -> str:
+    """What is to be written: the schema's name, or that of a text, which the task's own words tell."""
     wanted = body.get("response_format") or {}
+    named = None if wanted else _FORM.search(task)
+    if named is not None:
+        return named.group(1)
     if wanted.get("type") != "json_schema":
-        raise RefusedChat("This server writes replies to a JSON schema only.", "response_format")
+        raise RefusedChat(
+            "This server writes replies to a JSON schema, and texts of a name.", "response_format"
+        )
     return str(wanted["json_schema"]["name"])

@@ -1,4 +1,4 @@
-"""What the model writes: an object for each of our prompts, cut into as many tokens as it takes."""
+"""What the model writes: an object or a text for each of our prompts, cut into as many tokens as it takes."""
 
 import json
 import re
@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from capacity.standins import scene
 from contracts.answer import Route
+from gateway.reasoning.vlm.baseline_schemas import PlainAnswer, RewrittenQuery, SteppedAnswer
 from gateway.reasoning.vlm.schemas import (
     Answerability,
     ChainOfThought,
@@ -23,6 +24,7 @@ from gateway.reasoning.vlm.schemas import (
     Understanding,
     Verdict,
 )
+from gateway.reasoning.vlm.three_step import Ranking, SearchPhrase
 from gateway.state import Tool
 
 _QUESTION = re.compile(r"^Question: (.*)$", re.MULTILINE)
@@ -32,13 +34,13 @@ _SEARCHES = re.compile(r"^<<<searches>>>\n(.*?)\n<<<end>>>", re.MULTILINE | re.D
 
 
 def written(name: str, opening: str, task: str) -> str | None:
-    """The JSON for the prompt called `name`; None for a prompt that is none of ours.
+    """The JSON or text for the prompt called `name`; None for a prompt that is none of ours.
 
     `opening`: the text that holds the question; `task`: the stage's own text behind it.
     """
-    write = _WRITERS.get(name)
+    write, tell = _WRITERS.get(name), _TEXTS.get(name)
     if write is None:
-        return None
+        return None if tell is None else tell(task)
     asked = _QUESTION.findall(opening)
     route = scene.route_of(asked[-1] if asked else "")
     return json.dumps(write(route, task).model_dump(mode="json"))
@@ -125,6 +127,60 @@ def _judgement(route: Route, task: str) -> Judgement:
     return Judgement(reason="The evidence says the same.", verdict=Verdict.CORRECT)
 
 
+def _answer_alone(route: Route, task: str) -> PlainAnswer:
+    return PlainAnswer(answer=_chain_of_thought(route, task).answer)
+
+
+def _answer_in_steps(route: Route, task: str) -> SteppedAnswer:
+    draft = _chain_of_thought(route, task)
+    return SteppedAnswer(reasoning=draft.reasoning, answer=draft.answer)
+
+
+def _answer_from_search(route: Route, task: str) -> PlainAnswer:
+    return PlainAnswer(answer=_answer(route, task).answer)
+
+
+def _rewritten_query(route: Route, task: str) -> RewrittenQuery:
+    return RewrittenQuery(query=_queries(scene.ENTITY)[0])
+
+
+def _search_phrase(route: Route, task: str) -> SearchPhrase:
+    return SearchPhrase(query=f"{scene.ENTITY} opening year designer")
+
+
+def _ranking(route: Route, task: str) -> Ranking:
+    return Ranking(relevant=_answer(route, task).evidence)
+
+
+def _plan(task: str) -> str:
+    return (
+        "<think>The bridge has to be found.</think>\n"
+        f"<tool>\n1. grounding: {scene.OBJECT_LABEL}\n2. caption: A suspension bridge over a river.\n</tool>"
+    )
+
+
+def _description(task: str) -> str:
+    return "A bridge with two granite towers over a river; a sign with two lines of print hangs beside it."
+
+
+def _knowledge(task: str) -> str:
+    return f"<think>One piece tells of it.</think>\n<answer>{_brief_answer(task)}</answer>"
+
+
+def _brief_answer(task: str) -> str:
+    return scene.FOUND_ANSWER if _states_the_fact(task) else "I don't know"
+
+
+_TEXTS: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {
+        "plan_tools": _plan,
+        "describe_photo": _description,
+        "filter_knowledge": _knowledge,
+        "answer_briefly": _brief_answer,
+        "answer_from_knowledge": _brief_answer,
+    }
+)
+
 _WRITERS: Mapping[str, Callable[[Route, str], Structured]] = MappingProxyType(
     {
         "understand": _understanding,
@@ -137,6 +193,12 @@ _WRITERS: Mapping[str, Callable[[Route, str], Structured]] = MappingProxyType(
         "enhance_queries": _query_rewrite,
         "answer": _answer,
         "judge": _judgement,
+        "answer_alone": _answer_alone,
+        "answer_in_steps": _answer_in_steps,
+        "answer_from_search": _answer_from_search,
+        "rewrite_query": _rewritten_query,
+        "sample_query": _search_phrase,
+        "rank_evidence": _ranking,
     }
 )
 

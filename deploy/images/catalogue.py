@@ -98,22 +98,11 @@ def _image_of(app: App, cuda: bool) -> Image:
 
 CORPUS = Image(
     host="corpus",
-    module="deploy.command",
-    groups=("corpus", "clients", "capacity"),
-    code=(
-        *_SHARED,
-        "gateway",
-        "services/__init__.py",
-        "services/vlm",
-        "capacity",
-        "clients",
-        "corpus",
-        "deploy/__init__.py",
-        "deploy/command.py",
-        "deploy/placement",
-    ),
+    module="clients",
+    groups=("corpus", "clients"),
+    code=(*_SHARED, "clients", "corpus"),
 )
-"""The `loreglass` command: indexes, asks, plans."""
+"""Indexes and asks; what measures and plans runs where the project is checked out."""
 
 WEIGHTS = Image(
     host="weights",

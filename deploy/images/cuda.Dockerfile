@@ -50,7 +50,6 @@ COPY proto/contracts /src/contracts
 COPY chassis /src/chassis
 COPY services /src/services
 COPY gateway /src/gateway
-COPY capacity /src/capacity
 COPY clients /src/clients
 COPY corpus /src/corpus
 COPY deploy /src/deploy

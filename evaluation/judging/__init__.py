@@ -1,1 +1,1 @@
-"""Rule-based judging of answers against a known truth; each module knows one type of answer."""
+"""Judges of answers: rules over a known truth, models, people; what they said is kept, and compared."""

@@ -15,16 +15,16 @@ In all types an answer that asserts a `must_not`, or lists many values to choose
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
 from typing import TypeVar
 
+from evaluation.data.model import AnswerType, Truth
 from evaluation.judging.dates import dates
 from evaluation.judging.names import Mention, find
+from evaluation.judging.port import Judgement, Verdict
 from evaluation.judging.quantities import Quantity, plain_numbers, quantities, singular
 from evaluation.judging.text import canonical, claim, is_refusal, tokens, truncate
 from evaluation.judging.units import unit_named
-from evaluation.rows import AnswerType, Truth
 
 _MAX_OTHER_VALUES = 2  # an answer that offers more than these beside the right one chose none
 _CONVERTED = 0.01
@@ -39,27 +39,17 @@ _CLAUSE = re.compile(r"[,;:()\n]|\.\s|\bbut\b|\brather\b", re.I)
 T = TypeVar("T")
 
 
-class Verdict(StrEnum):
-    """CRAG-MM's three outcomes; they score 1, 0 and -1."""
-
-    CORRECT = "correct"
-    MISSING = "missing"
-    INCORRECT = "incorrect"
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """`why`: the rule that decided, for whoever reads the results."""
-
-    verdict: Verdict
-    why: str
-
-
 def judge(
     answer: str, truth: Truth, question: str = "", gold: str = "", *, abstained: bool = False
 ) -> Judgement:
     """The verdict on `answer`. `gold` is the truth as a sentence; repeating it is right by definition."""
-    said = truncate(answer)
+    return judge_cut(truncate(answer), truth, question, gold, abstained=abstained)
+
+
+def judge_cut(
+    said: str, truth: Truth, question: str = "", gold: str = "", *, abstained: bool = False
+) -> Judgement:
+    """The verdict on an answer that is cut to its length already."""
     if abstained or is_refusal(said):
         return Judgement(Verdict.MISSING, "refused")
     if truth.answer_type is AnswerType.UNANSWERABLE:

@@ -1,7 +1,7 @@
 """Which stages lie ahead of a question, what runs beside what, and how much work a plan gives to each."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.budget.latencies import ONE, Work
 from gateway.budget.plan import Plan
@@ -25,6 +25,7 @@ class Course:
 
     `speculative`: stages that a plan may move into the first step. `by_rule`: stages that this pipeline does
     without the model. `crops_with_photo`: the crops are searched in one call with the photo (IMAGE_SEARCH).
+    `reads`: tokens of material in a stage's prompt, where the pipeline has a budget of its own for it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Course:
     speculative: frozenset[Stage] = frozenset()
     by_rule: frozenset[Stage] = frozenset()
     crops_with_photo: bool = False
+    reads: tuple[tuple[Stage, int], ...] = ()
 
     def in_order(self, speculate: bool) -> tuple[Step, ...]:
         """The steps, as many either way: speculative stages in the first one, or at their own places."""
@@ -84,10 +86,17 @@ class Course:
             return Work(items=plan.sub_queries)
         if stage in _RERANKERS:
             return Work(items=rerank_items(plan.chunks, plan.fine_chunks))
-        evidence_tokens = plan.evidence_chars // CHARS_A_TOKEN
         if stage is Stage.ANSWER:
-            return Work(extra_prompt_tokens=evidence_tokens, max_output_tokens=plan.answer_tokens)
-        return Work(extra_prompt_tokens=evidence_tokens) if stage is Stage.JUDGE else ONE
+            return Work(
+                extra_prompt_tokens=self.tokens_read(stage, plan), max_output_tokens=plan.answer_tokens
+            )
+        reads = stage is Stage.JUDGE or stage in dict(self.reads)
+        return Work(extra_prompt_tokens=self.tokens_read(stage, plan)) if reads else ONE
+
+    def tokens_read(self, stage: Stage, plan: Plan) -> int:
+        """Tokens of material in the stage's prompt, at most."""
+        own = dict(self.reads).get(stage)
+        return plan.evidence_chars // CHARS_A_TOKEN if own is None else plan.share_of_evidence(own)
 
 
 def rerank_items(chunks: int, fine_chunks: int) -> int:
@@ -144,7 +153,77 @@ QA_DRAGON = Course(
 )
 """Its ablations too: what they leave out was never begun, and a plan for more than is done harms nobody."""
 
-COURSES: Mapping[str, Course] = {course.name: course for course in (LOREGLASS, QA_DRAGON)}
+
+LLM_ONLY = Course("llm-only", ((Stage.ANSWER,), (Stage.SESSION,)), reads=((Stage.ANSWER, 0),))
+
+COT = Course("cot", ((Stage.DRAFT,), (Stage.SESSION,)))
+
+DIRECT_RAG = Course(
+    "direct-rag", ((Stage.IMAGE_SEARCH, Stage.TEXT_SEARCH), (Stage.ANSWER,), (Stage.SESSION,))
+)
+
+IMAGE_CONTEXT_TOKENS, WEB_CONTEXT_TOKENS = 2_000, 8_000
+"""What CRAG-MM's straightforward solutions read of image search and of web search (its appendix C.1)."""
+
+CRAG_MM_TASK_1 = Course(
+    "crag-mm-task-1",
+    ((Stage.IMAGE_SEARCH,), (Stage.ANSWER,), (Stage.SESSION,)),
+    reads=((Stage.ANSWER, IMAGE_CONTEXT_TOKENS),),
+)
+
+CRAG_MM_TASK_2 = Course(
+    "crag-mm-task-2",
+    (
+        (Stage.IMAGE_SEARCH,),
+        (Stage.QUERY_REWRITE,),
+        (Stage.TEXT_SEARCH,),
+        (Stage.ANSWER,),
+        (Stage.SESSION,),
+    ),
+    reads=(
+        (Stage.QUERY_REWRITE, IMAGE_CONTEXT_TOKENS),
+        (Stage.ANSWER, IMAGE_CONTEXT_TOKENS + WEB_CONTEXT_TOKENS),
+    ),
+)
+
+CRAG_MM_TASK_3 = replace(CRAG_MM_TASK_2, name="crag-mm-task-3")
+
+THREE_STEP = Course(
+    "three-step",
+    (
+        (Stage.IMAGE_SEARCH, Stage.QUERY_SAMPLING),
+        (Stage.TEXT_SEARCH,),
+        (Stage.LISTWISE_RERANK,),
+        (Stage.ANSWER,),
+        (Stage.SESSION,),
+    ),
+    reads=((Stage.ANSWER, 3_000),),
+)
+
+WIKI_PRF = Course(
+    "wiki-prf",
+    (
+        (Stage.IMAGE_SEARCH, Stage.TOOL_PLAN),
+        (Stage.CAPTION,),
+        (Stage.CROPPER,),
+        (Stage.CROP_SEARCH,),
+        (Stage.TEXT_SEARCH,),
+        (Stage.RERANKER,),
+        (Stage.KNOWLEDGE_FILTER,),
+        (Stage.ANSWER,),
+        (Stage.SESSION,),
+    ),
+    reads=((Stage.KNOWLEDGE_FILTER, 2_500), (Stage.ANSWER, 500)),
+)
+
+COURSES: Mapping[str, Course] = {
+    course.name: course
+    for course in (
+        *(LOREGLASS, QA_DRAGON, LLM_ONLY, COT, DIRECT_RAG),
+        *(CRAG_MM_TASK_1, CRAG_MM_TASK_2, CRAG_MM_TASK_3, THREE_STEP, WIKI_PRF),
+    )
+}
+"""The baselines' have no OCR: a model reads the photo itself; who stands in for it begins beside the rest."""
 
 
 def course_of(pipeline: str) -> Course:

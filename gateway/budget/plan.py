@@ -52,6 +52,14 @@ class Plan:
         """The answering model's share of the plan."""
         return Effort(answer_tokens=self.answer_tokens, evidence_chars=self.evidence_chars)
 
+    def share_of_evidence(self, most: int) -> int:
+        """What is left of a pipeline's own budget, in its unit: the ladder takes the same share of it."""
+        return min(most, most * self.evidence_chars // FULL.evidence_chars)
+
+    def share_of_hits(self, most: int) -> int:
+        """What is left of a pipeline's own depth of a text search, at least 1."""
+        return max(1, min(most, most * self.text_hits // FULL.text_hits))
+
     def by_model(self, stage: Stage) -> bool:
         """Whether the stage may ask the model, if it is one that does."""
         return self.model_draft if stage is Stage.DRAFT else self.model

@@ -36,6 +36,12 @@ class Stage(StrEnum):
     ADMISSION = "admission"
     EXTRACTIVE_DRAFT = "extractive_draft"
     EXTRACTIVE_ANSWER = "extractive_answer"
+    QUERY_REWRITE = "query_rewrite"
+    QUERY_SAMPLING = "query_sampling"
+    TOOL_PLAN = "tool_plan"
+    CAPTION = "caption"
+    LISTWISE_RERANK = "listwise_rerank"
+    KNOWLEDGE_FILTER = "knowledge_filter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,14 @@ STAGE_BUDGETS: dict[Stage, StageBudget] = {
     Stage.SELECT_ENTITY: StageBudget(2_500, 150),
     Stage.QUERY_SPLIT: StageBudget(3_000, 2_000),
     Stage.QUERY_ENHANCEMENT: StageBudget(3_000, 1_500),
+    Stage.QUERY_REWRITE: StageBudget(3_000, 2_000),
+    Stage.QUERY_SAMPLING: StageBudget(3_000, 3_000),
+    Stage.TOOL_PLAN: StageBudget(4_000, 3_500),
+    Stage.CAPTION: StageBudget(3_000, 3_000),
     Stage.TEXT_SEARCH: StageBudget(1_500, 150),
     Stage.RERANKER: StageBudget(1_500, 120),
+    Stage.LISTWISE_RERANK: StageBudget(3_000, 1_500),
+    Stage.KNOWLEDGE_FILTER: StageBudget(5_000, 1_500),
     Stage.BRIDGE: StageBudget(500, 300),
     Stage.BRIDGE_SEARCH: StageBudget(1_500, 250),
     Stage.BRIDGE_RERANKER: StageBudget(1_500, 150),

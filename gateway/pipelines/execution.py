@@ -11,6 +11,7 @@ from chassis.errors import (
     DeadlineExceeded,
     ImageRequired,
     Internal,
+    InvalidRequest,
     LoreglassError,
     Overloaded,
     PipelineNotFound,
@@ -18,16 +19,17 @@ from chassis.errors import (
     problem_of,
 )
 from chassis.spans import CURRENT
-from contracts.answer import Answer, Reason, Route, Trace
+from contracts.answer import Answer, Experiment, Reason, Route, Trace
 from contracts.errors import Problem
 from gateway.budget.admission import Admission
 from gateway.budget.planner import Planner
 from gateway.budget.stages import REPLY_RESERVE_MS, Stage
 from gateway.pipelines.measures import Ended, OnEnd, nobody
-from gateway.pipelines.port import Pipeline
+from gateway.pipelines.port import Pipeline, Tunable
 from gateway.reasoning.calls import calls_counted
 from gateway.sessions.port import Session, SessionStore, new_session_id
 from gateway.stages.conclusion import Outcome, refusal
+from gateway.stages.explaining import SILENT, Explaining
 from gateway.stages.planning import LivePlan
 from gateway.stages.run import OnStage, Run
 from gateway.state import Ask, Photo, Priority, Turn
@@ -45,7 +47,7 @@ class Question:
     """What a caller asked, checked and decoded. `deadline_ms` is what was asked for.
 
     `carried`: the conversation, for callers that keep it themselves and send it along; it has no id and
-    is not remembered.
+    is not remembered. `experiment`: one that the operator has allowed.
     """
 
     text: str
@@ -55,11 +57,13 @@ class Question:
     pipeline: str
     carried: Session | None = None
     caller: Caller = ANYBODY
+    experiment: Experiment | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A question that will be answered, with the conversation it belongs to."""
+    """A question that will be answered, by its own copy of the pipeline where it sets thresholds, with the
+    conversation it belongs to."""
 
     question: Question
     pipeline: Pipeline
@@ -132,9 +136,9 @@ class Execution:
     async def admit(self, question: Question) -> Admitted:
         """Everything that can be refused before any work is done.
 
-        Raises `PipelineNotFound`, `SessionNotFound` or `ImageRequired`.
+        Raises `PipelineNotFound`, `InvalidRequest`, `SessionNotFound` or `ImageRequired`.
         """
-        pipeline = self._pipeline(question.pipeline)
+        pipeline = _tuned(self._pipeline(question.pipeline), question.experiment)
         return Admitted(question, pipeline, await self._session(question))
 
     async def answer(
@@ -144,7 +148,9 @@ class Execution:
 
         Raises `Overloaded` when it is not let in, or what a required stage raised.
         """
-        run, ending = Run(trace_id, deadline, on_stage), _Ending()
+        experiment = admitted.question.experiment
+        explain = Explaining() if experiment and experiment.explain else SILENT
+        run, ending = Run(trace_id, deadline, on_stage, explain=explain), _Ending()
         with calls_counted() as calls:
             try:
                 return await self._reply(admitted, run, ending)
@@ -162,7 +168,7 @@ class Execution:
         outcome = ending.outcome = await self._by_some_lane(admitted, ask, run)
         if question.carried is None:
             await run.optional(Stage.SESSION, self._remember, admitted, ask, outcome, otherwise=None)
-        body = _body(outcome, run, session.session_id)
+        body = _body(outcome, run, admitted)
         ending.replied = True
         return body
 
@@ -247,6 +253,18 @@ class Execution:
         return outcome
 
 
+def _tuned(pipeline: Pipeline, experiment: Experiment | None) -> Pipeline:
+    """With the experiment's thresholds, if it has any. Raises `InvalidRequest`, which names the wrong one."""
+    if experiment is None or not experiment.thresholds:
+        return pipeline
+    if not isinstance(pipeline, Tunable):
+        raise InvalidRequest("experiment.thresholds: this pipeline has none.")
+    try:
+        return pipeline.using(pipeline.thresholds.with_overrides(experiment.thresholds))
+    except ValueError as error:
+        raise InvalidRequest(f"experiment.thresholds: {error}.") from error
+
+
 def _trace(admitted: Admitted, run: Run, ending: _Ending) -> Trace:
     """What happened; without an outcome where it failed or the caller left."""
     outcome = ending.outcome
@@ -273,7 +291,9 @@ def _ask(question: Question, session: Session) -> Ask:
     )
 
 
-def _body(outcome: Outcome, run: Run, session_id: str) -> Answer:
+def _body(outcome: Outcome, run: Run, admitted: Admitted) -> Answer:
+    pipeline = admitted.pipeline
+    thresholds = pipeline.thresholds if isinstance(pipeline, Tunable) else None
     return Answer(
         answer=outcome.answer,
         abstained=outcome.abstained,
@@ -286,5 +306,6 @@ def _body(outcome: Outcome, run: Run, session_id: str) -> Answer:
         degraded=run.degraded,
         timings_ms={**run.timings_ms, "total": round(run.elapsed_ms(), 2)},
         trace_id=run.trace_id,
-        session_id=session_id,
+        session_id=admitted.session.session_id,
+        explanation=run.explain.told(thresholds),
     )

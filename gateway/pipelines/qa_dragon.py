@@ -18,6 +18,7 @@ from gateway.reasoning.port import StepwiseReasoner
 from gateway.stages import evidence, look, rephrasing, sight, tools
 from gateway.stages.answering import answer_from
 from gateway.stages.conclusion import Outcome, conclude, direct_answer
+from gateway.stages.drafting import first_draft
 from gateway.stages.identify import identify, named_by
 from gateway.stages.routing import SearchRouter
 from gateway.stages.run import Ahead, Run, side_by_side
@@ -46,6 +47,10 @@ class QaDragonPipeline:
         """What callers put into `pipeline`."""
         return self.having.name
 
+    def using(self, thresholds: Thresholds) -> "QaDragonPipeline":
+        """The same with other cut-offs."""
+        return replace(self, thresholds=thresholds)
+
     async def answer(self, ask: Ask, run: Run) -> Outcome:
         """Pre-answer (3.1), search router (3.2), one of Table 1's branches, post-answer (3.7)."""
         async with side_by_side() as group:
@@ -53,11 +58,11 @@ class QaDragonPipeline:
             domain = await self._route_domain(ask, read, run)
             reason = self.reasoner.chain_of_thought
             resort = self.resort.chain_of_thought if self.resort else None
-            draft = await run.or_resort(Stage.DRAFT, reason, resort, ask, domain, read.result)
-            route = self._choose_branch(ask, draft, domain)
+            draft = await first_draft(run, reason, resort, ask, domain, read.result)
+            route = self._choose_branch(ask, draft, domain, run)
             text = await read.result()
             if route is Route.DIRECT:
-                outcome = direct_answer(draft, text, domain)
+                outcome = direct_answer(draft, text, domain, run.explain)
             else:
                 outcome = await self._look_up(ask, draft, route, domain, text, run)
         return outcome
@@ -83,10 +88,10 @@ class QaDragonPipeline:
         classify, services = look.classify_domain, self.services
         return await run.optional(Stage.DOMAIN_ROUTER, classify, services, ask, read.result, otherwise=None)
 
-    def _choose_branch(self, ask: Ask, draft: Draft, domain: Domain | None) -> Route:
+    def _choose_branch(self, ask: Ask, draft: Draft, domain: Domain | None, run: Run) -> Route:
         """3.2: direct, verify or RAG."""
         routed = self.having.search_router
-        return self.router.choose(ask, draft, domain, self.thresholds) if routed else Route.RAG
+        return self.router.choose(ask, draft, domain, self.thresholds, run.explain) if routed else Route.RAG
 
     async def _choose_tools(self, ask: Ask, draft: Draft, domain: Domain | None, run: Run) -> frozenset[Tool]:
         """3.3: image search, text search, both or neither."""
@@ -122,7 +127,7 @@ class QaDragonPipeline:
             inquiry = evidence.Inquiry(ask.question, (), entity, ask.photo)
             ranked = await evidence.rank_chunks(self.services, inquiry, chunks, run)
         best_only = replace(self.depths, leading_facts=0, leading_chunks=0)
-        return evidence.assemble([ranked], text, self.thresholds, best_only)
+        return evidence.assemble([ranked], text, self.thresholds, best_only, run.explain)
 
     def _steps(self, run: Run) -> StepwiseReasoner:
         """Who takes the steps between draft and answer: not the model once the plan has no time for it."""
@@ -135,5 +140,5 @@ class QaDragonPipeline:
         services, cut_offs = self.services, self.thresholds
         reply, judge = await answer_from(self.reasoner, self.resort, ask, draft, findings, run)
         verdict = await verify(services, judge, ask, reply, findings, run, cut_offs, AskJudge.ALWAYS)
-        failures = run.failures.values()
-        return conclude(reply, verdict, findings, domain, failures, cut_offs, verdict_suffices=True)
+        failures, explain = run.failures.values(), run.explain
+        return conclude(reply, verdict, findings, domain, failures, cut_offs, True, explain)

@@ -24,12 +24,14 @@ router = APIRouter()
 def _body_schema() -> dict[str, Any]:
     """Both forms of the request body, for the OpenAPI document."""
     in_json = AnswerRequest.model_json_schema()
-    image = in_json.pop("$defs")["ImageInput"]
-    in_json["properties"]["image"] = {"anyOf": [image, {"type": "null"}], "default": None}
-    in_form = {
-        **in_json,
-        "properties": {**in_json["properties"], "image": {"type": "string", "format": "binary"}},
+    kinds = in_json.pop("$defs")
+    for name, kind in (("image", kinds["ImageInput"]), ("experiment", kinds["Experiment"])):
+        in_json["properties"][name] = {"anyOf": [kind, {"type": "null"}], "default": None}
+    in_parts = {
+        "image": {"type": "string", "format": "binary"},
+        "experiment": {**kinds["Experiment"], "description": "As JSON text."},
     }
+    in_form = {**in_json, "properties": {**in_json["properties"], **in_parts}}
     content = {"multipart/form-data": {"schema": in_form}, "application/json": {"schema": in_json}}
     return {"requestBody": {"required": True, "content": content}}
 

@@ -45,7 +45,7 @@ from gateway.routes.chat_wire import (
     UrlCitation,
 )
 from gateway.routes.dependencies import GatewayDep, caller_of
-from gateway.routes.intake import photo_of, question_text
+from gateway.routes.intake import allowed, checked_deadline_ms, photo_of, question_text
 from gateway.routes.streaming import Begin, DataStream, Send, pieces
 from gateway.routes.strict_json import read_json
 from gateway.sessions.port import Session
@@ -85,8 +85,9 @@ async def complete_chat(
     try:
         caller = await caller_of(request, gateway)  # here, so that a refusal has OpenAI's shape too
         asked = await anyio.to_thread.run_sync(_request, await request.body())
-        deadline = Deadline(min(received.at + gateway.settings.answer_deadline_ms / 1000, exchange.at))
-        question = replace(await _question(asked, gateway, deadline), caller=caller)
+        deadline_ms = checked_deadline_ms(asked.deadline_ms, gateway.settings)
+        deadline = Deadline(min(received.at + deadline_ms / 1000, exchange.at))
+        question = replace(await _question(asked, gateway, deadline_ms, deadline), caller=caller)
         admitted = await gateway.execution.admit(question)
         if asked.stream:
             return _stream(gateway, admitted, trace_id, deadline)
@@ -106,7 +107,8 @@ def _request(body: bytes) -> ChatRequest:
         raise InvalidRequest(f"{where or 'body'}: {first['msg']}") from error
 
 
-async def _question(asked: ChatRequest, gateway: Gateway, deadline: Deadline) -> Question:
+async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, deadline: Deadline) -> Question:
+    experiment = allowed(asked.experiment, gateway.settings)
     last = asked.messages[-1]
     if last.role != "user":
         raise InvalidRequest("messages: the last one must be the user's.")
@@ -118,8 +120,8 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline: Deadline) ->
         photo = await photo_of(data, gateway.settings, gateway.photo_slots, deadline, gateway.photo_decoded)
     is_new = bool(last.photos)
     carried = Session("", None if is_new else photo, tuple(_turns(asked.messages[:-1], gateway.settings)))
-    deadline_ms = gateway.settings.answer_deadline_ms
-    return Question(text, photo if is_new else None, None, deadline_ms, asked.model, carried)
+    photo = photo if is_new else None
+    return Question(text, photo, None, deadline_ms, asked.model, carried, experiment=experiment)
 
 
 def _photo_bytes(uri: str) -> bytes:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from contracts.answer import Answer
+from contracts.answer import Answer, Experiment
 from contracts.message import Message
 
 
@@ -52,12 +52,17 @@ class ChatMessage(Message):
 
 
 class ChatRequest(Message):
-    """`model` is a pipeline. Sampling options mean nothing here and are ignored, as clients expect."""
+    """`model` is a pipeline. Sampling options mean nothing here and are ignored, as clients expect.
+
+    Ours, for `extra_body`: `deadline_ms` and `experiment`, as `POST /answer` has them.
+    """
 
     model: str
     messages: list[ChatMessage] = Field(min_length=1, max_length=64)
     stream: bool | None = None
     n: Literal[1] | None = None
+    deadline_ms: int | None = None
+    experiment: Experiment | None = None
 
 
 class UrlCitation(Message):

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from chassis.deadlines import Deadline
 from chassis.errors import (
     DeadlineExceeded,
+    ExperimentsNotAllowed,
     ImageUrlNotAllowed,
     InvalidRequest,
     MalformedRequest,
@@ -24,7 +25,7 @@ from chassis.errors import (
 )
 from chassis.images import CleanImage, ImageLimits, clean_image
 from chassis.spans import span
-from contracts.answer import AnswerRequest
+from contracts.answer import AnswerRequest, Experiment
 from gateway.pipelines.execution import Question
 from gateway.routes.strict_json import read_json
 from gateway.settings import GatewaySettings
@@ -34,14 +35,15 @@ from gateway.wiring import Gateway
 _MAX_FORM_FIELDS = 16
 _MAX_FORM_FILES = 2
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-_FIELDS = ("question", "session_id", "deadline_ms", "pipeline")
+_FIELDS = ("question", "session_id", "deadline_ms", "pipeline", "experiment")
+DEFAULT_PIPELINE = "loreglass"
 
 
 async def read_question(request: Request, gateway: Gateway, received: Deadline) -> Question:
     """The question of a multipart or JSON request; its time runs from when it was `received`.
 
     Raises `MalformedRequest`, `InvalidRequest`, `PayloadTooLarge`, `UnsupportedMediaType`,
-    `ImageUrlNotAllowed`, or what `photo_of` raises.
+    `ImageUrlNotAllowed`, `ExperimentsNotAllowed`, or what `photo_of` raises.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
@@ -50,13 +52,15 @@ async def read_question(request: Request, gateway: Gateway, received: Deadline) 
         fields, image = await anyio.to_thread.run_sync(_from_json, await request.body())
     else:
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
+    experiment = allowed(fields.experiment, gateway.settings)
     text = question_text(fields.question, gateway.settings)
-    deadline_ms = _deadline_ms(fields.deadline_ms, gateway.settings)
+    deadline_ms = checked_deadline_ms(fields.deadline_ms, gateway.settings)
     due = Deadline(received.at + deadline_ms / 1000, received.clock)
     photo = None
     if image is not None:
         photo = await photo_of(image, gateway.settings, gateway.photo_slots, due, gateway.photo_decoded)
-    return Question(text, photo, fields.session_id, deadline_ms, fields.pipeline or "loreglass")
+    pipeline = fields.pipeline or DEFAULT_PIPELINE
+    return Question(text, photo, fields.session_id, deadline_ms, pipeline, experiment=experiment)
 
 
 async def _from_form(request: Request) -> tuple[AnswerRequest, bytes | None]:
@@ -81,7 +85,13 @@ def _text_fields(form: FormData) -> dict[str, Any]:
     repeated = [name for name in form if len(form.getlist(name)) > 1]
     if repeated:
         raise InvalidRequest(f"{repeated[0]}: must be given once.")
-    return {name: form[name] for name in _FIELDS if name in form and form[name] != ""}
+    fields: dict[str, Any] = {name: form[name] for name in _FIELDS if name in form and form[name] != ""}
+    if isinstance(given := fields.get("experiment"), str):
+        try:
+            fields["experiment"] = read_json(given)
+        except MalformedRequest as error:
+            raise InvalidRequest("experiment: must be a JSON object.") from error
+    return fields
 
 
 def _from_json(content: bytes) -> tuple[AnswerRequest, bytes | None]:
@@ -108,6 +118,15 @@ def _fields(values: dict[str, Any]) -> AnswerRequest:
         raise InvalidRequest(f"{where or 'body'}: {first['msg']}") from error
 
 
+def allowed(experiment: Experiment | None, settings: GatewaySettings) -> Experiment | None:
+    """The same, where the operator allows it. Raises `ExperimentsNotAllowed`."""
+    if experiment is not None and not settings.experiments:
+        raise ExperimentsNotAllowed(
+            "experiment: this gateway's operator has not allowed it with LOREGLASS_GATEWAY_EXPERIMENTS."
+        )
+    return experiment
+
+
 def question_text(text: str, settings: GatewaySettings) -> str:
     if len(text) > settings.max_question_chars:
         raise InvalidRequest(f"question: longer than {settings.max_question_chars} characters.")
@@ -119,7 +138,7 @@ def question_text(text: str, settings: GatewaySettings) -> str:
     return cleaned
 
 
-def _deadline_ms(asked: int | None, settings: GatewaySettings) -> int:
+def checked_deadline_ms(asked: int | None, settings: GatewaySettings) -> int:
     deadline_ms = settings.answer_deadline_ms if asked is None else asked
     if not settings.min_deadline_ms <= deadline_ms <= settings.max_deadline_ms:
         raise InvalidRequest(

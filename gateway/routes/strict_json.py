@@ -6,7 +6,7 @@ from typing import Any
 from chassis.errors import MalformedRequest
 
 
-def read_json(body: bytes) -> Any:
+def read_json(body: bytes | str) -> Any:
     """The value of a JSON text (RFC 8259). Raises `MalformedRequest`."""
     try:
         return json.loads(body, object_pairs_hook=_without_repeats, parse_constant=_no_constant)

@@ -31,8 +31,12 @@ class Answering(Protocol):
 async def answer_from(
     reasoner: Answering, resort: Answering | None, ask: Ask, draft: Draft, findings: Findings, run: Run
 ) -> tuple[Reply, Judge]:
-    """The reply, and the judge that goes with whoever gave it."""
+    """The reply, and the judge that goes with whoever gave it.
+
+    Signal: `answer_confidence`, where there is an answer.
+    """
     effort = run.plan.effort
+    run.explain.evidence(findings.evidence)
     shown = prompt_tokens(findings.evidence, effort.evidence_chars)
     reply = await run.or_resort(
         Stage.ANSWER,
@@ -44,5 +48,8 @@ async def answer_from(
         effort,
         size=Work(extra_prompt_tokens=shown, max_output_tokens=effort.answer_tokens),
     )
+    if reply.says_something:
+        run.explain.proposed(reply.answer)
+        run.explain.signal("answer_confidence", reply.confidence)
     by_resort = resort is not None and run.resorted(Stage.ANSWER)
     return reply, resort.judge if by_resort and resort else reasoner.judge

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from contracts.answer import Citation, CitationKind, Reason, Route
 from contracts.domain_router import Domain
 from contracts.errors import ErrorKind
+from gateway.reasoning.refusals import is_refusal
+from gateway.stages.explaining import SILENT, Explaining
 from gateway.state import Draft, Entity, Evidence, Findings, PhotoText, Reply, Verdict
 from gateway.thresholds import Thresholds
 
@@ -51,8 +53,11 @@ def refusal(
     return Outcome(REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by)
 
 
-def direct_answer(draft: Draft, photo_text: PhotoText, domain: Domain | None) -> Outcome:
+def direct_answer(
+    draft: Draft, photo_text: PhotoText, domain: Domain | None, explain: Explaining = SILENT
+) -> Outcome:
     """The draft as the answer; it quotes the photo itself. The draft must have an answer."""
+    explain.proposed(draft.answer)
     source = Evidence(photo_text.plain, "The photo", "", CitationKind.PHOTO, draft.confidence)
     citations = tuple(_cite(source, quote) for quote in draft.quotes if quote in source.text)
     return Outcome(
@@ -68,20 +73,27 @@ def conclude(
     failures: Iterable[ErrorKind],
     thresholds: Thresholds,
     verdict_suffices: bool = False,
+    explain: Explaining = SILENT,
 ) -> Outcome:
     """The reasoner's answer if it is sure, supported and cited; otherwise the refusal that fits.
 
     `verdict_suffices`: an answer that was verified need not cite anything, as in the paper.
+
+    Signal: `citable`, 1 where sources stand or need not, else 0. So the answer was given if and only if the
+    signal `answer_confidence` reaches its threshold, the verdict (`gateway.stages.verification` says how to
+    recompute it) does not refuse, and `citable` is 1. Without `citable` the question ended before this.
     """
     route, entity = findings.route, findings.entity
     if not reply.says_something:
         return refusal(_why_unknown(reply, findings, failures), route, domain, entity)
+    citations = tuple(checked_citations(reply, findings.evidence))
+    citable = bool(citations) or (verdict_suffices and verdict is not None)
+    explain.signal("citable", float(citable))
     if reply.confidence < thresholds.answer_confidence:
         return refusal(_why_unknown(reply, findings, failures), route, domain, entity, NOT_CONFIDENT)
     if verdict is not None and verdict.refusal is not None:
         return refusal(Reason.UNSUPPORTED, route, domain, entity, verdict.refusal)
-    citations = tuple(checked_citations(reply, findings.evidence))
-    if not citations and not (verdict_suffices and verdict is not None):
+    if not citable:
         return refusal(Reason.UNSUPPORTED, route, domain, entity, NOT_CITED)
     confidence = reply.confidence * (verdict.probability if verdict else 1.0)
     return Outcome(reply.answer or "", Reason.ANSWERED, confidence, route, domain, entity, citations)
@@ -108,3 +120,32 @@ def _why_unknown(reply: Reply, findings: Findings, failures: Iterable[ErrorKind]
 
 def _cite(source: Evidence, quote: str) -> Citation:
     return Citation(title=source.title, url=source.url, snippet=quote, score=source.score, kind=source.kind)
+
+
+def answered(
+    reply: Reply,
+    findings: Findings,
+    domain: Domain | None,
+    failures: Iterable[ErrorKind],
+    explain: Explaining = SILENT,
+) -> Outcome:
+    """The outcome of a pipeline that neither verifies nor withholds: the answer as it was said.
+
+    A reply that says it does not know is a refusal. Cited is what the answer is traced to, perhaps nothing.
+    Signal: `answer_confidence`, which nothing is held against here.
+    """
+    route, entity = findings.route, findings.entity
+    explain.evidence(findings.evidence)
+    explain.proposed(reply.answer)
+    if not reply.says_something or is_refusal(reply.answer):
+        return refusal(_why_not_answered(reply, findings, failures), route, domain, entity)
+    explain.signal("answer_confidence", reply.confidence)
+    citations = tuple(checked_citations(reply, findings.evidence))
+    return Outcome(reply.answer or "", Reason.ANSWERED, reply.confidence, route, domain, entity, citations)
+
+
+def _why_not_answered(reply: Reply, findings: Findings, failures: Iterable[ErrorKind]) -> Reason:
+    """Where nothing was searched, having found nothing is no reason."""
+    reason = _why_unknown(reply, findings, failures)
+    unsearched = findings.route is Route.DIRECT and reason is Reason.NO_EVIDENCE
+    return Reason.MODEL_UNSURE if unsearched else reason

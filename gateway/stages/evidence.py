@@ -10,6 +10,7 @@ from gateway.budget.course import CHARS_A_TOKEN, rerank_items
 from gateway.budget.latencies import Work
 from gateway.budget.stages import Stage
 from gateway.clients.services import Passage, Services
+from gateway.stages.explaining import SILENT, Explaining
 from gateway.stages.run import Run
 from gateway.state import Ask, Draft, Entity, Evidence, Photo, PhotoText
 from gateway.thresholds import Depths, Thresholds
@@ -54,6 +55,7 @@ async def find_pages(
 ) -> tuple[Evidence, ...]:
     """What pages say, of as many sub-queries and passages as the plan allows."""
     planned = queries[: run.plan.sub_queries]
+    run.explain.note(stage, planned)
     return await run.optional(
         stage,
         search_pages,
@@ -66,14 +68,16 @@ async def find_pages(
 
 
 def page_evidence(passage: Passage) -> Iterator[Evidence]:
-    """A passage in chunks of about 100 words that overlap and never cut a sentence.
-
-    What goes on for hundreds of characters without a space is no word but an attack on whoever reads words.
-    """
-    for text in chunk_text(_ENDLESS_WORD.sub(r"\1", passage.text)):
+    """A passage in chunks of about 100 words that overlap and never cut a sentence."""
+    for text in chunk_text(readable(passage.text)):
         yield Evidence(
             text, passage.title, passage.url, CitationKind.PAGE, last_modified=passage.last_modified
         )
+
+
+def readable(text: str) -> str:
+    """What goes on for hundreds of characters without a space is no word but an attack on who reads words."""
+    return _ENDLESS_WORD.sub(r"\1", text)
 
 
 def entity_evidence(entity: Entity) -> Iterator[Evidence]:
@@ -196,13 +200,19 @@ def in_search_order(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
 
 
 def assemble(
-    searches: Sequence[Sequence[Evidence]], photo_text: PhotoText, thresholds: Thresholds, depths: Depths
+    searches: Sequence[Sequence[Evidence]],
+    photo_text: PhotoText,
+    thresholds: Thresholds,
+    depths: Depths,
+    explain: Explaining = SILENT,
 ) -> tuple[Evidence, ...]:
     """The best chunks of all searches, most relevant first, without repeats; then the photo's words (eq. 4).
 
     Each search's own first chunks are kept whatever the reranker made of them: search and reranker
-    seldom miss the same paraphrase.
+    seldom miss the same paraphrase. Signal: `evidence_top`, the best relevance, kept or not.
     """
+    scores = [item.score for search in searches for item in search]
+    explain.signal("evidence_top", max(scores, default=None))
     found = [item for search in searches for item in search if item.score >= thresholds.relevant]
     best = sorted(found, key=lambda item: -item.score)[: depths.chunks_to_keep]
     leading = [item for search in searches for item in _leading(search, depths)]

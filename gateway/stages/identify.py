@@ -26,9 +26,12 @@ async def search_crops(
     thresholds: Thresholds,
     depths: Depths,
 ) -> tuple[Entity, ...]:
-    """Candidates from crops by the draft's label; none when the whole photo was already decisive."""
+    """Candidates from crops by the draft's label, up to `depths.crops` of them.
+
+    None when the whole photo was already decisive.
+    """
     decisive = any(candidate.probability >= thresholds.decisive for candidate in whole)
-    if ask.photo is None or Tool.IMAGE_SEARCH not in draft.tools or decisive:
+    if ask.photo is None or Tool.IMAGE_SEARCH not in draft.tools or decisive or not depths.crops:
         return NO_CANDIDATES
     labels = [draft.object_label] if draft.object_label else []
     crops = await find_crops(services, ask.photo, labels, run)
@@ -63,12 +66,20 @@ async def identify(
     run: Run,
     thresholds: Thresholds,
 ) -> Entity | None:
-    """The candidate that the question is about and that is really there (3.4.4)."""
+    """The candidate that the question is about and that is really there (3.4.4).
+
+    Signals: `image_top`, of the most probable candidate, likely or not; `entity_probability`, of the chosen.
+    """
+    run.explain.signal("image_top", max((each.probability for each in candidates), default=None))
+    run.explain.note(Stage.IMAGE_SEARCH, (f"{each.name} {each.probability:.3f}" for each in candidates))
     likely = fuse(candidates, thresholds)
     size = Work(min(1, len(likely)))  # without candidates no model is asked
-    return await run.optional(
+    chosen = await run.optional(
         Stage.SELECT_ENTITY, select, ask, draft, likely, photo_text, otherwise=None, size=size
     )
+    run.explain.signal("entity_probability", chosen.probability if chosen else None)
+    run.explain.note(Stage.SELECT_ENTITY, chosen.name if chosen else "none")
+    return chosen
 
 
 def named_by(ask: Ask, draft: Draft) -> Entity | None:

@@ -13,6 +13,7 @@ async def split(reasoner: StepwiseReasoner, ask: Ask, draft: Draft, run: Run) ->
         await run.skip(Stage.QUERY_SPLIT)
         return (ask.question,)
     queries = await run.optional(Stage.QUERY_SPLIT, reasoner.split_query, ask, draft, otherwise=NO_QUERIES)
+    run.explain.note(Stage.QUERY_SPLIT, queries)
     return queries or (ask.question,)
 
 
@@ -23,4 +24,5 @@ async def enhance(
     enhanced = await run.optional(
         Stage.QUERY_ENHANCEMENT, reasoner.enhance_queries, ask, queries, entity, otherwise=NO_QUERIES
     )
+    run.explain.note(Stage.QUERY_ENHANCEMENT, enhanced)
     return enhanced or queries

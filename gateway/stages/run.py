@@ -24,6 +24,7 @@ from contracts.errors import ErrorKind
 from gateway.budget.latencies import ONE, Work
 from gateway.budget.plan import Plan
 from gateway.budget.stages import LAST_RESORT, MOST_RESERVED, STAGE_BUDGETS, Stage
+from gateway.stages.explaining import SILENT, Explaining
 from gateway.stages.planning import FixedPlan
 
 T = TypeVar("T")
@@ -77,7 +78,10 @@ async def ignore_stage(_: StageEvent) -> None:
 
 
 class Run:
-    """The record of one request. Stages that run side by side may share it: it only ever appends."""
+    """The record of one request. Stages that run side by side may share it: it only ever appends.
+
+    `explain`: where stages tell those who measure what they came to; silent unless that was asked for.
+    """
 
     def __init__(
         self,
@@ -85,12 +89,14 @@ class Run:
         deadline: Deadline,
         on_stage: OnStage = ignore_stage,
         planning: FixedPlan | None = None,
+        explain: Explaining = SILENT,
     ) -> None:
         self.trace_id = trace_id
         self.deadline = deadline
         self.stages: list[StageTrace] = []
         self.failures: dict[Stage, ErrorKind] = {}
         self.planning = planning or FixedPlan()
+        self.explain = explain
         self._on_stage = on_stage
         self._started = deadline.clock()
         self._ended: set[Stage] = set()
@@ -103,8 +109,12 @@ class Run:
 
     @property
     def timings_ms(self) -> dict[str, float]:
-        """Milliseconds by stage, of those that ran."""
-        return {stage.stage: stage.ms for stage in self.stages if stage.state != SKIPPED}
+        """Milliseconds by stage, of those that ran; of all its runs together where one ran again."""
+        spent: dict[str, float] = {}
+        for stage in self.stages:
+            if stage.state != SKIPPED:
+                spent[stage.stage] = round(spent.get(stage.stage, 0.0) + stage.ms, 2)
+        return spent
 
     @property
     def degraded(self) -> list[str]:

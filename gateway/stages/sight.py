@@ -20,7 +20,9 @@ async def list_objects(reasoner: StepwiseReasoner, ask: Ask, run: Run) -> Sequen
     if not run.plan.crops:
         await run.skip(Stage.OBJECT_LIST)
         return NO_LABELS
-    return await run.optional(Stage.OBJECT_LIST, reasoner.list_objects, ask, otherwise=NO_LABELS)
+    labels = await run.optional(Stage.OBJECT_LIST, reasoner.list_objects, ask, otherwise=NO_LABELS)
+    run.explain.note(Stage.OBJECT_LIST, labels)
+    return labels
 
 
 async def select_object(
@@ -30,6 +32,7 @@ async def select_object(
     if not labels:
         return NO_LABELS
     selected = await run.optional(Stage.OBJECT_SELECTION, reasoner.select_object, ask, labels, otherwise=None)
+    run.explain.note(Stage.OBJECT_SELECTION, selected or "none")
     return labels if selected is None else (selected,)
 
 

@@ -30,7 +30,9 @@ async def choose_tools(
     if is_self_contained(ask):
         return NO_TOOLS
     chosen = await run.optional(Stage.TOOL_ROUTER, reasoner.choose_tools, ask, draft, otherwise=EVERY_TOOL)
-    return within_rules(ask, draft, domain, chosen)
+    tools = within_rules(ask, draft, domain, chosen)
+    run.explain.note(Stage.TOOL_ROUTER, sorted(tools))
+    return tools
 
 
 def within_rules(ask: Ask, draft: Draft, domain: Domain | None, tools: frozenset[Tool]) -> frozenset[Tool]:

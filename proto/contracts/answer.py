@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from pydantic import Base64Bytes, Field
+from pydantic import Base64Bytes, Field, StrictBool, StrictFloat
 
 from contracts.domain_router import Domain
 from contracts.errors import Problem
@@ -43,14 +43,28 @@ class ImageInput(Request):
     url: str | None = None
 
 
+class Experiment(Request):
+    """For those who measure a platform of their own; refused where its operator has not allowed it.
+
+    `explain`: send an `Explanation` along. `thresholds`: cut-offs for this question only, by the names of
+    the gateway's thresholds file, each in 0..1.
+    """
+
+    explain: StrictBool = False
+    thresholds: dict[str, StrictFloat] = Field(default={}, max_length=32)
+
+
 class AnswerRequest(Request):
-    """The JSON form; the multipart form has the same fields with `image` as a file part."""
+    """The JSON form; the multipart form has the same fields with `image` as a file part and `experiment` as
+    JSON in a field.
+    """
 
     question: str
     image: ImageInput | None = None
     session_id: str | None = None
     deadline_ms: int | None = None
     pipeline: str | None = None
+    experiment: Experiment | None = None
 
 
 class Citation(Message):
@@ -61,6 +75,44 @@ class Citation(Message):
     snippet: str
     score: float
     kind: CitationKind
+
+
+class EvidenceSeen(Message):
+    """A piece of what the answer was to be made from. `score`: its relevance, in 0..1."""
+
+    text: str
+    title: str
+    url: str
+    kind: CitationKind
+    score: float
+
+
+class Note(Message):
+    """What a stage came to, in words: queries, candidates, chosen tools, …"""
+
+    stage: str
+    text: str
+
+
+class Explanation(Message):
+    """What a question's thresholds were held against. Only with `Experiment.explain`; never stored.
+
+    `draft`: the provisional answer. `proposed`: the answer in hand at the end, given or withheld.
+    `signals`, where they were measured: `draft_confidence`, `p_direct`, `p_verify` (search router),
+    `image_top`, `entity_probability` (image search), `evidence_top` (best relevance), `answer_confidence`,
+    `token_min`, `token_mean`, `support` (verifier), `evidence_support` (the part of it that comes from the
+    evidence), `judged` (model judge); 0 or 1: `judge_first` (before the other checks), `judge_asked` (where
+    there was one to ask), `citable` (sources stand, or need not). How the last of them decide stands in
+    `gateway.stages.verification` and `conclusion`. `thresholds`: those in force; none where the pipeline has
+    none.
+    """
+
+    draft: str | None = None
+    proposed: str | None = None
+    signals: dict[str, float] = {}
+    evidence: list[EvidenceSeen] = []
+    notes: list[Note] = []
+    thresholds: dict[str, float] = {}
 
 
 class Answer(Message):
@@ -81,6 +133,7 @@ class Answer(Message):
     timings_ms: dict[str, float] = {}
     trace_id: str
     session_id: str
+    explanation: Explanation | None = None
 
 
 class StageEvent(Message):

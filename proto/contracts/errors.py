@@ -30,6 +30,7 @@ class ErrorKind(StrEnum):
     NOT_READY = "not_ready"
     INTERNAL = "internal"
     UNAUTHORIZED = "unauthorized"
+    EXPERIMENTS_NOT_ALLOWED = "experiments_not_allowed"
 
 
 class Problem(Message):

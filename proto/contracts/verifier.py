@@ -56,9 +56,14 @@ class SupportingSpan(Message):
 
 
 class VerifyReply(Message):
-    """`probability` that the evidence supports the answer; `supported`: it is above the threshold."""
+    """`probability` that the evidence supports the answer; `supported`: it is above the threshold.
+
+    `evidence_probability`: the part of it that comes from the evidence, before what models said of the answer
+    can lower it; None where the evidence was not read.
+    """
 
     supported: bool
     probability: float
+    evidence_probability: float | None = None
     span: SupportingSpan | None = None
     checks: list[Check]

@@ -55,12 +55,14 @@ class Verdict:
     """`probability` that the answer is right; `span` is None when nothing matches or nothing was compared.
 
     `refused`: a model's signal fell below its threshold, which no probability outweighs.
+    `by_evidence`: the probability before any such signal; None when the evidence was not read.
     """
 
     probability: float
     span: Span | None
     checks: tuple[CheckOutcome, ...]
     refused: bool = False
+    by_evidence: float | None = None
 
 
 class Verifier(Protocol):

@@ -37,6 +37,7 @@ async def verify(
     return VerifyReply(
         supported=verdict.probability >= threshold and not verdict.refused,
         probability=verdict.probability,
+        evidence_probability=verdict.by_evidence,
         span=_span(verdict.span, body.evidence),
         checks=[Check(name=c.name, passed=c.passed, detail=c.detail) for c in verdict.checks],
     )

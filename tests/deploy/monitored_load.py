@@ -21,7 +21,7 @@ from clients.python import LoreglassClient
 from contracts.answer import Route
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.grafana.__main__ import main as grafana
-from evaluation.rows import load_world
+from evaluation.data.world import load_world
 from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
 from tests.deploy.monitoring import Watched, hold_memory, watched

@@ -11,7 +11,8 @@ import pytest
 
 from clients.python import LoreglassClient
 from contracts.answer import Answer
-from evaluation.rows import AskedTurn, Conversation, World, load_world
+from evaluation.data.model import AskedTurn, Conversation
+from evaluation.data.world import World, load_world
 from tests.deploy.crashing import CrashingPlatform, PersistentRedis, require_redis, restore_index
 from tests.journey.asking import DEADLINE_MS
 from tests.journey.deployments import Indexed
@@ -46,9 +47,7 @@ def questions(world: World) -> list[tuple[Conversation, AskedTurn]]:
     """One that only the index of photos can answer, and one that only the pages can."""
     found = []
     for needs in ("image_kb", "web"):
-        fitting = (
-            one for one in world.single if one.turns[0].answerable and one.turns[0].truth.needs == needs
-        )
+        fitting = (one for one in world.single if one.turns[0].answerable and one.turns[0].needs == needs)
         found += [(one, one.turns[0]) for one in list(fitting)[:1]]
     return found
 

@@ -7,17 +7,19 @@ import anyio
 
 from clients.python import LoreglassClient
 from contracts.answer import Answer
-from evaluation.judging.judge import Verdict, judge
-from evaluation.rows import AskedTurn, Conversation, World
+from evaluation.data.model import AskedTurn, Conversation
+from evaluation.data.world import World, truth_of
+from evaluation.judging.judge import judge
+from evaluation.judging.port import Verdict
 
 DEADLINE_MS = 30_000
 MOST_OF_A_KIND = 3
 
 Wanted = Callable[[AskedTurn], bool]
 KINDS: dict[str, Wanted] = {
-    "photo": lambda turn: turn.answerable and turn.truth.needs == "photo",
-    "image_kb": lambda turn: turn.answerable and turn.truth.needs == "image_kb",
-    "web": lambda turn: turn.answerable and turn.truth.needs == "web",
+    "photo": lambda turn: turn.answerable and turn.needs == "photo",
+    "image_kb": lambda turn: turn.answerable and turn.needs == "image_kb",
+    "web": lambda turn: turn.answerable and turn.needs == "web",
     "refused": lambda turn: not turn.answerable,
 }
 """By where the answer is to be found."""
@@ -56,7 +58,7 @@ async def converse(client: LoreglassClient, conversation: Conversation) -> list[
     for turn in conversation.turns:
         answer = await client.ask(turn.question, photo, session, DEADLINE_MS)
         photo, session = None, answer.session_id
-        judged = judge(answer.answer, turn.truth, turn.question, turn.gold, abstained=answer.abstained)
+        judged = judge(answer.answer, truth_of(turn), turn.question, turn.gold, abstained=answer.abstained)
         outcomes.append(Outcome(conversation, turn, answer, judged.verdict))
     return outcomes
 

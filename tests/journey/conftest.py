@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from evaluation.rows import World, load_world
+from evaluation.data.world import World, load_world
 from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
 from tests.journey.asking import Outcomes, ask_all

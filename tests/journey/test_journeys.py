@@ -13,8 +13,8 @@ import pytest
 from chassis.errors import SessionNotFound
 from clients.python import LoreglassClient
 from contracts.answer import CitationKind, Reason
-from evaluation.judging.judge import Verdict
-from evaluation.rows import World
+from evaluation.data.world import World
+from evaluation.judging.port import Verdict
 from tests.journey.asking import DEADLINE_MS, Outcome, Outcomes, converse
 from tests.journey.deployments import SERVICES, Deployment, Killable
 from tests.journey.kinds import KILLABLE

@@ -11,7 +11,8 @@
         server.requests       # list[ScriptedRequest], in order of arrival
 
 `ScriptedRequest`: `.name` (the prompt's: `response_format.json_schema.name`, or the name in the words that
-replace the schema), `.body` (the JSON), `.text` (all text parts joined by newlines), `.system`, `.images`
+replace the schema, which a task for a reply of text has of its own: `the form "plan_tools"`),
+`.body` (the JSON), `.text` (all text parts joined by newlines), `.system`, `.images`
 (decoded JPEG bytes), `.parts` (the user's content parts), `.refused` (answered 400 for a missing ability),
 `.abandoned` (the caller closed the connection before the end), `await .finished` (an anyio.Event: nothing
 more will happen to it).
@@ -22,6 +23,8 @@ Replies: `says(value | str, ...)`, `fails(status, body, headers)`; see `replies.
 an event instead of a clock (`hold=anyio.Event()`), a disconnect in mid-stream (`drop_after=tokens`), and the
 error bodies that vLLM and others send. Requests that OpenAI's API would refuse are refused with 400, and
 `server.violations` lists why; `vlm_server` raises AssertionError at its end when there are any.
+
+`python -m tests.vlm_server.walkthrough three-step` shows one question's whole way through that pipeline.
 """
 
 from tests.vlm_server.playback import TokenStyle

@@ -71,7 +71,7 @@ class StepwiseExtractiveReasoner:
         """The thing's name in its slot, and before a query that only points at it."""
         if entity is None:
             return tuple(queries)
-        return tuple(_with_name(query, entity.name) for query in queries)
+        return tuple(with_name(query, entity.name) for query in queries)
 
     async def answer(
         self, ask: Ask, draft: Draft, findings: Findings, effort: Effort, deadline: Deadline
@@ -94,7 +94,8 @@ def _name_in_hand(ask: Ask, draft: Draft, photo_text: PhotoText) -> str | None:
     return None
 
 
-def _with_name(query: str, name: str) -> str:
+def with_name(query: str, name: str) -> str:
+    """The query with the thing's name in its slot, or before it where it only points at the thing."""
     if ENTITY in query:
         return query.replace(ENTITY, name)
     points = bool(_POINTING & set(words(query)))

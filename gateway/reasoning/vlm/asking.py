@@ -32,13 +32,13 @@ _ATTRIBUTE_CHARS = 80
 
 def understand(ask: Ask, options: VlmOptions) -> Prompt[Understanding]:
     """The fused first look of the default pipeline."""
-    return _prompt("understand", ask, Understanding, options, options.tokens.understand)
+    return prompt_of("understand", ask, Understanding, options, options.tokens.understand)
 
 
 def chain_of_thought(ask: Ask, domain: Domain | None, options: VlmOptions) -> Prompt[ChainOfThought]:
     """The draft with a domain's own advice and cases (QA-Dragon, 3.1.2)."""
     advised = domain_text(domain)
-    return _prompt(
+    return prompt_of(
         "chain_of_thought",
         ask,
         ChainOfThought,
@@ -52,19 +52,19 @@ def chain_of_thought(ask: Ask, domain: Domain | None, options: VlmOptions) -> Pr
 def choose_tools(ask: Ask, draft: Draft, options: VlmOptions) -> Prompt[ToolChoice]:
     """The tool router's question (QA-Dragon, 3.3)."""
     limit = options.tokens.choose_tools
-    return _prompt("choose_tools", ask, ToolChoice, options, limit, notes=notes(draft))
+    return prompt_of("choose_tools", ask, ToolChoice, options, limit, notes=notes(draft))
 
 
 def list_objects(ask: Ask, options: VlmOptions) -> Prompt[ObjectList]:
     """Which things are there (QA-Dragon, 3.4.1)."""
     limit = options.tokens.list_objects
-    return _prompt("list_objects", ask, ObjectList, options, limit, count=str(options.max_objects))
+    return prompt_of("list_objects", ask, ObjectList, options, limit, count=str(options.max_objects))
 
 
 def select_object(ask: Ask, labels: Sequence[str], options: VlmOptions) -> Prompt[ObjectChoice]:
     """Which of them is meant (QA-Dragon, 3.4.1)."""
     listed = fenced("list", ", ".join(labels))
-    return _prompt("select_object", ask, ObjectChoice, options, options.tokens.select_object, labels=listed)
+    return prompt_of("select_object", ask, ObjectChoice, options, options.tokens.select_object, labels=listed)
 
 
 def match_entity(
@@ -72,7 +72,7 @@ def match_entity(
 ) -> Prompt[EntityMatch]:
     """Which candidate is really there (QA-Dragon, 3.4.4)."""
     listed = "\n".join(f"{number}. {_described(entity)}" for number, entity in enumerate(candidates, 1))
-    return _prompt(
+    return prompt_of(
         "match_entity",
         ask,
         EntityMatch,
@@ -87,7 +87,7 @@ def match_entity(
 def split_query(ask: Ask, draft: Draft, options: VlmOptions) -> Prompt[QuerySplit]:
     """What has to be searched (QA-Dragon, 3.5.1)."""
     limit, count = options.tokens.split_query, str(options.max_queries)
-    return _prompt("split_query", ask, QuerySplit, options, limit, notes=notes(draft), count=count)
+    return prompt_of("split_query", ask, QuerySplit, options, limit, notes=notes(draft), count=count)
 
 
 def enhance_queries(
@@ -96,7 +96,7 @@ def enhance_queries(
     """The searches again, with the verified thing (QA-Dragon, 3.5.1 and 3.5.2)."""
     listed = "\n".join(f"{number}. {query}" for number, query in enumerate(queries, 1))
     identity = _described(entity) if entity is not None else "It could not be identified."
-    return _prompt(
+    return prompt_of(
         "enhance_queries",
         ask,
         QueryRewrite,
@@ -117,7 +117,7 @@ def answer(
 ) -> Prompt[GroundedAnswer]:
     """The answer from the evidence (QA-Dragon, 3.7.1)."""
     limit = options.tokens.answer if most_tokens is None else min(options.tokens.answer, most_tokens)
-    return _prompt(
+    return prompt_of(
         "answer", ask, GroundedAnswer, options, limit, notes=notes(draft, entity), evidence=shown.text
     )
 
@@ -125,7 +125,7 @@ def answer(
 def judge(ask: Ask, answered: str, shown: Exhibit, options: VlmOptions) -> Prompt[Judgement]:
     """The model's half of the dual verifier (QA-Dragon, 3.7.2)."""
     limit = options.tokens.judge
-    return _prompt(
+    return prompt_of(
         "judge", ask, Judgement, options, limit, answer=fenced("answer", answered), evidence=shown.text
     )
 
@@ -147,7 +147,7 @@ def cases_in_words(cases: Sequence[Case], schema: type[Structured]) -> str:
     return "\n\n".join(_case(case, schema) for case in cases)
 
 
-def _prompt(
+def prompt_of(
     name: str,
     ask: Ask,
     schema: type[Schema],
@@ -156,11 +156,13 @@ def _prompt(
     cases: Sequence[Case] | None = None,
     **slots: str,
 ) -> Prompt[Schema]:
+    """The request's opening, then the words of `<name>.toml`, which may do without worked cases."""
     if not issubclass(schema, Structured):
         raise TypeError(f"{schema.__name__} does not describe its fields")
     words: PromptText = prompt_text(name)
-    examples = cases_in_words(words.cases if cases is None else cases, schema)
-    text = words.fill(cases=examples, fields=in_words(schema), **slots)
+    if "cases" in words.slots:
+        slots["cases"] = cases_in_words(words.cases if cases is None else cases, schema)
+    text = words.fill(fields=in_words(schema), **slots)
     return Prompt(name, system_text(), (*opening(ask, options), TextPart(text)), schema, max_tokens)
 
 

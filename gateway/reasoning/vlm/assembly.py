@@ -1,12 +1,13 @@
 """Puts a reply together from its events, and sees when there is nothing left to wait for."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Generic
+from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
-from gateway.reasoning.vlm.completion import Alternative, Completion, Token, Usage
+from gateway.reasoning.vlm.completion import Alternative, Completion, Token, Usage, Written
 from gateway.reasoning.vlm.failures import VlmDeclined, VlmReplyUnusable
 from gateway.reasoning.vlm.prompt import Schema
 from gateway.reasoning.vlm.repair import MAX_OBJECTS, objects
@@ -19,6 +20,8 @@ from gateway.reasoning.vlm.wire import (
     TokenWire,
     UsageWire,
 )
+
+Result = TypeVar("Result")
 
 _MAX_CHARACTERS = 64 * 2**10  # the longest reply asked for is 512 tokens; one of white space may be 128 long
 
@@ -48,11 +51,10 @@ class _ObjectWatch:
                 self.closed += self.depth == 0
 
 
-@dataclass(slots=True)
-class Assembly(Generic[Schema]):
-    """A reply in the making. `is_complete`: the object asked for is there, whatever the model adds."""
+@dataclass(slots=True, kw_only=True)
+class Assembling(ABC, Generic[Result]):
+    """A reply in the making. `is_complete`: what was asked for is there, whatever the model adds."""
 
-    schema: type[Schema]
     is_complete: bool = False
     finish_reason: str | None = None
     usage: Usage | None = None
@@ -60,7 +62,6 @@ class Assembly(Generic[Schema]):
     _tokens: list[Token] = field(default_factory=list)
     _length: int = 0
     _refusal: bool = False
-    _watch: _ObjectWatch = field(default_factory=_ObjectWatch)
 
     @property
     def text(self) -> str:
@@ -68,7 +69,7 @@ class Assembly(Generic[Schema]):
         return "".join(self._pieces)
 
     def add(self, chunk: ChunkWire) -> None:
-        """Take an event that comes before the object is complete. Raises `BrokenStream` if it is too much."""
+        """Take an event that comes before the reply is complete. Raises `BrokenStream` if it is too much."""
         self._add_end(chunk)
         for choice in chunk.choices[:1]:
             said = choice.delta or choice.message
@@ -80,7 +81,7 @@ class Assembly(Generic[Schema]):
                 self._add_text(said.content)
 
     def add_after(self, chunk: ChunkWire) -> bool:
-        """Take an event that comes after the object: why it ended, what it cost.
+        """Take an event that comes after the reply: why it ended, what it cost.
 
         False when the model is writing on, which nobody needs to wait for.
         """
@@ -99,8 +100,40 @@ class Assembly(Generic[Schema]):
         if self._length > _MAX_CHARACTERS:
             raise BrokenStream("it is longer than any reply")
         self._pieces.append(text)
+        self._watch_for_end(text)
+
+    @abstractmethod
+    def _watch_for_end(self, added: str) -> None:
+        """Set `is_complete` if the reply is."""
+
+    @abstractmethod
+    def completion(self) -> Result:
+        """The reply as it was asked for. Raises `VlmReplyUnusable`."""
+
+    def _undeclined(self) -> None:
+        """Raises `VlmDeclined` if the server's safeguards spoke instead of the model."""
+        if self._refusal:
+            raise VlmDeclined("The vision-language model declined to answer.")
+
+    @property
+    def _ended_by(self) -> str:
+        return self.finish_reason or "complete"
+
+    @property
+    def _measured(self) -> tuple[Token, ...] | None:
+        return tuple(self._tokens) or None
+
+
+@dataclass(slots=True)
+class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
+    """A reply of one object."""
+
+    schema: type[Schema]
+    _watch: _ObjectWatch = field(default_factory=_ObjectWatch)
+
+    def _watch_for_end(self, added: str) -> None:
         closed = self._watch.closed
-        self._watch.read(text)
+        self._watch.read(added)
         if closed < self._watch.closed and closed < MAX_OBJECTS:
             self.is_complete = any(
                 found.complete and fitted(found.value, self.schema) is not None
@@ -109,14 +142,13 @@ class Assembly(Generic[Schema]):
 
     def completion(self) -> Completion[Schema]:
         """The parsed reply. Raises `VlmReplyUnusable`."""
-        if self._refusal:
-            raise VlmDeclined("The vision-language model declined to answer.")
+        self._undeclined()
         value, repaired = self._parsed()
         return Completion(
             value=value,
             text=self.text,
-            tokens=tuple(self._tokens) or None,
-            finish_reason=self.finish_reason or "complete",
+            tokens=self._measured,
+            finish_reason=self._ended_by,
             usage=self.usage,
             repaired=repaired,
         )
@@ -131,6 +163,28 @@ class Assembly(Generic[Schema]):
             if value is not None:
                 return value, True
         raise VlmReplyUnusable("The vision-language model's reply could not be read.")
+
+
+@dataclass(slots=True)
+class TextAssembly(Assembling[Written]):
+    """A reply of text. `ends_with`: what closes it, if anything does."""
+
+    ends_with: str = ""
+    _tail: str = ""
+
+    def _watch_for_end(self, added: str) -> None:
+        if not self.ends_with:
+            return
+        seen = self._tail + added
+        self.is_complete = self.ends_with in seen
+        self._tail = seen[-len(self.ends_with) :]
+
+    def completion(self) -> Written:
+        """What was written. Raises `VlmReplyUnusable` if that is nothing."""
+        self._undeclined()
+        if not self.text.strip():
+            raise VlmReplyUnusable("The vision-language model wrote nothing.")
+        return Written(self.text, self._measured, self._ended_by, self.usage)
 
 
 def _finish_reason(choice: ChoiceWire) -> str | None:

@@ -57,11 +57,12 @@ class Capabilities:
         self._clock = clock
         self._believed = EVERYTHING
         self._learned_at: float | None = None
+        self._proven = False
 
     @property
     def proven(self) -> bool:
-        """Whether the belief comes from a reply."""
-        return self._learned_at is not None
+        """Whether the belief in the form comes from a reply."""
+        return self._proven
 
     def believed(self) -> Abilities:
         """What to ask for now."""
@@ -69,14 +70,20 @@ class Capabilities:
             self.forget()
         return self._believed
 
-    def learn(self, worked: Abilities) -> bool:
-        """Remember what a reply came for. True when it is news."""
-        if self._learned_at is not None and worked == self._believed:
+    def learn(self, worked: Abilities, *, of_form: bool = True) -> bool:
+        """Remember what a reply came for. True when it is news.
+
+        Not `of_form`: the reply was text and tells nothing of the forms that the server takes.
+        """
+        worked = worked if of_form else replace(worked, form=self._believed.form)
+        known = self._proven if of_form else self._learned_at is not None
+        if known and worked == self._believed:
             return False
         news = worked != self._believed
         self._believed, self._learned_at = worked, self._clock()
+        self._proven = self._proven or of_form
         return news
 
     def forget(self) -> None:
         """Ask for everything again."""
-        self._believed, self._learned_at = EVERYTHING, None
+        self._believed, self._learned_at, self._proven = EVERYTHING, None, False

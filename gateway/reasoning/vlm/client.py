@@ -1,4 +1,4 @@
-"""Asks an OpenAI-compatible server for one structured reply, within the caller's time.
+"""Asks an OpenAI-compatible server for one reply, an object or text, within the caller's time.
 
 Replies are streamed, so that leaving closes the connection and the server stops generating.
 """
@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import aiohttp
 import anyio
@@ -23,9 +23,9 @@ from chassis.errors import DeadlineExceeded, LoreglassError
 from chassis.guard import Guard
 from chassis.spans import trace_headers
 from contracts import headers
-from gateway.reasoning.vlm.assembly import Assembly
+from gateway.reasoning.vlm.assembly import Assembling, Assembly, TextAssembly
 from gateway.reasoning.vlm.capabilities import Abilities, Capabilities, without
-from gateway.reasoning.vlm.completion import Completion, Usage
+from gateway.reasoning.vlm.completion import Completion, Usage, Written
 from gateway.reasoning.vlm.failures import (
     ContextTooLong,
     RequestRefused,
@@ -34,7 +34,7 @@ from gateway.reasoning.vlm.failures import (
     refused_for_good,
     unreachable,
 )
-from gateway.reasoning.vlm.prompt import Prompt, Schema
+from gateway.reasoning.vlm.prompt import Prompt, Schema, TextPrompt
 from gateway.reasoning.vlm.repair import read_object
 from gateway.reasoning.vlm.schema_forms import SchemaForm
 from gateway.reasoning.vlm.spans import chat_span, tell_cost
@@ -50,6 +50,8 @@ from gateway.reasoning.vlm.wire import (
 )
 
 log = structlog.get_logger()
+
+Reply = TypeVar("Reply", bound=Completion[Any] | Written)
 
 _EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on
 _TOO_SLOW = "The vision-language model did not answer in time."
@@ -120,7 +122,7 @@ class _Progress:
     first_token_s: float | None = None
     requests: int = 0
 
-    def ended(self, outcome: str, completion: Completion[Any] | None) -> VlmCall:
+    def ended(self, outcome: str, completion: Completion[Any] | Written | None) -> VlmCall:
         call = VlmCall(
             self.prompt,
             outcome,
@@ -131,7 +133,18 @@ class _Progress:
         )
         if completion is None:
             return call
-        return replace(call, repaired=completion.repaired, usage=completion.usage)
+        repaired = isinstance(completion, Completion) and completion.repaired
+        return replace(call, repaired=repaired, usage=completion.usage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call(Generic[Reply]):
+    """One call. `begin`: an empty reply of the kind that is asked for."""
+
+    prompt: Prompt[Any] | TextPrompt
+    begin: Callable[[], Assembling[Reply]]
+    deadline: Deadline
+    progress: _Progress
 
 
 class VlmClient:
@@ -165,11 +178,21 @@ class VlmClient:
         """
         deadline.require()
         progress = _Progress(prompt.name, time.monotonic())
+        return await self._observed(_Call(prompt, lambda: Assembly(prompt.schema), deadline, progress))
+
+    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
+        """The text that `prompt` asks for. Raises what `complete` raises; nothing written is unusable."""
+        deadline.require()
+        progress = _Progress(prompt.name, time.monotonic())
+        ending = prompt.ends_with
+        return await self._observed(_Call(prompt, lambda: TextAssembly(ends_with=ending), deadline, progress))
+
+    async def _observed(self, call: _Call[Reply]) -> Reply:
         outcome = "cancelled"
-        completion = None
+        completion: Reply | None = None
         try:
-            with anyio.fail_after(deadline.remaining_s()):
-                answered = await self._guarded(prompt, deadline, progress)
+            with anyio.fail_after(call.deadline.remaining_s()):
+                answered = await self._guarded(call)
             if isinstance(answered, LoreglassError):
                 raise answered
             completion = answered
@@ -181,23 +204,19 @@ class VlmClient:
             outcome = error.kind.value
             raise
         finally:
-            self._observe(progress.ended(outcome, completion))
+            self._observe(call.progress.ended(outcome, completion))
         return completion
 
-    async def _guarded(
-        self, prompt: Prompt[Schema], deadline: Deadline, progress: _Progress
-    ) -> Completion[Schema] | LoreglassError:
+    async def _guarded(self, call: _Call[Reply]) -> Reply | LoreglassError:
         if self._guard is None:
-            return await self._answered(prompt, deadline, progress)
-        return await self._guard.call(lambda: self._answered(prompt, deadline, progress), deadline)
+            return await self._answered(call)
+        return await self._guard.call(lambda: self._answered(call), call.deadline)
 
-    async def _answered(
-        self, prompt: Prompt[Schema], deadline: Deadline, progress: _Progress
-    ) -> Completion[Schema] | LoreglassError:
-        """The completion, or what is wrong with this prompt or its reply: the server itself is then well."""
-        progress.started, progress.first_token_s = time.monotonic(), None
+    async def _answered(self, call: _Call[Reply]) -> Reply | LoreglassError:
+        """The reply, or what is wrong with this prompt or its reply: the server itself is then well."""
+        call.progress.started, call.progress.first_token_s = time.monotonic(), None
         try:
-            return await self._complete(prompt, deadline, progress)
+            return await self._reply(call)
         except (VlmReplyUnusable, ContextTooLong) as error:
             return error
         except RequestRefused as refusal:
@@ -247,16 +266,16 @@ class VlmClient:
         except ValidationError as error:
             raise unreachable("GET /v1/models is not of this API") from error
 
-    async def _complete(
-        self, prompt: Prompt[Schema], deadline: Deadline, progress: _Progress
-    ) -> Completion[Schema]:
-        model = await self._model(deadline)
+    async def _reply(self, call: _Call[Reply]) -> Reply:
+        model = await self._model(call.deadline)
         asked = self._capabilities.believed()
+        if isinstance(call.prompt, TextPrompt):  # which asks for no form, so that none can be refused
+            asked = replace(asked, form=SchemaForm.WORDS)
         while True:
-            progress.form, progress.requests = asked.form, progress.requests + 1
+            call.progress.form, call.progress.requests = asked.form, call.progress.requests + 1
             try:
-                body = request_body(prompt, model, asked, self._sampling)
-                assembly = await self._ask(body, prompt.schema, deadline, progress)
+                body = request_body(call.prompt, model, asked, self._sampling)
+                assembly = await self._ask(body, call.begin(), call.deadline, call.progress)
             except RequestRefused as refusal:
                 less = without(asked, refusal.complaint, proven=self._capabilities.proven)
                 if less is None:
@@ -266,16 +285,16 @@ class VlmClient:
             self._learn(asked, assembly)
             return assembly.completion()
 
-    def _learn(self, asked: Abilities, assembly: Assembly[Any]) -> None:
+    def _learn(self, asked: Abilities, assembly: Assembling[Any]) -> None:
         cut_off = assembly.finish_reason == "length"
         if asked.form.has_grammar and assembly.text and not cut_off and not _is_one_object(assembly.text):
             asked = replace(asked, form=SchemaForm.WORDS)  # it took the schema and paid no heed to it
-        if self._capabilities.learn(asked):
+        if self._capabilities.learn(asked, of_form=isinstance(assembly, Assembly)):
             log.info("vlm.abilities", form=asked.form.value, logprobs=asked.logprobs, usage=asked.usage)
 
     async def _ask(
-        self, body: dict[str, Any], schema: type[Schema], deadline: Deadline, progress: _Progress
-    ) -> Assembly[Schema]:
+        self, body: dict[str, Any], assembly: Assembling[Reply], deadline: Deadline, progress: _Progress
+    ) -> Assembling[Reply]:
         url = self._endpoint.url("/chat/completions")
         try:
             with chat_span(url, body, progress.prompt) as call:
@@ -289,7 +308,7 @@ class VlmClient:
                     call.set(**{"http.response.status_code": response.status_code})
                     if not response.is_success:
                         raise await self._failure_of(response)
-                    assembly = await self._read(response, schema, progress)
+                    await self._read(response, assembly, progress)
                     tell_cost(call, assembly.usage, progress.first_token_s)
                     return assembly
         except BrokenStream as error:
@@ -306,13 +325,10 @@ class VlmClient:
         self._capabilities.forget()
         self._discovered = None
 
-    async def _read(
-        self, response: httpx.Response, schema: type[Schema], progress: _Progress
-    ) -> Assembly[Schema]:
-        assembly = Assembly(schema)
+    async def _read(self, response: httpx.Response, assembly: Assembling[Any], progress: _Progress) -> None:
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             self._add(assembly, (await _bounded(response)).decode("utf-8", "replace"))
-            return assembly
+            return
         async with aclosing(events(response.aiter_raw())) as stream:
             try:
                 async for event in stream:
@@ -325,16 +341,15 @@ class VlmClient:
             except BrokenStream:
                 if assembly.finish_reason is None:
                     raise
-        return assembly
 
-    def _add(self, assembly: Assembly[Any], event: str) -> None:
+    def _add(self, assembly: Assembling[Any], event: str) -> None:
         chunk = read_chunk(event)
         if isinstance(chunk, ErrorWire):  # vLLM finds some faults only after its 200
             status = chunk.code if isinstance(chunk.code, int) else _DEFAULT_ERROR_STATUS
             raise failure(status, chunk, None, self._endpoint.model)
         assembly.add(chunk)
 
-    async def _read_epilogue(self, stream: AsyncIterator[str], assembly: Assembly[Any]) -> None:
+    async def _read_epilogue(self, stream: AsyncIterator[str], assembly: Assembling[Any]) -> None:
         """The answer is there; why it ended and what it cost may follow, but is not worth much waiting."""
         with anyio.move_on_after(_EPILOGUE_S):
             try:

@@ -8,6 +8,9 @@ from gateway.reasoning.vlm.alignment import align
 from gateway.reasoning.vlm.prompt import Schema
 from gateway.reasoning.vlm.repair import read_object
 
+CUT_OFF = frozenset({"length", "abort", "content_filter"})
+"""The finish reasons of a reply that was not ended by the model."""
+
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
@@ -38,6 +41,24 @@ class Usage:
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One reply of text. `tokens` is None unless the prompt asked for them and the server told them.
+
+    `finish_reason`: "stop", "length", …, or "complete" when reading ended with what closes the reply.
+    """
+
+    text: str
+    tokens: tuple[Token, ...] | None
+    finish_reason: str
+    usage: Usage | None = None
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether it ended before the model was done."""
+        return self.finish_reason in CUT_OFF
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is put to the model: frozen, and complete enough to parse the reply."""
+"""What is put to the model: frozen, and complete enough to read the reply."""
 
 import base64
 from dataclasses import dataclass, field
@@ -33,6 +33,7 @@ class Prompt(Generic[Schema]):
     """One call. `schema` is both what the server is told to write and what its reply is parsed by.
 
     `name` ([a-z0-9_-], up to 64) labels metrics and names the JSON schema; `max_tokens` bounds the reply.
+    `temperature` 0 writes what is likeliest; above it, `seed` tells draws apart (None: the endpoint's).
     """
 
     name: str
@@ -40,3 +41,23 @@ class Prompt(Generic[Schema]):
     user: tuple[TextPart | ImagePart, ...]
     schema: type[Schema]
     max_tokens: int
+    temperature: float = 0.0
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextPrompt:
+    """One call whose reply is text: an answer in a sentence, or tags that a paper's format asks for.
+
+    `ends_with`: what closes the reply; nothing after it is waited for. `measured`: token probabilities too.
+    The rest as in `Prompt`.
+    """
+
+    name: str
+    system: str
+    user: tuple[TextPart | ImagePart, ...]
+    max_tokens: int
+    ends_with: str = ""
+    measured: bool = False
+    temperature: float = 0.0
+    seed: int | None = None

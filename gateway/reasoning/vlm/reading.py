@@ -7,7 +7,7 @@ from typing import TypeVar
 from contracts.answer import Reason
 from gateway.reasoning.refusals import answer_or_none
 from gateway.reasoning.vlm.cleaning import LABEL_WORDS, entity_name, label, one_line, queries, spoken
-from gateway.reasoning.vlm.completion import Alternative, Completion, Token
+from gateway.reasoning.vlm.completion import CUT_OFF, Alternative, Completion, Token
 from gateway.reasoning.vlm.fencing import Exhibit
 from gateway.reasoning.vlm.options import VlmOptions
 from gateway.reasoning.vlm.prompt import Schema
@@ -26,9 +26,6 @@ Look = TypeVar("Look", bound=ChainOfThought)
 
 _NO_LETTERS = re.compile(r"^[^a-z]+")
 
-_CUT_OFF = frozenset({"length", "abort", "content_filter"})
-"""The finish reason of a reply that reached its token limit."""
-
 
 def whole(completion: Completion[Schema]) -> Schema:
     """The value without its last field if the reply was cut off inside it: half a number is a wrong one.
@@ -36,7 +33,7 @@ def whole(completion: Completion[Schema]) -> Schema:
     Of a list the last item goes; a required text stays, since nothing is concluded from it alone.
     """
     value = completion.value
-    if completion.finish_reason not in _CUT_OFF or not completion.repaired or not value.model_fields_set:
+    if not cut_off(completion) or not value.model_fields_set:
         return value
     last = max(value.model_fields_set, key=lambda name: _last_place(name, completion.text))
     held = getattr(value, last)
@@ -46,6 +43,11 @@ def whole(completion: Completion[Schema]) -> Schema:
     if field.is_required():
         return value
     return value.model_copy(update={last: field.get_default(call_default_factory=True)})
+
+
+def cut_off(completion: Completion[Schema]) -> bool:
+    """Whether the reply ended inside its object."""
+    return completion.finish_reason in CUT_OFF and completion.repaired
 
 
 def _last_place(name: str, text: str) -> int:

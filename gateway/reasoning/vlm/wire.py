@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from gateway.reasoning.vlm.capabilities import Abilities
-from gateway.reasoning.vlm.prompt import ImagePart, Prompt, TextPart
+from gateway.reasoning.vlm.prompt import ImagePart, Prompt, TextPart, TextPrompt
 from gateway.reasoning.vlm.schema_forms import SchemaForm, described, json_schema_of
 
 _MAX_STREAM_BYTES = 8 * 2**20  # 1,000 tokens with five alternatives each are about 700 kB
@@ -137,37 +137,39 @@ class Sampling:
 
 
 def request_body(
-    prompt: Prompt[Any], model: str, abilities: Abilities, sampling: Sampling
+    prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities, sampling: Sampling
 ) -> dict[str, JsonValue]:
     """The JSON of `POST /v1/chat/completions`, with what the server is believed to take."""
     body: dict[str, JsonValue] = {
         "model": model,
         "messages": _messages(prompt, abilities.form),
         "max_tokens": prompt.max_tokens,
-        "temperature": 0,
+        "temperature": prompt.temperature,
         "stream": True,
     }
     if abilities.seed:
-        body["seed"] = sampling.seed
+        body["seed"] = sampling.seed if prompt.seed is None else prompt.seed
     if abilities.usage:
         body["stream_options"] = {"include_usage": True}
-    if abilities.logprobs:
+    if abilities.logprobs and (isinstance(prompt, Prompt) or prompt.measured):
         body["logprobs"] = True
         body["top_logprobs"] = sampling.top_logprobs
-    if abilities.form.has_grammar:
-        schema = json_schema_of(_class_of(prompt), abilities.form)
-        body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"name": prompt.name, "schema": schema, "strict": True},
-        }
-    elif abilities.form is SchemaForm.OBJECT:
-        body["response_format"] = {"type": "json_object"}
+    if isinstance(prompt, Prompt):
+        body |= _response_format(prompt, abilities)
     return body
 
 
-def _messages(prompt: Prompt[Any], form: SchemaForm) -> list[JsonValue]:
+def _response_format(prompt: Prompt[Any], abilities: Abilities) -> dict[str, JsonValue]:
+    if abilities.form.has_grammar:
+        schema = json_schema_of(_class_of(prompt), abilities.form)
+        named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    return {"response_format": {"type": "json_object"}} if abilities.form is SchemaForm.OBJECT else {}
+
+
+def _messages(prompt: Prompt[Any] | TextPrompt, form: SchemaForm) -> list[JsonValue]:
     parts: list[JsonValue] = [_part(part) for part in prompt.user]
-    if not form.has_grammar:
+    if isinstance(prompt, Prompt) and not form.has_grammar:
         # last, so that all prompts of a request still begin alike
         parts.append(_part(TextPart(described(prompt.name, _class_of(prompt)))))
     return [{"role": "system", "content": prompt.system}, {"role": "user", "content": parts}]

@@ -7,6 +7,7 @@ from chassis.calibration import LogisticCurve
 from contracts.answer import Route
 from contracts.domain_router import Domain
 from gateway.reasoning.refusals import answer_or_none
+from gateway.stages.explaining import SILENT, Explaining
 from gateway.stages.routing.features import RouterFeatures, router_features
 from gateway.state import Ask, Draft
 from gateway.thresholds import Thresholds
@@ -28,12 +29,24 @@ class SearchRouter:
         """The curves that `python -m gateway.stages.routing.train` fitted."""
         return cls(LogisticCurve.load(DIRECT_WEIGHTS, FEATURES), LogisticCurve.load(VERIFY_WEIGHTS, FEATURES))
 
-    def choose(self, ask: Ask, draft: Draft, domain: Domain | None, thresholds: Thresholds) -> Route:
-        """The branch. A draft that does not know has failed; one too unsure is never given at once."""
+    def choose(
+        self,
+        ask: Ask,
+        draft: Draft,
+        domain: Domain | None,
+        thresholds: Thresholds,
+        explain: Explaining = SILENT,
+    ) -> Route:
+        """The branch. A draft that does not know has failed; one too unsure is never given at once.
+
+        Signals: `p_direct`, `p_verify`, both whenever there is an answer to route.
+        """
         if answer_or_none(draft.answer) is None:
             return Route.RAG
         features = router_features(ask, draft, domain).vector()
-        sure = draft.confidence >= thresholds.direct_confidence
-        if sure and self.direct.probability(features) >= thresholds.direct_from:
+        direct, verify = self.direct.probability(features), self.verify.probability(features)
+        explain.signal("p_direct", direct)
+        explain.signal("p_verify", verify)
+        if draft.confidence >= thresholds.direct_confidence and direct >= thresholds.direct_from:
             return Route.DIRECT
-        return Route.VERIFY if self.verify.probability(features) >= thresholds.verify_from else Route.RAG
+        return Route.VERIFY if verify >= thresholds.verify_from else Route.RAG

@@ -51,17 +51,19 @@ class PocketVerifier:
             verdict.span,
             (*verdict.checks, *certainty.checks),
             refused=not certainty.accepted,
+            by_evidence=verdict.probability,
         )
 
     def _compare(self, question: str, answer: str, evidence: Sequence[str], entity: str | None) -> Verdict:
         supports = weigh(question, answer, evidence, entity)
         if not supports:
             detail = "There is nothing to compare with the evidence."
-            return Verdict(0.0, None, (CheckOutcome(CheckName.TERMS, False, detail),))
+            return Verdict(0.0, None, (CheckOutcome(CheckName.TERMS, False, detail),), by_evidence=0.0)
         scored = [(self._curve.probability(support.features.vector()), support) for support in supports]
         probability, _ = min(scored, key=lambda item: item[0])
         _, strongest = max(scored, key=lambda item: item[0])
-        return Verdict(probability, _span(strongest.sentence), _checks(supports, evidence, entity))
+        checks = _checks(supports, evidence, entity)
+        return Verdict(probability, _span(strongest.sentence), checks, by_evidence=probability)
 
 
 def weigh(question: str, answer: str, evidence: Sequence[str], entity: str | None) -> list[ClaimSupport]:

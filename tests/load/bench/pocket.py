@@ -16,7 +16,8 @@ from rich.console import Console
 
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
-from evaluation.rows import Conversation, load_world
+from evaluation.data.model import Conversation
+from evaluation.data.world import load_world
 from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
 from tests.load.bench.benchmark import Bench, Benchmark

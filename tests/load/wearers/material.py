@@ -129,7 +129,7 @@ def another_shot(jpeg: bytes, chance: random.Random) -> bytes:
 
 def of_world(world: Path) -> Iterator[Conversation]:
     """The photos and questions of a generated world, and signs that it does not know."""
-    from evaluation.rows import load_world
+    from evaluation.data.world import load_world
 
     loaded = load_world(world)
     for place, each in enumerate((*loaded.single, *loaded.multi)):

@@ -1,6 +1,6 @@
 """The real gateway over a real socket, with a pipeline that follows a script in place of the services."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -37,10 +37,10 @@ Script = Callable[[Ask], Outcome]
 class ScriptedPipeline:
     """Runs one stage, then says what the script says."""
 
-    name = "loreglass"
     course = LOREGLASS
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, name: str = "loreglass") -> None:
+        self.name = name
         self._script = script
         self.asked: list[Ask] = []
 
@@ -58,7 +58,12 @@ class ScriptedPipeline:
 
 @asynccontextmanager
 async def scripted_gateway(
-    pipeline: ScriptedPipeline, max_in_flight: int = 16, keys: Path | None = None
+    pipeline: ScriptedPipeline,
+    max_in_flight: int = 16,
+    keys: Path | None = None,
+    *,
+    others: Sequence[ScriptedPipeline] = (),
+    experiments: bool = False,
 ) -> AsyncIterator[str]:
     """The URL of a gateway that is up, and gone afterwards. `keys`: who may ask; everybody without."""
 
@@ -71,7 +76,10 @@ async def scripted_gateway(
             admission = Admission(AdmissionLimits(max_in_flight, 0))
             planner = Planner(Plan(), Estimates(load_latencies("pocket")))
             execution = Execution(
-                {pipeline.name: pipeline}, sessions, TraceStore(50), [Lane(admission, planner)]
+                {each.name: each for each in (pipeline, *others)},
+                sessions,
+                TraceStore(50),
+                [Lane(admission, planner)],
             )
             checks = {name: partial(services.ready, name) for name in Services.names()}
             yield Gateway(
@@ -79,6 +87,8 @@ async def scripted_gateway(
             )
             await sessions.close()
 
-    bound = BoundApp(create_app(GatewaySettings(port=0), wire), listen("127.0.0.1", 0))
+    bound = BoundApp(
+        create_app(GatewaySettings(port=0, experiments=experiments), wire), listen("127.0.0.1", 0)
+    )
     async with running([bound]):
         yield bound.url

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from corpus.attributes import clean_attributes, clean_markup
+from corpus.attributes import clean_attributes, clean_markup, clean_snippet
 
 
 @pytest.mark.parametrize(
@@ -131,3 +131,19 @@ def test_attributes_of_any_type_give_texts(raw: object) -> None:
     for key, value in clean_attributes({"key": raw, "": raw, "other": {"inner": raw}}).items():
         assert key
         assert value
+
+
+@pytest.mark.parametrize(
+    ("snippet", "clean"),
+    [
+        ("A <strong>salt</strong> &amp; pepper&nbsp;mill", "A salt & pepper mill"),
+        ("It&#x27;s 3 &amp;lt; 4<br/>and more", "It's 3 < 4 and more"),
+        ("&lt;strong&gt;bold&lt;/strong&gt; &lt;script&gt; is a tag", "bold <script> is a tag"),
+        ("\x00\u202eevil\x1b[31m", "evil[31m"),
+        ("a < b and c > d", "a < b and c > d"),
+        ("<" * 100_000, "<" * 20_000),
+        ("", ""),
+    ],
+)
+def test_a_snippet_of_a_page_becomes_plain_text(snippet: str, clean: str) -> None:
+    assert clean_snippet(snippet) == clean

@@ -154,3 +154,15 @@ async def test_a_stage_that_the_plan_leaves_out_or_lessens_is_named_by_the_cut(
     await run.skip(stage)
     assert cut in run.degraded
     assert stage.value not in run.degraded
+
+
+async def test_a_stage_that_runs_twice_is_told_with_the_time_of_both_runs() -> None:
+    clock = Clock()
+    run = Run("0" * 32, Deadline.after_ms(10_000, clock))
+
+    async def work(deadline: Deadline) -> None:
+        clock.now += 0.25
+
+    await run.required(Stage.TEXT_SEARCH, work)
+    await run.required(Stage.TEXT_SEARCH, work)
+    assert run.timings_ms == {"text_search": 500.0}

@@ -133,7 +133,15 @@ async def test_a_borderline_answer_is_judged(judgement: float, refusal: str | No
     assert len(judge.asked) == 1
 
 
-@pytest.mark.parametrize("ask_judge", AskJudge)
+async def test_a_judge_that_is_never_asked_leaves_the_borderline_to_the_other_checks() -> None:
+    services, judge = FakeServices(), Judge(0.0)
+    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
+    assert await verdict(services, judge, None, AskJudge.NEVER) == Verdict(0.5)
+    assert judge.asked == []
+    assert AskJudge.NEVER.of_quotes is AskJudge.NEVER
+
+
+@pytest.mark.parametrize("ask_judge", [each for each in AskJudge if each is not AskJudge.NEVER])
 async def test_a_judge_that_fails_leaves_the_other_checks(ask_judge: AskJudge) -> None:
     services, judge = FakeServices(), Judge(RuntimeError("gone"))
     services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])

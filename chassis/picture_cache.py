@@ -1,0 +1,147 @@
+"""Pictures on disk under the hash of their content: each written once, each fetched once."""
+
+import hashlib
+import io
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from PIL import Image, UnidentifiedImageError
+
+from chassis.fetching import FetchFailed, FetchLimits, PublicFetcher
+from chassis.images import ImageLimits
+
+AT_ONCE = 4
+"""Pictures that are fetched at the same time: most of them lie with few hosts."""
+
+_SUFFIXES = {"JPEG": ".jpg", "MPO": ".jpg", "PNG": ".png", "WEBP": ".webp"}
+_NAME = re.compile(r"[0-9a-f]{64}\.(?:jpg|png|webp)")
+
+
+class NotAPicture(Exception):
+    """The bytes cannot be kept; the message says why, in one sentence."""
+
+
+def picture_fetcher(limits: FetchLimits | None = None) -> PublicFetcher:
+    """The fetcher that a cache has unless told otherwise."""
+    return PublicFetcher(limits, accept="image/jpeg,image/png,image/webp")
+
+
+def picture_suffix(data: bytes, limits: ImageLimits | None = None) -> str:
+    """The file name's ending for a JPEG, PNG or WebP. Nothing is decoded. Raises `NotAPicture`."""
+    bounds = limits or ImageLimits()
+    if len(data) > bounds.max_bytes:
+        raise NotAPicture(f"The image is larger than {bounds.max_bytes // 2**20} MiB.")
+    try:
+        with Image.open(io.BytesIO(data), formats=("JPEG", "PNG", "WEBP")) as picture:
+            width, height = picture.size
+            if width * height > bounds.max_pixels:
+                raise NotAPicture(f"The image has more than {bounds.max_pixels // 10**6} megapixels.")
+            suffix = _SUFFIXES[picture.format or ""]
+            picture.verify()
+    except NotAPicture:
+        raise
+    except UnidentifiedImageError as error:
+        raise NotAPicture("It is not a JPEG, PNG or WebP image.") from error
+    except Exception as error:
+        raise NotAPicture("The image is damaged or incomplete.") from error
+    return suffix
+
+
+class PictureCache:
+    """A folder of pictures. What could not be fetched is remembered while this object lives, and asked for
+    again by the next one.
+    """
+
+    def __init__(self, folder: Path, fetcher: PublicFetcher | None = None) -> None:
+        """The folder is made when the first picture is kept."""
+        self._folder = folder
+        self._fetcher = fetcher or picture_fetcher()
+        self._failed: dict[str, str] = {}
+
+    def keep(self, data: bytes) -> Path:
+        """The file with these bytes, written whole or not at all. Raises `NotAPicture` and `OSError`."""
+        suffix = picture_suffix(data)
+        digest = hashlib.sha256(data).hexdigest()
+        path = self._folder / "pictures" / digest[:2] / f"{digest}{suffix}"
+        if not path.is_file():
+            _write(path, data)
+        return path
+
+    def held(self, url: str) -> Path | None:
+        """The file that was fetched from the URL before, if it was."""
+        try:
+            name = self._link(url).read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            return None
+        if not _NAME.fullmatch(name):
+            return None
+        path = self._folder / "pictures" / name[:2] / name
+        return path if path.is_file() else None
+
+    def fetch(
+        self, urls: Iterable[str], on_done: Callable[[], None] = lambda: None
+    ) -> Mapping[str, Path | str]:
+        """Every URL's file, or a sentence on why there is none. Blocking; `on_done` is told of each.
+
+        Raises `OSError` where a picture cannot be written.
+        """
+        results: dict[str, Path | str] = {}
+        wanted: list[str] = []
+        for url in dict.fromkeys(urls):
+            known = self._failed.get(url) or self.held(url)
+            if known is None:
+                wanted.append(url)
+            else:
+                results[url] = known
+                on_done()
+        if wanted:
+            try:
+                anyio.run(self._fetch_all, wanted, results, on_done)
+            except ExceptionGroup as failures:
+                raise failures.exceptions[0] from failures
+        return results
+
+    async def _fetch_all(
+        self, urls: list[str], results: dict[str, Path | str], on_done: Callable[[], None]
+    ) -> None:
+        slots = anyio.CapacityLimiter(AT_ONCE)
+
+        async def fetch_one(url: str) -> None:
+            async with slots:
+                results[url] = await self._fetch_one(url)
+            on_done()
+
+        async with anyio.create_task_group() as group:
+            for url in urls:
+                group.start_soon(fetch_one, url)
+
+    async def _fetch_one(self, url: str) -> Path | str:
+        try:
+            path = await anyio.to_thread.run_sync(self.keep, await self._fetcher.fetch(url))
+        except (FetchFailed, NotAPicture) as reason:
+            self._failed[url] = str(reason)
+            return str(reason)
+        await anyio.to_thread.run_sync(_write, self._link(url), path.name.encode("ascii"))
+        return path
+
+    def _link(self, url: str) -> Path:
+        digest = hashlib.sha256(url.encode(errors="surrogatepass")).hexdigest()
+        return self._folder / "urls" / digest[:2] / digest
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Under a name of its own first, so that nobody ever reads half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

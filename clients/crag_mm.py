@@ -1,0 +1,205 @@
+"""Loreglass as an agent of CRAG-MM's official evaluation, so that the starter kit's own script can score it.
+
+In the kit's `agents/user_config.py`:
+
+    from clients.crag_mm import LoreglassAgent as UserAgent
+
+with this package installed in the kit's environment and a gateway running (`make serve`, or any other). Who
+is asked, and how many questions at once: `LOREGLASS_GATEWAY_URL`, `LOREGLASS_API_KEY`,
+`LOREGLASS_AGENT_PIPELINE`, `LOREGLASS_AGENT_CONCURRENCY`. The kit's search pipeline is not used: the platform
+searches what was indexed there.
+"""
+
+import io
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import structlog
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from PIL import Image, ImageOps
+
+from chassis.errors import LoreglassError, Overloaded
+from clients.python import LoreglassClient
+from clients.settings import AgentSettings
+
+log = structlog.get_logger()
+
+DONT_KNOW = "I don't know"
+"""What the kit counts as missing; it also stops at an answer that is empty."""
+
+_LARGEST_BATCH = 16
+_SECONDS_A_QUERY = 10.0
+_WAY_BACK_MS = 500
+_PAUSE_S = 0.5
+_MAX_SIDE = 2048  # pixels; the gateway scales down further
+_QUALITY = 92
+_MAX_TURNS = 31  # of history: a chat request has 64 messages at most
+_ENCODERS = 4
+
+History = Sequence[Mapping[str, Any]]
+
+
+class LoreglassAgent:
+    """What the kit calls: a batch size, and answers to a batch. Never raises over a question.
+
+    One string for each query, in order; "I don't know" where the gateway has no answer within ten seconds.
+    """
+
+    def __init__(self, search_pipeline: object = None, settings: AgentSettings | None = None) -> None:
+        self.search_pipeline = search_pipeline
+        self._settings = settings or AgentSettings()
+        self._resources = ExitStack()
+        self._opened: tuple[BlockingPortal, LoreglassClient] | None = None
+
+    def get_batch_size(self) -> int:
+        """How many questions the kit hands over at once."""
+        return min(max(self._settings.agent_concurrency, 1), _LARGEST_BATCH)
+
+    def batch_generate_response(
+        self,
+        queries: Sequence[str],
+        images: Sequence[Image.Image | None],
+        message_histories: Sequence[History] | None = None,
+        **_: object,
+    ) -> list[str]:
+        """The answers; all of the batch is asked at once.
+
+        Histories hold `{"role", "content"}` of earlier turns. What else a kit hands over (the 2026 one looks
+        things up itself) is not used.
+        """
+        histories = list(message_histories or ())
+        batch = [
+            (query, images[place] if place < len(images) else None, _pairs(histories[place : place + 1]))
+            for place, query in enumerate(queries)
+        ]
+        portal, client = self._open()
+        return portal.call(self._answer_all, client, batch)
+
+    def close(self) -> None:
+        """End the connections and their thread; the next batch opens them again."""
+        self._opened = None
+        self._resources.close()
+
+    def _open(self) -> tuple[BlockingPortal, LoreglassClient]:
+        if self._opened is None:
+            portal = self._resources.enter_context(start_blocking_portal())
+            key = self._settings.api_key.get_secret_value()
+            made = LoreglassClient(self._settings.gateway_url, key=key)
+            client = self._resources.enter_context(portal.wrap_async_context_manager(made))
+            self._opened = portal, client
+        return self._opened
+
+    async def _answer_all(self, client: LoreglassClient, batch: "Sequence[_Asked]") -> list[str]:
+        answers = [DONT_KNOW] * len(batch)
+        encoders = anyio.CapacityLimiter(_ENCODERS)
+
+        async def work(place: int, asked: "_Asked") -> None:
+            answers[place] = await self._answer(client, asked, encoders)
+
+        async with anyio.create_task_group() as group:
+            for place, asked in enumerate(batch):
+                group.start_soon(work, place, asked)
+        return answers
+
+    async def _answer(self, client: LoreglassClient, asked: "_Asked", encoders: anyio.CapacityLimiter) -> str:
+        query, image, history = asked
+        if image is None:
+            log.warning("not_answered", why="there is no photo")
+            return DONT_KNOW
+        due = time.monotonic() + _SECONDS_A_QUERY
+        try:
+            with anyio.fail_after(_SECONDS_A_QUERY):
+                photo = await anyio.to_thread.run_sync(photo_of, image, limiter=encoders)
+                said = await self._ask(client, query, photo, history, due)
+        except TimeoutError:
+            log.warning("not_answered", why="no answer in time")
+        except LoreglassError as failure:
+            log.warning("not_answered", why=failure.kind.value, detail=failure.detail)
+        except Exception as failure:  # noqa: BLE001 - one bad photo must not end an evaluation of hours
+            log.warning("not_answered", why=type(failure).__name__)
+        else:
+            return said.strip() or DONT_KNOW
+        return DONT_KNOW
+
+    async def _ask(
+        self,
+        client: LoreglassClient,
+        query: str,
+        photo: bytes,
+        history: Sequence[tuple[str, str]],
+        due: float,
+    ) -> str:
+        """The answer, asked for again while the gateway is overloaded and there is time."""
+        sendable = query.encode(errors="replace").decode()
+        while True:
+            left_ms = int((due - time.monotonic()) * 1000) - _WAY_BACK_MS
+            try:
+                answer = await client.ask_in(
+                    history, sendable, photo, self._settings.agent_pipeline, deadline_ms=max(left_ms, 1)
+                )
+            except Overloaded as refusal:
+                pause_s = refusal.retry_after_s or _PAUSE_S
+                if time.monotonic() + pause_s + _WAY_BACK_MS / 1000 >= due:
+                    raise
+                await anyio.sleep(pause_s)
+            else:
+                return answer.answer
+
+
+_Asked = tuple[str, Image.Image | None, Sequence[tuple[str, str]]]
+
+
+def photo_of(image: Image.Image) -> bytes:
+    """The picture upright, opaque and of bounded size, as JPEG. Blocking; `image` stays as it is."""
+    picture = _upright(image)
+    if picture.mode.startswith(("I", "F")):
+        picture = _to_8_bit(picture)
+    if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
+        layer = picture.convert("RGBA")
+        picture = Image.new("RGB", layer.size, "white")
+        picture.paste(layer, mask=layer.getchannel("A"))
+    picture = picture.convert("RGB")  # a copy, or one of ours
+    picture.thumbnail((_MAX_SIDE, _MAX_SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=_QUALITY)
+    return buffer.getvalue()
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    image.load()
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception:  # noqa: BLE001 - malformed EXIF: the pixels are fine, the tag is not
+        return image
+
+
+def _to_8_bit(picture: Image.Image) -> Image.Image:
+    """Stretched to 0..255."""
+    levels = picture.convert("F")
+    low, high = levels.getextrema()
+    if not isinstance(low, int | float) or not isinstance(high, int | float) or high <= low:
+        return Image.new("L", picture.size)
+    scale = 255.0 / (high - low)
+    return levels.point(lambda value: value * scale - low * scale).convert("L")
+
+
+def _pairs(histories: Sequence[History]) -> list[tuple[str, str]]:
+    """A question with the answer that came next, newest last; what nobody replied to is no turn."""
+    pairs: list[tuple[str, str]] = []
+    for history in histories:
+        for message, reply in pairwise(history):
+            if (message.get("role"), reply.get("role")) == ("user", "assistant"):
+                pairs.append((_text(message.get("content")), _text(reply.get("content"))))
+    return pairs[-_MAX_TURNS:]
+
+
+def _text(content: object) -> str:
+    """A message's words, whether it is a text or a list of parts."""
+    if isinstance(content, list | tuple):
+        content = "\n".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+    return str(content or "").encode(errors="replace").decode()

@@ -1,0 +1,55 @@
+"""Answers on a terminal. What they hold was written by strangers: it must not steer the terminal."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from contracts.answer import Answer, Explanation
+
+_EVIDENCE_CHARS = 240
+_UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
+
+
+def show_answer(answer: Answer, console: Console) -> None:
+    """The answer, its sources, and a line on how it went."""
+    console.print(plain(answer.answer, "bold"))
+    for number, citation in enumerate(answer.citations, start=1):
+        where = " · ".join(filter(None, (citation.title, citation.url)))
+        console.print(plain(f"  [{number}] {where}: “{citation.snippet.strip()}”"))
+    facts = [
+        f"route {answer.route.value}",
+        f"confidence {answer.confidence:.2f}",
+        f"{answer.timings_ms.get('total', 0):.0f} ms",
+        f"session {answer.session_id}",
+    ]
+    if answer.abstained:
+        facts.insert(0, f"refused: {answer.reason.value}")
+    if answer.degraded:
+        facts.append("without " + ", ".join(answer.degraded))
+    console.print(plain("  " + " · ".join(facts), "dim"))
+
+
+def show_explanation(explanation: Explanation, console: Console) -> None:
+    """What was proposed, the signals beside the thresholds in force, the stages' notes, the evidence."""
+    for name, said in (("draft", explanation.draft), ("proposed", explanation.proposed)):
+        if said is not None:
+            console.print(plain(f"{name}: {said}"))
+    numbers = Table("signal", "value", "threshold", title="Signals and thresholds")
+    for name in dict.fromkeys([*explanation.signals, *explanation.thresholds]):
+        values = (source.get(name) for source in (explanation.signals, explanation.thresholds))
+        numbers.add_row(plain(name), *("" if value is None else f"{value:.3f}" for value in values))
+    notes = Table("stage", "note", title="Notes")
+    for note in explanation.notes:
+        notes.add_row(plain(note.stage), plain(note.text))
+    evidence = Table("score", "kind", "title", "text", title="Evidence")
+    for item in explanation.evidence:
+        shown = plain(item.text[:_EVIDENCE_CHARS])
+        evidence.add_row(f"{item.score:.3f}", item.kind.value, plain(item.title), shown)
+    for table in (numbers, notes, evidence):
+        if table.row_count:
+            console.print(table)
+
+
+def plain(text: str, style: str = "") -> Text:
+    """As it is, but for markup, which is none here, and characters that only terminals understand."""
+    return Text("".join(each if each.isprintable() or each == "\n" else _UNPRINTABLE for each in text), style)

@@ -1,0 +1,44 @@
+"""What stands beside the chosen thresholds: comments in the file, and a picture."""
+
+from evaluation.calibration.calibrating import Calibrated, Evidence
+from evaluation.calibration.frontier import draw, frontier
+from evaluation.calibration.promise import Given, Promise
+
+
+def comments_of(promise: Promise) -> list[str]:
+    """What was chosen, on what, for what, and what is to be expected."""
+    lines = [
+        f"Chosen on {promise.made_at} by `loreglass eval calibrate` for {promise.pipeline}.",
+        promise.aim,
+    ]
+    for source in promise.runs:
+        about = f"{source.dataset} (fingerprint {source.fingerprint[:16]}), {source.questions} questions"
+        lines.append(f"On the run {source.name}: {about}, judged by {promise.judge}.")
+    lines.append(f"There, before: {_told(promise.before)}.")
+    lines.append(f"There, after: {_told(promise.after)}.")
+    if promise.expected:
+        lines.append(f"To be expected (cross-validated): {_told(promise.expected)}.")
+    if promise.check:
+        names = ", ".join(source.dataset for source in promise.check.runs)
+        lines += [f"On {names}: {_told(promise.check.after)}.", promise.check.told]
+    return lines
+
+
+def _told(given: Given) -> str:
+    wrong, truth = 100 * given.hallucination, given.truthfulness
+    return f"{100 * given.accuracy:.1f} % right, {wrong:.1f} % wrong, truthfulness {truth:+.3f}"
+
+
+def picture_of(promise: Promise, calibration: Calibrated, test: Evidence | None) -> str:
+    """SVG: wrong answers over coverage, the present setting and the chosen one. Needs matplotlib."""
+    chosen = calibration.chosen
+    curves = {"where chosen": frontier(calibration.evidence.signals, chosen)}
+    marks = {"before": _place(promise.before), "after": _place(promise.after)}
+    if test is not None and promise.check is not None:
+        curves["check"] = frontier(test.signals, chosen)
+        marks["check, after"] = _place(promise.check.after)
+    return draw(curves, marks, promise.ceiling)
+
+
+def _place(given: Given) -> tuple[float, float]:
+    return 1.0 - given.missing, given.hallucination

@@ -1,0 +1,89 @@
+"""What thresholds give, with intervals, and what they would give on questions that they were not chosen
+on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
+from evaluation.calibration.replay import Rates, rates, replay
+from evaluation.calibration.signals import Bools, Floats, Signals
+from evaluation.data.model import Part
+from evaluation.scoring.intervals import Interval, bootstrap
+from evaluation.scoring.measures import Measure, Unit
+
+FOLDS = 5
+Choose = Callable[[Signals], Cutoffs]
+Value = Callable[[Signals, Cutoffs], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Shares of all questions with 95 % intervals over conversations."""
+
+    rates: Rates
+    accuracy: Interval
+    hallucination: Interval
+    truthfulness: Interval
+    sessions: int
+
+    @property
+    def risk(self) -> float:
+        """Wrong among the answered; NaN where none is."""
+        coverage = self.rates.coverage
+        return self.rates.hallucination / coverage if coverage > 0.0 else float("nan")
+
+
+def figures(signals: Signals, points: Floats) -> Figures:
+    """Of points that were given somehow."""
+    return Figures(
+        rates(points),
+        accuracy=_interval(signals, points == 1.0),
+        hallucination=_interval(signals, points < 0.0),
+        truthfulness=_interval(signals, points),
+        sessions=signals.sessions,
+    )
+
+
+def under(signals: Signals, cutoffs: Cutoffs) -> Figures:
+    """Of a replay."""
+    return figures(signals, replay(signals, cutoffs).points)
+
+
+def gain(signals: Signals, before: Cutoffs, after: Cutoffs) -> Interval:
+    """Interval of the difference in truthfulness between two settings on the same questions."""
+    return _interval(signals, replay(signals, after).points - replay(signals, before).points)
+
+
+def cross_validated(
+    rivals: Sequence[Signals], choose: Choose, value: Value, *, folds: int = FOLDS, seed: int = 0
+) -> Figures | None:
+    """Every conversation under thresholds chosen on the others: what was chosen on all flatters itself.
+
+    `rivals`: runs over the same questions, question by question, of which the one with the best `value` is
+    chosen as well. None where there are too few conversations to choose without some of them.
+    """
+    first = rivals[0]
+    sessions = np.random.default_rng(seed).permutation(np.unique(first.session))
+    if len(sessions) < folds:
+        return None
+    points = np.zeros(len(first))
+    for fold in range(folds):
+        held = np.isin(first.session, sessions[fold::folds])
+        try:
+            settings = [choose(rival.where(~held)) for rival in rivals]
+        except CalibrationError:
+            return None
+        values = [value(rival.where(~held), each) for rival, each in zip(rivals, settings, strict=True)]
+        best = int(np.argmax(values))
+        points[held] = replay(rivals[best].where(held), settings[best]).points
+    return figures(first, points)
+
+
+def _interval(signals: Signals, values: Floats | Bools) -> Interval:
+    units: Mapping[Unit, float] = {
+        (Part.SINGLE, f"{session:08d}", place): float(value)
+        for place, (session, value) in enumerate(zip(signals.session, values, strict=True))
+    }
+    return bootstrap((), Measure("points", lambda _: dict(units)))

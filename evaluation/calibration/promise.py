@@ -1,0 +1,132 @@
+"""What a calibration promises, and whether other questions kept it: for people, and as JSON beside the
+file."""
+
+from pydantic import BaseModel, ConfigDict
+
+from evaluation.calibration.aim import Aim
+from evaluation.calibration.conformal import Among
+from evaluation.calibration.estimate import Figures
+from evaluation.scoring.intervals import Interval
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Range(_Kept):
+    """A 95 % interval."""
+
+    low: float
+    high: float
+
+
+class Given(_Kept):
+    """What some thresholds give: shares of all questions, `risk` of the answered ones."""
+
+    questions: int
+    sessions: int
+    accuracy: float
+    accuracy_range: Range
+    acceptable: float
+    missing: float
+    hallucination: float
+    hallucination_range: Range
+    truthfulness: float
+    truthfulness_range: Range
+    risk: float | None
+
+
+class Source(_Kept):
+    """A run that was used. `degraded`: questions that were answered without one of the stages."""
+
+    folder: str
+    name: str
+    dataset: str
+    fingerprint: str
+    questions: int
+    degraded: int
+
+
+class Check(_Kept):
+    """The promise held against other questions. `uncertain`: of how many the replay is not exact."""
+
+    runs: list[Source]
+    before: Given
+    after: Given
+    gain: Range
+    uncertain: int
+    kept: bool | None
+    told: str
+
+
+class Promise(_Kept):
+    """`before`, `after`: on the questions it was chosen on, after that in sample; `expected`: every
+    conversation under thresholds that were chosen without it. `changed`: thresholds by name, from and to.
+    `uncertain`: of how many questions the replay is not exact.
+    """
+
+    made_at: str
+    pipeline: str
+    judge: str
+    aim: str
+    ceiling: float | None
+    confidence: float | None
+    among: Among
+    runs: list[Source]
+    version: int
+    thresholds: dict[str, float]
+    changed: dict[str, tuple[float, float]]
+    before: Given
+    after: Given
+    expected: Given | None
+    gain: Range
+    uncertain: int
+    unjudged: int
+    check: Check | None = None
+
+
+def given(figures: Figures) -> Given:
+    """Figures as they are kept."""
+    rates = figures.rates
+    return Given(
+        questions=rates.count,
+        sessions=figures.sessions,
+        accuracy=rates.accuracy,
+        accuracy_range=range_of(figures.accuracy),
+        acceptable=rates.acceptable,
+        missing=rates.missing,
+        hallucination=rates.hallucination,
+        hallucination_range=range_of(figures.hallucination),
+        truthfulness=rates.truthfulness,
+        truthfulness_range=range_of(figures.truthfulness),
+        risk=figures.risk if figures.risk == figures.risk else None,
+    )
+
+
+def range_of(interval: Interval) -> Range:
+    """An interval as it is kept."""
+    return Range(low=interval.low, high=interval.high)
+
+
+def kept(aim: Aim, expected: Given, found: Given) -> tuple[bool | None, str]:
+    """Whether other questions kept the promise, and in what words; None where they are too few to say.
+
+    A ceiling is kept if no more was wrong, broken if the whole interval lies above it. Truthfulness is kept
+    if it is not below the interval that was expected, and broken if its own interval lies below that.
+    """
+    if aim.ceiling is None:
+        low, high = expected.truthfulness_range.low, found.truthfulness_range.high
+        told = f"truthfulness {found.truthfulness:+.3f} where at least {low:+.3f} was to be expected"
+        return _settled(found.truthfulness >= low, high < low, told)
+    wrong, least = found.hallucination, found.hallucination_range.low
+    if aim.among is Among.ANSWERED:
+        answered = 1.0 - found.missing
+        wrong, least = found.risk or 0.0, least / answered if answered > 0.0 else 0.0
+    told = f"{100 * wrong:.1f} % were wrong where at most {100 * aim.ceiling:g} % may be"
+    return _settled(wrong <= aim.ceiling, least > aim.ceiling, told)
+
+
+def _settled(held: bool, missed: bool, told: str) -> tuple[bool | None, str]:
+    if held or missed:
+        return held, f"{'Kept' if held else 'Broken'}: {told}."
+    return None, f"Undecided: {told}, which may be chance."

@@ -1,0 +1,135 @@
+"""The answers that were in hand, withheld ones included, judged as if they had been given.
+
+Verdicts are those of `crag-mm-2026`, whose rates over turns count every answer by itself: an early stop would
+tie each threshold to the turns before.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
+from evaluation.calibration.signals import Signals, joined, signals_of
+from evaluation.judging.cut import APPROXIMATE, Cut
+from evaluation.judging.port import Judge, Judgement
+from evaluation.judging.rules import RuleJudge
+from evaluation.judging.verdicts import VerdictCache, judge_all, verdict_file
+from evaluation.record import TurnRecord
+from evaluation.runs.store import Run
+from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.scored import Scored, case_of, scored_with
+
+PROTOCOL = Protocol.CRAG_MM_2026
+PROPOSED, DRAFT = "proposed", "draft"
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Who judges, and how answers are cut before."""
+
+    judge: Judge
+    cut: Cut = APPROXIMATE
+    concurrency: int = 4
+
+
+def saying(records: Sequence[TurnRecord], which: str) -> list[TurnRecord]:
+    """The records that have an answer of that kind (`PROPOSED`, `DRAFT`), as if it had been given."""
+    said = []
+    for record in records:
+        answer = record.answer
+        text = getattr(answer.explanation, which) if answer and answer.explanation else None
+        if answer and text is not None and text.strip():
+            told = answer.model_copy(update={"answer": text, "abstained": False})
+            said.append(record.model_copy(update={"answer": told}))
+    return said
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """A run as arrays. `unjudged`: answers of which the judge failed to say anything; they count as wrong."""
+
+    signals: Signals
+    unjudged: int
+
+
+async def judged(run: Run, judging: Judging) -> JudgedRun:
+    """The run with its proposed and provisional answers judged; a model's verdicts are kept with the run.
+
+    Raises `CalibrationError` for a run that explains nothing, and `JudgeDown`.
+    """
+    in_force = Cutoffs.among(thresholds_of(run))
+    verdicts: dict[str, dict[str, Judgement]] = {}
+    unjudged = 0
+    for which in (PROPOSED, DRAFT):
+        said = saying(run.records, which)
+        cases = [case_of(record, judging.cut) for record in said]
+        with _cache(run, judging.judge.name, which) as cache:
+            judgements = await judge_all(cases, judging.judge, concurrency=judging.concurrency, cache=cache)
+        unjudged += sum(judgement.failed for judgement in judgements.values())
+        verdicts[which] = _by_protocol(said, judgements, judging.cut)
+    signals = signals_of(run.records, verdicts[PROPOSED], verdicts[DRAFT], in_force)
+    return JudgedRun(signals, unjudged)
+
+
+def _cache(run: Run, judge: str, which: str) -> VerdictCache:
+    """The rules cost nothing and may have changed; what a model said of given answers holds here too."""
+    names = {kind: f"{judge}:{kind}" for kind in (PROPOSED, DRAFT)}
+    if judge == RuleJudge.name:
+        return VerdictCache(verdict_file(run.folder, names[which]), fresh=True)
+    others = [verdict_file(run.folder, name) for name in (judge, *names.values())]
+    return VerdictCache(verdict_file(run.folder, names[which]), others)
+
+
+def _by_protocol(
+    said: Sequence[TurnRecord], judgements: Mapping[str, Judgement], cut: Cut
+) -> dict[str, Judgement]:
+    scored: list[Scored] = scored_with(said, judgements, cut)
+    return {
+        each.record.interaction_id: Judgement(each.verdict(PROTOCOL), each.judgement.why) for each in scored
+    }
+
+
+async def judged_together(runs: Sequence[Run], judging: Judging) -> JudgedRun:
+    """Several runs of one system on different questions, as one."""
+    parts = [await judged(run, judging) for run in runs]
+    return JudgedRun(joined([part.signals for part in parts]), sum(part.unjudged for part in parts))
+
+
+def thresholds_of(run: Run) -> dict[str, float]:
+    """Those in force during the run. Raises `CalibrationError`: it explains nothing, or not always the
+    same."""
+    answers = [record.answer for record in run.records if record.answer]
+    silent = sum(answer.explanation is None for answer in answers)
+    if silent or not answers:
+        told = f"{silent} of {len(answers)} answers" if answers else "all questions"
+        raise CalibrationError(
+            f"{run.folder}: {told} came without an explanation. Make the run again without --no-explain, "
+            "against a gateway with LOREGLASS_GATEWAY_EXPERIMENTS=true."
+        )
+    sets = {tuple(sorted(answer.explanation.thresholds.items())) for answer in answers if answer.explanation}
+    if len(sets) > 1:
+        raise CalibrationError(
+            f"{run.folder}: the gateway's thresholds changed during the run. Make it again."
+        )
+    return dict(sets.pop())
+
+
+def pipeline_of(run: Run) -> str:
+    """Who answered."""
+    traced = {record.trace.pipeline for record in run.records if record.trace}
+    return run.header.pipeline or (traced.pop() if len(traced) == 1 else run.header.name)
+
+
+def same_system(runs: Sequence[Run]) -> dict[str, float]:
+    """The thresholds that all were made with. Raises `CalibrationError` for runs that do not go together."""
+    pipelines = sorted({pipeline_of(run) for run in runs})
+    if len(pipelines) > 1:
+        raise CalibrationError(
+            f"Thresholds are chosen for one pipeline; these runs are of {' and '.join(pipelines)}."
+        )
+    fingerprints = [run.header.fingerprint for run in runs]
+    if len(set(fingerprints)) < len(fingerprints):
+        raise CalibrationError("Two of these runs asked the same questions; give one of them.")
+    first, *rest = [thresholds_of(run) for run in runs]
+    if any(other != first for other in rest):
+        raise CalibrationError("These runs were made under different thresholds; they do not go together.")
+    return first

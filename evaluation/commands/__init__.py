@@ -1,0 +1,1 @@
+"""What `loreglass eval` does, a module a command."""

@@ -1,0 +1,209 @@
+"""`loreglass eval judge` and `loreglass eval agreement`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from evaluation.judging.choice import Choice
+
+if TYPE_CHECKING:
+    from evaluation.judging.cut import Cut
+    from evaluation.judging.human import OnRejected
+    from evaluation.judging.port import Case, Judge, Judgement
+    from evaluation.runs.store import Run
+
+Tokenizer = Annotated[
+    Path | None,
+    typer.Option(help="tokenizer.json of Llama-3.2-1B-Instruct, to cut answers as the benchmark does"),
+]
+_MOST_REJECTED = 10
+
+
+def judge_run(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="folders that `eval run` made")],
+    judge: Annotated[Choice, typer.Option(help="who judges")] = Choice.RULES,
+    base_url: Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")] = "",
+    model: Annotated[str, typer.Option(help="its name there; else LOREGLASS_JUDGE_MODEL")] = "",
+    labels: Annotated[Path | None, typer.Option(help="people's labels: CSV or JSON lines")] = None,
+    tokenizer: Tokenizer = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="questions to a model at once")] = 4,
+) -> None:
+    """Judge the answers of runs; verdicts are kept with each run, and no answer is judged twice by a model.
+
+    A model's key is read from LOREGLASS_JUDGE_KEY.
+    """
+    import anyio
+
+    from evaluation.judging.cut import TokenizerError
+    from evaluation.judging.human import LabelsError
+    from evaluation.judging.model import JudgeError
+    from evaluation.judging.verdicts import JudgeDown
+    from evaluation.runs.store import RunError
+
+    try:
+        opened = [_opened(folder) for folder in runs]
+        cut = _cut(tokenizer)
+        if judge is Choice.HUMAN:
+            _import_labels(opened, labels)
+        elif judge is Choice.RULES:
+            _by_rules(opened, cut)
+        else:
+            anyio.run(_by_model, opened, cut, base_url, model, concurrency)
+    except (RunError, TokenizerError, LabelsError, JudgeError, JudgeDown) as error:
+        _refuse(str(error))
+    except KeyboardInterrupt:
+        _refuse("Stopped. Verdicts so far are kept: the same command goes on from there.", 130)
+
+
+def agreement_of(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="a folder that `eval run` made")],
+    between: Annotated[
+        tuple[str, str], typer.Option(metavar="JUDGE JUDGE", help="rules, human or model:NAME")
+    ],
+    protocol: Annotated[str, typer.Option(help="kdd-cup-2025 or crag-mm-2026")] = "crag-mm-2026",
+    tokenizer: Tokenizer = None,
+    examples: Annotated[int, typer.Option(min=0, help="disagreements to show")] = 10,
+) -> None:
+    """How far two judges agree on a run, and where they part."""
+    from evaluation.judging.cut import TokenizerError
+    from evaluation.runs.store import RunError
+    from evaluation.scoring.judged import NotJudged
+    from evaluation.scoring.protocols import Protocol
+    from evaluation.scoring.showing import show_agreement
+
+    if protocol not in set(Protocol):
+        raise typer.BadParameter(f"{protocol!r} is none of {', '.join(Protocol)}", param_hint="--protocol")
+    try:
+        opened = _opened(run)
+        show_agreement(opened.records, run, between, Protocol(protocol), _cut(tokenizer), examples)
+    except (RunError, NotJudged, TokenizerError) as error:
+        _refuse(str(error))
+
+
+def _by_rules(runs: "list[Run]", cut: "Cut") -> None:
+    from evaluation.judging.rules import RuleJudge, judge_by_rules
+    from evaluation.judging.verdicts import VerdictCache, key_of, verdict_file
+    from evaluation.scoring.scored import case_of
+
+    for run in runs:
+        judgements = {}
+        with VerdictCache(verdict_file(run.folder, RuleJudge.name), fresh=True) as cache:
+            for record in run.records:
+                case = case_of(record, cut)
+                judgements[case.interaction_id] = judge_by_rules(case)
+                cache.put(key_of(case, RuleJudge.name), case, judgements[case.interaction_id])
+        _tell(run, RuleJudge.name, judgements)
+
+
+async def _by_model(runs: "list[Run]", cut: "Cut", base_url: str, model: str, concurrency: int) -> None:
+    from evaluation.judging.model import ModelJudge
+    from evaluation.judging.verdicts import verdict_file
+    from evaluation.settings import JudgeSettings
+
+    settings = JudgeSettings()
+    key = settings.key.get_secret_value()
+    async with ModelJudge(base_url or settings.url, model or settings.model, key) as judge:
+        files = [verdict_file(run.folder, judge.name) for run in runs]
+        for run in runs:
+            judgements = await _watched(run, judge, cut, files, concurrency)
+            _tell(run, judge.name, judgements)
+
+
+async def _watched(
+    run: "Run", judge: "Judge", cut: "Cut", files: list[Path], concurrency: int
+) -> "dict[str, Judgement]":
+    """Judged with a bar on stderr."""
+    from tqdm import tqdm
+
+    from evaluation.judging.verdicts import VerdictCache, judge_all, verdict_file
+    from evaluation.scoring.scored import case_of
+
+    cases = [case_of(record, cut) for record in run.records]
+    with (
+        VerdictCache(verdict_file(run.folder, judge.name), files) as cache,
+        tqdm(total=len(cases), unit="answer", file=sys.stderr, dynamic_ncols=True) as bar,
+    ):
+
+        def on_done(_: "Case", __: "Judgement") -> None:
+            bar.update()
+
+        return await judge_all(cases, judge, concurrency=concurrency, cache=cache, on_done=on_done)
+
+
+def _import_labels(runs: "list[Run]", labels: Path | None) -> None:
+    """Labels are of answers, which differ from run to run, so a file is for one run."""
+    from evaluation.judging.human import HUMAN, read_human
+    from evaluation.judging.verdicts import VerdictCache, key_of, verdict_file
+    from evaluation.scoring.scored import case_of
+
+    if labels is None:
+        raise typer.BadParameter("people's labels are read from a file", param_hint="--labels")
+    if len(runs) != 1:
+        raise typer.BadParameter("labels are of one run's answers", param_hint="RUN")
+    run = runs[0]
+    on_rejected, tell_rejected = _rejections()
+    records = {record.interaction_id: record for record in run.records}
+    judgements = read_human(labels, records.keys(), on_rejected)
+    with VerdictCache(verdict_file(run.folder, HUMAN), fresh=True) as cache:
+        for name, judgement in judgements.items():
+            case = case_of(records[name])
+            cache.put(key_of(case, HUMAN), case, judgement)
+    _tell(run, HUMAN, judgements)
+    tell_rejected()
+
+
+def _rejections() -> "tuple[OnRejected, _Teller]":
+    teller = _Teller()
+    return teller.add, teller
+
+
+class _Teller:
+    """Collects rows that cannot be used; called, it prints how many of each kind, and the first ones."""
+
+    def __init__(self) -> None:
+        from evaluation.data.model import Rejected
+
+        self._rows: list[Rejected] = []
+        self.add = self._rows.append
+
+    def __call__(self) -> None:
+        from collections import Counter
+
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        for kind, count in sorted(Counter(row.kind for row in self._rows).items()):
+            console.print(f"{kind}: {count}", markup=False, highlight=False)
+        for row in self._rows[:_MOST_REJECTED]:
+            console.print(f"  {row.where}: {row.why}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _tell(run: "Run", judge: str, judgements: "dict[str, Judgement]") -> None:
+    from rich.console import Console
+
+    from evaluation.judging.verdicts import counts, verdict_file
+
+    told = ", ".join(f"{name} {count}" for name, count in counts(judgements).items()) or "nothing"
+    line = f"{run.header.name}, judged by {judge}: {told}. {verdict_file(run.folder, judge)}"
+    Console().print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _opened(folder: Path) -> "Run":
+    from evaluation.runs.store import load_run
+
+    return load_run(folder)
+
+
+def _cut(tokenizer: Path | None) -> "Cut":
+    from evaluation.judging.cut import open_cut
+
+    return open_cut(tokenizer)
+
+
+def _refuse(why: str, code: int = 1) -> NoReturn:
+    from rich.console import Console
+
+    Console(stderr=True).print(why, style="red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(code)

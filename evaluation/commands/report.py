@@ -1,0 +1,85 @@
+"""`loreglass eval report`: runs side by side, as Markdown, HTML, figures and JSON."""
+
+import time
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluation.commands.run import refuse
+from evaluation.judging.cut import Cut, TokenizerError, open_cut
+from evaluation.reporting.comparison import ReportError
+from evaluation.scoring.protocols import Protocol
+
+_NEEDED = ("matplotlib", "jinja2")
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="folders of runs", show_default=False)],
+    out: Annotated[Path, typer.Option(help="where the report goes", file_okay=False)],
+    judge: Annotated[
+        str, typer.Option(help="whose verdicts: rules, human, or model:NAME", metavar="JUDGE")
+    ] = "rules",
+    protocol: Annotated[Protocol, typer.Option(help="which published rules")] = Protocol.KDD_CUP_2025,
+    baseline: Annotated[
+        str | None, typer.Option(help="the run that the others are compared with: its folder or name")
+    ] = None,
+    failures_of: Annotated[
+        str | None, typer.Option(help="whose failures are shown; else the first run's", metavar="RUN")
+    ] = None,
+    tokenizer: Annotated[Path | None, typer.Option(help="the tokenizer.json that answers are cut by")] = None,
+) -> None:
+    """Compare RUNs on the questions that all of them asked: report.html, report.md, figures, report.json."""
+    try:
+        cut = open_cut(tokenizer)
+        written = write_report(
+            runs, out, judge=judge, protocol=protocol, baseline=baseline, failures_of=failures_of, cut=cut
+        )
+    except (ReportError, TokenizerError) as error:
+        refuse(str(error))
+    typer.echo(f"report: {written}")
+
+
+def write_report(
+    runs: list[Path],
+    out: Path,
+    *,
+    judge: str,
+    protocol: Protocol,
+    cut: Cut,
+    baseline: str | None = None,
+    failures_of: str | None = None,
+    made_at: float | None = None,
+) -> Path:
+    """Writes everything below `out` and returns the HTML page. `made_at`: Unix seconds, now unless told.
+
+    `baseline`, `failures_of`: a run's folder as in `runs`, or its name. Raises `ReportError`.
+    """
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        raise ReportError(
+            f"A report needs {' and '.join(missing)}: install them with "
+            "`pip install 'loreglass[evaluation-report]'`."
+        )
+    from evaluation.reporting.analysis import Choices, analysed
+    from evaluation.reporting.comparison import compared
+    from evaluation.reporting.loading import judged_run
+
+    comparison = compared([judged_run(folder, judge, cut) for folder in runs])
+    by_folder = {run.folder.resolve(): name for name, run in comparison.runs.items()}
+    choices = Choices(
+        protocol=protocol,
+        judge=judge,
+        cut=cut.name,
+        made_at=time.time() if made_at is None else made_at,
+        baseline=_named(baseline, by_folder),
+        studied=_named(failures_of, by_folder),
+    )
+    from evaluation.reporting.files import write_files
+
+    return write_files(analysed(comparison, choices), out)
+
+
+def _named(wanted: str | None, by_folder: Mapping[Path, str]) -> str | None:
+    return None if wanted is None else by_folder.get(Path(wanted).resolve(), wanted)

@@ -1,0 +1,157 @@
+"""`loreglass eval run`: asks a gateway every question of a dataset, and keeps what comes back."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from evaluation.data.model import Dataset, DatasetError, Part
+
+if TYPE_CHECKING:
+    from evaluation.runs.running import Made, Task
+    from evaluation.runs.tally import Tally
+
+_SOURCE = "a world's folder, a folder of photos and questions, a folder of CRAG-MM's files, or a hub id"
+
+Source = Annotated[str, typer.Argument(metavar="DATASET", help=_SOURCE, show_default=False)]
+GatewayUrl = Annotated[str | None, typer.Option(help="the gateway's URL")]
+OnlyPart = Annotated[Part | None, typer.Option(help="only this part")]
+Split = Annotated[str | None, typer.Option(help="of a dataset that has several", metavar="NAME")]
+Limit = Annotated[int | None, typer.Option(min=1, help="at most so many conversations of a part")]
+Seed = Annotated[int | None, typer.Option(help="choose those of --limit at random")]
+Concurrency = Annotated[int, typer.Option(min=1, max=64, help="conversations at once")]
+NoFetch = Annotated[
+    bool, typer.Option("--no-fetch", help="do not fetch photos that the dataset only links to")
+]
+Cache = Annotated[Path | None, typer.Option(help="where fetched photos are kept", file_okay=False)]
+
+
+def run(
+    dataset: Source,
+    out: Annotated[Path, typer.Option(help="the run's folder", file_okay=False)],
+    pipeline: Annotated[str | None, typer.Option(help="which one answers", metavar="NAME")] = None,
+    gateway: GatewayUrl = None,
+    name: Annotated[str, typer.Option(help="the system's name in reports; else the pipeline's")] = "",
+    part: OnlyPart = None,
+    split: Split = None,
+    limit: Limit = None,
+    seed: Seed = None,
+    concurrency: Concurrency = 2,
+    deadline_ms: Annotated[int | None, typer.Option(min=1, help="for each question")] = None,
+    threshold: Annotated[
+        list[str] | None, typer.Option(help="another cut-off, for every question", metavar="NAME=VALUE")
+    ] = None,
+    no_explain: Annotated[
+        bool, typer.Option("--no-explain", help="do not ask for explanations: smaller, but no refusal curve")
+    ] = False,
+    no_fetch: NoFetch = False,
+    cache: Cache = None,
+) -> None:
+    """Ask a gateway every question of DATASET and keep what comes back.
+
+    The same command goes on where it stopped, and asks nothing twice.
+    A gateway's key is read from LOREGLASS_API_KEY.
+    """
+    from evaluation.runs.asking import Asking
+    from evaluation.runs.running import Task
+
+    asking = Asking(concurrency, deadline_ms, pipeline, thresholds_of(threshold or []), not no_explain)
+    opened = opened_dataset(
+        dataset, part=part, split=split, limit=limit, seed=seed, cache=cache, fetch_images=not no_fetch
+    )
+    task = Task(opened, out, asking, name, {"limit": limit, "seed": seed})
+    with stops_politely():
+        made, tally = _make(task, gateway)
+    _close(made, tally)
+
+
+def _make(task: "Task", gateway_url: str | None) -> "tuple[Made, Tally]":
+    import anyio
+
+    from evaluation.runs.gateway import reached
+    from evaluation.runs.progress import watched
+    from evaluation.runs.running import make_run
+    from evaluation.runs.tally import Tally
+
+    tally = Tally()
+    url, key = gateway_of(gateway_url)
+
+    async def work() -> "Made":
+        async with reached(url, key) as gateway:
+            with watched(tally, task.turns) as on_record:
+                return await make_run(task, gateway, on_record=on_record)
+
+    return anyio.run(work), tally
+
+
+def _close(made: "Made", tally: "Tally") -> None:
+    from rich.console import Console
+
+    from evaluation.runs.tally import print_made
+
+    print_made(made, tally.scored(made.run.records), Console())
+    if made.stopped:
+        refuse(str(made.stopped))
+    if made.run.records and not any(record.answer for record in made.run.records):
+        refuse("No question was answered.")
+    if not made.run.records:
+        refuse("There was nothing to ask.")
+
+
+def opened_dataset(source: str, **choice: Any) -> Dataset:
+    """The dataset, with a progress bar where opening takes long; else ends the command with why not."""
+    from evaluation.data.opening import open_dataset
+    from evaluation.data.progress import progress_bars
+
+    try:
+        with progress_bars() as on_progress:
+            return open_dataset(source, on_progress=on_progress, **choice)
+    except DatasetError as error:
+        raise typer.BadParameter(str(error), param_hint="DATASET") from error
+
+
+def gateway_of(url: str | None) -> tuple[str, str]:
+    """The gateway's URL and the key for it, from the environment where the command does not say."""
+    from clients.settings import ClientSettings
+
+    settings = ClientSettings()
+    return url or settings.gateway_url, settings.api_key.get_secret_value()
+
+
+def thresholds_of(given: list[str]) -> dict[str, float]:
+    """`name=value` each; the names and limits are the gateway's to check."""
+    thresholds = {}
+    for each in given:
+        name, _, value = each.partition("=")
+        try:
+            thresholds[name.strip()] = float(value)
+        except ValueError as error:
+            raise typer.BadParameter(f"{each!r} is not NAME=NUMBER", param_hint="--threshold") from error
+        if not name.strip():
+            raise typer.BadParameter(f"{each!r} is not NAME=NUMBER", param_hint="--threshold")
+    return thresholds
+
+
+@contextmanager
+def stops_politely() -> Iterator[None]:
+    """What ends a run becomes one sentence; what has been answered is kept."""
+    from evaluation.runs.patience import RunStopped
+    from evaluation.runs.store import RunError
+
+    try:
+        yield
+    except (RunStopped, RunError) as error:
+        refuse(str(error))
+    except KeyboardInterrupt:
+        refuse("Stopped. What has been answered is kept: the same command goes on from there.", 130)
+
+
+def refuse(why: str, code: int = 1) -> NoReturn:
+    """One red sentence, and the end."""
+    from rich.console import Console
+
+    Console(stderr=True).print(why, style="red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(code)

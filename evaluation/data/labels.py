@@ -1,0 +1,111 @@
+"""Labels as CRAG-MM's words. Codes mean what the dataset's own features say: no two datasets number alike."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+VOCABULARY: Mapping[str, tuple[str, ...]] = {
+    "domain": (
+        "animal",
+        "book",
+        "food",
+        "general object recognition",
+        "local",
+        "math and science",
+        "plants and gardening",
+        "shopping",
+        "sports and games",
+        "style and fashion",
+        "text understanding",
+        "vehicle",
+        "other",
+    ),
+    "query_category": (
+        "simple-recognition",
+        "simple-knowledge",
+        "multi-hop",
+        "comparison",
+        "aggregation",
+        "reasoning",
+    ),
+    "dynamism": ("static", "slow-changing", "fast-changing", "real-time"),
+    "image_quality": ("normal", "low light", "blurred", "truncated", "occluded", "rotated"),
+}
+"""The benchmark's words, by column."""
+
+_DEEPEST = 32
+
+
+class UnknownLabel(Exception):
+    """A code or a word that means nothing; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """`names`: of each column's codes, in their order, as the dataset declares them."""
+
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def word(self, column: str, value: object) -> str:
+        """The label's word, empty where there is none. Raises `UnknownLabel`."""
+        if value is None or value == "":
+            return ""
+        if isinstance(value, str):
+            return self._known(column, value)
+        names = self.names.get(column, ())
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise UnknownLabel(f"{column} is neither a code nor a word.")
+        if not names:
+            raise UnknownLabel(f"{column} is the code {value}, and no features say what it means.")
+        if not 0 <= value < len(names):
+            raise UnknownLabel(f"{column} has no code {value}, only 0 to {len(names) - 1}.")
+        return canonical(column, names[value]) or names[value]
+
+    def _known(self, column: str, word: str) -> str:
+        spelled = canonical(column, word)
+        if spelled:
+            return spelled
+        if word in self.names.get(column, ()):
+            return word
+        raise UnknownLabel(f"{column} knows no {word[:60]!r}.")
+
+
+def canonical(column: str, word: str) -> str:
+    """The benchmark's spelling of a word (`Low-Light` is `low light`), empty where it knows none such."""
+    wanted = _plain(word)
+    return next((each for each in VOCABULARY[column] if _plain(each) == wanted), "")
+
+
+def labels_of(features: object) -> Labels:
+    """The class names in a description of features as the `datasets` library writes it, however nested."""
+    names: dict[str, tuple[str, ...]] = {}
+    for column, declared in _class_labels(features, "", 0):
+        names.setdefault(column, declared)
+    return Labels(names)
+
+
+def _class_labels(node: Any, column: str, depth: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, list):
+        for each in node:
+            yield from _class_labels(each, column, depth + 1)
+    elif isinstance(node, Mapping):
+        if node.get("_type") == "ClassLabel" and column in VOCABULARY:
+            yield column, _declared(node.get("names"))
+            return
+        for key, value in node.items():
+            yield from _class_labels(value, key if key in VOCABULARY else column, depth + 1)
+
+
+def _declared(names: object) -> tuple[str, ...]:
+    """A list, or a mapping from code to name."""
+    if isinstance(names, Mapping):
+        coded = {int(code): str(name) for code, name in names.items() if str(code).isdecimal()}
+        return tuple(coded.get(code, "") for code in range(max(coded, default=-1) + 1))
+    return tuple(map(str, names)) if isinstance(names, list) else ()
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[\s_\-–]+", " ", word).strip().casefold()

@@ -1,0 +1,119 @@
+"""A benchmark in hand: conversations about photos, each turn with its gold answer, and rows left out."""
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+
+class DatasetError(Exception):
+    """There is nothing to ask: a file, a folder or a hub repository is not what it should be.
+
+    The message names it and says what to do. A single bad row is no error: see `Rejected`.
+    """
+
+
+class Part(StrEnum):
+    """A part of the benchmark."""
+
+    SINGLE = "single"
+    MULTI = "multi"
+
+
+class AnswerType(StrEnum):
+    """How an answer is compared with the truth."""
+
+    NUMBER = "number"
+    DATE = "date"
+    NAME = "name"
+    SET = "set"
+    BOOLEAN = "boolean"
+    TEXT = "text"
+    UNANSWERABLE = "unanswerable"
+
+
+class Truth(BaseModel):
+    """What is true of one question. `contrast`: wrong candidates that a right answer may also mention;
+    `must_not`: what no right answer asserts; `needs`: where the answer can be found.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    interaction_id: str
+    answer_type: AnswerType
+    accepted: tuple[str, ...] = ()
+    must_not: tuple[str, ...] = ()
+    contrast: tuple[str, ...] = ()
+    value: bool | int | float | str | list[str] | None = None
+    unit: str | None = None
+    entity: str = ""
+    needs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTurn:
+    """One question with its labels. `gold`: the truth as a sentence; `truth`: in parts, where it is known so.
+
+    Labels (`domain`, `query_category`, `dynamism`, `image_quality`) are CRAG-MM's words, empty where unknown.
+    """
+
+    interaction_id: str
+    question: str
+    gold: str
+    domain: str = ""
+    query_category: str = ""
+    dynamism: str = ""
+    image_quality: str = ""
+    truth: Truth | None = None
+
+    @property
+    def answerable(self) -> bool:
+        """Whether anything but a refusal can be right; so it is where nothing says otherwise."""
+        return self.truth is None or self.truth.answer_type is not AnswerType.UNANSWERABLE
+
+    @property
+    def needs(self) -> str:
+        """Where the answer can be found; empty where nobody says."""
+        return self.truth.needs if self.truth else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A photo and the questions asked about it; a single question is a conversation of one turn."""
+
+    session_id: str
+    part: Part
+    photo: Path
+    turns: tuple[AskedTurn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row that cannot be asked. `kind`: a stable name to count by (`malformed_row`, `missing_image`,
+    `unknown_label`, `repeated_session`, …); `where`: file and line, or split and row; `why`: a sentence.
+    """
+
+    kind: str
+    where: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Everything that can be asked, in file order, and every row that cannot.
+
+    `name`: for people ("crag-mm-single-turn-public/validation"); `fingerprint`: of the questions, photos'
+    names and golds, so that a run is never resumed with other questions.
+    """
+
+    name: str
+    fingerprint: str
+    conversations: tuple[Conversation, ...]
+    rejected: tuple[Rejected, ...] = ()
+
+    @property
+    def rejections(self) -> dict[str, int]:
+        """Rows that cannot be asked, by kind."""
+        return dict(Counter(row.kind for row in self.rejected))

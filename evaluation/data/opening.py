@@ -1,0 +1,165 @@
+"""One way in: a world, a folder of one's own, CRAG-MM's files or its hub id, told apart by content."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chassis.fetching import PublicFetcher
+from chassis.picture_cache import PictureCache
+from evaluation.data import hub
+from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rejected
+from evaluation.data.photos import Photos
+from evaluation.data.plain import PLAIN, is_plain, read_plain
+from evaluation.data.progress import OnProgress, unseen
+from evaluation.data.rows import Candidate, Reading, with_photos
+from evaluation.data.tables import SUFFIXES, UnreadableFile, open_table, split_of, table_files
+from evaluation.data.world import TRUTH, load_world, sample
+
+CACHE = Path("var/datasets")
+"""Where photos are kept unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Which conversations are wanted."""
+
+    part: Part | None
+    limit: int | None
+    seed: int | None
+
+    def of(self, single: Sequence[Conversation], multi: Sequence[Conversation]) -> tuple[Conversation, ...]:
+        first = () if self.part is Part.MULTI else sample(single, self.limit, self.seed)
+        return (*first, *(() if self.part is Part.SINGLE else sample(multi, self.limit, self.seed)))
+
+
+def open_dataset(
+    source: str,
+    *,
+    part: Part | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    seed: int | None = None,
+    cache: Path | None = None,
+    fetch_images: bool = True,
+    on_progress: OnProgress | None = None,
+    fetcher: PublicFetcher | None = None,
+) -> Dataset:
+    """Everything that can be asked of `source`, and every row that cannot. Blocking.
+
+    `source`: a folder of the synthetic world; a folder with photos and `questions.jsonl`; a Parquet, JSON or
+    JSONL file of CRAG-MM's rows, or a folder of them; or a hub id, `owner/name` or `owner/name@revision`.
+    `limit` bounds the conversations of each part: the first ones, or with a seed a random choice; only their
+    photos are fetched, by `fetcher`. `split`: `validation` where there are several and none is named.
+    Raises `DatasetError` where there is nothing to ask.
+    """
+    choice = _Choice(part, limit, seed)
+    photographs = _Photographs(PictureCache(cache or CACHE, fetcher), fetch_images, on_progress or unseen)
+    try:
+        dataset = _opened(source, choice, split, photographs)
+    except UnreadableFile as reason:
+        raise DatasetError(f"{source} cannot be read. {reason}") from reason
+    except OSError as error:
+        raise DatasetError(
+            f"{source} cannot be opened ({error.strerror or type(error).__name__})."
+        ) from error
+    if not dataset.conversations:
+        raise DatasetError(_nothing(dataset, part))
+    return dataset
+
+
+def fingerprint(conversations: Iterable[Conversation]) -> str:
+    """SHA-256 (hex) of what is asked: ids, questions, golds and photos' names, wherever the photos lie."""
+    digest = hashlib.sha256()
+    for each in conversations:
+        turns = [[turn.interaction_id, turn.question, turn.gold] for turn in each.turns]
+        digest.update(json.dumps([each.session_id, each.photo.name, turns]).encode() + b"\n")
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Photographs:
+    cache: PictureCache
+    fetch: bool
+    on_progress: OnProgress
+
+
+def _opened(source: str, choice: _Choice, split: str | None, photographs: _Photographs) -> Dataset:
+    path = Path(source).expanduser()
+    if split and (path / split).is_dir():
+        path, split = path / split, None
+    if path.is_file():
+        return _of_file(path, choice, split, photographs)
+    if path.is_dir():
+        return _of_folder(path, choice, split, photographs)
+    found = hub.hub_id(source)
+    if found is None:
+        raise DatasetError(f"{source} is neither a file nor a folder nor a hub id (owner/name).")
+    repository, revision = found
+    chosen, folder, files = hub.fetch_split(repository, revision, split)
+    name = repository.partition("/")[2] + (f"@{revision}" if revision else "")
+    return _of_tables(f"{name}/{chosen}", folder, files, choice, photographs)
+
+
+def _of_file(path: Path, choice: _Choice, split: str | None, photographs: _Photographs) -> Dataset:
+    if path.suffix.lower() not in SUFFIXES:
+        raise DatasetError(f"{path} is not a Parquet, JSON or JSONL file.")
+    if path.suffix.lower() == ".jsonl" and is_plain(path):
+        return _of_plain(path, choice)
+    chosen = hub.chosen_split([split_of(str(path))], split, str(path))
+    return _of_tables(f"{path.resolve().parent.name}/{chosen}", path.parent, [path], choice, photographs)
+
+
+def _of_folder(folder: Path, choice: _Choice, split: str | None, photographs: _Photographs) -> Dataset:
+    if (folder / TRUTH).is_file() or ((folder / PLAIN).is_file() and is_plain(folder / PLAIN)):
+        if split:
+            raise DatasetError(f"{folder} has no split {split!r}: it has no splits.")
+        if not (folder / TRUTH).is_file():
+            return _of_plain(folder / PLAIN, choice)
+        world = load_world(folder)
+        return _dataset(folder.resolve().name, choice.of(world.single, world.multi), [])
+    files = table_files(folder)
+    if not files:
+        raise DatasetError(
+            f"{folder} holds nothing to ask: looked for {TRUTH} (the synthetic world), for {PLAIN} with photo"
+            " and question (a folder of your own), and for Parquet, JSON or JSONL files (CRAG-MM)."
+        )
+    chosen = hub.chosen_split(sorted({split_of(str(file)) for file in files}), split, str(folder))
+    of_split = [file for file in files if split_of(str(file)) == chosen]
+    return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, choice, photographs)
+
+
+def _of_plain(path: Path, choice: _Choice) -> Dataset:
+    conversations, rejected = read_plain(path)
+    single = [each for each in conversations if each.part is Part.SINGLE]
+    multi = [each for each in conversations if each.part is Part.MULTI]
+    return _dataset(path.resolve().parent.name, choice.of(single, multi), rejected)
+
+
+def _of_tables(
+    name: str, folder: Path, files: Sequence[Path], choice: _Choice, photographs: _Photographs
+) -> Dataset:
+    reading = Reading(folder, name)
+    reading.read([open_table(path, folder) for path in files], photographs.on_progress)
+    wanted = [part for part in Part if choice.part in (None, part)]
+    chosen: list[Candidate] = []
+    for part in wanted:
+        of_part = [each for each in reading.candidates if each.part is part]
+        chosen += sample(of_part, choice.limit, choice.seed)
+    photos = Photos(photographs.cache, folder, photographs.on_progress, fetch=photographs.fetch)
+    conversations, rejected = with_photos(chosen, photos)
+    return _dataset(name, conversations, [*reading.rejected, *rejected])
+
+
+def _dataset(name: str, conversations: Sequence[Conversation], rejected: Sequence[Rejected]) -> Dataset:
+    return Dataset(name, fingerprint(conversations), tuple(conversations), tuple(rejected))
+
+
+def _nothing(dataset: Dataset, part: Part | None) -> str:
+    if not dataset.rejected:
+        return f"{dataset.name} holds no {f'{part}-turn ' if part else ''}conversations."
+    counts = ", ".join(f"{count} {kind}" for kind, count in Counter(dataset.rejections).most_common())
+    first = dataset.rejected[0]
+    return f"Nothing of {dataset.name} can be asked ({counts}). The first: {first.where}: {first.why}"

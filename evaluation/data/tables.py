@@ -1,0 +1,224 @@
+"""Files of rows, Parquet or JSON: read twice, first without the images, then the images that are wanted."""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from evaluation.data.checks import BadRow
+from evaluation.data.crag_mm import COLUMNS
+from evaluation.data.labels import Labels, labels_of
+from evaluation.data.model import DatasetError
+
+SUFFIXES = (".parquet", ".jsonl", ".json")
+IMAGE = "image"
+LONGEST_LINE = 64 * 2**20
+"""Bytes of one line of JSONL: it may hold a photo in base64."""
+LARGEST_JSON = 1 << 29
+
+_FEATURES = ("features.json", "dataset_info.json", "dataset_infos.json")
+_PART_OF_SPLIT = re.compile(r"-\d{3,}(?:-of-\d{3,})?(?:-[0-9a-f]+)?$")
+_ROWS_AT_ONCE = 256
+_IMAGES_AT_ONCE = 16
+
+Numbered = tuple[int, Mapping[str, Any] | BadRow]
+
+
+class UnreadableFile(Exception):
+    """A file as a whole cannot be read; the message says why, in one sentence."""
+
+
+class Table(Protocol):
+    """One file. Rows are numbered from 0; both methods raise `UnreadableFile`."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        ...
+
+    def labels(self) -> Labels:
+        """What its label codes mean."""
+        ...
+
+    def rows(self) -> Iterator[Numbered]:
+        """Every row without its image."""
+        ...
+
+    def images(self, wanted: Collection[int]) -> Iterator[tuple[int, object]]:
+        """The `image` of these rows, as it is stored, a few in memory at a time."""
+        ...
+
+
+def open_table(path: Path, folder: Path) -> Table:
+    """`folder`: the dataset's, in which the features of a JSON file may be described."""
+    return ParquetTable(path) if path.suffix.lower() == ".parquet" else JsonTable(path, folder)
+
+
+def table_files(folder: Path) -> list[Path]:
+    """The files in a folder that may hold rows, in order; hidden ones and descriptions left out."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in SUFFIXES
+        and path.name not in _FEATURES
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and path.is_file()
+    )
+
+
+def split_of(name: str) -> str:
+    """`data/validation-00000-of-00002.parquet` is of `validation`, and so is `validation/0000.parquet`."""
+    path = Path(name)
+    return path.parent.name if path.stem.isdecimal() else _PART_OF_SPLIT.sub("", path.stem)
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetTable:
+    """One Parquet file as the `datasets` library writes it."""
+
+    path: Path
+
+    def labels(self) -> Labels:
+        """From the schema's metadata."""
+        described = (self._open().schema_arrow.metadata or {}).get(b"huggingface", b"{}")
+        try:
+            return labels_of(json.loads(described).get("info", {}).get("features"))
+        except (ValueError, AttributeError, RecursionError) as error:
+            raise UnreadableFile("The description of its features is not JSON.") from error
+
+    def rows(self) -> Iterator[Numbered]:
+        """In batches."""
+        number = 0
+        for batch in self._batches(COLUMNS, _ROWS_AT_ONCE):
+            for row in batch:
+                yield number, row
+                number += 1
+
+    def images(self, wanted: Collection[int]) -> Iterator[tuple[int, object]]:
+        """Only of the row groups that hold a wanted row."""
+        file = self._open()
+        if IMAGE not in file.schema_arrow.names:
+            return
+        first = 0
+        for group in range(file.num_row_groups):
+            count = file.metadata.row_group(group).num_rows
+            if any(number in wanted for number in range(first, first + count)):
+                number = first
+                for batch in self._batches((IMAGE,), _IMAGES_AT_ONCE, [group]):
+                    for row in batch:
+                        if number in wanted:
+                            yield number, row[IMAGE]
+                        number += 1
+            first += count
+
+    def _batches(
+        self, columns: Sequence[str], size: int, groups: list[int] | None = None
+    ) -> Iterator[list[dict[str, Any]]]:
+        import pyarrow
+
+        file = self._open()
+        held = [column for column in columns if column in file.schema_arrow.names]
+        try:
+            for batch in file.iter_batches(size, row_groups=groups, columns=held, use_threads=False):
+                yield batch.to_pylist()
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise UnreadableFile("Its rows cannot be read; the file is damaged.") from error
+
+    def _open(self) -> Any:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as error:
+            raise DatasetError(
+                'Reading Parquet takes pyarrow: pip install "loreglass[evaluation-data]".'
+            ) from error
+        try:
+            return pyarrow.parquet.ParquetFile(self.path)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise UnreadableFile("It is not a Parquet file, or damaged.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class JsonTable:
+    """Rows as JSON lines, or as one JSON list (also under `data` or `rows`); images as base64 or paths."""
+
+    path: Path
+    folder: Path
+
+    def labels(self) -> Labels:
+        """From a description beside the file or in the dataset's folder; words need none."""
+        for folder in dict.fromkeys((self.path.parent, self.folder)):
+            for name in _FEATURES:
+                described = folder / name
+                if described.is_file():  # class names are found at any depth of it
+                    return labels_of(_json(described))
+        return Labels()
+
+    def rows(self) -> Iterator[Numbered]:
+        """One line in memory at a time, where it is lines."""
+        for number, row in self._all():
+            yield number, row if isinstance(row, BadRow) else {key: row.get(key) for key in COLUMNS}
+
+    def images(self, wanted: Collection[int]) -> Iterator[tuple[int, object]]:
+        """Reads the file once more."""
+        for number, row in self._all():
+            if number in wanted and not isinstance(row, BadRow):
+                yield number, row.get(IMAGE)
+
+    def _all(self) -> Iterator[Numbered]:
+        if self.path.suffix.lower() == ".jsonl":
+            yield from json_lines(self.path)
+            return
+        for number, row in enumerate(_json_rows(self.path)):
+            fault = BadRow("malformed_row", "The row is not a JSON object.")
+            yield number, row if isinstance(row, dict) else fault
+
+
+def json_lines(path: Path) -> Iterator[Numbered]:
+    """The objects of a file with one on each line; empty lines count, but are nothing.
+
+    Raises `UnreadableFile`.
+    """
+    try:
+        with path.open("rb") as stream:
+            number = 0
+            while line := stream.readline(LONGEST_LINE + 1):
+                if len(line) > LONGEST_LINE:
+                    while line and not line.endswith(b"\n"):
+                        line = stream.readline(LONGEST_LINE)
+                    yield number, BadRow("malformed_row", f"It is longer than {LONGEST_LINE // 2**20} MiB.")
+                elif line.strip():
+                    yield number, _parsed(line)
+                number += 1
+    except OSError as error:
+        raise UnreadableFile(f"It cannot be read ({error.strerror}).") from error
+
+
+def _parsed(line: bytes) -> Mapping[str, Any] | BadRow:
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return BadRow("malformed_row", "The line is not JSON.")
+    return row if isinstance(row, dict) else BadRow("malformed_row", "The line is not a JSON object.")
+
+
+def _json_rows(path: Path) -> list[Any]:
+    held = _json(path)
+    if isinstance(held, dict):
+        held = next((held[key] for key in ("data", "rows") if key in held), [held])
+    if not isinstance(held, list):
+        raise UnreadableFile("It holds no list of rows.")
+    return held
+
+
+def _json(path: Path) -> Any:
+    try:
+        if path.stat().st_size > LARGEST_JSON:
+            raise UnreadableFile("It is too large to be read at once; JSONL can be larger.")
+        return json.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise UnreadableFile(f"It cannot be read ({error.strerror}).") from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFile("It is not JSON.") from error

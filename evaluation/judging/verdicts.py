@@ -1,0 +1,208 @@
+"""Verdicts on disk, one JSON line each, so that no judge is asked twice for the same answer.
+
+`<run>/verdicts/<judge>.jsonl`. A later line on the same question replaces an earlier one; half a line at the
+end, of a process that was killed, is left out. Judgements that failed are kept, to be counted, and asked for
+again.
+"""
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+import anyio
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from evaluation.judging.port import Case, Judge, Judgement, Verdict
+
+FOLDER = "verdicts"
+_GIVE_UP_AFTER = 8
+
+OnDone = Callable[[Case, Judgement], None]
+
+
+class JudgeDown(Exception):
+    """The judge gave nothing but failures from the start; the message says which."""
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    key: str
+    interaction_id: str
+    verdict: Verdict
+    why: str = ""
+    failed: bool = False
+
+    @property
+    def judgement(self) -> Judgement:
+        return Judgement(self.verdict, self.why, self.failed)
+
+
+def verdict_file(run: Path, judge: str) -> Path:
+    """Where a judge's verdicts on a run are kept, whatever characters its name has."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", judge).strip("-.")[:80]
+    if plain != judge:
+        plain += "-" + hashlib.sha256(judge.encode()).hexdigest()[:8]
+    return run / FOLDER / f"{plain}.jsonl"
+
+
+def read_verdicts(path: Path) -> dict[str, Judgement]:
+    """The last judgement on each interaction; none where there is no such file."""
+    return {line.interaction_id: line.judgement for line in _lines(path)}
+
+
+def key_of(case: Case, judge: str, version: str = "") -> str:
+    """Names one question to one judge: the same answer to the same question is the same everywhere."""
+    asked = [judge, version, case.question, case.gold, case.answer, case.abstained, case.failed]
+    if case.truth is not None:
+        asked.append(case.truth.model_dump_json(exclude={"interaction_id"}))
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+class VerdictCache:
+    """Verdicts by what was asked, appended to a file as they come. Use it as a context.
+
+    `also`: files of other runs to look in. `fresh`: begin the file anew, for judges that cost nothing. A line
+    is handed to the system at once, so that it outlives the process.
+    """
+
+    def __init__(self, path: Path | None = None, also: Iterable[Path] = (), *, fresh: bool = False) -> None:
+        self._path = path
+        self._fresh = fresh
+        self._known: dict[str, Judgement] = {}
+        self._last: dict[str, str] = {}
+        self._file: TextIO | None = None
+        for other in also:
+            self._learn(other)
+        if path is not None and not fresh:
+            self._last = {line.interaction_id: line.key for line in self._learn(path) if not line.failed}
+
+    def __enter__(self) -> "VerdictCache":
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            kept = b"" if self._fresh or not self._path.exists() else self._path.read_bytes()
+            file = self._path.open("w" if self._fresh else "a", encoding="utf-8", newline="\n")
+            if kept and not kept.endswith(b"\n"):
+                file.write("\n")
+            self._file = file
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def get(self, key: str) -> Judgement | None:
+        """The verdict, if one was given; a failure is none."""
+        return self._known.get(key)
+
+    def put(self, key: str, case: Case, judgement: Judgement) -> None:
+        """Keep it, unless it is already the last word on this question."""
+        if not judgement.failed:
+            self._known[key] = judgement
+        if self._file is None or self._last.get(case.interaction_id) == key:
+            return
+        line = {
+            "key": key,
+            "interaction_id": case.interaction_id,
+            "verdict": judgement.verdict.value,
+            "why": judgement.why,
+            "failed": judgement.failed,
+        }
+        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._file.flush()
+        self._last[case.interaction_id] = "" if judgement.failed else key
+
+    def _learn(self, path: Path) -> list[_Line]:
+        lines = _lines(path)
+        self._known |= {line.key: line.judgement for line in lines if not line.failed}
+        return lines
+
+
+async def judge_all(
+    cases: Sequence[Case],
+    judge: Judge,
+    *,
+    concurrency: int = 4,
+    cache: VerdictCache | None = None,
+    on_done: OnDone | None = None,
+) -> dict[str, Judgement]:
+    """The judgement of every case by interaction id, in the order of the cases.
+
+    Equal cases are asked once. Raises `JudgeDown` when the first judgements all failed: an endpoint that is
+    not there is not asked two thousand times.
+    """
+    asking = _Asking(judge, cache if cache is not None else VerdictCache(), on_done)
+    groups: defaultdict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        groups[key_of(case, judge.name, getattr(judge, "version", ""))].append(case)
+    slots = anyio.CapacityLimiter(concurrency)
+
+    async def ask(key: str, same: Sequence[Case]) -> None:
+        async with slots:
+            await asking.settle(key, same)
+
+    try:
+        async with anyio.create_task_group() as group:
+            for key, same in groups.items():
+                group.start_soon(ask, key, same)
+    except* JudgeDown as downs:
+        raise JudgeDown(str(downs.exceptions[0])) from None
+    return {case.interaction_id: asking.judgements[case.interaction_id] for case in cases}
+
+
+class _Asking:
+    """What is known so far, while verdicts come in."""
+
+    def __init__(self, judge: Judge, cache: VerdictCache, on_done: OnDone | None) -> None:
+        self.judgements: dict[str, Judgement] = {}
+        self._judge = judge
+        self._cache = cache
+        self._on_done = on_done
+        self._failures = 0
+        self._answered = False
+
+    async def settle(self, key: str, same: Sequence[Case]) -> None:
+        judgement = self._cache.get(key)
+        if judgement is None:
+            judgement = await self._judge.judge(same[0])
+            self._watch(judgement)
+        for case in same:
+            self._cache.put(key, case, judgement)
+            self.judgements[case.interaction_id] = judgement
+            if self._on_done is not None:
+                self._on_done(case, judgement)
+
+    def _watch(self, judgement: Judgement) -> None:
+        self._answered |= not judgement.failed
+        self._failures += judgement.failed
+        if not self._answered and self._failures >= _GIVE_UP_AFTER:
+            raise JudgeDown(f"The judge {self._judge.name} gave no verdict: {judgement.why}.")
+
+
+def _lines(path: Path) -> list[_Line]:
+    """Every whole line, in order; what is no verdict is left out and will be asked for again."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    found = []
+    for line in text.split("\n"):
+        if line.strip():
+            try:
+                found.append(_Line.model_validate_json(line))
+            except ValidationError:
+                continue
+    return found
+
+
+def counts(judgements: Mapping[str, Judgement]) -> dict[str, int]:
+    """How many of each verdict, failures apart."""
+    names = ["failed" if each.failed else each.verdict.value for each in judgements.values()]
+    return {name: names.count(name) for name in dict.fromkeys(sorted(names))}

@@ -1,0 +1,69 @@
+"""What is kept of a run: a header, and one record a turn that can be read without the dataset."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from contracts.answer import Answer, Trace
+from evaluation.data.model import AnswerType, Part, Truth
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class RunHeader(_Kept):
+    """What was asked of whom. `name`: the system in reports, the pipeline's unless told otherwise.
+
+    `seed` and `limit` chose the conversations. `thresholds`: overrides sent with every question.
+    `explained`: the gateway was asked for explanations and gave them.
+    """
+
+    name: str
+    dataset: str
+    fingerprint: str
+    pipeline: str | None = None
+    gateway: str = ""
+    version: str = ""
+    started_at: float = 0.0
+    deadline_ms: int | None = None
+    limit: int | None = None
+    seed: int | None = None
+    thresholds: dict[str, float] = {}
+    explained: bool = False
+    rejected: dict[str, int] = {}
+    settings: dict[str, Any] = {}
+
+
+class TurnRecord(_Kept):
+    """One question as it was asked, and all that came back.
+
+    `place`: the conversation's in the dataset; `turn`: the question's in the conversation; both from 0.
+    `photo`: a path, relative to the run's folder where it lies below it. `error`: the kind of the problem
+    where there is no answer. `client_ms`: as the caller saw it. `asked_again`: requests before this one that
+    were turned away as overloaded.
+    """
+
+    interaction_id: str
+    session_id: str
+    part: Part
+    turn: int
+    place: int = 0
+    photo: str
+    question: str
+    gold: str
+    domain: str = ""
+    query_category: str = ""
+    dynamism: str = ""
+    image_quality: str = ""
+    truth: Truth | None = None
+    answer: Answer | None = None
+    trace: Trace | None = None
+    error: str | None = None
+    client_ms: float = 0.0
+    asked_again: int = 0
+
+    @property
+    def answerable(self) -> bool:
+        """Whether anything but a refusal can be right; so it is where nothing says otherwise."""
+        return self.truth is None or self.truth.answer_type is not AnswerType.UNANSWERABLE

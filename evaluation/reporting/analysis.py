@@ -1,0 +1,219 @@
+"""From runs that can be compared to everything that a report says of them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from evaluation.data.model import Part
+from evaluation.judging.port import Verdict
+from evaluation.reporting.comparison import Comparison, JudgedRun, ReportError
+from evaluation.reporting.confidence import curve, points, reliability
+from evaluation.reporting.content import Pair, PartScores, Reply, Report, ShownFailure, SystemReport
+from evaluation.reporting.failures import RULE, Failure, instructive
+from evaluation.reporting.photos import NoPhoto, small_photo
+from evaluation.reporting.readings import Estimate, MeasureName
+from evaluation.reporting.slices import sliced
+from evaluation.reporting.text import plural
+from evaluation.reporting.timing import stage_times
+from evaluation.scoring import measures
+from evaluation.scoring.intervals import bootstrap, holm, paired
+from evaluation.scoring.measures import Measure
+from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.scored import Scored, Settled, settle
+from evaluation.scoring.scores import degradations, errors, failed_judgements, refusals
+
+WHOLE = "all"
+_ENOUGH_SESSIONS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How to score and what to look at. `baseline`, `studied`: names of systems; `made_at`: Unix seconds."""
+
+    protocol: Protocol
+    judge: str
+    cut: str
+    made_at: float
+    baseline: str | None = None
+    studied: str | None = None
+
+
+def analysed(comparison: Comparison, choices: Choices) -> Report:
+    """Raises `ReportError` where a chosen name is nobody's."""
+    runs = comparison.runs
+    for name in (choices.baseline, choices.studied):
+        if name is not None and name not in runs:
+            raise ReportError(f"No run is called {name}; there are: {', '.join(runs)}.")
+    studied = choices.studied or next((name for name in runs if name != choices.baseline), next(iter(runs)))
+    settled = {name: settle(run.scored, choices.protocol) for name, run in runs.items()}
+    first = next(iter(runs.values()))
+    systems = tuple(
+        _system(number, name, run, settled[name], choices.protocol)
+        for number, (name, run) in enumerate(runs.items(), 1)
+    )
+    return Report(
+        dataset=first.header.dataset,
+        made_at=choices.made_at,
+        judge=choices.judge,
+        protocol=choices.protocol.value,
+        cut=choices.cut,
+        baseline=choices.baseline,
+        asked=comparison.asked,
+        questions=len(first.scored),
+        sessions=_sessions(first.scored),
+        rejected=_rejected(runs),
+        remarks=(*comparison.remarks, *_remarks(runs)),
+        systems=systems,
+        slices=sliced(settled),
+        pairs=_pairs(runs, choices),
+        studied=studied,
+        rule=RULE.format(system=studied),
+        failures=tuple(_shown(each, studied, runs, settled) for each in instructive(studied, settled)),
+    )
+
+
+def _system(
+    number: int, name: str, run: JudgedRun, settled: Sequence[Settled], protocol: Protocol
+) -> SystemReport:
+    found = points(settled, run.withheld, protocol)
+    return SystemReport(
+        number=number,
+        name=name,
+        folder=str(run.folder),
+        header=run.header,
+        asked=len(run.scored),
+        parts=_parts(run.scored, protocol),
+        failed=errors(run.scored),
+        asked_again=sum(each.record.asked_again for each in run.scored),
+        judge_failures=failed_judgements(run.scored),
+        degraded=degradations(run.scored),
+        refusals=refusals(run.scored, protocol),
+        stages=stage_times(each.record for each in run.scored),
+        curve=curve(found, len(run.scored)),
+        reliability=reliability(found),
+    )
+
+
+def _parts(scored: Sequence[Scored], protocol: Protocol) -> tuple[PartScores, ...]:
+    """Single and multi-turn apart where there are both, then everything."""
+    by_part = {
+        part.value: inside
+        for part in Part
+        if (inside := [each for each in scored if each.record.part is part])
+    }
+    parts = [_part(name, inside, protocol) for name, inside in by_part.items()]
+    if len(parts) == 1:
+        only = parts[0]
+        return (only, PartScores(WHOLE, only.questions, only.sessions, only.estimates))
+    return (*parts, _part(WHOLE, scored, protocol))
+
+
+def _part(name: str, scored: Sequence[Scored], protocol: Protocol) -> PartScores:
+    figures = {measure.name: measure for measure in _measures(protocol)}
+    estimates = {
+        known: _estimate(scored, figures[known.value])
+        for known in MeasureName
+        if known is not MeasureName.ACCEPTABLE or _has_acceptable(scored)
+    }
+    known = {measure: estimate for measure, estimate in estimates.items() if estimate.known}
+    return PartScores(name, len(scored), _sessions(scored), known)
+
+
+def _measures(protocol: Protocol) -> tuple[Measure, ...]:
+    return (
+        measures.truthfulness(protocol),
+        measures.accuracy(protocol),
+        measures.missing(protocol),
+        measures.hallucination(protocol),
+        measures.acceptable(protocol),
+        measures.session_truthfulness(protocol),
+        measures.gold_overlap(),
+        measures.elapsed(),
+        measures.elapsed_percentile(0.50),
+        measures.elapsed_percentile(0.95),
+        measures.early_stopped(protocol),
+        measures.turns_succeeded(protocol),
+    )
+
+
+def _estimate(scored: Sequence[Scored], measure: Measure) -> Estimate:
+    once = _valued_once(measure, scored)
+    interval = bootstrap(scored, once)
+    return Estimate(once.of(scored), interval.low, interval.high)
+
+
+def _valued_once(measure: Measure, *known: Sequence[Scored]) -> Measure:
+    """The same measure for these answers alone, looked up: to find their values takes longest of all."""
+    values = {id(scored): measure.values(scored) for scored in known}
+    return replace(measure, values=lambda scored: values[id(scored)])
+
+
+def _has_acceptable(scored: Sequence[Scored]) -> bool:
+    return any(each.judgement.verdict is Verdict.ACCEPTABLE for each in scored)
+
+
+def _sessions(scored: Sequence[Scored]) -> int:
+    return len({(each.record.part, each.record.session_id) for each in scored})
+
+
+def _pairs(runs: Mapping[str, JudgedRun], choices: Choices) -> tuple[Pair, ...]:
+    """Every system with every other in the order of the runs; those with the baseline first."""
+    truthfulness = _valued_once(
+        measures.truthfulness(choices.protocol), *(run.scored for run in runs.values())
+    )
+    names = [
+        (one, other) if one != choices.baseline else (other, one) for one, other in combinations(runs, 2)
+    ]
+    found = [paired(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
+    corrected = holm([each.p_value for each in found])
+    pairs = [Pair(one, other, each, p) for (one, other), each, p in zip(names, found, corrected, strict=True)]
+    return tuple(sorted(pairs, key=lambda pair: pair.other != choices.baseline))
+
+
+def _rejected(runs: Mapping[str, JudgedRun]) -> dict[str, int]:
+    """Rows that cannot be asked are the dataset's: runs agree, or the largest count stands."""
+    most: Counter[str] = Counter()
+    for run in runs.values():
+        most |= Counter(run.rejected)
+    return dict(sorted(most.items()))
+
+
+def _remarks(runs: Mapping[str, JudgedRun]) -> list[str]:
+    remarks = []
+    quiet = [name for name, run in runs.items() if not run.header.explained]
+    if quiet:
+        remarks.append(
+            f"No explanations came with the answers of {', '.join(quiet)}: their refusal curves know only "
+            "the answers that were given, with the confidence these came with."
+        )
+    few = _sessions(next(iter(runs.values())).scored)
+    if few < _ENOUGH_SESSIONS:
+        remarks.append(
+            f"There are only {plural(few, 'conversation')}: intervals of so few are narrower than "
+            "they should be."
+        )
+    failed = sum(bool(failed_judgements(run.scored)) for run in runs.values())
+    if failed:
+        remarks.append("Verdicts that the judge did not give count as incorrect, as the benchmark has it.")
+    return remarks
+
+
+def _shown(
+    failure: Failure,
+    studied: str,
+    runs: Mapping[str, JudgedRun],
+    settled: Mapping[str, Sequence[Settled]],
+) -> ShownFailure:
+    wanted = failure.record.interaction_id
+    replies = [
+        Reply(name, turn.scored.record, turn.scored.judgement, turn.alone.value)
+        for name in (studied, *(name for name in runs if name != studied))
+        for turn in settled[name]
+        if turn.scored.record.interaction_id == wanted
+    ]
+    try:
+        photo, why_not = small_photo(runs[studied].folder, failure.record.photo), ""
+    except NoPhoto as missing:
+        photo, why_not = None, str(missing)
+    return ShownFailure(failure, tuple(replies), photo, why_not)

@@ -1,0 +1,116 @@
+"""What a system's confidence is worth: hallucination against coverage, and confidence against accuracy."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from contracts.answer import Explanation
+from evaluation.calibration.curve import Candidate, RiskCoverage, risk_coverage
+from evaluation.judging.port import Verdict
+from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.scored import Scored, Settled
+
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An answer in hand: how sure the system was, whether it is wrong or right, and whether it was given."""
+
+    confidence: float
+    verdict: Verdict
+    given: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Hallucination against coverage as the threshold on the confidence falls, and where the system is.
+
+    `coverage`, `hallucination`: the system by its own checks, in shares of all questions; more is checked
+    than this confidence, so that the point need not lie on the curve. `withheld`: answers that were refused
+    and are part of the curve all the same, because the run kept them.
+    """
+
+    risk: RiskCoverage
+    coverage: float
+    hallucination: float
+    withheld: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Given answers whose confidence lies in `low`..`high`: its mean, and the share of them that is right."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """`error`: expected calibration error, the mean gap between confidence and accuracy weighted by count."""
+
+    bins: tuple[Bin, ...]
+    error: float
+
+
+def points(settled: Iterable[Settled], withheld: Iterable[Scored], protocol: Protocol) -> list[Point]:
+    """Answers given with the confidence they came with, and those withheld with the one they would have had.
+
+    What the protocol reads as a refusal is no answer, whoever calls it one.
+    """
+    found = []
+    for turn in settled:
+        answer = turn.scored.record.answer
+        if answer is not None and not answer.abstained:
+            found.append(Point(answer.confidence, turn.alone, True))
+    for each in withheld:
+        answer = each.record.answer
+        if answer is not None and answer.explanation is not None:
+            found.append(Point(confidence_of(answer.explanation), each.verdict(protocol), False))
+    return [point for point in found if point.verdict is not Verdict.MISSING]
+
+
+def confidence_of(explanation: Explanation) -> float:
+    """Of a proposed answer: the reasoner's own times its last check's, as given answers have it."""
+    signals = explanation.signals
+    own = signals.get("answer_confidence", signals.get("draft_confidence", 0.0))
+    checks = (signals[name] for name in ("judged", "support", "token_mean") if name in signals)
+    return own * next(checks, 1.0)
+
+
+def curve(found: Sequence[Point], asked: int) -> Curve:
+    """Over `asked` questions, some of which nobody had an answer to."""
+    candidates = [Candidate(point.confidence, float(point.verdict is Verdict.INCORRECT)) for point in found]
+    given = [point for point in found if point.given]
+    return Curve(
+        risk=risk_coverage(candidates, asked),
+        coverage=len(given) / asked,
+        hallucination=sum(point.verdict is Verdict.INCORRECT for point in given) / asked,
+        withheld=len(found) - len(given),
+    )
+
+
+def reliability(found: Iterable[Point]) -> Reliability:
+    """Ten bins of equal width, empty ones left out; only answers that were given."""
+    members: list[list[Point]] = [[] for _ in range(BINS)]
+    for point in found:
+        if point.given:
+            members[min(BINS - 1, int(point.confidence * BINS))].append(point)
+    bins = tuple(_bin(place, inside) for place, inside in enumerate(members) if inside)
+    total = sum(each.count for each in bins)
+    gap = sum(each.count * abs(each.confidence - each.accuracy) for each in bins)
+    return Reliability(bins, gap / total if total else math.nan)
+
+
+def _bin(place: int, inside: Sequence[Point]) -> Bin:
+    count = len(inside)
+    return Bin(
+        low=place / BINS,
+        high=(place + 1) / BINS,
+        count=count,
+        confidence=sum(point.confidence for point in inside) / count,
+        accuracy=sum(point.verdict is Verdict.CORRECT for point in inside) / count,
+    )

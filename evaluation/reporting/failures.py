@@ -1,0 +1,153 @@
+"""Which failures are worth a look: chosen by a rule that is stated, the same ones every time."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from evaluation.data.model import AnswerType
+from evaluation.judging.port import Verdict
+from evaluation.record import TurnRecord
+from evaluation.scoring.scored import Settled
+
+MOST, MOST_OF_A_CELL = 20, 3
+_CONTAINED = 0.8
+_WORD = re.compile(r"\w+")
+_EMPTY_WORDS = frozenset(
+    (
+        "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "in", "is", "it",
+        "its", "of", "on", "or", "that", "the", "this", "to", "was", "were", "with",
+    )
+)  # fmt: skip
+
+
+class Lesson(StrEnum):
+    """What a failure teaches, in the order in which failures are taken."""
+
+    HALLUCINATED = "hallucinated"
+    HAD_IT_AND_REFUSED = "refused with the answer in hand"
+    OTHERS_KNEW = "others were right"
+    WRONG_OR_REFUSED = "nobody was right"
+
+
+_AT_LEAST: Mapping[Lesson, int] = {
+    Lesson.HALLUCINATED: 8,
+    Lesson.HAD_IT_AND_REFUSED: 6,
+    Lesson.OTHERS_KNEW: 4,
+    Lesson.WRONG_OR_REFUSED: 2,
+}
+RULE = (
+    "Failures of {system}: first hallucinations, the most confident first (8 places); then refusals of "
+    "questions that have an answer, with the gold answer in the evidence (6); then failures where another "
+    "system was right, those that most were right about first (4); then any other (2). Places left over go "
+    "to the kinds in this order. At most three of one domain and category; ties by id."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One question that the system failed. `others_right`: the names of those that were right."""
+
+    lesson: Lesson
+    settled: Settled
+    others_right: tuple[str, ...]
+
+    @property
+    def record(self) -> TurnRecord:
+        """The question and what came back."""
+        return self.settled.scored.record
+
+
+def instructive(system: str, systems: Mapping[str, Sequence[Settled]]) -> tuple[Failure, ...]:
+    """At most twenty failures of `system`, in the order of what they teach, by `RULE`."""
+    right = _right_by_question(systems)
+    found: dict[Lesson, list[Failure]] = {lesson: [] for lesson in Lesson}
+    for each in systems[system]:
+        if each.alone in (Verdict.INCORRECT, Verdict.MISSING):
+            others = tuple(
+                name for name in right.get(each.scored.record.interaction_id, ()) if name != system
+            )
+            lesson = _lesson(each, others)
+            if lesson is not None:
+                found[lesson].append(Failure(lesson, each, others))
+    for failures in found.values():
+        failures.sort(key=_rank)
+    return tuple(_chosen(found))
+
+
+def _right_by_question(systems: Mapping[str, Sequence[Settled]]) -> dict[str, list[str]]:
+    right: dict[str, list[str]] = {}
+    for name, settled in systems.items():
+        for each in settled:
+            if each.alone is Verdict.CORRECT:
+                right.setdefault(each.scored.record.interaction_id, []).append(name)
+    return right
+
+
+def _lesson(each: Settled, others_right: Sequence[str]) -> Lesson | None:
+    """None for a refusal of what cannot be answered, which is no failure, and where no answer came back."""
+    record = each.scored.record
+    if record.answer is None:
+        return None
+    if each.alone is Verdict.INCORRECT:
+        return Lesson.HALLUCINATED
+    if not record.answerable:
+        return None
+    if gold_in_evidence(each):
+        return Lesson.HAD_IT_AND_REFUSED
+    return Lesson.OTHERS_KNEW if others_right else Lesson.WRONG_OR_REFUSED
+
+
+def _rank(failure: Failure) -> tuple[float, int, str]:
+    answer = failure.record.answer
+    sure = answer.confidence if answer and failure.lesson is Lesson.HALLUCINATED else 0.0
+    return -sure, -len(failure.others_right), failure.record.interaction_id
+
+
+def _chosen(found: Mapping[Lesson, Sequence[Failure]]) -> list[Failure]:
+    """First what each kind is sure to get, then the rest in order, as long as the cells have room."""
+    cells: Counter[tuple[str, str]] = Counter()
+    waiting = {lesson: _with_room(failures, cells) for lesson, failures in found.items()}
+    chosen: list[Failure] = []
+    for places in (_AT_LEAST, dict.fromkeys(Lesson, MOST)):
+        for lesson in Lesson:
+            chosen += _taken(waiting[lesson], min(places[lesson], MOST - len(chosen)))
+    return sorted(chosen, key=lambda failure: (list(Lesson).index(failure.lesson), _rank(failure)))
+
+
+def _taken(waiting: Iterator[Failure], most: int) -> list[Failure]:
+    return [failure for _, failure in zip(range(most), waiting, strict=False)]
+
+
+def _with_room(failures: Sequence[Failure], cells: Counter[tuple[str, str]]) -> Iterator[Failure]:
+    for failure in failures:
+        cell = (failure.record.domain, failure.record.query_category)
+        if cells[cell] < MOST_OF_A_CELL:
+            cells[cell] += 1
+            yield failure
+
+
+def gold_in_evidence(each: Settled) -> bool:
+    """Whether one piece of evidence says an accepted answer, or most of the gold answer's words."""
+    answer = each.scored.record.answer
+    if answer is None:
+        return False
+    seen = answer.explanation.evidence if answer.explanation else ()
+    pieces = [piece.text for piece in seen] + [citation.snippet for citation in answer.citations]
+    return any(_says(piece, each.scored.record) for piece in pieces)
+
+
+def _says(piece: str, record: TurnRecord) -> bool:
+    """A yes or no stands in any text, so that there the gold sentence counts."""
+    said, truth = _plain(piece), record.truth
+    if truth and truth.accepted and truth.answer_type is not AnswerType.BOOLEAN:
+        return any(f" {wanted} " in f" {said} " for wanted in map(_plain, truth.accepted) if wanted)
+    words = set(_plain(record.gold).split()) - _EMPTY_WORDS
+    return bool(words) and len(words & set(said.split())) >= _CONTAINED * len(words)
+
+
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", text.casefold())
+    return " ".join(_WORD.findall("".join(each for each in folded if not unicodedata.combining(each))))

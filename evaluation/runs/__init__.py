@@ -1,0 +1,1 @@
+"""One system asked one dataset: asked once, kept on disk, resumed where it stopped."""

@@ -1,0 +1,248 @@
+"""A run on disk: `run.json`, `turns.jsonl` (one line a turn), `rejected.jsonl`, `verdicts/`.
+
+A turn is safe once `add` returns: its line is written and flushed to the disk. A process that is killed while
+it writes leaves half a line, which is cut off when the run is opened again: its question is asked again.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from evaluation.data.model import Rejected
+from evaluation.record import RunHeader, TurnRecord
+
+HEADER, TURNS, REJECTED, LOCK = "run.json", "turns.jsonl", "rejected.jsonl", "lock"
+
+
+class RunError(Exception):
+    """A folder that holds no run, one in use, or one of something else; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as it is on disk. `records` are in the dataset's order, whatever was answered first."""
+
+    header: RunHeader
+    records: tuple[TurnRecord, ...]
+    folder: Path
+    rejected: tuple[Rejected, ...] = ()
+
+    def photo(self, record: TurnRecord) -> Path:
+        """Where the photo of a turn is."""
+        return self.folder / record.photo
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """Requests without an answer, by kind."""
+        kinds = sorted(record.error for record in self.records if record.error)
+        return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+
+
+def load_run(folder: Path) -> Run:
+    """The run in that folder, finished or not; it may be going on.
+
+    Raises `RunError`.
+    """
+    header = _header(folder)
+    records, _ = _records(folder)
+    answers = [record.answer for record in records if record.answer]
+    explained = bool(answers) and all(answer.explanation for answer in answers)
+    header = header.model_copy(update={"explained": explained})
+    return Run(header, tuple(sorted(records, key=_order)), folder, _rejected(folder))
+
+
+class RunStore:
+    """Keeps a run while it is made. A context manager; holds the folder for itself until closed."""
+
+    def __init__(self, folder: Path, header: RunHeader) -> None:
+        """Opens what `create` or `open` has prepared, and cuts off half a line."""
+        self.folder = folder
+        self.header = header
+        self._lock = _locked(folder)
+        try:
+            records, length = _records(folder)
+            self._turns = _appending(folder / TURNS, length)
+        except BaseException:
+            os.close(self._lock)
+            raise
+        self.records: list[TurnRecord] = records
+
+    @classmethod
+    def create(cls, folder: Path, header: RunHeader, rejected: Sequence[Rejected] = ()) -> "RunStore":
+        """A new run. Raises `RunError` where the folder holds one already."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{folder} cannot be made: {error.strerror}.") from error
+        store = cls(folder, header)
+        try:
+            if (folder / HEADER).exists() or store.records:
+                raise RunError(f"{folder} holds a run already: choose another folder.")
+            lines = "".join(json.dumps(asdict(row)) + "\n" for row in rejected)
+            _replace(folder / REJECTED, lines)
+            _replace(folder / HEADER, header.model_dump_json(indent=2) + "\n")  # last: now there is a run
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def open(cls, folder: Path) -> "RunStore":
+        """A run to go on with. Raises `RunError` where there is none, or another process has it."""
+        return cls(folder, _header(folder))
+
+    @classmethod
+    def resume(cls, folder: Path, header: RunHeader, rejected: Sequence[Rejected] = ()) -> "RunStore":
+        """The run in that folder, if it asks the same questions in the same way, else a new one.
+
+        Raises `RunError`, also where the run there is of something else.
+        """
+        if not (folder / HEADER).exists():
+            return cls.create(folder, header, rejected)
+        store = cls.open(folder)
+        if different := _differences(store.header, header):
+            store.close()
+            raise RunError(f"{folder} holds a run with {' and '.join(different)}: choose another folder.")
+        return store
+
+    def add(self, record: TurnRecord) -> None:
+        """Keep a turn; it is on the disk when this returns. A photo below the folder is named from there."""
+        photo, folder = Path(record.photo), self.folder.resolve()
+        if photo.is_relative_to(folder):
+            record = record.model_copy(update={"photo": photo.relative_to(folder).as_posix()})
+        line = (record.model_dump_json(exclude_defaults=True) + "\n").encode()
+        while line:
+            line = line[os.write(self._turns, line) :]
+        os.fsync(self._turns)
+        self.records.append(record)
+
+    def rewrite_header(self, **changes: Any) -> None:
+        """Keep what has become known of the run."""
+        self.header = self.header.model_copy(update=changes)
+        _replace(self.folder / HEADER, self.header.model_dump_json(indent=2) + "\n")
+
+    def close(self) -> None:
+        """Let others open it."""
+        os.close(self._turns)
+        os.close(self._lock)
+
+    def __enter__(self) -> "RunStore":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _order(record: TurnRecord) -> tuple[int, str, str, int]:
+    return record.place, record.part.value, record.session_id, record.turn
+
+
+def _differences(kept: RunHeader, asked: RunHeader) -> list[str]:
+    """What is not the same, in words; where the gateway is may change."""
+    told = {
+        "another dataset": kept.fingerprint != asked.fingerprint,
+        f"pipeline {kept.pipeline or 'left to the gateway'}": kept.pipeline != asked.pipeline,
+        "other thresholds": kept.thresholds != asked.thresholds,
+        "another deadline": kept.deadline_ms != asked.deadline_ms,
+        "another choice about explanations": kept.settings.get("explain") != asked.settings.get("explain"),
+    }
+    return [words for words, differs in told.items() if differs]
+
+
+def _locked(folder: Path) -> int:
+    """A descriptor that holds the lock; the system lets go of it when the process ends, however it ends."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written to: {error.strerror}.") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise RunError(f"{folder} is in use: another process is making this run.") from error
+    return descriptor
+
+
+def _appending(path: Path, length: int) -> int:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    os.ftruncate(descriptor, length)
+    return descriptor
+
+
+def _header(folder: Path) -> RunHeader:
+    path = folder / HEADER
+    try:
+        return RunHeader.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise RunError(f"{folder} holds no run: there is no {HEADER}.") from error
+    except ValidationError as error:
+        raise RunError(f"{path} cannot be read: {_first(error)}.") from error
+
+
+def _records(folder: Path) -> tuple[list[TurnRecord], int]:
+    """The turns that are whole, and how many bytes they are."""
+    path = folder / TURNS
+    data = path.read_bytes() if path.exists() else b""
+    records: list[TurnRecord] = []
+    seen: dict[str, int] = {}
+    length = 0
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            record = TurnRecord.model_validate_json(line)
+        except ValidationError as error:
+            if number == len(lines) - 1 and lines[-1] == b"":
+                break  # torn as well: the disk had the line's length, but not yet what is in it
+            raise RunError(f"{path}, line {number}: {_first(error)}.") from error
+        if record.interaction_id in seen:
+            first = seen[record.interaction_id]
+            raise RunError(f"{path}, line {number}: the question of line {first} comes again.")
+        seen[record.interaction_id] = number
+        records.append(record)
+        length += len(line) + 1
+    return records, length
+
+
+def _rejected(folder: Path) -> tuple[Rejected, ...]:
+    path = folder / REJECTED
+    if not path.exists():
+        return ()
+    try:
+        rows = [_RejectedLine.model_validate_json(line) for line in path.read_bytes().split(b"\n") if line]
+    except ValidationError as error:
+        raise RunError(f"{path} cannot be read: {_first(error)}.") from error
+    return tuple(Rejected(row.kind, row.where, row.why) for row in rows)
+
+
+class _RejectedLine(BaseModel):
+    kind: str
+    where: str
+    why: str
+
+
+def _first(error: ValidationError) -> str:
+    told: Mapping[str, Any] = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in told["loc"])
+    return f"{where}: {told['msg']}" if where else str(told["msg"])
+
+
+def _replace(path: Path, text: str) -> None:
+    """All of it or nothing, also where the power fails."""
+    half = path.with_name(path.name + ".new")
+    with half.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    half.replace(path)

@@ -1,0 +1,157 @@
+"""What can be measured of scored answers: a value a turn, and how the values become one figure."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluation.data.model import Part
+from evaluation.judging.port import Verdict
+from evaluation.scoring.overlap import overlap
+from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.scored import Scored, Settled, settle
+
+Floats = npt.NDArray[np.float64]
+Unit = tuple[Part, str, int]
+"""A question's part, session and turn: the same in every run over one dataset."""
+Valued = dict[Unit, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`values`: of each turn, NaN where it has none and is left out; their mean is the figure.
+
+    `by_session`: the mean over conversations of their mean instead. `quantile`: the smallest value that
+    at least this share of all do not exceed instead.
+    """
+
+    name: str
+    values: Callable[[Sequence[Scored]], Valued]
+    by_session: bool = False
+    quantile: float | None = None
+
+    def of(self, scored: Sequence[Scored]) -> float:
+        """The figure; NaN where there is nothing to measure."""
+        valued = known(self.values(scored))
+        values = np.array(list(valued.values()), dtype=np.float64)
+        if values.size == 0:
+            return math.nan
+        if self.quantile is not None:
+            return float(np.quantile(values, self.quantile, method="inverted_cdf"))
+        if not self.by_session:
+            return float(values.mean())
+        sums, counts = session_sums(valued)
+        return float((sums / counts).mean())
+
+
+def known(valued: Valued) -> Valued:
+    """Without the turns that have no value."""
+    return {unit: value for unit, value in valued.items() if not math.isnan(value)}
+
+
+def session_sums(valued: Valued) -> tuple[Floats, Floats]:
+    """Of each conversation, in sorted order: the sum of its turns' values and their number."""
+    rows: dict[tuple[Part, str], list[float]] = {}
+    for (part, session_id, _), value in sorted(valued.items()):
+        rows.setdefault((part, session_id), []).append(value)
+    return (
+        np.array([math.fsum(values) for values in rows.values()], dtype=np.float64),
+        np.array([len(values) for values in rows.values()], dtype=np.float64),
+    )
+
+
+def unit_of(scored: Scored) -> Unit:
+    """Which question this is."""
+    record = scored.record
+    return record.part, record.session_id, record.turn
+
+
+def rate(name: str, protocol: Protocol, *verdicts: Verdict) -> Measure:
+    """The share of turns with one of these verdicts."""
+    return _over_settled(name, protocol, lambda turn: float(turn.counted(protocol) in verdicts))
+
+
+def accuracy(protocol: Protocol) -> Measure:
+    """Right answers among all; by `kdd-cup-2025` it is what QA-Dragon reports (section 4.1.1)."""
+    return rate("accuracy", protocol, Verdict.CORRECT)
+
+
+def acceptable(protocol: Protocol) -> Measure:
+    """What people call useful with minor errors, among all."""
+    return rate("acceptable", protocol, Verdict.ACCEPTABLE)
+
+
+def missing(protocol: Protocol) -> Measure:
+    """Refusals among all."""
+    return rate("missing", protocol, Verdict.MISSING)
+
+
+def hallucination(protocol: Protocol) -> Measure:
+    """Wrong answers among all."""
+    return rate("hallucination", protocol, Verdict.INCORRECT)
+
+
+def truthfulness(protocol: Protocol) -> Measure:
+    """Mean points over turns."""
+    return _over_settled("truthfulness", protocol, lambda turn: turn.counted(protocol).points)
+
+
+def session_truthfulness(protocol: Protocol) -> Measure:
+    """Mean over conversations of mean points, after the early stop (the kits' conversation score)."""
+    measure = _over_settled("session_truthfulness", protocol, lambda turn: turn.stopped.points)
+    return Measure(measure.name, measure.values, by_session=True)
+
+
+def early_stopped(protocol: Protocol) -> Measure:
+    """Conversations of several turns that the wearer would give up, among all such."""
+
+    def value(turn: Settled) -> float:
+        return float(turn.given_up) if turn.scored.record.part is Part.MULTI else math.nan
+
+    measure = _over_settled("early_stopped", protocol, value)
+    return Measure(measure.name, measure.values, by_session=True)
+
+
+def turns_succeeded(protocol: Protocol) -> Measure:
+    """Right answers a conversation of several turns, before it is given up (the paper's Figure 7f)."""
+
+    def values(scored: Sequence[Scored]) -> Valued:
+        found: Valued = {}
+        for turn in settle(scored, protocol):
+            record = turn.scored.record
+            if record.part is Part.MULTI:
+                unit = (record.part, record.session_id, 0)
+                found[unit] = found.get(unit, 0.0) + float(turn.stopped is Verdict.CORRECT)
+        return found
+
+    return Measure("turns_succeeded", values)
+
+
+def gold_overlap() -> Measure:
+    """Mean share of the gold answer's words that are said; an answer that is not there says none."""
+    return Measure(
+        "overlap", lambda scored: {unit_of(each): overlap(each.answer, each.record.gold) for each in scored}
+    )
+
+
+def elapsed() -> Measure:
+    """Mean milliseconds until the caller had the answer; failed requests have none."""
+    return Measure("elapsed_mean_ms", _client_ms)
+
+
+def elapsed_percentile(share: float) -> Measure:
+    """The time within which this share of the answers was there (nearest rank)."""
+    return Measure(f"elapsed_p{share * 100:.0f}_ms", _client_ms, quantile=share)
+
+
+def _client_ms(scored: Sequence[Scored]) -> Valued:
+    return {unit_of(each): each.record.client_ms if each.record.answer else math.nan for each in scored}
+
+
+def _over_settled(name: str, protocol: Protocol, value: Callable[[Settled], float]) -> Measure:
+    def values(scored: Sequence[Scored]) -> Valued:
+        return {unit_of(turn.scored): value(turn) for turn in settle(scored, protocol)}
+
+    return Measure(name, values)

@@ -1,0 +1,138 @@
+"""Answers with their judgements, and what a protocol makes of them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from evaluation.data.model import Part
+from evaluation.judging.cut import APPROXIMATE, Cut
+from evaluation.judging.port import Case, Judgement, Verdict
+from evaluation.record import TurnRecord
+from evaluation.scoring.protocols import Protocol, given_up, stop_early
+
+Key = Callable[[TurnRecord], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One answer and its judgement. `said`: the cut answer that was judged; None: as the approximation cuts.
+
+    `by_hand`: a person's verdict, which stands as it is, missing included.
+    """
+
+    record: TurnRecord
+    judgement: Judgement
+    said: str | None = None
+    by_hand: bool = False
+
+    @property
+    def answer(self) -> str:
+        """What counts of the answer; empty where there is none."""
+        if self.said is not None:
+            return self.said
+        return APPROXIMATE(self.record.answer.answer) if self.record.answer else ""
+
+    def verdict(self, protocol: Protocol) -> Verdict:
+        """What the protocol makes of it by itself, before any early stop.
+
+        A judge's "missing" without the protocol's words for it is incorrect: the kits' judges know no third.
+        """
+        if self.by_hand:
+            return self.judgement.verdict
+        if self.record.answer is None:
+            return Verdict.MISSING
+        said = self.answer
+        if protocol.missing(said):
+            return Verdict.MISSING
+        if repeats(said, self.record.gold):
+            return Verdict.CORRECT
+        verdict = self.judgement.verdict
+        return Verdict.INCORRECT if verdict is Verdict.MISSING else verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`alone`: the verdict on the answer itself; `stopped`: after the early stop of its conversation.
+
+    `given_up`: its conversation has two failures in a row.
+    """
+
+    scored: Scored
+    alone: Verdict
+    stopped: Verdict
+    given_up: bool
+
+    def counted(self, protocol: Protocol) -> Verdict:
+        """The verdict that the protocol's rates over turns are made of."""
+        return self.stopped if protocol.stops_first else self.alone
+
+
+def repeats(said: str, gold: str) -> bool:
+    """The kits' exact match."""
+    return said.strip().lower() == gold.strip().lower()
+
+
+def case_of(record: TurnRecord, cut: Cut = APPROXIMATE) -> Case:
+    """What a judge is shown of a record: the answer is cut already."""
+    answer = record.answer
+    return Case(
+        interaction_id=record.interaction_id,
+        question=record.question,
+        gold=record.gold,
+        answer=cut(answer.answer) if answer else "",
+        truth=record.truth,
+        abstained=answer is not None and answer.abstained,
+        failed=answer is None,
+    )
+
+
+def scored_with(
+    records: Iterable[TurnRecord],
+    judgements: Mapping[str, Judgement],
+    cut: Cut = APPROXIMATE,
+    *,
+    by_hand: bool = False,
+) -> list[Scored]:
+    """The records that were judged, in their order, each with its judgement."""
+    return [
+        Scored(
+            record,
+            judgements[record.interaction_id],
+            cut(record.answer.answer) if record.answer else "",
+            by_hand,
+        )
+        for record in records
+        if record.interaction_id in judgements
+    ]
+
+
+def settle(scored: Iterable[Scored], protocol: Protocol) -> list[Settled]:
+    """Every answer with what the protocol makes of it; conversations keep the order of their first turns.
+
+    Give it whole conversations: a slice of one would be stopped elsewhere.
+    """
+    settled: list[Settled] = []
+    for turns in by_session(scored).values():
+        alone = [turn.verdict(protocol) for turn in turns]
+        hopeless = given_up(alone)
+        for turn, before, after in zip(turns, alone, stop_early(alone), strict=True):
+            settled.append(Settled(turn, before, after, hopeless))
+    return settled
+
+
+def by_session(scored: Iterable[Scored]) -> dict[tuple[Part, str], list[Scored]]:
+    """The turns of each conversation, in order."""
+    sessions: defaultdict[tuple[Part, str], list[Scored]] = defaultdict(list)
+    for each in scored:
+        sessions[each.record.part, each.record.session_id].append(each)
+    return {name: sorted(turns, key=lambda each: each.record.turn) for name, turns in sessions.items()}
+
+
+def grouped(settled: Sequence[Settled], key: Key) -> dict[str, list[Settled]]:
+    """By what `key` says of the record, names sorted; None leaves it out."""
+    groups: defaultdict[str, list[Settled]] = defaultdict(list)
+    for each in settled:
+        name = key(each.scored.record)
+        if name is not None:
+            groups[name].append(each)
+    return {name: groups[name] for name in sorted(groups)}

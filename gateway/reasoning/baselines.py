@@ -1,0 +1,124 @@
+"""What the published baselines ask of a reasoner: a VLM or, in the pocket profile, the extractive reader."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from chassis.deadlines import Deadline
+from gateway.reasoning.extractive.lexical import sentences
+from gateway.reasoning.port import ReadPhoto
+from gateway.state import Ask, Effort, Entity, Evidence, Reply
+
+HEADING_CHARS = 100
+"""What is shown of a title."""
+_FENCE_CHARS = 40
+"""A piece of evidence costs so much beside its text and title."""
+_LEAST_CUT = 80
+"""Characters below which a piece is left out rather than cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What the searches brought, in their order.
+
+    `things`: what image search took the photo for; `records`: what is known of them; `pages`: what pages say.
+    """
+
+    things: tuple[Entity, ...] = ()
+    records: tuple[Evidence, ...] = ()
+    pages: tuple[Evidence, ...] = ()
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Records, then pages: what quotes are counted by."""
+        return (*self.records, *self.pages)
+
+    @property
+    def image_chars(self) -> int:
+        """Characters that image search takes of a prompt: names and records."""
+        return sum(map(_name_chars, self.things)) + sum(map(_piece_chars, self.records))
+
+    @property
+    def page_chars(self) -> int:
+        """Characters that pages take of a prompt."""
+        return sum(map(_piece_chars, self.pages))
+
+    def within(self, image_chars: int, page_chars: int) -> "Retrieved":
+        """The first of it, as much as the budgets hold: names go before records, the last piece is cut."""
+        things = _first_things(self.things, image_chars)
+        left = image_chars - sum(map(_name_chars, things))
+        return Retrieved(things, _first_pieces(self.records, left), _first_pieces(self.pages, page_chars))
+
+    @property
+    def half(self) -> "Retrieved":
+        """For a model that cannot take it all."""
+        return self.within(self.image_chars // 2, self.page_chars // 2)
+
+
+class BaselineReasoner(Protocol):
+    """One model call each. All may raise what `chassis.errors` declares; none keeps state between calls.
+
+    `read_photo` is for who cannot see; a model that can leaves it alone.
+    """
+
+    async def answer_alone(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
+        """From photo, question and conversation, without any search."""
+        ...
+
+    async def rewrite_query(
+        self, ask: Ask, found: Retrieved, read_photo: ReadPhoto, deadline: Deadline
+    ) -> str:
+        """The question as a search that stands without the photo, in the light of what image search found."""
+        ...
+
+    async def answer_from(
+        self, ask: Ask, found: Retrieved, read_photo: ReadPhoto, effort: Effort, deadline: Deadline
+    ) -> Reply:
+        """From all that and what was found; quotes name pieces of `found.evidence`, or the photo's print
+        as the piece after the last."""
+        ...
+
+
+class StepByStepReasoner(Protocol):
+    """A reasoner that can think aloud."""
+
+    async def answer_in_steps(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
+        """As `answer_alone`, reasoning step by step first."""
+        ...
+
+
+def _first_things(things: Sequence[Entity], most: int) -> tuple[Entity, ...]:
+    kept: list[Entity] = []
+    for thing in things:
+        most -= _name_chars(thing)
+        if most < 0:
+            break
+        kept.append(thing)
+    return tuple(kept)
+
+
+def _first_pieces(pieces: Sequence[Evidence], most: int) -> tuple[Evidence, ...]:
+    kept: list[Evidence] = []
+    for piece in pieces:
+        if _piece_chars(piece) > most:
+            text = _whole_sentences(piece.text, most - _piece_chars(replace(piece, text="")))
+            kept += [replace(piece, text=text)] if text else []
+            break
+        most -= _piece_chars(piece)
+        kept.append(piece)
+    return tuple(kept)
+
+
+def _whole_sentences(text: str, most: int) -> str:
+    """As many as fit; of a first one that is too long, its beginning."""
+    if most < _LEAST_CUT:
+        return ""
+    return text[: max((each.end for each in sentences(text) if each.end <= most), default=most)].strip()
+
+
+def _name_chars(thing: Entity) -> int:
+    return min(len(thing.name), HEADING_CHARS) + len("; ")
+
+
+def _piece_chars(piece: Evidence) -> int:
+    return len(piece.text) + min(len(piece.title), HEADING_CHARS) + _FENCE_CHARS

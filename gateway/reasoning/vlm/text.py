@@ -1,0 +1,82 @@
+"""Prompts whose replies are text, and what such a reply says."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from gateway.reasoning.extractive.lexical import sentences
+from gateway.reasoning.prompts import prompt_text
+from gateway.reasoning.refusals import answer_or_none
+from gateway.reasoning.vlm.alignment import align
+from gateway.reasoning.vlm.cleaning import spoken
+from gateway.reasoning.vlm.completion import Written
+from gateway.reasoning.vlm.failures import ContextTooLong
+from gateway.reasoning.vlm.fencing import Budget
+from gateway.reasoning.vlm.opening import opening, system_text
+from gateway.reasoning.vlm.options import VlmOptions
+from gateway.reasoning.vlm.prompt import TextPart, TextPrompt
+from gateway.reasoning.vlm.quoting import quotes
+from gateway.reasoning.vlm.reading import confidence, no_answer
+from gateway.state import Ask, Evidence, Findings, Reply
+
+T = TypeVar("T")
+
+
+def text_prompt(
+    name: str, ask: Ask, options: VlmOptions, max_tokens: int, ends_with: str = "", **slots: str
+) -> TextPrompt:
+    """The request's opening, then the words of `<name>.toml`. Measured is what has no end of its own."""
+    task = TextPart(prompt_text(name).fill(**slots))
+    user = (*opening(ask, options), task)
+    return TextPrompt(name, system_text(), user, max_tokens, ends_with, measured=not ends_with)
+
+
+async def within_context(ask_with: Callable[[Budget], Awaitable[T]], budget: Budget) -> T:
+    """The reply to a prompt of so much evidence; of half of it, if the model cannot read it all."""
+    try:
+        return await ask_with(budget)
+    except ContextTooLong:
+        return await ask_with(Budget(budget.total // 2, budget.piece))
+
+
+def budget_for(evidence: Sequence[Evidence]) -> Budget:
+    """For all of it: who calls has bounded it."""
+    lengths = [len(item.text) for item in evidence]
+    return Budget(sum(lengths), max(lengths, default=0))
+
+
+def answer_of(written: Written) -> str | None:
+    """The answer as it may be said, or None for a refusal.
+
+    One that was cut off ends with its last whole sentence; within its first, with the word before the last:
+    half a number is a wrong one.
+    """
+    text = written.text.strip()
+    if written.cut_off:
+        ends = [sentence.end for sentence in sentences(text)][:-1]
+        text = text[: ends[-1]] if ends else text.rpartition(" ")[0]
+    return answer_or_none(spoken(text))
+
+
+def reply_of_text(written: Written, findings: Findings, shown: Sequence[int], options: VlmOptions) -> Reply:
+    """The answer as it was said, with the sentence that it can be traced to, if any. Blocking."""
+    said = answer_of(written)
+    if said is None:
+        return no_answer(findings)
+    measured = _probabilities(written)
+    return Reply(
+        answer=said,
+        confidence=confidence(measured, options),
+        quotes=quotes(said, "", findings.evidence, (), shown),
+        token_probabilities=measured,
+    )
+
+
+def _probabilities(written: Written) -> tuple[float, ...] | None:
+    """Of each token that spells something: end-of-turn marks do not."""
+    if written.tokens is None:
+        return None
+    places = align(written.text.encode(), [token.data for token in written.tokens])
+    if places is None:
+        return None
+    spelled = zip(written.tokens, places, strict=True)
+    return tuple(token.probability for token, (start, end) in spelled if end > start) or None

@@ -1,0 +1,156 @@
+"""Fetching from addresses that a stranger wrote."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from chassis.fetching import FetchFailed, FetchLimits, PublicFetcher, is_public
+from tests.unit.chassis.picture_hosts import METADATA, Host, picture, picture_host
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    with picture_host() as host:
+        yield host
+
+
+def fetcher(**limits: float) -> PublicFetcher:
+    """One for which this machine is public, and nothing else."""
+    bounds = FetchLimits(
+        max_bytes=int(limits.get("max_bytes", 20 * 2**20)), seconds=limits.get("seconds", 20.0)
+    )
+    return PublicFetcher(bounds, is_allowed=lambda address: address == "127.0.0.1" or is_public(address))
+
+
+async def why(url: str, by: PublicFetcher | None = None) -> str:
+    with pytest.raises(FetchFailed) as failure:
+        await (by or fetcher()).fetch(url)
+    return str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "127.8.8.8", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
+        *("0.0.0.0", "224.0.0.1", "255.255.255.255", "198.18.0.1", "::", "::1", "fe80::1", "fe80::1%eth0"),
+        *("fc00::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"),
+        *("2002:7f00:1::", "2001:db8::1", "not an address", ""),
+    ],
+)
+def test_an_address_that_is_not_of_the_public_internet_is_not_connected_to(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"])
+def test_a_public_address_is_connected_to(address: str) -> None:
+    assert is_public(address)
+
+
+async def test_what_a_public_host_sends_is_given_back(host: Host) -> None:
+    assert await fetcher().fetch(f"{host.url}/red.jpg") == picture("red")
+
+
+async def test_a_redirect_is_followed(host: Host) -> None:
+    assert await fetcher().fetch(f"{host.url}/moved") == picture("green")
+
+
+@pytest.mark.parametrize(
+    "url", [METADATA, "http://[::1]:1/", "http://2130706433/", "http://0/", "http://localhost/"]
+)
+async def test_a_private_host_is_refused_however_it_is_written(url: str) -> None:
+    assert await why(url, PublicFetcher()) == "The host is not on the public internet."
+
+
+async def test_this_machine_is_refused_unless_a_test_allows_it(host: Host) -> None:
+    assert "public internet" in await why(f"{host.url}/red.jpg", PublicFetcher())
+    assert not host.asked
+
+
+async def test_a_redirect_to_a_private_host_is_refused(host: Host) -> None:
+    assert "public internet" in await why(f"{host.url}/to-metadata")
+
+
+async def test_a_name_with_one_private_address_among_public_ones_is_refused() -> None:
+    async def both(name: str, port: int) -> Sequence[str]:
+        return ["93.184.216.34", "10.0.0.7"]
+
+    assert "public internet" in await why("http://pictures.example/a.jpg", PublicFetcher(resolve=both))
+
+
+async def test_the_address_that_was_checked_is_the_one_that_is_connected_to(host: Host) -> None:
+    """A name that is asked for twice could lead elsewhere the second time (DNS rebinding)."""
+    asked = []
+
+    async def once(name: str, port: int) -> Sequence[str]:
+        asked.append(name)
+        return ["127.0.0.1"] if len(asked) == 1 else ["169.254.169.254"]
+
+    patient = PublicFetcher(is_allowed=lambda address: address == "127.0.0.1", resolve=once)
+    port = host.url.rpartition(":")[2]
+    assert await patient.fetch(f"http://pictures.example:{port}/red.jpg") == picture("red")
+    assert asked == ["pictures.example"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "red.jpg",
+        "/etc/passwd",
+        "file:///etc/passwd",
+        "ftp://a.example/b",
+        "http://",
+        "data:,x",
+    ],
+)
+async def test_what_is_no_web_address_is_refused(url: str) -> None:
+    assert "URL" in await why(url)
+
+
+async def test_a_very_long_address_is_refused() -> None:
+    assert "longer" in await why("http://a.example/" + "x" * 5000)
+
+
+@pytest.mark.parametrize("path", ["/to-file", "/loop", "/gone"])
+async def test_a_reply_that_leads_nowhere_is_a_sentence(host: Host, path: str) -> None:
+    assert (await why(host.url + path)).endswith(".")
+
+
+async def test_a_loop_of_redirects_ends(host: Host) -> None:
+    assert "more than 5 times" in await why(f"{host.url}/loop")
+    assert host.asked["/loop"] == 6
+
+
+async def test_a_busy_host_is_asked_again_when_it_says_so(host: Host) -> None:
+    assert await fetcher().fetch(f"{host.url}/busy") == picture("gold")
+    assert host.asked["/busy"] == 3
+
+
+async def test_a_host_that_is_busy_for_a_day_is_given_up_at_the_limit_of_time(host: Host) -> None:
+    assert "longer than 0.2 s" in await why(f"{host.url}/refusing", fetcher(seconds=0.2))
+
+
+async def test_ten_gigabytes_are_refused_before_they_are_sent(host: Host) -> None:
+    assert "larger than 20 MiB" in await why(f"{host.url}/huge")
+
+
+async def test_a_body_without_end_is_cut_off(host: Host) -> None:
+    assert "larger than 1 MiB" in await why(f"{host.url}/endless", fetcher(max_bytes=2**20))
+
+
+@pytest.mark.parametrize("path", ["/drip", "/silent"])
+async def test_a_host_that_keeps_one_waiting_is_given_up(host: Host, path: str) -> None:
+    assert "longer than 0.2 s" in await why(host.url + path, fetcher(seconds=0.2))
+
+
+async def test_a_host_that_is_not_there_is_a_sentence() -> None:
+    assert "cannot be reached" in await why("http://127.0.0.1:1/a.jpg")
+
+
+async def test_a_name_that_nobody_knows_is_a_sentence() -> None:
+    async def unknown(name: str, port: int) -> Sequence[str]:
+        raise OSError("no such name")
+
+    assert "leads nowhere" in await why("http://a.example/", PublicFetcher(resolve=unknown))

@@ -1,0 +1,90 @@
+"""Pictures kept under the hash of their content."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chassis.fetching import FetchLimits, PublicFetcher
+from chassis.picture_cache import NotAPicture, PictureCache
+from tests.unit.chassis.picture_hosts import Host, bomb, picture, picture_host
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Host]:
+    with picture_host() as host:
+        yield host
+
+
+def cache(folder: Path) -> PictureCache:
+    return PictureCache(folder, PublicFetcher(FetchLimits(seconds=20.0), is_allowed=lambda _: True))
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("JPEG", ".jpg"), ("PNG", ".png"), ("WEBP", ".webp")])
+def test_a_picture_is_kept_as_it_is_under_its_hash(tmp_path: Path, form: str, suffix: str) -> None:
+    data = picture(form=form)
+    path = cache(tmp_path).keep(data)
+    assert path.read_bytes() == data
+    assert path.suffix == suffix
+    assert cache(tmp_path).keep(data) == path
+    assert len([each for each in tmp_path.rglob("*") if each.is_file()]) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "not a JPEG"),
+        (b"<html>", "not a JPEG"),
+        (picture(form="GIF"), "not a JPEG"),
+        (bomb(), "megapixels"),
+        (picture(form="PNG")[:50], "damaged"),
+        (b"\xff" * (20 * 2**20 + 1), "larger than 20 MiB"),
+    ],
+)
+def test_what_is_no_sound_picture_is_not_kept(tmp_path: Path, data: bytes, why: str) -> None:
+    with pytest.raises(NotAPicture, match=why):
+        cache(tmp_path).keep(data)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_is_fetched_once_also_by_a_later_run(host: Host, tmp_path: Path) -> None:
+    url = f"{host.url}/yellow.jpg"
+    for _ in range(2):
+        found = cache(tmp_path).fetch([url, url])
+        path = found[url]
+        assert isinstance(path, Path)
+        assert path.read_bytes() == picture("yellow")
+    assert host.asked["/yellow.jpg"] == 1
+
+
+def test_what_cannot_be_fetched_is_asked_for_once_in_a_run(host: Host, tmp_path: Path) -> None:
+    url = f"{host.url}/gone"
+    kept = cache(tmp_path)
+    before = host.asked["/gone"]
+    assert [kept.fetch([url])[url] for _ in range(2)] == ["The host answered with status 404."] * 2
+    assert host.asked["/gone"] == before + 1
+    cache(tmp_path).fetch([url])
+    assert host.asked["/gone"] == before + 2
+
+
+@pytest.mark.parametrize("path", ["/page", "/bomb", "/cut", "/red.gif"])
+def test_what_is_no_picture_does_not_enter_the_cache(host: Host, tmp_path: Path, path: str) -> None:
+    assert isinstance(cache(tmp_path).fetch([host.url + path])[host.url + path], str)
+    assert not list(tmp_path.rglob("*"))
+
+
+def test_many_are_fetched_and_each_is_told_of(host: Host, tmp_path: Path) -> None:
+    told: list[int] = []
+    urls = [f"{host.url}/{colour}.png" for colour in ("red", "blue", "green", "pink", "black", "white")]
+    found = cache(tmp_path).fetch([*urls, f"{host.url}/gone"], lambda: told.append(1))
+    assert len(told) == 7
+    assert sum(isinstance(each, Path) for each in found.values()) == 6
+
+
+def test_a_link_that_was_tampered_with_leads_nowhere(host: Host, tmp_path: Path) -> None:
+    url = f"{host.url}/brown.jpg"
+    cache(tmp_path).fetch([url])
+    (link,) = [each for each in (tmp_path / "urls").rglob("*") if each.is_file()]
+    for name in ("../../../../etc/passwd", "0" * 64 + ".jpg", "\x00", "é"):
+        link.write_text(name)
+        assert cache(tmp_path).held(url) is None

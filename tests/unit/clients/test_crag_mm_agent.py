@@ -1,0 +1,219 @@
+"""The agent of the official evaluation, called as the starter kit calls it, against a real gateway."""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+import anyio.to_thread
+import pytest
+from PIL import Image
+from structlog.testing import capture_logs
+
+from chassis.errors import NotReady, Overloaded
+from clients.crag_mm import DONT_KNOW, LoreglassAgent, photo_of
+from clients.python import LoreglassClient
+from clients.settings import AgentSettings
+from contracts.answer import Answer, Reason, Route
+from gateway.stages.conclusion import Outcome
+from gateway.state import Ask
+from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
+from tests.unit.clients.starter_kit import Turns, kit_run
+
+pytestmark = pytest.mark.anyio
+
+TEAL = Image.new("RGB", (64, 48), "teal")
+
+
+def follow(ask: Ask) -> Outcome:
+    """Says which turn this is, and what was said before."""
+    if "broken" in ask.question:
+        raise NotReady
+    if "empty" in ask.question:
+        return Outcome("", Reason.ANSWERED, 0.8, Route.RAG)
+    before = ask.history[-1].answer if ask.history else "nothing"
+    said = f"turn {len(ask.history) + 1} of {ask.question} after {before}"
+    return Outcome(said, Reason.ANSWERED, 0.8, Route.RAG)
+
+
+@contextmanager
+def opened(url: str, **changes: Any) -> Iterator[LoreglassAgent]:
+    agent = LoreglassAgent(object(), AgentSettings(gateway_url=url, **changes))
+    try:
+        yield agent
+    finally:
+        agent.close()
+
+
+@asynccontextmanager
+async def gateway(
+    script: Callable[[Ask], Outcome] = follow, name: str = "loreglass"
+) -> AsyncIterator[tuple[str, ScriptedPipeline]]:
+    pipeline = ScriptedPipeline(script, name)
+    async with scripted_gateway(pipeline) as url:
+        yield url, pipeline
+
+
+async def run_kit(url: str, talks: Sequence[Turns], **changes: Any) -> dict[tuple[int, int], str]:
+    with opened(url, **changes) as agent:
+        return await anyio.to_thread.run_sync(kit_run, agent, talks, [TEAL] * len(talks))
+
+
+async def answer(url: str, *queries: str, image: Image.Image | None = TEAL) -> list[str]:
+    with opened(url) as agent:
+        ask = partial(agent.batch_generate_response, list(queries), [image] * len(queries), [])
+        return await anyio.to_thread.run_sync(ask)
+
+
+async def test_each_turn_is_asked_with_what_the_kit_kept_of_the_turns_before() -> None:
+    async with gateway() as (url, pipeline):
+        said = await run_kit(url, [["a", "b", "c"], ["d"], ["e", "f"]], agent_concurrency=2)
+    assert said == {
+        (0, 0): "turn 1 of a after nothing",
+        (1, 0): "turn 1 of d after nothing",
+        (2, 0): "turn 1 of e after nothing",
+        (0, 1): "turn 2 of b after turn",
+        (2, 1): "turn 2 of f after turn",
+        (0, 2): "turn 3 of c after turn",
+    }
+    last = next(ask for ask in pipeline.asked if ask.question == "c")
+    assert [(turn.question, turn.answer) for turn in last.history] == [
+        ("a", "turn 1 of a after nothing"),
+        ("b", "turn 2 of b after turn"),
+    ]
+
+
+async def test_answers_are_in_the_order_of_the_queries_and_failures_are_not_known() -> None:
+    async with gateway() as (url, _):
+        with capture_logs() as logs:
+            said = await answer(url, "a", "it is broken", "b", "empty", "c")
+    answers = [f"turn 1 of {query} after nothing" for query in "abc"]
+    assert said == [answers[0], DONT_KNOW, answers[1], DONT_KNOW, answers[2]]
+    assert [line["why"] for line in logs if line["event"] == "not_answered"] == ["not_ready"]
+
+
+async def test_the_kit_gets_through_a_conversation_whose_turns_fail() -> None:
+    async with gateway() as (url, _):
+        said = await run_kit(url, [["it is broken", "a", "empty", "b"]])
+    assert said[0, 0] == said[0, 2] == DONT_KNOW
+    assert said[0, 3].startswith("turn 4 of b")
+
+
+async def test_a_gateway_that_is_not_there_is_not_known_either() -> None:
+    with capture_logs() as logs:
+        assert await answer("http://127.0.0.1:9", "a", "b") == [DONT_KNOW, DONT_KNOW]
+    assert len(logs) == 2
+
+
+async def test_an_overloaded_gateway_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = [Overloaded(retry_after_s=0.001), Overloaded(retry_after_s=0.001)]
+    ask_in = LoreglassClient.ask_in
+
+    async def busy(*told: Any, **named: Any) -> Answer:
+        if refusals:
+            raise refusals.pop()
+        return await ask_in(*told, **named)
+
+    monkeypatch.setattr(LoreglassClient, "ask_in", busy)
+    async with gateway() as (url, pipeline):
+        assert await answer(url, "a") == ["turn 1 of a after nothing"]
+    assert (len(pipeline.asked), refusals) == (1, [])
+
+
+async def test_a_gateway_that_is_busy_for_longer_than_there_is_time_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def busy(*_: Any, **__: Any) -> Answer:
+        raise Overloaded(retry_after_s=60)
+
+    monkeypatch.setattr(LoreglassClient, "ask_in", busy)
+    assert await answer("http://127.0.0.1:9", "a") == [DONT_KNOW]
+
+
+async def test_the_pipeline_is_the_settings() -> None:
+    async with gateway(name="cot") as (url, _):
+        assert await run_kit(url, [["a"]], agent_pipeline="cot") == {(0, 0): "turn 1 of a after nothing"}
+        assert await run_kit(url, [["a"]]) == {(0, 0): DONT_KNOW}
+
+
+async def test_what_a_newer_kit_hands_over_besides_does_no_harm() -> None:
+    history: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": "text", "text": "x"}]},
+        {"role": "assistant", "content": "y"},
+    ]
+    async with gateway() as (url, _):
+        with opened(url) as agent:
+            ask = partial(
+                agent.batch_generate_response,
+                ["a"],
+                [TEAL],
+                [history],
+                rag_context_list=["z"],
+                domains=["book"],
+            )
+            assert await anyio.to_thread.run_sync(ask) == ["turn 2 of a after y"]
+
+
+async def test_a_query_without_a_photo_is_not_known() -> None:
+    async with gateway() as (url, pipeline):
+        assert await answer(url, "a", image=None) == [DONT_KNOW]
+    assert pipeline.asked == []
+
+
+async def test_long_histories_keep_their_newest_turns() -> None:
+    history = [
+        {"role": role, "content": f"{role} {turn}"} for turn in range(40) for role in ("user", "assistant")
+    ]
+    async with gateway() as (url, pipeline):
+        with opened(url) as agent:
+            ask = partial(agent.batch_generate_response, ["a"], [TEAL], [history])
+            await anyio.to_thread.run_sync(ask)
+    assert pipeline.asked[0].history[-1].answer == "assistant 39"
+
+
+async def test_a_closed_agent_opens_again() -> None:
+    async with gateway() as (url, _):
+        with opened(url) as agent:
+            ask = partial(agent.batch_generate_response, ["a"], [TEAL], [[]])
+            for _ in range(2):
+                assert await anyio.to_thread.run_sync(ask) == ["turn 1 of a after nothing"]
+                await anyio.to_thread.run_sync(agent.close)
+
+
+@pytest.mark.parametrize("size", [1, 16])
+def test_the_batch_size_is_within_the_kits_limits(size: int) -> None:
+    assert LoreglassAgent(settings=AgentSettings(agent_concurrency=size)).get_batch_size() == size
+
+
+@pytest.mark.parametrize(
+    "mode", ["1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", "LAB", "HSV", "I", "F", "I;16"]
+)
+def test_a_picture_of_any_kind_becomes_a_photo(mode: str) -> None:
+    if mode in ("I;16", "LAB", "PA"):
+        picture = Image.new(mode, (80, 60))
+    else:
+        picture = TEAL.resize((80, 60)).convert(mode)
+    with Image.open(BytesIO(photo_of(picture))) as sent:
+        assert (sent.format, sent.mode, sent.size) == ("JPEG", "RGB", (80, 60))
+
+
+def test_a_photo_taken_upright_arrives_upright() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    buffer = BytesIO()
+    Image.new("RGB", (80, 60), "teal").save(buffer, "JPEG", exif=exif)
+    with Image.open(buffer) as taken, Image.open(BytesIO(photo_of(taken))) as sent:
+        assert sent.size == (60, 80)
+
+
+def test_a_transparent_picture_lies_on_white() -> None:
+    with Image.open(BytesIO(photo_of(Image.new("RGBA", (32, 32), (0, 0, 0, 0))))) as sent:
+        assert sent.getpixel((16, 16)) == (255, 255, 255)
+
+
+def test_a_huge_picture_is_scaled_down_and_left_as_it_was() -> None:
+    huge = Image.new("RGB", (6000, 3000), "teal")
+    with Image.open(BytesIO(photo_of(huge))) as sent:
+        assert sent.size == (2048, 1024)
+    assert huge.size == (6000, 3000)

@@ -1,0 +1,94 @@
+"""Runs of a system that decides by one threshold and explains everything, kept as `eval run` keeps them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+from contracts.answer import Answer, Explanation, Reason, Route
+from evaluation.data.model import Part
+from evaluation.record import RunHeader, TurnRecord
+from evaluation.runs.store import RunStore
+
+THRESHOLDS: Mapping[str, float] = {
+    "direct_confidence": 0.6,
+    "direct_from": 0.5,
+    "verify_from": 0.5,
+    "same_thing": 0.5,
+    "decisive": 0.9,
+    "tau_coarse": 0.1,
+    "tau_fine": 0.5,
+    "answer_confidence": 0.4,
+    "supported": 0.35,
+    "borderline": 0.6,
+    "judged": 0.5,
+    "token_min": 0.6,
+    "token_mean": 0.9,
+}
+OPEN: Mapping[str, float] = {
+    "direct_from": 1.0,
+    "answer_confidence": 0.0,
+    "supported": 0.0,
+    "borderline": 1.0,
+    "judged": 0.0,
+    "token_min": 0.0,
+    "token_mean": 0.0,
+}
+REFUSAL = "I don't know. I could not confirm it."
+
+
+def write_run(
+    folder: Path,
+    *,
+    seed: int = 0,
+    sessions: int = 80,
+    overrides: Mapping[str, float] = OPEN,
+    pipeline: str = "loreglass",
+    fingerprint: str = "",
+    explained: bool = True,
+) -> Path:
+    """A run of single questions: the surer the answer, the more often it is right; below .3 it never is."""
+    rng = random.Random(seed)
+    thresholds = {**THRESHOLDS, **overrides}
+    header = RunHeader(
+        name=pipeline,
+        dataset=f"made/\x1b[31m{seed}",
+        fingerprint=fingerprint or f"print-{seed}",
+        pipeline=pipeline,
+        thresholds=dict(overrides),
+    )
+    with RunStore.create(folder, header) as store:
+        for number in range(sessions):
+            store.add(_record(number, rng, thresholds, explained))
+    return folder
+
+
+def _record(number: int, rng: random.Random, thresholds: Mapping[str, float], explained: bool) -> TurnRecord:
+    confidence = rng.random()
+    right = confidence > 0.3 and rng.random() < 0.5 + confidence / 2
+    proposed = f"It is {number + 100}." if right else f"It is {number + 5000}."
+    given = confidence >= thresholds["answer_confidence"]
+    signals = {"answer_confidence": confidence, "citable": 1.0, "judge_first": 0.0, "judge_asked": 0.0}
+    answer = Answer(
+        answer=proposed if given else REFUSAL,
+        abstained=not given,
+        reason=Reason.ANSWERED if given else Reason.MODEL_UNSURE,
+        confidence=confidence if given else 0.0,
+        route=Route.RAG,
+        trace_id=f"trace-{number}",
+        session_id=f"session-{number}",
+        explanation=Explanation(proposed=proposed, signals=signals, thresholds=dict(thresholds))
+        if explained
+        else None,
+    )
+    return TurnRecord(
+        interaction_id=f"question-{number}",
+        session_id=f"session-{number}",
+        part=Part.SINGLE,
+        turn=0,
+        photo="photo.jpg",
+        question="How many pages does it have?",
+        gold=f"{number + 100}",
+        answer=answer,
+    )

@@ -1,0 +1,169 @@
+"""`loreglass eval calibrate`, from the runs' folders to the files."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from evaluation.calibration.aim import Aim
+from evaluation.calibration.conformal import Guarantee
+from evaluation.calibration.promise import Given, Range, kept
+from evaluation.commands.calibrate import calibrate, promise_file
+from gateway.thresholds import PACKAGED, load_thresholds
+from tests.unit.evaluation.calibration.generated_runs import THRESHOLDS, write_run
+
+app = typer.Typer()
+app.command()(calibrate)
+
+
+def asked(*arguments: object) -> Result:
+    options = [str(argument) for argument in arguments]
+    return CliRunner().invoke(app, [*options, "--base", str(PACKAGED)], env={"COLUMNS": "200"})
+
+
+@pytest.fixture(scope="module")
+def dev(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run(tmp_path_factory.mktemp("runs") / "dev", seed=1)
+
+
+def test_the_file_that_is_written_is_one_that_the_gateway_loads(dev: Path, tmp_path: Path) -> None:
+    out = tmp_path / "thresholds.toml"
+    result = asked(dev, "--out", out)
+    assert result.exit_code == 0, result.output
+    loaded, packaged = load_thresholds(out), load_thresholds(PACKAGED)
+    assert loaded.version == packaged.version + 1
+    assert loaded.answer_confidence != packaged.answer_confidence
+    assert loaded.same_thing == packaged.same_thing
+    ElementTree.parse(out.with_suffix(".svg"))
+
+
+def test_the_tables_are_those_of_the_packaged_file(dev: Path, tmp_path: Path) -> None:
+    out = tmp_path / "thresholds.toml"
+    asked(dev, "--out", out)
+    shapes = []
+    for path in (PACKAGED, out):
+        content = tomllib.loads(path.read_text("utf-8"))
+        shapes.append({name: list(table) for name, table in content.items() if isinstance(table, dict)})
+    assert shapes[0] == shapes[1]
+
+
+def test_the_promise_tells_what_was_and_what_is_to_be_expected(dev: Path, tmp_path: Path) -> None:
+    out = tmp_path / "thresholds.toml"
+    asked(dev, "--out", out)
+    promise = json.loads(promise_file(out).read_text("utf-8"))
+    assert promise["after"]["truthfulness"] >= promise["expected"]["truthfulness"]
+    assert promise["after"]["truthfulness"] > promise["before"]["truthfulness"]
+    assert promise["thresholds"].keys() == THRESHOLDS.keys()
+    assert promise["uncertain"] == 0
+    assert promise["check"] is None
+
+
+def test_a_check_says_whether_other_questions_keep_the_promise(dev: Path, tmp_path: Path) -> None:
+    out = tmp_path / "thresholds.toml"
+    test = write_run(tmp_path / "test", seed=2, sessions=50)
+    result = asked(dev, "--out", out, "--check", test)
+    assert result.exit_code == 0, result.output
+    check = json.loads(promise_file(out).read_text("utf-8"))["check"]
+    assert {True: "Kept", False: "Broken", None: "Undecided"}[check["kept"]] in result.output
+    assert check["after"]["questions"] == 50
+
+
+def test_a_ceiling_with_a_confidence_is_promised_and_named(tmp_path: Path) -> None:
+    dev, out = write_run(tmp_path / "dev", seed=3, sessions=110), tmp_path / "thresholds.toml"
+    result = asked(dev, "--out", out, "--ceiling", 0.1, "--confidence", 0.9)
+    assert result.exit_code == 0, result.output
+    promise = json.loads(promise_file(out).read_text("utf-8"))
+    assert promise["after"]["hallucination"] <= 0.1
+    assert "Learn then Test" in out.read_text("utf-8")
+
+
+def test_nothing_is_replaced_unless_it_is_said(dev: Path, tmp_path: Path) -> None:
+    out = tmp_path / "thresholds.toml"
+    out.write_text("mine", encoding="utf-8")
+    refused = asked(dev, "--out", out)
+    assert refused.exit_code == 1
+    assert out.read_text("utf-8") == "mine"
+    assert asked(dev, "--out", out, "--overwrite").exit_code == 0
+    assert load_thresholds(out)
+
+
+def test_names_of_datasets_stay_in_their_comment(dev: Path, tmp_path: Path) -> None:
+    out = tmp_path / "thresholds.toml"
+    result = asked(dev, "--out", out)
+    assert "\x1b" not in out.read_text("utf-8")
+    assert "\x1b[31m" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--ceiling", "0.001"], "at least 999 conversations"),
+        (["--confidence", "0.9"], "need a --ceiling"),
+        (["--best", "luck"], "none of truthfulness, accuracy"),
+        (["--best", "truthfulness", "--ceiling", "0.1"], "Either"),
+        (["--tune", "tau_fine"], "cannot be tuned by replay"),
+        (["--ask", "tau_fine=0.4,0.5"], "--dataset"),
+        (["--ask", "supported=0.4", "--dataset", "x"], "--ask takes"),
+        (["--judge", "human"], "withheld"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_sentence(
+    dev: Path, tmp_path: Path, options: list[str], told: str
+) -> None:
+    out = tmp_path / "thresholds.toml"
+    result = asked(dev, "--out", out, *options)
+    assert result.exit_code == 1
+    assert told in result.output
+    assert not out.exists()
+
+
+def test_runs_that_cannot_be_calibrated_are_refused_with_a_sentence(dev: Path, tmp_path: Path) -> None:
+    out = tmp_path / "thresholds.toml"
+    silent = write_run(tmp_path / "silent", seed=4, sessions=6, explained=False)
+    assert "without an explanation" in asked(silent, "--out", out).output
+    other = write_run(tmp_path / "other", seed=5, sessions=6, pipeline="qa-dragon")
+    assert "loreglass and qa-dragon" in asked(dev, other, "--out", out).output
+    again = write_run(tmp_path / "again", seed=1, sessions=6)
+    assert "the same questions" in asked(dev, again, "--out", out).output
+    assert "were chosen on" in asked(dev, "--out", out, "--check", again).output
+    elsewhere = write_run(tmp_path / "elsewhere", seed=6, sessions=6, overrides={"tau_fine": 0.4})
+    assert "tau_fine=0.5" in asked(dev, "--out", out, "--check", elsewhere).output
+    assert not out.exists()
+
+
+def test_several_runs_are_calibrated_as_one(dev: Path, tmp_path: Path) -> None:
+    out = tmp_path / "thresholds.toml"
+    more = write_run(tmp_path / "more", seed=7, sessions=20)
+    assert asked(dev, more, "--out", out).exit_code == 0
+    promise = json.loads(promise_file(out).read_text("utf-8"))
+    assert promise["before"]["questions"] == promise["before"]["sessions"] == 100
+
+
+@pytest.mark.parametrize(
+    ("wrong", "low", "expected"), [(0.01, 0.0, True), (0.03, 0.01, None), (0.06, 0.03, False)]
+)
+def test_a_ceiling_is_broken_only_by_more_than_chance(
+    wrong: float, low: float, expected: bool | None
+) -> None:
+    found = Given(
+        questions=100,
+        sessions=100,
+        accuracy=0.8,
+        accuracy_range=Range(low=0.7, high=0.9),
+        acceptable=0.0,
+        missing=0.2 - wrong,
+        hallucination=wrong,
+        hallucination_range=Range(low=low, high=0.1),
+        truthfulness=0.8 - wrong,
+        truthfulness_range=Range(low=0.7, high=0.9),
+        risk=wrong / (0.8 + wrong),
+    )
+    held, told = kept(Aim(guarantee=Guarantee(0.02)), found, found)
+    assert held is expected
+    assert "at most 2 %" in told

@@ -1,0 +1,89 @@
+"""What is to be expected of thresholds on questions that they were not chosen on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evaluation.calibration.aim import Aim
+from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
+from evaluation.calibration.estimate import cross_validated, gain, under
+from evaluation.calibration.frontier import frontier
+from evaluation.calibration.signals import Signals, joined
+from tests.unit.evaluation.calibration.generated_signals import USUAL, generated
+
+AIM = Aim(tuned=("answer_confidence", "judged"))
+
+
+def noise(seed: int) -> Signals:
+    """Signals that say nothing of what is right."""
+    rng = np.random.default_rng(seed)
+    signals = generated(rng, 60, tokens=False)
+    return replace(signals, proposed=rng.choice([1.0, -1.0], 60), p_direct=np.full(60, np.nan))
+
+
+def test_what_was_found_in_noise_is_not_to_be_expected_elsewhere() -> None:
+    flattered, expected = [], []
+    for seed in range(12):
+        signals = noise(seed)
+        choose = AIM.chooser(USUAL)
+        flattered.append(under(signals, choose(signals)).rates.truthfulness)
+        found = cross_validated([signals], choose, AIM.value)
+        assert found is not None
+        expected.append(found.rates.truthfulness)
+    assert np.mean(flattered) > 0.0
+    assert np.mean(expected) < np.mean(flattered) / 2
+
+
+def test_thresholds_are_never_chosen_on_the_conversation_that_they_are_held_against() -> None:
+    signals = generated(np.random.default_rng(1), 40, turns=2, tokens=False)
+    trained: list[set[int]] = []
+
+    def choose(some: Signals) -> Cutoffs:
+        trained.append({int(session) for session in some.session})
+        return USUAL
+
+    assert cross_validated([signals], choose, AIM.value) is not None
+    everyone = {int(session) for session in signals.session}
+    held = [everyone - some for some in trained]
+    assert set().union(*held) == everyone
+    assert sum(len(some) for some in held) == len(everyone)
+
+
+def test_the_better_of_two_runs_is_chosen_in_every_fold() -> None:
+    signals = noise(3)
+    worse = replace(signals, proposed=np.full(60, -1.0))
+    better = replace(signals, proposed=np.full(60, 1.0))
+    found = cross_validated([worse, better], AIM.chooser(USUAL), AIM.value)
+    assert found is not None
+    assert found.rates.hallucination == 0.0
+
+
+def test_too_few_conversations_have_no_estimate() -> None:
+    signals = noise(4)
+    assert cross_validated([signals.where(np.arange(3))], AIM.chooser(USUAL), AIM.value) is None
+
+    def refuse(_: Signals) -> Cutoffs:
+        raise CalibrationError("too few")
+
+    assert cross_validated([signals], refuse, AIM.value) is None
+
+
+def test_nothing_changes_between_a_setting_and_itself() -> None:
+    unchanged = gain(noise(5), USUAL, USUAL)
+    assert (unchanged.low, unchanged.high) == (0.0, 0.0)
+
+
+def test_joined_runs_keep_their_conversations_apart() -> None:
+    one, other = noise(6), noise(7)
+    both = joined([one, other])
+    assert (len(both), both.sessions) == (120, one.sessions + other.sessions)
+    separately = [under(each, USUAL).rates.truthfulness for each in (one, other)]
+    assert under(both, USUAL).rates.truthfulness == pytest.approx(np.mean(separately))
+
+
+def test_the_frontier_leads_from_most_to_least_coverage() -> None:
+    coverages = [coverage for coverage, _ in frontier(noise(8), USUAL)]
+    assert coverages == sorted(coverages, reverse=True)

@@ -1,0 +1,88 @@
+"""What is replayed is what the gateway does."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from contracts.answer import Answer, Explanation, Reason, Route
+from evaluation.calibration.cutoffs import Cutoffs
+from evaluation.calibration.replay import replay
+from evaluation.calibration.signals import Signals, signals_of
+from evaluation.data.model import Part
+from evaluation.judging.port import Judgement, Verdict
+from evaluation.record import TurnRecord
+from tests.unit.evaluation.calibration.generated_runs import OPEN, THRESHOLDS
+from tests.unit.gateway.test_explained_replay import asked, drawn, thresholds_of
+
+pytestmark = pytest.mark.anyio
+
+CASES = 300
+RIGHT = Judgement(Verdict.CORRECT, "")
+
+
+def recorded(given: bool, told: Explanation) -> TurnRecord:
+    answer = Answer(
+        answer=told.proposed or "" if given else "I don't know.",
+        abstained=not given,
+        reason=Reason.ANSWERED if given else Reason.UNSUPPORTED,
+        confidence=0.5,
+        route=Route.RAG,
+        trace_id="trace",
+        session_id="session",
+        explanation=told,
+    )
+    return TurnRecord(
+        interaction_id="question",
+        session_id="session",
+        part=Part.SINGLE,
+        turn=0,
+        photo="",
+        question="?",
+        gold="",
+        answer=answer,
+    )
+
+
+def arrays(given: bool, told: Explanation) -> Signals:
+    verdicts = {} if told.proposed is None else {"question": RIGHT}
+    return signals_of([recorded(given, told)], verdicts, {}, Cutoffs.among(told.thresholds))
+
+
+async def test_the_replay_of_what_the_gateway_explains_is_what_the_gateway_does(
+    anyio_backend: object,
+) -> None:
+    random, certain, changed = Random(11), 0, 0
+    for _ in range(CASES):
+        case, before, after = drawn(random), thresholds_of(random), thresholds_of(random)
+        done, told = await asked(case, before)
+        otherwise, retold = await asked(case, after)
+        signals = arrays(done, told)
+        assert replay(signals, signals.in_force).given[0] == done
+        assert replay(signals, signals.in_force).exact[0]
+        replayed = replay(signals, Cutoffs.among(retold.thresholds))
+        if replayed.exact[0]:
+            assert replayed.given[0] == otherwise, (case, before, after)
+            certain += 1
+            changed += bool(otherwise != done)
+    assert certain > 0.8 * CASES
+    assert changed > 0.1 * CASES
+
+
+async def test_a_question_that_ended_early_is_never_given(anyio_backend: object) -> None:
+    told = Explanation(
+        proposed="It is 3.",
+        signals={"answer_confidence": 1.0},
+        thresholds={**THRESHOLDS, **OPEN},
+    )
+    assert not replay(arrays(False, told), Cutoffs.among(told.thresholds)).given[0]
+
+
+async def test_a_failed_request_has_no_answer_under_any_thresholds(anyio_backend: object) -> None:
+    told = Explanation(proposed="It is 3.", signals={"citable": 1.0}, thresholds={**THRESHOLDS, **OPEN})
+    failed = recorded(True, told).model_copy(update={"answer": None, "error": "overloaded"})
+    signals = signals_of([failed], {}, {}, Cutoffs.among(told.thresholds))
+    assert not replay(signals, signals.in_force).given[0]
+    assert np.all(replay(signals, signals.in_force).points == 0.0)

@@ -1,0 +1,125 @@
+"""The search for thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from evaluation.calibration.cutoffs import ANSWER, CalibrationError, Cutoffs
+from evaluation.calibration.grid import Objective, Search
+from evaluation.calibration.replay import rates, replay
+from evaluation.calibration.signals import Signals
+from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
+
+BY_DOUBT = ("answer_confidence", "supported", "borderline", "judged")
+
+
+def value(signals: Signals, cutoffs: Cutoffs, objective: Objective) -> float:
+    found = rates(replay(signals, cutoffs).points)
+    if objective.ceiling is None:
+        return found.truthfulness
+    return found.accuracy + found.acceptable / 2 if found.hallucination <= objective.ceiling else -np.inf
+
+
+def exhaustively(signals: Signals, objective: Objective, names: tuple[str, ...], steps: int) -> float:
+    """The best value of a raster that holds every breakpoint of signals with `steps` values."""
+    raster = [k / steps for k in range(steps)] + [1.0]
+    settings = (dict(zip(names, values, strict=True)) for values in product(raster, repeat=len(names)))
+    lawful = (USUAL.with_values(each) for each in settings)
+    return max(value(signals, each, objective) for each in lawful if each.supported <= each.borderline)
+
+
+@pytest.mark.parametrize("ceiling", [None, 0.05])
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_on_a_full_raster_is_better_than_what_is_found(seed: int, ceiling: float | None) -> None:
+    signals = generated(np.random.default_rng(seed), 80, coarse=5, tokens=False)
+    signals = replace(signals, p_direct=np.full(80, np.nan)) if ceiling else signals
+    objective = Objective(ceiling)
+    found = Search(USUAL, objective, BY_DOUBT).best(signals)
+    best = exhaustively(signals, objective, BY_DOUBT, 5)
+    assert value(signals, found, objective) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_token_thresholds_are_searched_together_with_the_others(seed: int) -> None:
+    signals = generated(np.random.default_rng(seed), 120, coarse=6)
+    names = ("token_min", "token_mean", "answer_confidence")
+    found = Search(replace(USUAL, supported=0.0, borderline=0.0), Objective(), names).best(signals)
+    base = replace(USUAL, supported=0.0, borderline=0.0)
+    raster = [k / 12 for k in range(13)]
+    best = max(
+        value(signals, base.with_values(dict(zip(names, values, strict=True))), Objective())
+        for values in product(raster, repeat=3)
+    )
+    assert value(signals, found, Objective()) >= best - 1e-9
+
+
+def test_a_planted_optimum_is_found_and_lies_in_the_middle_of_its_gap() -> None:
+    signals = generated(np.random.default_rng(5), 100, tokens=False)
+    confidence = np.linspace(0.0, 0.99, 100)
+    signals = replace(
+        signals,
+        proposed=np.where(confidence >= 0.7, 1.0, -1.0),
+        answer_confidence=confidence,
+        citable=np.ones(100, bool),
+        support=np.full(100, 0.8),
+        judged=np.full(100, np.nan),
+        draft=np.full(100, np.nan),
+        p_direct=np.full(100, np.nan),
+    )
+    found = Search(USUAL).best(signals)
+    assert 0.69 < found.answer_confidence <= 0.7
+    assert replace(found, answer_confidence=0.4) == USUAL  # nothing else had to move
+
+
+def test_thinned_settings_are_sharpened_one_by_one() -> None:
+    signals = generated(np.random.default_rng(6), 300, tokens=False)
+    everything = Search(USUAL, Objective(), BY_DOUBT).best(signals)
+    thinned = Search(USUAL, Objective(), BY_DOUBT, settings=200).best(signals)
+    best, close = (value(signals, each, Objective()) for each in (everything, thinned))
+    assert value(signals, USUAL, Objective()) < close <= best + 1e-9
+
+
+def test_the_router_is_searched_where_every_question_went_the_whole_way() -> None:
+    signals = generated(np.random.default_rng(7), 200, tokens=False)
+    right = signals.p_direct > 0.8
+    signals = replace(signals, draft=np.where(np.isnan(signals.p_direct), np.nan, np.where(right, 1.0, -1.0)))
+    found = Search(USUAL).best(signals)
+    assert 0.75 < found.direct_from < 0.82
+    assert value(signals, found, Objective()) > value(signals, replace(found, direct_from=1.0), Objective())
+    gone = replace(signals, went_direct=np.arange(200) < 3)
+    assert Search(USUAL).best(gone).direct_from == USUAL.direct_from
+
+
+def test_a_ceiling_is_kept_and_one_that_cannot_be_is_refused() -> None:
+    signals = generated(np.random.default_rng(8), 200)
+    found = Search(USUAL, Objective(0.02)).best(signals)
+    assert rates(replay(signals, found).points).hallucination <= 0.02
+    hopeless = replace(signals, went_direct=np.ones(200, bool), draft=np.full(200, -1.0))
+    with pytest.raises(CalibrationError, match="No thresholds"):
+        Search(USUAL, Objective(0.02)).best(hopeless)
+
+
+@pytest.mark.parametrize("points", [1.0, -1.0])
+def test_when_all_are_right_nothing_is_withheld_and_when_all_are_wrong_nothing_is_given(
+    points: float,
+) -> None:
+    signals = generated(np.random.default_rng(9), 50, tokens=False)
+    drafts = np.full(50, np.nan)
+    signals = replace(signals, proposed=np.full(50, points), draft=drafts, p_direct=drafts)
+    found = replay(signals, Search(USUAL).best(signals))
+    assert found.points.sum() == (np.count_nonzero(signals.citable) if points > 0 else 0.0)
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_constant_signals_and_a_single_question_are_no_trouble(count: int) -> None:
+    signals = generated(np.random.default_rng(10), count)
+    same = np.full(count, 0.5)
+    signals = replace(signals, answer_confidence=same, support=same, evidence_support=same)
+    signals = replace(signals, judged=same, token_min=same, token_mean=same)
+    found = Search(OPEN).best(signals)
+    assert rates(replay(signals, found).points).truthfulness >= 0.0
+    assert all(0.0 <= getattr(found, name) <= 1.0 for name in ANSWER)

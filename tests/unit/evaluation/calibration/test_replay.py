@@ -1,0 +1,135 @@
+"""What a run would have said under other thresholds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from evaluation.calibration.cutoffs import ANSWER, ROUTER, CalibrationError, Cutoffs
+from evaluation.calibration.replay import rates, replay
+from evaluation.calibration.signals import Signals
+from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, bend, generated
+
+
+def drawn(rng: np.random.Generator) -> Cutoffs:
+    edges = [0.0, 0.25, 0.5, rng.random(), 0.75, 1.0]
+    values = {name: float(rng.choice(edges)) for name in (*ANSWER, *ROUTER)}
+    values["borderline"] = max(values["borderline"], values["supported"])
+    return Cutoffs(**values)
+
+
+def said(signals: Signals, place: int, cutoffs: Cutoffs) -> float:
+    """One question's points, written down from the gateway's rule step by step."""
+    row = signals.where(np.array([place]))
+    names = [field.name for field in fields(row) if field.name != "in_force"]
+    heard = {name: float(getattr(row, name)[0]) for name in names}
+    known = {name: value for name, value in heard.items() if not math.isnan(value)}
+    sure = known.get("draft_confidence", -1.0) >= cutoffs.direct_confidence
+    if sure and known.get("p_direct", -1.0) >= cutoffs.direct_from:
+        return known.get("draft", 0.0)
+    if not known["citable"] or known.get("answer_confidence", 1.0) < cutoffs.answer_confidence:
+        return 0.0
+    return known.get("proposed", 0.0) if verified(known, cutoffs) else 0.0
+
+
+def verified(known: dict[str, float], cutoffs: Cutoffs) -> bool:
+    if known.get("token_min", 1.0) < cutoffs.token_min or known.get("token_mean", 1.0) < cutoffs.token_mean:
+        return False
+    believed = known.get("judged", 1.0) >= cutoffs.judged
+    if known["judge_first"] and not believed:
+        return False
+    probability = known.get("token_mean", 1.0)
+    if "support" in known:
+        probability = supported(known, cutoffs)
+        if probability < cutoffs.supported:
+            return False
+    return bool(known["judge_first"]) or probability >= cutoffs.borderline or believed
+
+
+def supported(known: dict[str, float], cutoffs: Cutoffs) -> float:
+    if "token_min" not in known:
+        return known["support"]
+    parts = [bend(known["token_min"], cutoffs.token_min), bend(known["token_mean"], cutoffs.token_mean)]
+    parts += [known["evidence_support"]] if "evidence_support" in known else []
+    parts += [known["judged"]] if known["judge_first"] and "judged" in known else []
+    return min(parts)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_replay_equals_the_gateways_rule_applied_question_by_question(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    signals = generated(rng, 150, coarse=8 if seed % 2 else None)
+    for _ in range(4):
+        cutoffs = drawn(rng)
+        expected = [said(signals, place, cutoffs) for place in range(len(signals))]
+        np.testing.assert_array_equal(replay(signals, cutoffs).points, expected)
+
+
+def test_what_was_given_at_once_is_given_again_and_said_to_be_uncertain() -> None:
+    signals = generated(np.random.default_rng(1), 60, in_force=USUAL)
+    went = np.zeros(60, bool)
+    went[:10] = True
+    signals = replace(
+        signals,
+        went_direct=went,
+        given=np.ones(60, bool),
+        draft=np.where(went, 1.0, np.nan),
+        draft_confidence=np.where(went, 0.9, np.nan),
+        p_direct=np.where(went, 0.9, np.nan),
+    )
+    stricter = replay(signals, replace(USUAL, direct_from=1.0))
+    assert stricter.given[:10].all()
+    assert not stricter.exact[:10].any()
+    assert replay(signals, USUAL).exact[:10].all()
+
+
+def test_a_judge_that_was_never_asked_leaves_doubt_only_where_it_would_have_been_asked() -> None:
+    signals = replace(
+        generated(np.random.default_rng(2), 3, tokens=False, in_force=USUAL),
+        proposed=np.ones(3),
+        citable=np.ones(3, bool),
+        answer_confidence=np.full(3, 0.9),
+        support=np.array([0.7, 0.95, 0.5]),
+        evidence_support=np.array([0.7, 0.95, 0.5]),
+        judged=np.array([np.nan, np.nan, 0.8]),
+        judge_first=np.zeros(3, bool),
+        judge_asked=np.array([False, False, True]),
+        draft=np.full(3, np.nan),
+        draft_confidence=np.full(3, np.nan),
+        p_direct=np.full(3, np.nan),
+        given=np.ones(3, bool),
+    )
+    assert replay(signals, USUAL).exact.all()
+    assert list(replay(signals, replace(USUAL, borderline=0.8)).exact) == [False, True, True]
+
+
+def test_turns_after_a_changed_answer_are_said_to_be_uncertain() -> None:
+    signals = replace(
+        generated(np.random.default_rng(3), 4, turns=4, tokens=False),
+        proposed=np.ones(4),
+        citable=np.ones(4, bool),
+        answer_confidence=np.array([0.9, 0.3, 0.9, 0.9]),
+        support=np.full(4, np.nan),
+        judged=np.full(4, np.nan),
+        judge_first=np.zeros(4, bool),
+        p_direct=np.full(4, np.nan),
+        given=np.ones(4, bool),
+    )
+    replayed = replay(signals, replace(OPEN, answer_confidence=0.5))
+    assert list(replayed.given) == [True, False, True, True]
+    assert list(replayed.exact) == [True, True, False, False]
+
+
+def test_rates_add_up_and_are_unknown_for_no_questions() -> None:
+    found = rates(np.array([1.0, 0.5, 0.0, -1.0, -1.0]))
+    assert (found.accuracy, found.acceptable, found.missing, found.hallucination) == (0.2, 0.2, 0.2, 0.4)
+    assert found.truthfulness == pytest.approx(-0.1)
+    assert math.isnan(rates(np.empty(0)).truthfulness)
+
+
+def test_a_pipeline_without_thresholds_is_refused() -> None:
+    with pytest.raises(CalibrationError, match="no thresholds"):
+        Cutoffs.among({"supported": 0.5})

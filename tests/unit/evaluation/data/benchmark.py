@@ -1,0 +1,103 @@
+"""Tiny datasets in CRAG-MM's shapes, written the way the `datasets` library writes them."""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+
+from tests.unit.chassis.picture_hosts import picture
+
+Row = dict[str, Any]
+SINGLE_NAMES: Mapping[str, Sequence[str]] = {
+    "domain": ("other", "book", "food"),
+    "query_category": ("reasoning", "simple-recognition"),
+    "dynamism": ("static", "real-time"),
+    "image_quality": ("normal", "low light"),
+}
+MULTI_NAMES: Mapping[str, Sequence[str]] = {
+    "domain": ("book", "food", "other"),
+    "query_category": ("simple-recognition", "multi-hop"),
+    "dynamism": ("real-time", "static"),
+    "image_quality": ("blurred", "normal"),
+}
+"""The codes of two datasets mean different things."""
+
+
+def turn(interaction_id: str, query: str = "who wrote this?", **labels: Any) -> Row:
+    """A turn with code 1 for each label unless told otherwise."""
+    codes = {"domain": 1, "query_category": 1, "dynamism": 1, "image_quality": 1, **labels}
+    return {"interaction_id": interaction_id, "query": query, **codes}
+
+
+def answer(interaction_id: str, gold: str = "Mira Holm wrote it.") -> Row:
+    """Its answer."""
+    return {"interaction_id": interaction_id, "ans_full": gold}
+
+
+def row(session_id: str, *turns: Row, image: Any = None, image_url: str | None = None, **more: Any) -> Row:
+    """A v0.1.1 row: lists of dicts. One turn, with a teal photo, unless told otherwise."""
+    asked = list(turns) or [turn(f"{session_id}.0")]
+    given = {"bytes": picture(), "path": None} if image is None and image_url is None else image
+    answers = [answer(each["interaction_id"]) for each in asked]
+    return {
+        "session_id": session_id,
+        "image": given,
+        "image_url": image_url,
+        "turns": asked,
+        "answers": answers,
+        **more,
+    }
+
+
+def columns(of: Row) -> Row:
+    """The same row as v0.1.2 has it: dicts of columns."""
+    return {**of, "turns": _columns(of["turns"]), "answers": _columns(of["answers"])}
+
+
+def _columns(records: Sequence[Row]) -> Row:
+    return {key: [record[key] for record in records] for key in records[0]}
+
+
+def features(names: Mapping[str, Sequence[str]], *, as_columns: bool) -> Row:
+    """The description of features as the `datasets` library writes it."""
+    word = {"dtype": "string", "_type": "Value"}
+    labels = {key: {"names": list(value), "_type": "ClassLabel"} for key, value in names.items()}
+    turns: Any = {"interaction_id": word, "query": word, **labels}
+    answers: Any = {"interaction_id": word, "ans_full": word}
+    if as_columns:
+        turns, answers = ({"feature": each, "_type": "Sequence"} for each in (turns, answers))
+    else:
+        turns, answers = [turns], [answers]
+    image = {"_type": "Image"}
+    return {"session_id": word, "image": image, "image_url": word, "turns": turns, "answers": answers}
+
+
+def write_parquet(path: Path, rows: Sequence[Row], names: Mapping[str, Sequence[str]] | None) -> Path:
+    """v0.1.2 (columns) or v0.1.1 by the rows' own shape; three rows a row group."""
+    table = pyarrow.Table.from_pylist(list(rows))
+    if names is not None:
+        as_columns = isinstance(rows[0]["turns"], dict)
+        described = {"info": {"features": features(names, as_columns=as_columns)}}
+        table = table.replace_schema_metadata({"huggingface": json.dumps(described)})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pyarrow.parquet.write_table(table, path, row_group_size=3)
+    return path
+
+
+def write_jsonl(path: Path, rows: Sequence[Any]) -> Path:
+    """Rows as lines (a text as it is); embedded photos become base64."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [each if isinstance(each, str) else json.dumps(_as_json(each)) for each in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _as_json(of: Any) -> Any:
+    image = of.get("image") if isinstance(of, dict) else None
+    if isinstance(image, dict) and isinstance(image.get("bytes"), bytes):
+        return {**of, "image": base64.b64encode(image["bytes"]).decode()}
+    return of

@@ -1,0 +1,265 @@
+"""CRAG-MM's files in both versions of its schema, and every kind of bad row."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.data.model import Dataset, DatasetError, Part
+from evaluation.data.opening import open_dataset
+from tests.unit.chassis.picture_hosts import bomb, picture
+from tests.unit.evaluation.data.benchmark import (
+    MULTI_NAMES,
+    SINGLE_NAMES,
+    Row,
+    answer,
+    columns,
+    features,
+    row,
+    turn,
+    write_jsonl,
+    write_parquet,
+)
+
+WORDS: dict[str, Any] = {
+    "domain": "book",
+    "query_category": "simple-recognition",
+    "dynamism": "static",
+    "image_quality": "normal",
+}
+
+
+def opened(source: Path, **options: Any) -> Dataset:
+    return open_dataset(str(source), cache=source.parent / "cache", fetch_images=False, **options)
+
+
+def labels(dataset: Dataset) -> list[tuple[str, str, str, str]]:
+    turns = [turn for each in dataset.conversations for turn in each.turns]
+    return [(each.domain, each.query_category, each.dynamism, each.image_quality) for each in turns]
+
+
+def of_rows(tmp_path: Path, *rows: Any) -> Dataset:
+    """With a good row beside them, so that there is something to ask."""
+    return opened(
+        write_jsonl(tmp_path / "data" / "validation.jsonl", [row("good", turn("g", **WORDS)), *rows])
+    )
+
+
+def test_label_codes_mean_what_the_datasets_own_features_say(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    write_parquet(data / "crag-mm-single-turn-public/validation.parquet", [columns(row("a"))], SINGLE_NAMES)
+    turns = (turn("b.0"), turn("b.1", "and when?"))
+    write_parquet(
+        data / "crag-mm-multi-turn-public/validation.parquet", [columns(row("b", *turns))], MULTI_NAMES
+    )
+    assert labels(opened(data, part=Part.SINGLE)) == [
+        ("book", "simple-recognition", "real-time", "low light")
+    ]
+    assert labels(opened(data, part=Part.MULTI)) == [("food", "multi-hop", "static", "normal")] * 2
+
+
+def test_rows_of_both_schema_versions_become_the_same(tmp_path: Path) -> None:
+    rows = [row("a"), row("b", turn("b.0"), turn("b.1"))]
+    new = write_parquet(tmp_path / "new/validation.parquet", [columns(each) for each in rows], SINGLE_NAMES)
+    old = write_parquet(tmp_path / "old/validation.parquet", rows, SINGLE_NAMES)
+    first, second = opened(new.parent), opened(old.parent)
+    assert [each.turns for each in first.conversations] == [each.turns for each in second.conversations]
+    assert first.fingerprint == second.fingerprint
+    assert first.conversations[0].turns[0].gold == "Mira Holm wrote it."
+
+
+def test_words_for_labels_need_no_features_and_are_spelled_as_the_benchmark_does(tmp_path: Path) -> None:
+    spelled = {**WORDS, "image_quality": "Low-Light", "domain": "plants_and_gardening"}
+    dataset = of_rows(tmp_path, row("b", turn("b.0", **spelled)))
+    assert labels(dataset)[1] == ("plants and gardening", "simple-recognition", "static", "low light")
+
+
+def test_codes_in_json_are_decoded_by_a_description_beside_it(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "data/validation.jsonl", [columns(row("a"))])
+    described = {"default": {"features": features(MULTI_NAMES, as_columns=True)}}
+    (source.parent / "dataset_infos.json").write_text(json.dumps(described))
+    assert labels(opened(source.parent)) == [("food", "multi-hop", "static", "normal")]
+
+
+def test_a_quality_told_of_the_photo_is_that_of_its_turns(tmp_path: Path) -> None:
+    asked = turn("b.0", **WORDS)
+    del asked["image_quality"]
+    assert labels(of_rows(tmp_path, row("b", asked, image_quality="rotated")))[1][3] == "rotated"
+
+
+@pytest.mark.parametrize("wrap", [lambda rows: rows, lambda rows: {"data": rows}])
+def test_one_json_list_is_read_too(tmp_path: Path, wrap: Callable[[list[Row]], Any]) -> None:
+    rows = [row("a", turn("a.0", **WORDS), image=None, image_url="")]
+    rows[0]["image"] = "photo.png"
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "photo.png").write_bytes(picture(form="PNG"))
+    (folder / "validation.json").write_text(json.dumps(wrap(rows)))
+    assert opened(folder).conversations[0].photo.read_bytes() == picture(form="PNG")
+
+
+def test_photos_are_written_once_under_their_content_and_never_twice(tmp_path: Path) -> None:
+    shown = [{"bytes": picture(colour), "path": "a.jpg"} for colour in ("red", "red", "blue", "red")]
+    rows = [columns(row(str(place), image=image)) for place, image in enumerate(shown)]
+    source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
+    photos = [each.photo for each in opened(source).conversations]
+    assert [each.read_bytes() for each in photos] == [each["bytes"] for each in shown]
+    assert len(set(photos)) == 2
+    assert photos == [each.photo for each in opened(source).conversations]
+
+
+def test_a_photo_that_is_only_named_is_looked_for_inside_the_folder(tmp_path: Path) -> None:
+    source = write_parquet(
+        tmp_path / "data/validation.parquet",
+        [columns(row("a", image={"bytes": None, "path": "photos/a.jpg"}))],
+        SINGLE_NAMES,
+    )
+    (source.parent / "photos").mkdir()
+    (source.parent / "photos/a.jpg").write_bytes(picture())
+    assert opened(source.parent).conversations[0].photo.read_bytes() == picture()
+
+
+def _without(key: str) -> Row:
+    bad = row("x", turn("x.0", **WORDS))
+    del bad[key]
+    return bad
+
+
+def _uneven() -> Row:
+    bad = columns(row("x", turn("x.0", **WORDS), turn("x.1", **WORDS)))
+    bad["turns"]["query"].pop()
+    return bad
+
+
+BAD: list[tuple[str, Any]] = [
+    ("malformed_row", "{"),
+    ("malformed_row", "[]"),
+    ("malformed_row", "[" * 100_000),
+    ("malformed_row", _without("session_id")),
+    ("malformed_row", _without("turns")),
+    ("malformed_row", _without("answers")),
+    ("malformed_row", _uneven()),
+    ("malformed_row", {**row("x"), "turns": []}),
+    ("malformed_row", {**row("x"), "turns": {}}),
+    ("malformed_row", {**row("x"), "turns": "who wrote this?"}),
+    ("malformed_row", {**row("x"), "session_id": 7}),
+    ("malformed_row", row("x\0y", turn("x.0", **WORDS))),
+    ("malformed_row", row("\x1b[31mx", turn("x.0", **WORDS))),
+    ("malformed_row", row("x" * 10_000, turn("x.0", **WORDS))),
+    ("malformed_row", row("x", turn("x.0", "why? " * 200_000, **WORDS))),
+    ("malformed_row", row("x", turn("x.0", "a lone \ud800", **WORDS))),
+    ("malformed_row", row("x", turn("x.0", **WORDS), image=7)),
+    ("malformed_row", row("x", *[turn(f"x.{place}", **WORDS) for place in range(101)])),
+    ("empty_question", row("x", turn("x.0", "", **WORDS))),
+    ("empty_question", row("x", turn("x.0", " \n", **WORDS))),
+    ("empty_answer", row("x", turn("x.0", **WORDS), answers=[answer("x.0", "")])),
+    ("unmatched_answers", row("x", turn("x.0", **WORDS), answers=[answer("y.0")])),
+    ("unmatched_answers", row("x", turn("x.0", **WORDS), answers=[answer("x.0"), answer("y.0")])),
+    ("repeated_interaction", row("x", turn("x.0", **WORDS), turn("x.0", **WORDS), answers=[answer("x.0")])),
+    ("repeated_interaction", row("x", turn("x.0", **WORDS), answers=[answer("x.0")] * 2)),
+    ("repeated_interaction", row("x", turn("g", **WORDS))),
+    ("repeated_session", row("good", turn("x.0", **WORDS))),
+    ("unknown_label", row("x", turn("x.0", **{**WORDS, "domain": "cookery"}))),
+    ("unknown_label", row("x", turn("x.0", **{**WORDS, "domain": 3}))),
+    ("unknown_label", row("x", turn("x.0", **{**WORDS, "domain": True}))),
+    ("unknown_label", row("x", turn("x.0", **{**WORDS, "domain": ["book"]}))),
+    ("missing_image", row("x", turn("x.0", **WORDS), image="", image_url="")),
+    ("missing_image", row("x", turn("x.0", **WORDS), image="nowhere.jpg")),
+    ("missing_image", row("x", turn("x.0", **WORDS), image="a\0.jpg")),
+    ("missing_image", row("x", turn("x.0", **WORDS), image="", image_url="https://pictures.example/a.jpg")),
+    ("missing_image", row("x", turn("x.0", **WORDS), image="https://pictures.example/a.jpg")),
+    ("unreadable_image", row("x", turn("x.0", **WORDS), image="not base64!")),
+    ("unreadable_image", row("x", turn("x.0", **WORDS), image="aGVsbG8=")),
+    ("unreadable_image", row("x", turn("x.0", **WORDS), image={"bytes": bomb(), "path": None})),
+    ("malformed_row", row("x", turn("x.0", **WORDS), image="../outside.jpg")),
+    ("malformed_row", row("x", turn("x.0", **WORDS), image="/etc/hosts.jpg")),
+    ("malformed_row", row("x", turn("x.0", **WORDS), image="link.jpg")),
+]
+
+
+@pytest.mark.parametrize(("kind", "bad"), BAD)
+def test_a_bad_row_is_counted_and_named(tmp_path: Path, kind: str, bad: Any) -> None:
+    (tmp_path / "outside.jpg").write_bytes(picture())
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/link.jpg").symlink_to(tmp_path / "outside.jpg")
+    dataset = of_rows(tmp_path, bad)
+    assert [each.session_id for each in dataset.conversations] == ["good"]
+    assert dataset.rejections == {kind: 1}
+    assert dataset.rejected[0].where == "validation.jsonl, line 2"
+    assert len(dataset.rejected[0].why) < 400
+
+
+def test_a_code_that_the_features_do_not_know_is_named(tmp_path: Path) -> None:
+    rows = [
+        columns(row("a")),
+        columns(row("b", turn("b.0", domain=3))),
+        columns(row("c", turn("c.0", domain=-1))),
+    ]
+    dataset = opened(write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES))
+    assert dataset.rejections == {"unknown_label": 2}
+    assert dataset.rejected[0].where == "validation.parquet, row 1"
+    assert "domain has no code 3" in dataset.rejected[0].why
+
+
+def test_codes_without_features_are_not_guessed(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="unknown_label"):
+        opened(write_parquet(tmp_path / "data/validation.parquet", [columns(row("a"))], None))
+
+
+def test_a_file_that_cannot_be_read_is_one_rejection_and_the_others_are_read(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    write_parquet(data / "validation-00001-of-00002.parquet", [columns(row("a"))], SINGLE_NAMES)
+    (data / "validation-00000-of-00002.parquet").write_bytes(b"PAR1 and then nothing")
+    dataset = opened(data)
+    assert dataset.rejections == {"unreadable_file": 1}
+    assert len(dataset.conversations) == 1
+
+
+def test_a_split_is_chosen_by_name_and_one_that_is_not_there_lists_those_that_are(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for split in ("validation", "public_test"):
+        write_parquet(data / f"{split}-00000-of-00001.parquet", [columns(row(split))], SINGLE_NAMES)
+    assert opened(data, split="public_test").conversations[0].session_id == "public_test"
+    assert opened(data).name == "data/validation"
+    with pytest.raises(DatasetError, match="no split 'train'; it has public_test, validation"):
+        opened(data, split="train")
+
+
+def test_only_the_photos_of_the_chosen_rows_are_taken_out(tmp_path: Path) -> None:
+    colours = ("red", "blue", "green", "pink", "black", "white", "gray", "gold")
+    rows = [columns(row(each, image={"bytes": picture(each), "path": None})) for each in colours]
+    source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
+    first = opened(source, limit=2)
+    assert [each.session_id for each in first.conversations] == ["red", "blue"]
+    assert len(list((tmp_path / "data/cache").rglob("*.jpg"))) == 2
+    chosen = opened(source, limit=3, seed=5)
+    assert chosen == opened(source, limit=3, seed=5)
+    places = [colours.index(each.session_id) for each in chosen.conversations]
+    assert places == sorted(places)
+    assert [each.photo.read_bytes() for each in chosen.conversations] == [
+        picture(colours[each]) for each in places
+    ]
+
+
+def test_the_fingerprint_tells_questions_apart_and_not_where_photos_lie(tmp_path: Path) -> None:
+    here = write_jsonl(tmp_path / "here/validation.jsonl", [row("a", turn("a.0", **WORDS))])
+    there = write_jsonl(tmp_path / "there/validation.jsonl", [row("a", turn("a.0", **WORDS))])
+    other = write_jsonl(tmp_path / "other/validation.jsonl", [row("a", turn("a.0", "and when?", **WORDS))])
+    assert opened(here).fingerprint == opened(there).fingerprint != opened(other).fingerprint
+
+
+def test_a_conversation_of_one_turn_in_the_multi_turn_dataset_is_of_that_part(tmp_path: Path) -> None:
+    source = tmp_path / "crag-mm-multi-turn-public/validation.jsonl"
+    assert opened(write_jsonl(source, [row("a", turn("a.0", **WORDS))])).conversations[0].part is Part.MULTI
+
+
+def test_a_part_that_the_dataset_does_not_have_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="no multi-turn conversations"):
+        opened(write_jsonl(tmp_path / "data/v.jsonl", [row("a", turn("a.0", **WORDS))]), part=Part.MULTI)
+
+
+def test_rows_that_all_fail_are_counted_in_the_error(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"2 malformed_row.*line 1"):
+        opened(write_jsonl(tmp_path / "data/v.jsonl", ["{", "}"]))

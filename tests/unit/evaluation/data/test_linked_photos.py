@@ -1,0 +1,102 @@
+"""Photos that are only at their image_url."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chassis.fetching import FetchLimits, PublicFetcher, is_public
+from evaluation.data.model import Dataset
+from evaluation.data.opening import open_dataset
+from tests.unit.chassis.picture_hosts import METADATA, Host, picture, picture_host
+from tests.unit.evaluation.data.benchmark import SINGLE_NAMES, Row, columns, row, write_parquet
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Host]:
+    with picture_host() as host:
+        yield host
+
+
+def opened(folder: Path, rows: list[Row], *, fetch: bool = True, told: list[object] | None = None) -> Dataset:
+    source = write_parquet(folder / "data/validation.parquet", [columns(each) for each in rows], SINGLE_NAMES)
+    return open_dataset(
+        str(source),
+        cache=folder / "cache",
+        fetch_images=fetch,
+        fetcher=PublicFetcher(
+            FetchLimits(seconds=0.5), is_allowed=lambda each: each == "127.0.0.1" or is_public(each)
+        ),
+        on_progress=(lambda *each: told.append(each)) if told is not None else None,
+    )
+
+
+def test_a_missing_photo_is_fetched_once_and_then_held(host: Host, tmp_path: Path) -> None:
+    rows = [
+        row("a"),
+        row("b", image_url=f"{host.url}/olive.jpg"),
+        row("c", image_url=f"{host.url}/olive.jpg"),
+    ]
+    told: list[object] = []
+    first = opened(tmp_path, rows, told=told)
+    assert [each.photo.read_bytes() for each in first.conversations] == [
+        picture(),
+        picture("olive"),
+        picture("olive"),
+    ]
+    assert told == [("rows", 3, 3), ("photos", 1, 1)]
+    assert opened(tmp_path, rows) == first == opened(tmp_path, rows, fetch=False)
+    assert host.asked["/olive.jpg"] == 1
+
+
+def test_a_photo_in_hand_is_not_fetched(host: Host, tmp_path: Path) -> None:
+    rows = [row("a", image={"bytes": picture(), "path": None}, image_url=f"{host.url}/lime.jpg")]
+    assert opened(tmp_path, rows).conversations[0].photo.read_bytes() == picture()
+    assert host.asked["/lime.jpg"] == 0
+
+
+def test_a_damaged_photo_is_fetched_instead(host: Host, tmp_path: Path) -> None:
+    rows = [row("a", image={"bytes": b"junk", "path": None}, image_url=f"{host.url}/cyan.jpg")]
+    assert opened(tmp_path, rows).conversations[0].photo.read_bytes() == picture("cyan")
+
+
+def test_nothing_is_fetched_where_it_is_not_allowed(host: Host, tmp_path: Path) -> None:
+    dataset = opened(tmp_path, [row("a"), row("b", image_url=f"{host.url}/navy.jpg")], fetch=False)
+    assert dataset.rejections == {"missing_image": 1}
+    assert "nothing is to be fetched" in dataset.rejected[0].why
+    assert host.asked["/navy.jpg"] == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("/gone", "404"),
+        ("/page", "not a JPEG"),
+        ("/bomb", "megapixels"),
+        ("/huge", "20 MiB"),
+        ("/drip", "longer than"),
+        ("/to-metadata", "public internet"),
+        ("/loop", "more than 5 times"),
+        (METADATA, "public internet"),
+        ("file:///etc/passwd", "absolute http"),
+    ],
+)
+def test_a_photo_that_cannot_be_fetched_is_named(host: Host, tmp_path: Path, path: str, why: str) -> None:
+    url = host.url + path if path.startswith("/") else path
+    dataset = opened(tmp_path, [row("a"), row("b", image_url=url), row("c", image_url=url)])
+    assert dataset.rejections == {"missing_image": 2}
+    assert all(why in each.why for each in dataset.rejected)
+    assert [each.where for each in dataset.rejected] == [
+        "validation.parquet, row 1",
+        "validation.parquet, row 2",
+    ]
+
+
+def test_an_empty_address_is_none(tmp_path: Path) -> None:
+    rows = [
+        row("a", image={"bytes": picture(), "path": None}, image_url=""),
+        row("b", image={"bytes": None, "path": None}, image_url=""),
+    ]
+    dataset = opened(tmp_path, rows)
+    assert [each.session_id for each in dataset.conversations] == ["a"]
+    assert dataset.rejected[0].why == "There is neither an image nor an image_url."

@@ -1,0 +1,230 @@
+"""Folders of one's own, the synthetic world, the hub, and what is none of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import huggingface_hub
+import pytest
+from huggingface_hub import errors
+
+from evaluation.data.hub import hub_id
+from evaluation.data.model import Dataset, DatasetError, Part
+from evaluation.data.opening import open_dataset
+from evaluation.data.progress import progress_bars
+from tests.unit.chassis.picture_hosts import picture
+from tests.unit.evaluation.data.benchmark import SINGLE_NAMES, columns, row, write_jsonl, write_parquet
+
+Line = dict[str, Any]
+
+
+def plain(folder: Path, *lines: Line | str, **options: Any) -> Dataset:
+    (folder / "photos").mkdir(exist_ok=True)
+    for name in ("a.jpg", "b.jpg"):
+        (folder / "photos" / name).write_bytes(picture())
+    write_jsonl(folder / "questions.jsonl", [QUESTION, *lines])
+    return open_dataset(str(folder), **options)
+
+
+QUESTION = {"photo": "photos/a.jpg", "question": "what is it?", "answer": "A jar.", "domain": "museum"}
+
+
+def test_a_question_of_ones_own_is_asked_with_its_photo_and_labels(tmp_path: Path) -> None:
+    (asked,) = plain(tmp_path).conversations
+    assert (asked.session_id, asked.part, asked.photo) == ("line-1", Part.SINGLE, tmp_path / "photos/a.jpg")
+    assert (asked.turns[0].gold, asked.turns[0].domain, asked.turns[0].truth) == ("A jar.", "museum", None)
+    assert asked.turns[0].answerable
+
+
+def test_lines_of_one_session_are_a_conversation_in_the_files_order(tmp_path: Path) -> None:
+    lines = [
+        {"session_id": "s", "photo": "photos/b.jpg", "question": "who made it?"},
+        {"session_id": "t", "photo": "photos/a.jpg", "question": "what is this?"},
+        {"session_id": "s", "question": "and when?", "answer": "In 1907."},
+    ]
+    dataset = plain(tmp_path, *lines)
+    (talk,) = [each for each in dataset.conversations if each.session_id == "s"]
+    assert [(turn.interaction_id, turn.question) for turn in talk.turns] == [
+        ("s.0", "who made it?"),
+        ("s.1", "and when?"),
+    ]
+    assert talk.part is Part.MULTI
+    assert len(plain(tmp_path, *lines, part=Part.SINGLE).conversations) == 2
+    assert len(plain(tmp_path, *lines, limit=1).conversations) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        ("malformed_row", "{"),
+        ("malformed_row", {**QUESTION, "photo": "../a.jpg"}),
+        ("malformed_row", {**QUESTION, "photo": "/etc/hostname"}),
+        ("malformed_row", {**QUESTION, "photo": "photos/out.jpg"}),
+        ("malformed_row", {**QUESTION, "question": 7}),
+        ("malformed_row", {**QUESTION, "session_id": "a\nb"}),
+        ("malformed_row", {**QUESTION, "answer": ["A jar."]}),
+        ("missing_image", {"question": "what is it?"}),
+        ("missing_image", {**QUESTION, "photo": "photos/none.jpg"}),
+        ("missing_image", {**QUESTION, "photo": "photos"}),
+        ("missing_image", {**QUESTION, "photo": "a" * 5000}),
+        ("unreadable_image", {**QUESTION, "photo": "questions.jsonl"}),
+        ("empty_question", {**QUESTION, "question": " "}),
+        ("unknown_label", {**QUESTION, "domain": 3}),
+        ("unknown_label", {**QUESTION, "domain": "\x1b[2J"}),
+        ("repeated_interaction", {**QUESTION, "interaction_id": "line-1.0"}),
+        ("repeated_session", {**QUESTION, "session_id": "line-1"}),
+    ],
+)
+def test_a_bad_line_of_ones_own_is_named_with_its_number(tmp_path: Path, kind: str, line: Line | str) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/secret.jpg").write_bytes(picture())
+    own = tmp_path / "own"
+    (own / "photos").mkdir(parents=True)
+    (own / "photos/out.jpg").symlink_to(tmp_path / "outside/secret.jpg")
+    dataset = plain(own, line)
+    assert dataset.rejections == {kind: 1}
+    assert dataset.rejected[0].where == "questions.jsonl, line 2"
+    assert len(dataset.conversations) == 1
+
+
+def test_a_conversation_with_a_hole_is_not_asked_and_all_its_lines_are_named(tmp_path: Path) -> None:
+    talk = {**QUESTION, "session_id": "s"}
+    dataset = plain(tmp_path, talk, {**talk, "question": ""}, talk)
+    assert dataset.rejections == {"empty_question": 1, "incomplete_session": 2}
+    assert [each.session_id for each in dataset.conversations] == ["line-1"]
+
+
+def test_a_conversation_about_two_photos_is_not_asked(tmp_path: Path) -> None:
+    talk = {**QUESTION, "session_id": "s"}
+    assert plain(tmp_path, talk, {**talk, "photo": "photos/b.jpg"}).rejections == {"malformed_row": 2}
+
+
+def test_a_folder_of_the_world_is_known_by_its_truth(tmp_path: Path) -> None:
+    labels = {
+        "domain": "book",
+        "query_category": "reasoning",
+        "dynamism": "static",
+        "image_quality": "normal",
+    }
+    held = columns(row("s", {"interaction_id": "s.0", "query": "who wrote this?", **labels}))
+    (tmp_path / "a.jpg").write_bytes(picture())
+    write_jsonl(tmp_path / "questions.jsonl", [{**held, "image": "a.jpg"}])
+    write_jsonl(tmp_path / "conversations.jsonl", [])
+    write_jsonl(
+        tmp_path / "truth.jsonl", [{"interaction_id": "s.0", "answer_type": "name", "needs": "photo"}]
+    )
+    dataset = open_dataset(str(tmp_path))
+    assert dataset.conversations[0].turns[0].needs == "photo"
+    assert open_dataset(str(tmp_path.parent), split=tmp_path.name) == dataset
+    with pytest.raises(DatasetError, match="no multi-turn"):
+        open_dataset(str(tmp_path), part=Part.MULTI)
+    with pytest.raises(DatasetError, match="no split 'test'"):
+        open_dataset(str(tmp_path), split="test")
+
+
+@pytest.mark.parametrize(
+    "source", ["nowhere", "/nowhere/at/all", "a/b/c", "../x/y", "owner/..", "", "https://a.example/b"]
+)
+def test_what_is_no_dataset_is_said_in_a_sentence(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DatasetError, match=r"neither a file nor a folder nor a hub id|holds nothing to ask"):
+        open_dataset(source)
+
+
+def test_a_folder_with_nothing_readable_says_what_was_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing")
+    with pytest.raises(DatasetError, match=r"truth\.jsonl.*questions\.jsonl.*Parquet"):
+        open_dataset(str(tmp_path))
+    with pytest.raises(DatasetError, match="not a Parquet, JSON or JSONL file"):
+        open_dataset(str(tmp_path / "notes.txt"))
+
+
+def test_a_json_file_of_something_else_is_no_dataset(tmp_path: Path) -> None:
+    (tmp_path / "validation.json").write_text(json.dumps("a text"))
+    with pytest.raises(DatasetError, match="unreadable_file"):
+        open_dataset(str(tmp_path))
+
+
+def test_progress_is_shown_as_bars() -> None:
+    with progress_bars() as show:
+        show("rows", 100, 0)
+        show("photos", 1, 4)
+        show("photos", 4, 4)
+
+
+def test_a_hub_id_may_name_a_revision() -> None:
+    name = "crag-mm-2025/crag-mm-single-turn-public"
+    assert hub_id(name) == (name, None)
+    assert hub_id(f"{name}@v0.1.1") == (name, "v0.1.1")
+
+
+class Hub:
+    """What the hub's client would do, from a folder."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.asked: list[dict[str, Any]] = []
+        self.failure: Exception | None = None
+        patch.setattr(huggingface_hub, "HfApi", lambda: self)
+        patch.setattr(huggingface_hub, "snapshot_download", self.snapshot_download)
+
+    def list_repo_files(self, repository: str, *, repo_type: str, revision: str | None) -> list[str]:
+        if self.failure:
+            raise self.failure
+        return [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()]
+
+    def snapshot_download(self, repository: str, **options: Any) -> str:
+        self.asked.append({"repository": repository, **options})
+        return str(self.folder)
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    for split in ("validation", "public_test"):
+        path = tmp_path / "hub/data" / f"{split}-00000-of-00001.parquet"
+        write_parquet(path, [columns(row(split))], SINGLE_NAMES)
+    (tmp_path / "hub/README.md").write_text("about")
+    return Hub(tmp_path / "hub", monkeypatch)
+
+
+def from_hub(tmp_path: Path, source: str, **options: Any) -> Dataset:
+    return open_dataset(source, cache=tmp_path / "cache", **options)
+
+
+def test_only_the_parquet_files_of_the_split_are_fetched_from_the_hub(hub: Hub, tmp_path: Path) -> None:
+    dataset = from_hub(tmp_path, "crag-mm-2025/crag-mm-multi-turn-public@v0.1.2", split="public_test")
+    assert dataset.name == "crag-mm-multi-turn-public@v0.1.2/public_test"
+    assert dataset.conversations[0].session_id == "public_test"
+    assert dataset.conversations[0].part is Part.MULTI
+    (asked,) = hub.asked
+    assert asked["allow_patterns"] == ["data/public_test-00000-of-00001.parquet"]
+    assert asked["revision"] == "v0.1.2"
+
+
+def test_validation_is_the_split_of_the_hub_unless_one_is_named(hub: Hub, tmp_path: Path) -> None:
+    assert from_hub(tmp_path, "owner/name").name == "name/validation"
+    with pytest.raises(DatasetError, match="has no split 'train'; it has public_test, validation"):
+        from_hub(tmp_path, "owner/name", split="train")
+
+
+def test_without_a_way_to_the_hub_what_was_fetched_before_is_used(hub: Hub, tmp_path: Path) -> None:
+    hub.failure = httpx2.ConnectError("no way")
+    assert from_hub(tmp_path, "owner/name").conversations[0].session_id == "validation"
+    assert hub.asked[0]["local_files_only"]
+
+
+def test_a_hub_that_cannot_be_reached_is_a_sentence(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing_held(*_: Any, **__: Any) -> str:
+        raise errors.LocalEntryNotFoundError("not here")
+
+    hub.failure = errors.OfflineModeIsEnabled("offline")
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", nothing_held)
+    with pytest.raises(
+        DatasetError, match=r"owner/name could not be fetched .* A folder with its Parquet files"
+    ):
+        from_hub(tmp_path, "owner/name")

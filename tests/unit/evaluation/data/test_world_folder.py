@@ -1,0 +1,102 @@
+"""The synthetic world's folder: complete, or refused with what is missing."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.data.model import AnswerType, AskedTurn, DatasetError, Part
+from evaluation.data.world import load_world, sample, truth_of
+from tests.unit.chassis.picture_hosts import picture
+from tests.unit.evaluation.data.benchmark import columns, row, turn
+
+LABELS = {
+    "domain": "book",
+    "query_category": "simple-knowledge",
+    "dynamism": "static",
+    "image_quality": "normal",
+}
+
+
+def world(folder: Path, single: int = 1, multi: Sequence[int] = ()) -> Path:
+    """So many questions, and conversations of so many turns."""
+    folder.mkdir(exist_ok=True)
+    (folder / "photo.jpg").write_bytes(picture())
+    parts = {"questions": [1] * single, "conversations": multi}
+    truths: list[dict[str, Any]] = []
+    for name, lengths in parts.items():
+        rows = []
+        for place, length in enumerate(lengths):
+            ids = [f"{name}-{place}.{number}" for number in range(length)]
+            truths += [{"interaction_id": each, "answer_type": "name", "needs": "photo"} for each in ids]
+            asked = [turn(each, **LABELS) for each in ids]
+            rows.append({**columns(row(f"{name}-{place}", *asked)), "image": "photo.jpg"})
+        write(folder / f"{name}.jsonl", rows)
+    write(folder / "truth.jsonl", truths)
+    return folder
+
+
+def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
+
+
+def test_both_parts_are_read_with_their_truth(tmp_path: Path) -> None:
+    held = load_world(world(tmp_path, 2, [3]))
+    assert [each.part for each in (*held.single, *held.multi)] == [Part.SINGLE, Part.SINGLE, Part.MULTI]
+    assert len(held.multi[0].turns) == 3
+    assert truth_of(held.single[0].turns[0]).answer_type is AnswerType.NAME
+    assert held.single[0].turns[0].needs == "photo"
+
+
+def test_a_question_without_truth_is_refused_by_name(tmp_path: Path) -> None:
+    (world(tmp_path) / "truth.jsonl").write_text("")
+    with pytest.raises(DatasetError, match=r"truth\.jsonl has nothing on interaction questions-0\.0"):
+        load_world(tmp_path)
+
+
+def test_a_question_from_elsewhere_has_no_truth() -> None:
+    with pytest.raises(DatasetError, match=r"interaction a\.0"):
+        truth_of(AskedTurn("a.0", "what is it?", "a jar"))
+
+
+def test_a_line_that_does_not_fit_is_named(tmp_path: Path) -> None:
+    path = world(tmp_path, 2) / "questions.jsonl"
+    first, second = path.read_text().splitlines()
+    path.write_text(first + "\n" + second.replace('"static"', ""))
+    with pytest.raises(DatasetError, match=r"questions\.jsonl, line 2"):
+        load_world(tmp_path)
+
+
+@pytest.mark.parametrize("missing", ["truth.jsonl", "questions.jsonl", "conversations.jsonl", "photo.jpg"])
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, missing: str) -> None:
+    (world(tmp_path) / missing).unlink()
+    with pytest.raises(DatasetError, match=missing):
+        load_world(tmp_path)
+
+
+@pytest.mark.parametrize("image", ["../outside.jpg", "link.jpg"])
+def test_a_photo_outside_of_the_folder_is_refused(tmp_path: Path, image: str) -> None:
+    (tmp_path / "outside.jpg").write_bytes(picture())
+    folder = world(tmp_path / "world")
+    (folder / "link.jpg").symlink_to(tmp_path / "outside.jpg")
+    questions = folder / "questions.jsonl"
+    questions.write_text(questions.read_text().replace("photo.jpg", image))
+    with pytest.raises(DatasetError, match="outside of the folder"):
+        load_world(folder)
+
+
+def test_a_session_that_comes_twice_is_named(tmp_path: Path) -> None:
+    path = world(tmp_path) / "questions.jsonl"
+    path.write_text(path.read_text() * 2)
+    with pytest.raises(DatasetError, match="questions-0 comes 2 times"):
+        load_world(tmp_path)
+
+
+def test_a_sample_is_the_first_ones_or_the_choice_of_a_seed(tmp_path: Path) -> None:
+    many = load_world(world(tmp_path, 20)).single
+    assert sample(many, 3, None) == many[:3]
+    assert sample(many, None, 1) == many
+    assert sample(many, 5, 1) == sample(many, 5, 1)
+    assert sample(many, 5, 1) != sample(many, 5, 2)

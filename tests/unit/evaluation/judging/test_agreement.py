@@ -1,0 +1,57 @@
+"""How far two judges agree."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.judging.agreement import agreement
+from evaluation.judging.port import Judgement, Verdict
+
+C, M, X = Verdict.CORRECT, Verdict.MISSING, Verdict.INCORRECT
+VERDICTS = st.lists(st.tuples(st.sampled_from(Verdict), st.sampled_from(Verdict)), max_size=30)
+
+
+def judgements(*verdicts: Verdict) -> dict[str, Judgement]:
+    return {f"i{n:02}": Judgement(verdict, "so") for n, verdict in enumerate(verdicts)}
+
+
+def test_kappa_is_what_the_textbook_gives() -> None:
+    """Cohen's example: 20 and 15 agreed on, 5 and 10 not, kappa .4."""
+    first = judgements(*[C] * 25, *[X] * 25)
+    second = judgements(*[C] * 20, *[X] * 5, *[C] * 10, *[X] * 15)
+    found = agreement(first, second)
+    assert (found.count, found.accuracy) == (50, 0.7)
+    assert found.kappa == pytest.approx(0.4)
+    assert found.confusion == {(C, C): 20, (C, X): 5, (X, C): 10, (X, X): 15}
+
+
+def test_right_against_wrong_is_shown_before_lesser_differences() -> None:
+    found = agreement(judgements(M, C, C, C), judgements(X, M, X, C))
+    assert [each.interaction_id for each in found.disagreements] == ["i02", "i00", "i01"]
+
+
+def test_failures_and_answers_that_one_has_not_judged_are_left_out_and_counted() -> None:
+    first = judgements(C, C, C) | {"only": Judgement(C, "")}
+    second = judgements(C, C) | {"i02": Judgement(X, "timed out", failed=True)}
+    found = agreement(first, second)
+    assert (found.count, found.accuracy, found.failed, found.unshared) == (2, 1, 1, 1)
+
+
+def test_where_all_are_alike_kappa_says_nothing() -> None:
+    assert math.isnan(agreement(judgements(C, C), judgements(C, C)).kappa)
+    assert math.isnan(agreement({}, {}).accuracy)
+    assert math.isnan(agreement({}, {}).kappa)
+
+
+@given(VERDICTS)
+def test_agreement_is_the_same_both_ways_and_whole_with_oneself(pairs: list[tuple[Verdict, Verdict]]) -> None:
+    first, second = judgements(*(one for one, _ in pairs)), judgements(*(two for _, two in pairs))
+    there, back = agreement(first, second), agreement(second, first)
+    assert there.kappa == pytest.approx(back.kappa, nan_ok=True)
+    assert there.accuracy == pytest.approx(back.accuracy, nan_ok=True)
+    assert sum(there.confusion.values()) == there.count == len(pairs)
+    assert len(there.disagreements) == there.count - round(there.count * (there.accuracy if pairs else 0))
+    own = agreement(first, first).kappa
+    assert math.isnan(own) or own == pytest.approx(1)

@@ -1,0 +1,210 @@
+"""`loreglass eval judge` and `loreglass eval agreement`, as people type them."""
+
+import os
+import signal
+import sys
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+from fastapi import Response
+from typer.testing import CliRunner, Result
+
+from evaluation.cli import app
+from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import read_verdicts, verdict_file
+from evaluation.record import RunHeader, TurnRecord
+from evaluation.runs.store import RunStore
+from tests.unit.evaluation.judging.scripted_judge import (
+    Body,
+    ScriptedJudge,
+    case_in,
+    marks,
+    refuses,
+    serving,
+)
+from tests.unit.evaluation.scoring.predictions import turn_record
+
+SAID = (
+    "312",
+    "It has 200 pages.",
+    "I don't know.",
+    "I don’t know.",
+    None,
+    "It has 312 pages.",
+    "[red]312\x1b[2J",
+)
+
+
+def a_run(folder: Path, said: tuple[str | None, ...] = SAID) -> Path:
+    with RunStore.create(folder, RunHeader(name=folder.name, dataset="d", fingerprint="f")) as store:
+        for number, answer in enumerate(said):
+            store.add(a_turn(number, answer))
+    return folder
+
+
+def a_turn(number: int, said: str | None) -> TurnRecord:
+    return turn_record(said, session=f"s{number}")
+
+
+def typed(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+async def typed_beside_a_server(*words: object) -> Result:
+    return await anyio.to_thread.run_sync(partial(typed, *words))
+
+
+def by_id(path: Path) -> dict[str, Verdict]:
+    return {name: judgement.verdict for name, judgement in read_verdicts(path).items()}
+
+
+def test_the_rules_judge_a_run_and_their_verdicts_are_kept_with_it(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "loreglass")
+    for _ in range(2):
+        reply = typed("judge", run)
+        assert reply.exit_code == 0, reply.output
+    assert "loreglass, judged by rules: correct 3, incorrect 1, missing 3." in reply.output
+    assert by_id(verdict_file(run, "rules"))["s0.0"] is Verdict.CORRECT
+    assert len(verdict_file(run, "rules").read_text().splitlines()) == len(SAID)
+
+
+@pytest.mark.anyio
+async def test_a_model_judges_runs_and_is_asked_once_about_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOREGLASS_JUDGE_KEY", "sesame")
+    runs = [a_run(tmp_path / "a"), a_run(tmp_path / "b", (*SAID[:5], "blue"))]
+    judge = ScriptedJudge(lambda body, _: marks("312" in case_in(body)["answer"]))
+    async with serving(judge) as url:
+        for _ in range(2):
+            reply = await typed_beside_a_server(
+                "judge", *runs, "--judge", "model", "--base-url", url, "--model", "org/m"
+            )
+            assert reply.exit_code == 0, reply.output
+    assert sorted(case_in(body)["answer"] for body in judge.asked) == sorted(
+        ["312", "It has 200 pages.", "I don’t know.", "[red]312\x1b[2J", "blue"]
+    )
+    assert set(judge.keys) == {"Bearer sesame"}
+    assert "b, judged by model:org/m: correct 1, incorrect 3, missing 2." in reply.output
+    found = by_id(verdict_file(runs[0], "model:org/m"))
+    assert found == {
+        "s0.0": Verdict.CORRECT, "s1.0": Verdict.INCORRECT, "s2.0": Verdict.MISSING,
+        "s3.0": Verdict.INCORRECT, "s4.0": Verdict.MISSING, "s5.0": Verdict.CORRECT, "s6.0": Verdict.CORRECT,
+    }  # fmt: skip
+
+
+@pytest.mark.anyio
+async def test_a_command_that_is_killed_goes_on_without_asking_twice(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "a", tuple(f"{number} pages" for number in range(12)))
+    killed: list[int] = []
+
+    def script(_: Body, before: int) -> Response:
+        if before == 7 and killed:
+            os.kill(killed.pop(), signal.SIGKILL)
+        return marks(True)
+
+    judge = ScriptedJudge(script)
+    async with serving(judge) as url:
+        words = [
+            "judge",
+            str(run),
+            "--judge",
+            "model",
+            "--base-url",
+            url,
+            "--model",
+            "m",
+            "--concurrency",
+            "2",
+        ]
+        process = await anyio.open_process([sys.executable, "-m", "evaluation", *words])
+        async with process:
+            killed.append(process.pid)
+            assert await process.wait() == -signal.SIGKILL
+        asked = len(judge.asked)
+        reply = await typed_beside_a_server(*words)
+    assert reply.exit_code == 0, reply.output
+    assert "correct 12" in reply.output
+    answers = [case_in(body)["answer"] for body in judge.asked]
+    assert set(answers) == {f"{number} pages" for number in range(12)}
+    assert len(answers) - 12 <= 2
+    assert 8 <= asked < 12
+
+
+@pytest.mark.anyio
+async def test_a_model_that_cannot_be_asked_ends_the_command_with_one_sentence(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "a", tuple(f"{number} pages" for number in range(20)))
+    judge = ScriptedJudge(lambda *_: refuses(401))
+    async with serving(judge) as url:
+        reply = await typed_beside_a_server(
+            "judge", run, "--judge", "model", "--base-url", url, "--model", "m"
+        )
+    assert reply.exit_code == 1
+    assert "model:m gave no verdict: the endpoint answered 401." in reply.output
+    assert "Traceback" not in reply.output
+    assert 0 < len(judge.asked) < 20
+
+
+def test_people_are_imported_and_rows_that_do_not_fit_are_named(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "a")
+    labels = tmp_path / "labels.csv"
+    labels.write_text("interaction_id,label\ns0.0,perfect\ns1.0,acceptable\ns2.0,great\nelsewhere,missing\n")
+    reply = typed("judge", run, "--judge", "human", "--labels", labels)
+    assert reply.exit_code == 0, reply.output
+    for expected in (
+        "acceptable 1, correct 1",
+        "unknown_label: 1",
+        "unknown_interaction: 1",
+        "line 4",
+        "great",
+    ):
+        assert expected in reply.output
+    assert read_verdicts(verdict_file(run, "human"))["s1.0"] == Judgement(
+        Verdict.ACCEPTABLE, "a person: acceptable"
+    )
+
+
+def test_two_judges_are_compared_on_what_both_have_judged(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "a")
+    labels = tmp_path / "labels.jsonl"
+    rows = {"s0.0": "perfect", "s1.0": "perfect", "s2.0": "missing", "s6.0": "incorrect"}
+    labels.write_text(
+        "".join(f'{{"interaction_id": "{id_}", "label": "{label}"}}\n' for id_, label in rows.items())
+    )
+    typed("judge", run, "--judge", "human", "--labels", labels)
+    reply = typed("agreement", run, "--between", "rules", "human")
+    assert reply.exit_code == 0, reply.output
+    for expected in (
+        "all answers: 4, equal 50.0%",
+        "those that a judge decides: 3",
+        "It has 200 pages.",
+        "[red]312",
+    ):
+        assert expected in reply.output
+    assert "\x1b[2J" not in reply.output
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["judge", "{none}"], "none"),
+        (["judge", "{run}", "--judge", "model"], "LOREGLASS_JUDGE_URL"),
+        (["judge", "{run}", "--judge", "human"], "--labels"),
+        (["judge", "{run}", "--tokenizer", "{none}"], "tokenizer.json of a model"),
+        (["agreement", "{run}", "--between", "rules", "model:m"], "--judge model --model m"),
+        (["agreement", "{run}", "--between", "rules", "human", "--protocol", "x"], "crag-mm-2026"),
+    ],
+)
+def test_what_is_missing_is_said_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], expected: str
+) -> None:
+    for name in ("URL", "MODEL", "KEY"):
+        monkeypatch.delenv(f"LOREGLASS_JUDGE_{name}", raising=False)
+    run = a_run(tmp_path / "run")
+    reply = typed(*(word.format(run=run, none=tmp_path / "none") for word in words))
+    assert reply.exit_code in {1, 2}
+    assert expected in reply.output.replace("\n", " ").replace("│", " ")
+    assert "Traceback" not in reply.output

@@ -1,0 +1,147 @@
+"""Rules where there is only a gold sentence."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluation.data.model import AnswerType
+from evaluation.judging.derive import derive
+from evaluation.judging.port import Case, Verdict
+from evaluation.judging.rules import RuleJudge, judge_by_rules
+
+PRICE = ("how much does this magazine cost?", "The Fjord Weekly costs 4.50 euros.")
+PAGES = ("how many pages does this book have?", "The 2019 edition of Salt Road has 312 pages.")
+RANGE = ("what's the range of this car?", "It has a range of 300 miles.")
+YEAR = ("when was this car first made?", "The Orlo 5 was first produced in 1972.")
+CAR = ("what car is this?", "This is an Orlo 5 Estate.")
+WRITER = ("who wrote this book?", "The book was written by Gabriela de la Torre in 1967.")
+COLOURS = ("what colours does it come in?", "It comes in red, dark blue and green.")
+OPEN = ("is this shop open on sunday?", "Yes, it opens at ten.")
+USE = ("what is this plant used for?", "It is mostly used to soothe burns.")
+SAFE = ("can dogs eat this?", "Dogs should not eat it because it upsets their stomachs.")
+UNKNOWN = ("what does it smell of?", "I don't know.")
+
+
+@pytest.mark.parametrize(
+    ("case", "kind", "value"),
+    [
+        (PRICE, AnswerType.NUMBER, 4.5),
+        (PAGES, AnswerType.NUMBER, 312),
+        (RANGE, AnswerType.NUMBER, 300),
+        (("what is the population here?", "About 3.2 million people."), AnswerType.NUMBER, 3_200_000),
+        (("how long did it take?", "It took two weeks."), AnswerType.NUMBER, 2),
+        (YEAR, AnswerType.DATE, "1972"),
+        (("when was she born?", "She was born on 12 March 1987."), AnswerType.DATE, "12 march 1987"),
+        (CAR, AnswerType.NAME, "Orlo 5 Estate"),
+        (WRITER, AnswerType.NAME, "Gabriela de la Torre"),
+        (("what's this called?", 'It is called "the long night".'), AnswerType.NAME, "the long night"),
+        (COLOURS, AnswerType.SET, ["red", "dark blue", "green"]),
+        (OPEN, AnswerType.BOOLEAN, True),
+        (USE, AnswerType.TEXT, "mostly used to soothe burns."),
+        (UNKNOWN, AnswerType.UNANSWERABLE, None),
+    ],
+)
+def test_the_question_decides_which_part_of_the_gold_is_the_answer(
+    case: tuple[str, str], kind: AnswerType, value: object
+) -> None:
+    question, gold = case
+    derived = derive(gold, question)
+    assert (derived.truth.answer_type, derived.truth.value) == (kind, value)
+    assert derived.by_words == (kind is AnswerType.TEXT)
+
+
+@pytest.mark.parametrize(
+    ("case", "answer", "right"),
+    [
+        (PRICE, "€4.50", True),
+        (PRICE, "It costs 5.40 euros.", False),
+        (PAGES, "It has 312.", True),
+        (PAGES, "2019", False),
+        (RANGE, "About 483 km.", True),
+        (RANGE, "About 400 km.", False),
+        (YEAR, "It came out in 1972.", True),
+        (YEAR, "1973", False),
+        (CAR, "an orlo 5 estate from the eighties", True),
+        (CAR, "an Orlo 7", False),
+        (WRITER, "De la Torre wrote it", True),
+        (WRITER, "Torre", True),
+        (WRITER, "Gabriela Torres", False),
+        (COLOURS, "green, red, and dark blue", True),
+        (COLOURS, "green and red", False),
+        (OPEN, "Yes.", True),
+        (OPEN, "No, it is closed.", False),
+        (USE, "People soothe burns with it.", True),
+        (USE, "It is used as a spice.", False),
+        (SAFE, "It upsets their stomach, so they shouldn't eat it.", True),
+        (SAFE, "They eat it gladly because it settles upset stomachs.", False),
+    ],
+)
+def test_answers_are_held_against_that_part(case: tuple[str, str], answer: str, right: bool) -> None:
+    question, gold = case
+    judgement = judge_by_rules(Case("i", question, gold, answer))
+    assert judgement.verdict is (Verdict.CORRECT if right else Verdict.INCORRECT), judgement
+
+
+@pytest.mark.parametrize("case", [PRICE, PAGES, RANGE, YEAR, CAR, WRITER, COLOURS, OPEN, USE, SAFE])
+def test_the_gold_is_right_by_its_own_derivation(case: tuple[str, str]) -> None:
+    question, gold = case
+    rearranged = f"Well: {gold}" if case is not OPEN else gold + " Come in."
+    assert judge_by_rules(Case("i", question, gold, rearranged)).verdict is Verdict.CORRECT
+    assert judge_by_rules(Case("i", question, gold, "I don’t know")).verdict is Verdict.MISSING
+
+
+def test_the_reason_names_what_was_derived() -> None:
+    assert judge_by_rules(Case("i", *PRICE, "5 euros")).why == "another value [number 4.5 euros]"
+    assert judge_by_rules(Case("i", *USE, "a spice")).why.endswith("[words of the gold]")
+
+
+def test_a_failed_request_is_missing() -> None:
+    assert judge_by_rules(Case("i", *PRICE, "", failed=True)).verdict is Verdict.MISSING
+
+
+@pytest.mark.anyio
+async def test_the_judge_is_the_rules() -> None:
+    case = Case("i", *CAR, "an Orlo 7")
+    assert await RuleJudge().judge(case) == judge_by_rules(case)
+
+
+TEXT = st.text(max_size=80) | st.lists(
+    st.sampled_from(
+        (
+            "A",
+            "a,",
+            "and",
+            "or",
+            "this",
+            "is",
+            "9",
+            "/",
+            "1/0",
+            "×",
+            "“",
+            "12:00",
+            "March",
+            "not",
+            "€",
+            "how many",
+        )
+    ),
+    max_size=30,
+).map(" ".join)
+
+
+@settings(deadline=None)
+@given(question=TEXT, gold=TEXT, answer=TEXT)
+def test_whatever_is_written_there_is_a_verdict(question: str, gold: str, answer: str) -> None:
+    judgement = judge_by_rules(Case("i", question, gold, answer))
+    assert not judgement.failed
+    assert judgement.why
+
+
+@pytest.mark.parametrize(
+    "piece", ["A ", "a,", "A-", "A, and ", "9", "1/", "not ", "5 x 5 x ", "the A ", "“", " "]
+)
+def test_endless_text_is_judged_by_its_beginning(piece: str) -> None:
+    endless = piece * 100_000
+    assert judge_by_rules(Case("i", endless, endless, endless)).why
+    assert judge_by_rules(Case("i", *PRICE, endless)).verdict is not Verdict.CORRECT

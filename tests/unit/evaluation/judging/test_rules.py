@@ -1,0 +1,284 @@
+"""The rule-based judge, type by type."""
+
+from typing import Any
+
+import pytest
+
+from evaluation.data.model import Truth
+from evaluation.judging.judge import judge
+from evaluation.judging.port import Verdict
+from evaluation.judging.text import truncate
+
+
+def truth(kind: str, value: Any, *accepted: str, **more: Any) -> Truth:
+    fields = {"interaction_id": "i", "answer_type": kind, "value": value, "accepted": accepted, **more}
+    return Truth.model_validate(fields)
+
+
+def verdict(answer: str, true: Truth, question: str = "what is it?") -> str:
+    return judge(answer, true, question).verdict.value
+
+
+GRAMS = truth("number", 250, "250 g", "250", unit="g")
+PAGES = truth("number", 1234, "1,234 pages", "1234", unit="pages")
+WIDTH = truth("number", 12, "12 cm", "12", unit="cm")
+EUROS = truth("number", 4.5, "€4.50", "4.50 euros", unit="EUR")
+SHARE = truth("number", 1.375, "11/8", "1.375", unit="")
+
+
+@pytest.mark.parametrize(
+    ("answer", "true"),
+    [
+        ("1,234", PAGES),
+        ("1234", PAGES),
+        ("It has 1234 pages.", PAGES),
+        ("1\u202f234 pages", PAGES),
+        ("1.234 Seiten", PAGES),
+        ("The 2019 paperback has 1,234 pages.", PAGES),
+        ("120 mm", WIDTH),
+        ("0.12 metres", WIDTH),
+        ("about 4.7 inches", WIDTH),
+        ("It is 12cm wide", WIDTH),
+        ("12", WIDTH),
+        ("0.25 kg", GRAMS),
+        ("250 grams", GRAMS),
+        ("8.8 oz", GRAMS),
+        ("€4.50", EUROS),
+        ("4,50 €", EUROS),
+        ("It costs 4.5 euros.", EUROS),
+        ("EUR 4.50", EUROS),
+        ("The 500 g pack costs 4.50.", EUROS),
+        ("11/8", SHARE),
+        ("1 3/8", SHARE),
+        ("1⅜", SHARE),
+        ("1.375", SHARE),
+        ("twelve", truth("number", 12, "12", unit="drinks")),
+        ("There are twenty-one of them.", truth("number", 21, "21", unit="cards")),
+        ("two weeks", truth("number", 14, "14 days", unit="days")),
+        ("24 months", truth("number", 2, "2 years", unit="years")),
+        ("a 27-year-old", truth("number", 27, "27 years", unit="years")),
+        ("72 km/h", truth("number", 72, "72 km/h", unit="km/h")),
+        ("20 m/s", truth("number", 72, "72 km/h", unit="km/h")),
+        ("60 cm²", truth("number", 60, "60 cm²", unit="cm²")),
+        ("60 square centimetres", truth("number", 60, "60 cm²", unit="cm²")),
+        ("55 watt-hours", truth("number", 55, "55 Wh", unit="Wh")),
+        ("13.3 g per 100 g", truth("number", 13.3, "13.3 g", unit="g")),
+        ("54 N", truth("number", 54, "54 N", unit="N")),
+        ("542.6 kcal", truth("number", 543, "543 kcal", unit="kcal")),
+        ("1.2 million people", truth("number", 1_200_000, unit="people")),
+        ("not 300 but 1234 pages", PAGES),
+        ("-5", truth("number", -5, "-5", unit="")),
+        ("It weighs 250 g and is 12 cm tall.", GRAMS),
+        ("68 °F", truth("number", 20, unit="°C")),
+    ],
+)
+def test_a_number_counts_in_any_spelling_and_unit(answer: str, true: Truth) -> None:
+    assert verdict(answer, true) == "correct"
+
+
+@pytest.mark.parametrize(
+    ("answer", "true"),
+    [
+        ("1235 pages", PAGES),
+        ("12 inches", WIDTH),
+        ("12 g", WIDTH),
+        ("120", WIDTH),
+        ("250 ml", GRAMS),
+        ("$4.50", EUROS),
+        ("4.51 euros", EUROS),
+        ("no idea what to say", PAGES),
+        ("It does not have 1234 pages.", PAGES),
+        ("312 pages or 1234 pages", PAGES),
+        ("€3.00, €4.50, €6.00, €7.50", EUROS),
+        ("the XR-250 model", GRAMS),
+        ("published in the 1234s", PAGES),
+        ("the 12th", truth("number", 12, "12", unit="")),
+        ("1234 pages, an older page says 1200 pages", PAGES.model_copy(update={"must_not": ("1200 pages",)})),
+    ],
+)
+def test_a_number_that_differs_is_wrong(answer: str, true: Truth) -> None:
+    assert verdict(answer, true) == "incorrect"
+
+
+def test_a_number_that_only_repeats_the_question_is_no_answer() -> None:
+    true = truth("number", 3, "3", unit="")
+    assert verdict("The answer to number 3 is 12.", true, "what's the answer to number 3?") == "incorrect"
+    assert verdict("The answer to number 3 is 3.", true, "what's the answer to number 3?") == "correct"
+
+
+DAY = truth("date", "1987-03-12", "12 March 1987")
+YEAR = truth("date", "1987", "1987")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "12 March 1987", "March 12, 1987", "on the 12th of March, 1987", "1987-03-12", "12.03.1987",
+        "12/3/1987", "3/12/1987", "Mar. 12 1987", "12 mar 1987", "She was born on 12 March 1987 in Selm.",
+    ],
+)  # fmt: skip
+def test_a_date_counts_in_any_format(answer: str) -> None:
+    assert verdict(answer, DAY) == "correct"
+    assert verdict(answer, YEAR) == "correct"
+
+
+@pytest.mark.parametrize(
+    "answer", ["1987", "March 1987", "13 March 1987", "12 March", "12 March 1988", "soon"]
+)
+def test_a_date_with_a_part_missing_or_different_is_wrong(answer: str) -> None:
+    assert verdict(answer, DAY) == "incorrect"
+
+
+@pytest.mark.parametrize("answer", ["1986", "the 1987s", "1986 or 1987", "not in 1987", "1987 pages? 19870"])
+def test_a_year_must_be_said_as_one(answer: str) -> None:
+    expected = "correct" if answer.startswith("1987 ") else "incorrect"
+    assert verdict(answer, YEAR) == expected
+
+
+BOOK = truth("name", "The Salt Road", "The Salt Road", must_not=("The Salt Road II", "The Glass Road"))
+PERSON = truth("name", "Mira Hölm", "Mira Hölm", "Hölm")
+MODEL = truth("text", "XR-4501", "XR-4501", "XR 4501")
+
+
+@pytest.mark.parametrize(
+    ("answer", "true"),
+    [
+        ("the salt road", BOOK),
+        ("It is “The Salt Road”.", BOOK),
+        ("Salt Road", BOOK),
+        ("The title is THE SALT R0AD", BOOK),
+        ("The Sa1t Road", BOOK),
+        ("It's The Salt Road, not The Glass Road.", BOOK),
+        ("Mira Holm", PERSON),
+        ("Mira Holrn", PERSON),
+        ("Mira Hölm's first novel", PERSON),
+        ("XR 4501", MODEL),
+        ("XR4501", MODEL),
+        ("the XR-45O1", MODEL),
+        ("Mira’s Kitchen", truth("name", "Mira's Kitchen", "Mira's Kitchen")),
+        ("Brand and Sons", truth("name", "Brand & Sons", "Brand & Sons")),
+        ("9 am", truth("text", "09:00", "09:00", "9 am", "9:00")),
+        ("at 6:30 p.m.", truth("text", "18:30", "18:30")),
+        ("from 9 am to 6 pm", truth("text", "9-18", "09:00 – 18:00", "9 to 18")),
+        ("09:00-18:00", truth("text", "9-18", "09:00 – 18:00")),
+        ("9-6 pm", truth("text", "9-18", "09:00 – 18:00")),
+        ("40 × 60 cm", truth("text", "", "40 cm × 60 cm", "40 × 60 cm", "40x60")),
+    ],
+)
+def test_a_name_is_found_in_spite_of_one_misread_character(answer: str, true: Truth) -> None:
+    assert verdict(answer, true) == "correct"
+
+
+@pytest.mark.parametrize(
+    ("answer", "true"),
+    [
+        ("The Glass Road", BOOK),
+        ("The Salt Road II", BOOK),
+        ("The Salt Road and The Glass Road", BOOK),
+        ("It is not The Salt Road.", BOOK),
+        ("Tha Sall Raad", BOOK),
+        ("XR-4502", MODEL),
+        ("XR-451", MODEL),
+        ("Mara Halm", PERSON),
+        ("A Garden for Roland", truth("name", "Poland", "Poland")),
+        ("Brackport", truth("name", "Blackport", "Blackport")),
+        ("6 am", truth("text", "18:00", "18:00", "6 pm")),
+        ("24 players", truth("text", "2-4", "2–4 players", "2-4")),
+    ],
+)
+def test_another_name_is_wrong(answer: str, true: Truth) -> None:
+    assert verdict(answer, true) == "incorrect"
+
+
+RIVALS = truth(
+    "name", "Salt Road", "The Salt Road", "this one",
+    contrast=("The Glass Road",), must_not=("The Glass Road is longer",),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("The Salt Road is longer: 312 pages against 200 for The Glass Road.", "correct"),
+        ("The Salt Road", "correct"),
+        ("This one is longer than The Glass Road.", "correct"),
+        ("Unlike The Glass Road, The Salt Road has 312 pages.", "correct"),
+        ("The Glass Road is longer than The Salt Road.", "incorrect"),
+        ("The Glass Road has 200 pages and The Salt Road 312.", "incorrect"),
+        ("The Glass Road", "incorrect"),
+    ],
+)
+def test_a_comparison_needs_the_right_one_to_be_chosen(answer: str, expected: str) -> None:
+    assert verdict(answer, RIVALS, "is this longer than The Glass Road?") == expected
+
+
+MENU = truth("set", ["Nettle Tea", "Cider", "Plum Soda"], "Nettle Tea", "Cider", must_not=("Red Wine",))
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Cider, Plum Soda and Nettle Tea", "correct"),
+        ("plum soda; CIDER; nettle tea", "correct"),
+        ("Nettle Tea, Cider, Plum S0da", "correct"),
+        ("Nettle Tea and Cider", "incorrect"),
+        ("Nettle Tea, Cider, Plum Soda, Red Wine", "incorrect"),
+        ("Nettle Tea, Cider and Plum Soda, but not the Red Wine", "correct"),
+    ],
+)
+def test_a_set_needs_every_member_in_any_order(answer: str, expected: str) -> None:
+    assert verdict(answer, MENU) == expected
+
+
+OPEN = truth("boolean", True, "yes", must_not=("no",))
+SHUT = truth("boolean", False, "no", must_not=("yes", "is open"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "true", "expected"),
+    [
+        ("Yes.", OPEN, "correct"),
+        ("Yes, there is no limit.", OPEN, "correct"),
+        ("The answer is yes", OPEN, "correct"),
+        ("No, it is closed.", OPEN, "incorrect"),
+        ("It opens at nine.", OPEN, "incorrect"),
+        ("No, on Sunday it is closed.", SHUT, "correct"),
+        ("Nobody knows", SHUT, "incorrect"),
+        ("No, the shop is open.", SHUT, "incorrect"),
+        ("Yes and no", SHUT, "incorrect"),
+    ],
+)
+def test_a_yes_or_no_opens_the_answer(answer: str, true: Truth, expected: str) -> None:
+    assert verdict(answer, true) == expected
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I don't know", "I don’t know.", "i dont know", "Sorry, I do not know who wrote it.",
+        "I  DON'T\nKNOW!", "", "  ", "I don´t know",
+    ],
+)  # fmt: skip
+def test_a_refusal_is_missing_whatever_its_punctuation(answer: str) -> None:
+    for true in (PAGES, BOOK, MENU, OPEN, DAY, truth("unanswerable", None, "I don't know")):
+        assert verdict(answer, true) == "missing"
+
+
+def test_what_the_platform_marks_as_abstained_is_missing() -> None:
+    assert judge("1234", PAGES, "how many?", abstained=True).verdict is Verdict.MISSING
+
+
+def test_any_answer_to_what_cannot_be_known_is_a_hallucination() -> None:
+    assert verdict("It has 312 pages.", truth("unanswerable", None, "I don't know")) == "incorrect"
+
+
+def test_repeating_the_gold_sentence_is_right() -> None:
+    true = truth("boolean", True, "yes")
+    assert judge(" It is open then. ", true, "?", gold="It is open then.").verdict is Verdict.CORRECT
+
+
+def test_only_the_first_75_tokens_count() -> None:
+    long = "well " * 75 + "1234 pages"
+    assert len(truncate(long).split()) == 75
+    assert verdict(long, PAGES) == "incorrect"
+    assert truncate("short") == "short"

@@ -1,0 +1,204 @@
+"""Judging many answers, and keeping what was said of them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from evaluation.judging.port import Case, Judgement, Verdict
+from evaluation.judging.verdicts import (
+    JudgeDown,
+    VerdictCache,
+    counts,
+    judge_all,
+    key_of,
+    read_verdicts,
+    verdict_file,
+)
+
+pytestmark = pytest.mark.anyio
+
+RIGHT = Judgement(Verdict.CORRECT, "so it is")
+WRONG = Judgement(Verdict.INCORRECT, "not so")
+FAILED = Judgement(Verdict.INCORRECT, "timed out", failed=True)
+
+
+class Killed(BaseException):
+    """What ends a process in the middle of its work."""
+
+
+class Counting:
+    """A judge that says what it is told to, and counts."""
+
+    name = "model:counting"
+    version = "1"
+
+    def __init__(self, verdict: Callable[[Case], Judgement] = lambda _: RIGHT) -> None:
+        self._verdict = verdict
+        self.asked: list[str] = []
+        self.at_once = self.most_at_once = 0
+
+    async def judge(self, case: Case) -> Judgement:
+        self.asked.append(case.interaction_id)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await anyio.lowlevel.checkpoint()
+        self.at_once -= 1
+        return self._verdict(case)
+
+
+def cases(count: int, answer: str = "answer {}") -> list[Case]:
+    return [Case(f"i{n}", "question", "gold", answer.format(n)) for n in range(count)]
+
+
+async def judged(path: Path, judge: Counting, asked: list[Case], *also: Path) -> dict[str, Judgement]:
+    with VerdictCache(path, also) as cache:
+        return await judge_all(asked, judge, concurrency=3, cache=cache)
+
+
+async def test_every_case_has_its_judgement_in_order_and_no_more_run_at_once_than_may() -> None:
+    judge, done = Counting(lambda case: WRONG if case.interaction_id == "i3" else RIGHT), []
+    found = await judge_all(cases(20), judge, concurrency=3, on_done=lambda case, _: done.append(case))
+    assert list(found) == [f"i{n}" for n in range(20)]
+    assert [name for name, judgement in found.items() if judgement is WRONG] == ["i3"]
+    assert len(done) == 20
+    assert judge.most_at_once == 3
+
+
+async def test_nothing_is_asked_twice(tmp_path: Path) -> None:
+    path, judge = tmp_path / "verdicts" / "j.jsonl", Counting()
+    first = await judged(path, judge, cases(5))
+    again = await judged(path, judge, cases(7))
+    assert sorted(judge.asked) == [f"i{n}" for n in range(7)]
+    assert again == first | {"i5": RIGHT, "i6": RIGHT}
+    assert len(path.read_text().splitlines()) == 7
+    assert read_verdicts(path) == again
+
+
+async def test_the_same_answer_to_the_same_question_is_asked_about_once(tmp_path: Path) -> None:
+    judge = Counting()
+    found = await judged(tmp_path / "j.jsonl", judge, cases(6, "the same"))
+    assert len(judge.asked) == 1
+    assert len(found) == len(read_verdicts(tmp_path / "j.jsonl")) == 6
+
+
+async def test_a_verdict_of_another_run_is_used_and_kept_here_too(tmp_path: Path) -> None:
+    await judged(tmp_path / "a.jsonl", Counting(), cases(3))
+    judge = Counting(lambda _: WRONG)
+    found = await judged(tmp_path / "b.jsonl", judge, cases(4), tmp_path / "a.jsonl", tmp_path / "none.jsonl")
+    assert judge.asked == ["i3"]
+    assert counts(found) == {"correct": 3, "incorrect": 1}
+    assert read_verdicts(tmp_path / "b.jsonl") == found
+
+
+async def test_a_judgement_that_failed_is_kept_and_asked_for_again(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    first = await judged(
+        path, Counting(lambda case: FAILED if case.interaction_id == "i1" else RIGHT), cases(3)
+    )
+    assert read_verdicts(path) == first
+    assert counts(first) == {"correct": 2, "failed": 1}
+    judge = Counting(lambda _: WRONG)
+    assert (await judged(path, judge, cases(3)))["i1"] == WRONG
+    assert judge.asked == ["i1"]
+    assert read_verdicts(path)["i1"] == WRONG
+
+
+async def test_half_a_line_is_left_out_and_asked_for_again(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    await judged(path, Counting(), cases(3))
+    path.write_bytes(path.read_bytes()[:-20])
+    judge = Counting()
+    await judged(path, judge, cases(3))
+    assert len(judge.asked) == 1
+    assert len(read_verdicts(path)) == 3
+    assert len(path.read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize("line", [b"\xff\xfe", b"{}", b"[]", b'{"key": 1}', b"nonsense"])
+async def test_a_line_that_is_no_verdict_harms_nothing(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(line + b"\n")
+    await judged(path, Counting(), cases(1))
+    assert read_verdicts(path) == {"i0": RIGHT}
+
+
+async def test_another_wording_of_the_rules_is_asked_anew_and_has_the_last_word(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    old, new = Counting(), Counting(lambda _: WRONG)
+    new.version = "2"
+    for judge in (old, new):
+        await judged(path, judge, cases(1))
+    assert read_verdicts(path) == {"i0": WRONG}
+    await judged(path, old, cases(1))
+    assert read_verdicts(path) == {"i0": RIGHT}
+    assert len(old.asked) == 1
+
+
+async def test_a_run_that_is_killed_keeps_what_was_judged(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+
+    def dies(case: Case) -> Judgement:
+        if case.interaction_id == "i2":
+            raise Killed
+        return RIGHT
+
+    with pytest.raises(BaseExceptionGroup), VerdictCache(path) as cache:
+        await judge_all(cases(5), Counting(dies), concurrency=1, cache=cache)
+    assert list(read_verdicts(path)) == ["i0", "i1"]
+
+
+async def test_an_endpoint_that_only_fails_is_given_up() -> None:
+    judge = Counting(lambda _: FAILED)
+    with pytest.raises(JudgeDown, match="timed out"):
+        await judge_all(cases(500), judge, concurrency=2)
+    assert len(judge.asked) <= 10
+
+
+async def test_failures_after_a_verdict_are_borne() -> None:
+    judge = Counting(lambda case: RIGHT if case.interaction_id == "i0" else FAILED)
+    found = await judge_all(cases(30), judge, concurrency=1)
+    assert counts(found) == {"correct": 1, "failed": 29}
+
+
+async def test_a_cache_begun_anew_forgets(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    await judged(path, Counting(), cases(3))
+    with VerdictCache(path, fresh=True) as cache:
+        cache.put(key_of(cases(1)[0], "j"), cases(1)[0], WRONG)
+    assert read_verdicts(path) == {"i0": WRONG}
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [("model:a/b", "model:a-b"), ("model:../../x", "x"), ("model:a:b", "model:a b"), ("rules", "Rules")],
+)
+def test_judges_have_files_of_their_own_below_the_run(tmp_path: Path, one: str, two: str) -> None:
+    first, second = verdict_file(tmp_path, one), verdict_file(tmp_path, two)
+    assert first != second
+    assert first.parent == second.parent == tmp_path / "verdicts"
+    assert first.resolve().parent == (tmp_path / "verdicts").resolve()
+
+
+def test_what_a_verdict_depends_on_is_in_its_key() -> None:
+    case = Case("i", "q", "g", "a")
+    others = [
+        Case("i", "Q", "g", "a"), Case("i", "q", "G", "a"), Case("i", "q", "g", "A"),
+        Case("i", "q", "g", "a", abstained=True), Case("i", "q", "g", "a", failed=True),
+    ]  # fmt: skip
+    keys = {key_of(each, "j", "1") for each in (case, *others)} | {
+        key_of(case, "k", "1"),
+        key_of(case, "j", "2"),
+    }
+    assert len(keys) == 8
+    assert key_of(case, "j") == key_of(Case("other", "q", "g", "a"), "j")
+
+
+def test_a_line_is_plain_json(tmp_path: Path) -> None:
+    with VerdictCache(tmp_path / "j.jsonl") as cache:
+        cache.put("k", Case("i\n\u2028", "q", "g", "a"), Judgement(Verdict.CORRECT, "«so»\n"))
+    (line,) = (tmp_path / "j.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
+    assert json.loads(line)["why"] == "«so»\n"
+    assert read_verdicts(tmp_path / "j.jsonl") == {"i\n\u2028": Judgement(Verdict.CORRECT, "«so»\n")}

@@ -1,0 +1,191 @@
+"""Runs of made-up systems over made-up questions, for reports: plausible and seeded."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from contracts.answer import (
+    Answer,
+    Citation,
+    CitationKind,
+    EvidenceSeen,
+    Explanation,
+    Note,
+    Reason,
+    Route,
+    StageTrace,
+    Trace,
+)
+from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.judging.port import Judgement, Verdict
+from evaluation.record import RunHeader, TurnRecord
+from evaluation.scoring.scored import Scored
+
+DATASET, FINGERPRINT = "made-up/validation", "f1"
+THRESHOLDS = {"answer_confidence": 0.4, "supported": 0.35, "token_min": 0.6, "token_mean": 0.9}
+_DOMAINS = ("book", "food", "plants and gardening", "shopping", "vehicle", "local")
+_CATEGORIES = ("simple-recognition", "simple-knowledge", "multi-hop", "comparison", "reasoning")
+_QUALITIES = ("normal", "low light", "blurred", "occluded")
+_STAGES = (
+    ("ocr", 120), ("domain_router", 12), ("image_search", 90), ("draft", 400), ("text_search", 15),
+    ("reranker", 40), ("answer", 700), ("verifier", 8),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """How a made-up system does: shares of right and of refused answers, and its slowness."""
+
+    name: str
+    right: float = 0.4
+    refused: float = 0.3
+    slow: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A run as the report reads it."""
+
+    header: RunHeader
+    scored: tuple[Scored, ...]
+
+
+def questions(sessions: int, seed: int = 0, photo: str = "missing.jpg") -> list[TurnRecord]:
+    """Unanswered records: two thirds single questions, one third conversations of two to five turns."""
+    chance = random.Random(seed)
+    asked: list[TurnRecord] = []
+    for number in range(sessions):
+        multi = number % 3 == 2
+        domain = chance.choice(_DOMAINS)
+        for turn in range(chance.randint(2, 5) if multi else 1):
+            unanswerable = chance.random() < 0.1
+            gold = f"The maker of thing {number} is Maker {turn} & Sons."
+            asked.append(
+                TurnRecord(
+                    interaction_id=f"q{number:05d}-{turn}",
+                    session_id=f"s{number:05d}",
+                    part=Part.MULTI if multi else Part.SINGLE,
+                    turn=turn,
+                    photo=photo,
+                    question=f"Who makes thing {number}, as in turn {turn}?",
+                    gold="I don't know." if unanswerable else gold,
+                    domain=domain,
+                    query_category=chance.choice(_CATEGORIES),
+                    dynamism=chance.choice(("static", "slow-changing")),
+                    image_quality=chance.choice(_QUALITIES),
+                    truth=Truth(
+                        interaction_id=f"q{number:05d}-{turn}",
+                        answer_type=AnswerType.UNANSWERABLE if unanswerable else AnswerType.NAME,
+                        accepted=() if unanswerable else (f"Maker {turn} & Sons",),
+                        needs=chance.choice(("photo", "web", "image_kb")),
+                    ),
+                )
+            )
+    return asked
+
+
+def run(skill: Skill, asked: Sequence[TurnRecord], seed: int = 0, explained: bool = True) -> Generated:
+    """The made-up system's answers to those questions, with verdicts."""
+    chance = random.Random(f"{seed} {skill.name}")
+    header = RunHeader(
+        name=skill.name,
+        dataset=DATASET,
+        fingerprint=FINGERPRINT,
+        pipeline=skill.name,
+        gateway="http://127.0.0.1:8080",
+        version="0.1.0",
+        started_at=1_763_800_000.0,
+        deadline_ms=10_000,
+        explained=explained,
+        rejected={"missing_image": 3, "malformed_row": 1},
+    )
+    return Generated(header, tuple(_answered(skill, record, chance, explained) for record in asked))
+
+
+def _answered(skill: Skill, record: TurnRecord, chance: random.Random, explained: bool) -> Scored:
+    if chance.random() < 0.01:
+        failed = record.model_copy(update={"error": "overloaded", "client_ms": 30.0})
+        return Scored(failed, Judgement(Verdict.MISSING, "failed"))
+    draw = chance.random()
+    refuses = draw >= 1 - skill.refused
+    right = draw < skill.right and record.answerable
+    verdict = Verdict.MISSING if refuses else Verdict.CORRECT if right else Verdict.INCORRECT
+    said = record.gold if right else f"It is made by Maker {chance.randint(6, 99)}."
+    certain = min(1.0, max(0.0, chance.gauss(0.75 if right else 0.5, 0.18)))
+    if refuses:
+        certain *= 0.5
+    trace = _trace(skill, record, chance, refuses)
+    answer = Answer(
+        answer="I don't know. What I found is not clear enough to say." if refuses else said,
+        abstained=refuses,
+        reason=Reason.MODEL_UNSURE if refuses else Reason.ANSWERED,
+        confidence=0.0 if refuses else round(certain, 4),
+        route=trace.route or Route.RAG,
+        citations=[] if refuses else _citations(record, said),
+        timings_ms={**{each.stage: each.ms for each in trace.stages}, "total": trace.total_ms},
+        trace_id=trace.trace_id,
+        session_id="abc",
+        explanation=_explanation(record, said, certain) if explained else None,
+    )
+    done = record.model_copy(update={"answer": answer, "trace": trace, "client_ms": trace.total_ms + 3.0})
+    return Scored(done, Judgement(verdict, "made up"))
+
+
+def _citations(record: TurnRecord, said: str) -> list[Citation]:
+    kind = CitationKind.PHOTO if record.truth and record.truth.needs == "photo" else CitationKind.PAGE
+    return [Citation(title="A page", url="https://page.example/a", snippet=said, score=0.8, kind=kind)]
+
+
+def _explanation(record: TurnRecord, said: str, certain: float) -> Explanation:
+    return Explanation(
+        draft="Perhaps a maker.",
+        proposed=said,
+        signals={
+            "answer_confidence": round(certain, 4),
+            "support": 0.7,
+            "token_min": 0.5,
+            "evidence_top": 0.9,
+        },
+        evidence=[
+            EvidenceSeen(
+                text=f"Much is told of it. {said} {record.gold} There is more to it.",
+                title="A page",
+                url="https://page.example/a",
+                kind=CitationKind.PAGE,
+                score=0.81,
+            )
+        ],
+        notes=[Note(stage="text_search", text=f"queries: maker of thing {record.interaction_id}")],
+        thresholds=THRESHOLDS,
+    )
+
+
+def _trace(skill: Skill, record: TurnRecord, chance: random.Random, refused: bool) -> Trace:
+    stages: list[StageTrace] = []
+    at = 0.0
+    for stage, typical in _STAGES:
+        ms = round(typical * skill.slow * chance.lognormvariate(0, 0.35), 2)
+        stages.append(StageTrace(stage=stage, state="done", start_ms=round(at, 2), ms=ms, detail=""))
+        if stage not in ("ocr", "domain_router", "image_search"):
+            at += ms
+    return Trace(
+        trace_id=f"trace-{record.interaction_id}",
+        pipeline=skill.name,
+        route=chance.choice(list(Route)),
+        reason=Reason.MODEL_UNSURE if refused else Reason.ANSWERED,
+        deadline_ms=10_000,
+        total_ms=round(max(each.start_ms + each.ms for each in stages), 2),
+        stages=stages,
+        refused_by="answer_confidence" if refused else None,
+    )
+
+
+def written(generated: Generated, folder: Path) -> Path:
+    """The run as files of a folder, verdicts by rules among them."""
+    verdicts = folder / "verdicts"
+    verdicts.mkdir(parents=True)
+    (folder / "run.json").write_text(generated.header.model_dump_json(), encoding="utf-8")
+    lines = (each.record.model_dump_json() for each in generated.scored)
+    (folder / "turns.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return folder

@@ -1,0 +1,74 @@
+"""Which answers the refusal curve and the reliability diagram are made of."""
+
+import math
+
+import pytest
+
+from contracts.answer import Explanation
+from evaluation.judging.port import Judgement, Verdict
+from evaluation.reporting.confidence import Point, confidence_of, curve, points, reliability
+from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.scored import Scored, settle
+from tests.unit.evaluation.reporting.generated import Skill, questions, run
+
+PROTOCOL = Protocol.CRAG_MM_2026
+RIGHT, WRONG = Verdict.CORRECT, Verdict.INCORRECT
+
+
+def one(said: str, *, abstained: bool = False, proposed: str | None = None) -> Scored:
+    scored = run(Skill("one", right=1.0, refused=0.0), questions(1)).scored[0]
+    answer = scored.record.answer
+    assert answer is not None
+    told = Explanation(proposed=proposed, signals={"answer_confidence": 0.3, "support": 0.5})
+    changed = answer.model_copy(
+        update={"answer": said, "abstained": abstained, "confidence": 0.7, "explanation": told}
+    )
+    return Scored(scored.record.model_copy(update={"answer": changed}), Judgement(WRONG, "made up"))
+
+
+def test_a_model_that_says_it_does_not_know_has_not_answered() -> None:
+    assert points(settle([one("I don't know that.")], PROTOCOL), [], PROTOCOL) == []
+    assert points([], [one("I do not know.", abstained=True)], PROTOCOL) == []
+
+
+def test_an_answer_that_was_given_has_the_confidence_it_came_with() -> None:
+    assert points(settle([one("Maker 7.")], PROTOCOL), [], PROTOCOL) == [Point(0.7, WRONG, True)]
+
+
+def test_a_withheld_answer_has_what_reasoner_and_last_check_made_of_it() -> None:
+    assert points([], [one("Maker 7.")], PROTOCOL) == [Point(0.15, WRONG, False)]
+
+
+@pytest.mark.parametrize(
+    ("signals", "confidence"),
+    [
+        ({"answer_confidence": 0.8}, 0.8),
+        ({"answer_confidence": 0.8, "token_mean": 0.5}, 0.4),
+        ({"answer_confidence": 0.8, "token_mean": 0.5, "support": 0.25}, 0.2),
+        ({"answer_confidence": 0.8, "support": 0.25, "judged": 0.75}, 0.6),
+        ({"draft_confidence": 0.9}, 0.9),
+        ({}, 0.0),
+    ],
+)
+def test_the_last_check_that_was_made_counts(signals: dict[str, float], confidence: float) -> None:
+    assert confidence_of(Explanation(signals=signals)) == pytest.approx(confidence)
+
+
+def test_the_curve_reaches_what_was_withheld_and_the_dot_only_what_was_given() -> None:
+    found = [Point(0.9, RIGHT, True), Point(0.8, WRONG, True), Point(0.3, WRONG, False)]
+    drawn = curve(found, asked=6)
+    assert (drawn.coverage, drawn.hallucination, drawn.withheld) == (2 / 6, 1 / 6, 1)
+    assert [(p.coverage, p.hallucination) for p in drawn.risk.points] == [
+        (0, 0), (1 / 6, 0), (2 / 6, 1 / 6), (3 / 6, 2 / 6),
+    ]  # fmt: skip
+    assert drawn.risk.aurc == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
+
+
+def test_confidence_of_one_falls_into_the_last_bin() -> None:
+    bins = reliability([Point(1.0, RIGHT, True), Point(0.95, WRONG, True), Point(0.5, WRONG, False)]).bins
+    assert [(each.low, each.count, each.accuracy) for each in bins] == [(0.9, 2, 0.5)]
+
+
+def test_without_answers_there_is_nothing_to_draw() -> None:
+    assert math.isnan(curve([], asked=3).risk.aurc)
+    assert math.isnan(reliability([]).error)

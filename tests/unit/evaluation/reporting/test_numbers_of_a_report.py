@@ -1,0 +1,205 @@
+"""report.json against the runs' records, counted once more in plain loops that share no code with it."""
+
+import json
+import math
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.commands.report import write_report
+from evaluation.data.model import Part
+from evaluation.judging.cut import APPROXIMATE
+from evaluation.judging.port import Verdict
+from evaluation.judging.rules import judge_by_rules
+from evaluation.record import TurnRecord
+from evaluation.runs.store import load_run
+from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.scored import case_of
+from tests.unit.evaluation.reporting.generated import Skill, questions, run, written
+
+POINTS = {"correct": 1, "missing": 0, "incorrect": -1}
+SKILLS = (Skill("careful", 0.3, 0.6), Skill("bold", 0.45, 0.1, 2.0), Skill("plain", 0.5, 0.3))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    root = tmp_path_factory.mktemp("runs")
+    asked = questions(45, seed=4)
+    return [written(run(skill, asked), root / skill.name) for skill in SKILLS]
+
+
+@pytest.fixture(scope="module", params=list(Protocol))
+def told(
+    request: pytest.FixtureRequest, folders: list[Path], tmp_path_factory: pytest.TempPathFactory
+) -> Any:
+    out = tmp_path_factory.mktemp("report")
+    protocol: Protocol = request.param
+    write_report(folders, out, judge="rules", protocol=protocol, cut=APPROXIMATE, made_at=0.0)
+    report = json.loads((out / "report.json").read_text())
+    assert report["protocol"] == protocol.value
+    return report
+
+
+def verdict(record: TurnRecord) -> str:
+    """These answers refuse in the words of both protocols, and repeat the gold sentence where right."""
+    if record.answer is None or "I don't know" in record.answer.answer:
+        return "missing"
+    judged = judge_by_rules(case_of(record)).verdict
+    return "correct" if judged is Verdict.CORRECT else "incorrect"
+
+
+def sessions(records: tuple[TurnRecord, ...]) -> list[list[TurnRecord]]:
+    found: dict[tuple[Part, str], list[TurnRecord]] = {}
+    for record in records:
+        found.setdefault((record.part, record.session_id), []).append(record)
+    return [sorted(turns, key=lambda turn: turn.turn) for turns in found.values()]
+
+
+def stopped(verdicts: list[str]) -> list[str]:
+    failed = 0
+    kept = []
+    for each in verdicts:
+        kept.append(each if failed < 2 else "missing")
+        if failed < 2:
+            failed = 0 if each == "correct" else failed + 1
+    return kept
+
+
+def counted(records: tuple[TurnRecord, ...], protocol: str) -> list[str]:
+    """As the protocol counts turns: the KDD Cup's kit after the early stop, the later one before it."""
+    found: list[str] = []
+    for turns in sessions(records):
+        verdicts = [verdict(turn) for turn in turns]
+        found += stopped(verdicts) if protocol == "kdd-cup-2025" else verdicts
+    return found
+
+
+def test_the_rates_of_every_part_are_those_of_the_records(told: Any, folders: list[Path]) -> None:
+    for system, folder in zip(told["systems"], folders, strict=True):
+        records = load_run(folder).records
+        parts = {"all": records} | {
+            part.value: tuple(record for record in records if record.part is part) for part in Part
+        }
+        assert set(system["parts"]) == set(parts)
+        for name, inside in parts.items():
+            verdicts = counted(inside, told["protocol"])
+            figures = system["parts"][name]
+            assert figures["questions"] == len(inside)
+            assert figures["sessions"] == len(sessions(inside))
+            for label, wanted in (
+                ("accuracy", "correct"),
+                ("missing", "missing"),
+                ("hallucination", "incorrect"),
+            ):
+                assert figures[label]["value"] == pytest.approx(verdicts.count(wanted) / len(verdicts))
+            truthfulness = sum(POINTS[each] for each in verdicts) / len(verdicts)
+            assert figures["truthfulness"]["value"] == pytest.approx(truthfulness)
+            for label in ("accuracy", "truthfulness", "elapsed_mean_ms", "elapsed_p95_ms"):
+                assert figures[label]["low"] <= figures[label]["value"] <= figures[label]["high"]
+
+
+def test_times_are_of_the_answers_that_came(told: Any, folders: list[Path]) -> None:
+    for system, folder in zip(told["systems"], folders, strict=True):
+        records = load_run(folder).records
+        times = sorted(record.client_ms for record in records if record.answer)
+        figures = system["parts"]["all"]
+        assert figures["elapsed_mean_ms"]["value"] == pytest.approx(sum(times) / len(times))
+        for name, share in (("elapsed_p50_ms", 0.5), ("elapsed_p95_ms", 0.95)):
+            assert figures[name]["value"] == pytest.approx(times[math.ceil(share * len(times)) - 1])
+        drafts = sorted(record.answer.timings_ms["draft"] for record in records if record.answer)
+        assert system["stages_ms"]["draft"]["count"] == len(drafts)
+        assert system["stages_ms"]["draft"]["p95"] == drafts[math.ceil(0.95 * len(drafts)) - 1]
+        assert list(system["stages_ms"])[-2:] == ["total", "client"]
+
+
+def test_conversations_are_given_up_after_two_failures_in_a_row(told: Any, folders: list[Path]) -> None:
+    for system, folder in zip(told["systems"], folders, strict=True):
+        talks = [turns for turns in sessions(load_run(folder).records) if turns[0].part is Part.MULTI]
+        verdicts = [[verdict(turn) for turn in turns] for turns in talks]
+        given_up = sum(
+            any(one != "correct" and two != "correct" for one, two in pairwise(each)) for each in verdicts
+        )
+        succeeded = sum(stopped(each).count("correct") for each in verdicts)
+        figures = system["parts"]["multi"]
+        assert figures["early_stopped"]["value"] == pytest.approx(given_up / len(talks))
+        assert figures["turns_succeeded"]["value"] == pytest.approx(succeeded / len(talks))
+
+
+def test_slices_part_the_questions_and_count_verdicts_without_an_early_stop(
+    told: Any, folders: list[Path]
+) -> None:
+    by_name = {cut["name"]: cut for cut in told["slices"]}
+    for name in ("domain", "query_category", "dynamism", "image_quality"):
+        for skill, folder in zip(SKILLS, folders, strict=True):
+            records = load_run(folder).records
+            cells = {part["value"]: part["cells"][skill.name] for part in by_name[name]["slices"]}
+            assert sum(cell["count"] for cell in cells.values()) == len(records)
+            for value, cell in cells.items():
+                verdicts = [verdict(record) for record in records if getattr(record, name) == value]
+                assert cell["count"] == len(verdicts)
+                assert cell["hallucination"] == pytest.approx(verdicts.count("incorrect") / len(verdicts))
+                assert cell["truthfulness"] == pytest.approx(sum(POINTS[v] for v in verdicts) / len(verdicts))
+
+
+def test_the_operating_point_is_what_was_really_answered(told: Any, folders: list[Path]) -> None:
+    for system, folder in zip(told["systems"], folders, strict=True):
+        records = load_run(folder).records
+        verdicts = [verdict(record) for record in records]
+        curve = system["refusal_curve"]
+        answered = sum(each != "missing" for each in verdicts)
+        assert curve["coverage"] == pytest.approx(answered / len(records))
+        assert curve["hallucination"] == pytest.approx(verdicts.count("incorrect") / len(records))
+        withheld = [record for record in records if record.answer and record.answer.abstained]
+        assert curve["withheld_known"] == len(withheld)
+        last = curve["points"][-1]
+        assert last["coverage"] == pytest.approx((answered + len(withheld)) / len(records))
+        assert all(one["coverage"] <= two["coverage"] for one, two in pairwise(curve["points"]))
+
+
+def test_reliability_bins_hold_every_answer_that_was_given(told: Any, folders: list[Path]) -> None:
+    for system, folder in zip(told["systems"], folders, strict=True):
+        given = [
+            (record.answer.confidence, verdict(record) == "correct")
+            for record in load_run(folder).records
+            if record.answer and not record.answer.abstained
+        ]
+        bins = system["reliability"]["bins"]
+        assert sum(each["count"] for each in bins) == len(given)
+        error = 0.0
+        for each in bins:
+            inside = [
+                (sure, right)
+                for sure, right in given
+                if each["low"] <= sure < each["high"] or sure == 1 == each["high"]
+            ]
+            accuracy = sum(right for _, right in inside) / len(inside)
+            assert each["accuracy"] == pytest.approx(accuracy)
+            error += abs(sum(sure for sure, _ in inside) / len(inside) - accuracy) * len(inside) / len(given)
+        assert system["reliability"]["error"] == pytest.approx(error)
+
+
+def test_every_pair_is_compared_and_corrected_by_holm(told: Any) -> None:
+    names = [skill.name for skill in SKILLS]
+    assert [(pair["one"], pair["other"]) for pair in told["pairs"]] == [
+        (names[0], names[1]), (names[0], names[2]), (names[1], names[2]),
+    ]  # fmt: skip
+    truthfulness = {
+        system["name"]: system["parts"]["all"]["truthfulness"]["value"] for system in told["systems"]
+    }
+    for pair in told["pairs"]:
+        assert pair["difference"] == pytest.approx(truthfulness[pair["one"]] - truthfulness[pair["other"]])
+        assert pair["turns"] == told["questions"]
+    by_p = sorted(told["pairs"], key=lambda pair: pair["p_value"])
+    corrected = 0.0
+    for rank, pair in enumerate(by_p):
+        corrected = max(corrected, min(1.0, pair["p_value"] * (len(by_p) - rank)))
+        assert pair["p_corrected"] == pytest.approx(corrected)
+
+
+def test_failed_requests_are_counted_by_kind(told: Any, folders: list[Path]) -> None:
+    for system, folder in zip(told["systems"], folders, strict=True):
+        failed = sum(record.error == "overloaded" for record in load_run(folder).records)
+        assert system["failed_requests"] == ({"overloaded": failed} if failed else {})
+    assert told["rejected"] == {"malformed_row": 1, "missing_image": 3}

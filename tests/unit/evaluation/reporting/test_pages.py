@@ -1,0 +1,314 @@
+"""The page and its Markdown twin: whole, on their own, and deaf to what questions and answers say."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+from PIL import Image
+
+from contracts.answer import Note
+from evaluation.commands.report import write_report
+from evaluation.data.model import Part
+from evaluation.judging.cut import APPROXIMATE
+from evaluation.record import TurnRecord
+from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.scored import Scored
+from tests.unit.evaluation.reporting.generated import Generated, Skill, questions, run, written
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = (
+    "<script>alert('asked')</script><img src=x onerror=alert(1)> | a ](javascript:alert(2)) "
+    "![x](http://bad.example/x) `code` **bold** _it_ # head\n\n# new heading\n| cell |\n--- "
+    "www.bad.example https://bad.example a@bad.example "
+    "$\\frac{1}{2}$ {{ 7 * 7 }} {% raw %} &lt;b&gt; \u202egnp.exe\u202c \x1b[31mred\x00 ]]> --> "
+) + "long " * 3000
+
+
+class Elements(HTMLParser):
+    """Tags, attributes and text of a page, and whether what was opened is closed in order."""
+
+    VOID = frozenset({"meta", "img", "br"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.said: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.said.append(data)
+
+
+def made(root: Path, *runs: Generated, baseline: str | None = None) -> Path:
+    folders = [written(each, root / f"run-{place}") for place, each in enumerate(runs)]
+    out = root / "report"
+    write_report(
+        folders,
+        out,
+        judge="rules",
+        protocol=Protocol.KDD_CUP_2025,
+        cut=APPROXIMATE,
+        baseline=baseline,
+        made_at=0.0,
+    )
+    return out
+
+
+def hostile(record: TurnRecord) -> TurnRecord:
+    """The same turn with every word of it turned against the reader."""
+    answer = record.answer
+    if answer is None or answer.explanation is None or record.trace is None:
+        return record.model_copy(update={"question": HOSTILE, "gold": HOSTILE, "domain": HOSTILE})
+    seen = [e.model_copy(update={"text": HOSTILE, "title": HOSTILE, "url": f"javascript:{HOSTILE}"})
+            for e in answer.explanation.evidence]  # fmt: skip
+    told = answer.explanation.model_copy(
+        update={
+            "evidence": seen,
+            "notes": [Note(stage=HOSTILE, text=HOSTILE)],
+            "proposed": HOSTILE,
+            "signals": {**answer.explanation.signals, HOSTILE: 0.5},
+        }
+    )
+    cited = [each.model_copy(update={"snippet": "<script>", "title": HOSTILE}) for each in answer.citations]
+    steps = [step.model_copy(update={"stage": HOSTILE, "state": HOSTILE}) for step in record.trace.stages]
+    return record.model_copy(
+        update={
+            "question": HOSTILE,
+            "gold": HOSTILE,
+            "domain": HOSTILE,
+            "answer": answer.model_copy(
+                update={
+                    "answer": HOSTILE,
+                    "explanation": told,
+                    "citations": cited,
+                    "timings_ms": {**answer.timings_ms, HOSTILE: 3.0},
+                }
+            ),
+            "trace": record.trace.model_copy(update={"stages": steps, "refused_by": HOSTILE}),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    asked = questions(12)
+    one, other = (run(Skill(name), asked) for name in ("<b>one|$x$</b>\n", "other"))
+    turned = [
+        Generated(each.header.model_copy(update={"dataset": HOSTILE, "rejected": {HOSTILE: 2}}),
+                  tuple(Scored(hostile(s.record), s.judgement) for s in each.scored))
+        for each in (one, other)
+    ]  # fmt: skip
+    return made(tmp_path_factory.mktemp("attacked"), *turned)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("plain")
+    Image.new("RGB", (900, 1200), "#306090").save(root / "photo.jpg")
+    asked = questions(40, photo=str(root / "photo.jpg"))
+    return made(root, *(run(Skill(name, right), asked) for name, right in (("one", 0.3), ("other", 0.6))))
+
+
+def svgs(report: Path) -> Iterator[ElementTree.Element]:
+    for path in sorted((report / "figures").glob("*.svg")):
+        yield ElementTree.fromstring(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("which", ["attacked", "plain"])
+def test_a_page_is_well_formed_and_runs_and_fetches_nothing(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    page = Elements((request.getfixturevalue(which) / "report.html").read_text(encoding="utf-8"))
+    assert page.wrong == []
+    assert page.open == []
+    names = {tag for tag, _ in page.tags}
+    assert not names & {"script", "iframe", "object", "embed", "form", "link", "base", "b", "foreignobject"}
+    for tag, attributes in page.tags:
+        assert not [name for name in attributes if name.startswith("on")]
+        for name in ("href", "src", "xlink:href", "action", "data"):
+            target = attributes.get(name)
+            assert target is None or target.startswith(("#", "data:image/jpeg;base64,")), (tag, target)
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    references = {a["href"] for _, a in page.tags if a.get("href")}
+    assert {f"#{name}" for name in ids} >= {r for r in references if r and not r.startswith("data:")}
+
+
+def test_hostile_words_stand_there_as_words(attacked: Path) -> None:
+    page = Elements((attacked / "report.html").read_text(encoding="utf-8"))
+    said = "".join(page.said)
+    assert "<script>alert('asked')</script>" in said
+    assert "{{ 7 * 7 }} {% raw %}" in said
+    assert "characters)" in said
+    assert not re.search(r"[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f]", said)
+
+
+def test_no_text_of_others_is_shown_at_full_length_when_it_has_none(attacked: Path) -> None:
+    assert (attacked / "report.html").stat().st_size < 2_000_000
+    assert max(map(len, (attacked / "report.md").read_text(encoding="utf-8").split("\n"))) < 40_000
+
+
+def test_markdown_keeps_its_tables_and_links_nothing_but_its_own_figures(attacked: Path) -> None:
+    text = (attacked / "report.md").read_text(encoding="utf-8")
+    bare = re.sub(r"\\[\\`*_{}\[\]()#|~!@$:.]", "", text)
+    width = 0
+    for line in bare.split("\n"):
+        cells = line.count("|")
+        assert not width or not cells or cells == width, line[:200]
+        width = cells
+    assert set(re.findall(r"\]\(([^)]*)\)", bare)) <= {
+        f"figures/{path.name}" for path in (attacked / "figures").iterdir()
+    }
+    assert "<" not in bare
+    assert not re.search(r"https?://|www\.", bare)
+    assert "# new heading" not in bare.split("\n")
+
+
+def test_rendered_markdown_has_tables_pictures_of_its_own_and_nothing_that_others_wrote(
+    attacked: Path,
+) -> None:
+    text = (attacked / "report.md").read_text(encoding="utf-8")
+    page = Elements(MarkdownIt("commonmark").enable("table").render(text))
+    assert page.wrong == []
+    names = {tag for tag, _ in page.tags}
+    assert names <= {
+        "h1", "h2", "h3", "p", "ul", "li", "img", "table", "thead", "tbody", "tr", "th", "td", "strong",
+    }  # fmt: skip
+    for tag, attributes in page.tags:
+        if tag == "img":
+            assert (attacked / (attributes["src"] or "")).is_file()
+    assert "<script>alert('asked')</script>" in "".join(page.said)
+    assert sum(tag == "h1" for tag, _ in page.tags) == 1
+    assert sum(tag == "h2" for tag, _ in page.tags) == 7
+
+
+def test_figures_are_drawings_without_scripts_or_references_to_elsewhere(attacked: Path) -> None:
+    found = list(svgs(attacked))
+    assert len(found) > 15
+    for svg in found:
+        assert svg.tag == f"{SVG}svg"
+        for element in svg.iter():
+            assert element.tag not in (f"{SVG}script", f"{SVG}foreignObject", f"{SVG}image", f"{SVG}a")
+            for name, value in element.attrib.items():
+                if name.endswith("href"):
+                    assert value.startswith("#")
+
+
+def test_every_figure_of_the_markdown_is_there(plain: Path) -> None:
+    text = (plain / "report.md").read_text(encoding="utf-8")
+    named = re.findall(r"!\[[^\]]*\]\((figures/[^)]+)\)", text)
+    assert len(named) > 20
+    assert all((plain / name).is_file() for name in named)
+
+
+def test_photos_travel_small_inside_the_page(plain: Path) -> None:
+    page = Elements((plain / "report.html").read_text(encoding="utf-8"))
+    photos = [a["src"] for tag, a in page.tags if tag == "img"]
+    assert photos
+    with Image.open(plain / "figures" / "failure-1.jpg") as small:
+        assert small.size == (360, 480)
+
+
+def test_the_sentence_that_an_answer_quotes_is_marked(plain: Path) -> None:
+    page = (plain / "report.html").read_text(encoding="utf-8")
+    markdown = (plain / "report.md").read_text(encoding="utf-8")
+    assert re.search(r"Much is told of it\. \*\*It is made by Maker \d+\.\*\* The maker", markdown)
+    assert re.search(r"Much is told of it\. <mark>It is made by Maker \d+\.</mark> The maker", page)
+
+
+def test_a_signal_below_its_threshold_stands_out(plain: Path) -> None:
+    page = (plain / "report.html").read_text(encoding="utf-8")
+    assert re.search(
+        r'token min</th><td class="number unmet">0\.500</td><td class="number">0\.600</td>', page
+    )
+    assert re.search(r'support</th><td class="number ?">0\.700</td><td class="number">0\.350</td>', page)
+
+
+def test_the_same_runs_give_the_same_report_to_the_byte(tmp_path: Path) -> None:
+    asked = questions(8)
+    runs = [run(Skill("one"), asked), run(Skill("other"), asked)]
+    first = made(tmp_path, *runs)
+    kept = {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()}
+    folders = [tmp_path / "run-0", tmp_path / "run-1"]
+    write_report(folders, first, judge="rules", protocol=Protocol.KDD_CUP_2025, cut=APPROXIMATE, made_at=0.0)
+    assert {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()} == kept
+
+
+@pytest.mark.parametrize("count", [1, 12])
+def test_one_system_and_twelve_with_long_names_are_all_named(count: int, tmp_path: Path) -> None:
+    asked = questions(6)
+    names = [f"system-{number}-{'of-a-long-name-' * 5}".rstrip("-") for number in range(count)]
+    report = made(tmp_path, *(run(Skill(name), asked, seed=n) for n, name in enumerate(names)))
+    page = "".join(Elements((report / "report.html").read_text(encoding="utf-8")).said)
+    for name in names:
+        assert name[:60] in page
+    assert ("nobody to be compared with" in page) == (count == 1)
+
+
+def test_a_run_in_which_every_request_failed_is_reported_as_that(tmp_path: Path) -> None:
+    failed = {"answer": None, "trace": None, "error": "overloaded"}
+    asked = run(Skill("one"), questions(5))
+    lost = tuple(Scored(each.record.model_copy(update=failed), each.judgement) for each in asked.scored)
+    report = made(tmp_path, Generated(asked.header, lost))
+    page = "".join(Elements((report / "report.html").read_text(encoding="utf-8")).said)
+    assert f"overloaded {len(lost)}" in page
+    assert "failed nothing that could be looked at" in page
+
+
+@pytest.mark.parametrize("part", list(Part))
+def test_a_run_of_one_part_is_told_once(part: Part, tmp_path: Path) -> None:
+    asked = [record for record in questions(12) if record.part is part]
+    report = made(tmp_path, run(Skill("one"), asked))
+    text = (report / "report.md").read_text(encoding="utf-8")
+    found = re.findall(r"^### (Single questions|Conversations|All questions)$", text, re.M)
+    assert found == [{Part.SINGLE: "Single questions", Part.MULTI: "Conversations"}[part]]
+
+
+def test_figures_of_an_earlier_report_do_not_stay_behind_and_no_other_file_goes(tmp_path: Path) -> None:
+    old, mine = (tmp_path / "report" / "figures" / name for name in ("stages-9.svg", "my-own.svg"))
+    old.parent.mkdir(parents=True)
+    for path in (old, mine):
+        path.write_text("<svg/>")
+    made(tmp_path, run(Skill("one"), questions(4)))
+    assert not old.exists()
+    assert mine.exists()
+
+
+def test_slices_of_fewer_than_ten_questions_are_greyed(tmp_path: Path) -> None:
+    asked = [
+        record.model_copy(update={"domain": "book" if place < 9 else "vehicle"})
+        for place, record in enumerate(questions(30))
+    ]
+    report = made(tmp_path, run(Skill("one"), asked))
+    page = (report / "report.html").read_text(encoding="utf-8")
+    assert re.search(r'>book</th><td class="few"', page)
+    assert re.search(r'>vehicle</th><td class="[tgb]\d"', page)
+    markdown = (report / "report.md").read_text(encoding="utf-8")
+    assert re.search(r"\| book \| \\\([+−]?[\d.]+\\\), n 9 \|", markdown)
+
+
+def test_a_trace_is_drawn_in_the_order_in_which_its_stages_began(plain: Path) -> None:
+    svg = ElementTree.fromstring((plain / "figures" / "failure-1.svg").read_text(encoding="utf-8"))
+    starts = [float(bar.attrib["x"]) for bar in svg.iter(f"{SVG}rect")]
+    assert len(starts) == 8
+    assert starts == sorted(starts)
+    ends = [float(bar.attrib["x"]) + float(bar.attrib["width"]) for bar in svg.iter(f"{SVG}rect")]
+    assert max(ends) <= float(svg.attrib["width"])

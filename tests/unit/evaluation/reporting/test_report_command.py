@@ -1,0 +1,170 @@
+"""`loreglass eval report`, and what it says when it cannot."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from PIL import Image
+from typer.testing import CliRunner
+
+from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import VerdictCache, key_of, verdict_file
+from evaluation.reporting import command
+from evaluation.reporting.photos import NoPhoto, small_photo
+from evaluation.scoring.scored import case_of
+from tests.unit.evaluation.reporting.generated import Generated, Skill, questions, run, written
+
+app = typer.Typer(add_completion=False)
+app.command()(command.report)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> list[Path]:
+    asked = questions(9)
+    return [written(run(Skill(name), asked), tmp_path / name) for name in ("one", "other")]
+
+
+def told(*arguments: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
+
+
+def numbers(out: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((out / "report.json").read_text())
+    return found
+
+
+def judged(folder: Path, generated: Generated, judge: str, most: int | None = None) -> None:
+    with VerdictCache(verdict_file(folder, judge)) as cache:
+        for each in generated.scored[:most]:
+            case = case_of(each.record)
+            cache.put(key_of(case, judge), case, Judgement(Verdict.ACCEPTABLE, "so-so"))
+
+
+def test_runs_become_a_page_its_markdown_twin_figures_and_numbers(two: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert "report.html" in told(*two, "--out", out)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "figures",
+        "report.html",
+        "report.json",
+        "report.md",
+    ]
+
+
+def test_a_baseline_is_named_by_folder_or_name_and_comes_second_in_its_pairs(
+    two: list[Path], tmp_path: Path
+) -> None:
+    for baseline in (str(two[0]), "one"):
+        told(*two, "--out", tmp_path / "out", "--baseline", baseline)
+        found = numbers(tmp_path / "out")
+        assert found["baseline"] == "one"
+        assert found["failures_of"] == "other"
+        assert isinstance(found["pairs"], list)
+        assert [(pair["one"], pair["other"]) for pair in found["pairs"]] == [("other", "one")]
+
+
+def test_an_unknown_baseline_is_answered_with_the_names_there_are(two: list[Path], tmp_path: Path) -> None:
+    said = told(*two, "--out", tmp_path / "out", "--baseline", "nobody", code=1)
+    assert "No run is called nobody; there are: one, other." in said
+
+
+def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    assert "holds no run" in told(tmp_path, "--out", tmp_path / "out", code=1)
+
+
+def test_a_run_that_its_judge_has_not_seen_whole_is_refused_with_what_to_do(
+    two: list[Path], tmp_path: Path
+) -> None:
+    said = told(*two, "--out", tmp_path / "out", "--judge", "model:wise", code=1)
+    assert "model:wise has judged nothing of" in said
+    assert "--judge model --model wise" in said
+
+
+def test_a_model_that_was_stopped_half_way_must_go_on_first(tmp_path: Path) -> None:
+    generated = run(Skill("one"), questions(9))
+    folder = written(generated, tmp_path / "one")
+    judged(folder, generated, "model:wise", most=4)
+    said = told(folder, "--out", tmp_path / "out", "--judge", "model:wise", code=1)
+    assert "has answers that model:wise has not judged" in said
+
+
+def test_peoples_labels_of_some_conversations_are_reported_on_those(tmp_path: Path) -> None:
+    generated = run(Skill("one"), questions(9))
+    folder = written(generated, tmp_path / "one")
+    judged(folder, generated, "human", most=2)
+    told(folder, "--out", tmp_path / "out", "--judge", "human")
+    found = numbers(tmp_path / "out")
+    assert found["questions"] == 2
+    assert "not every turn of their conversations has a label" in str(found["remarks"])
+    systems = found["systems"]
+    assert isinstance(systems, list)
+    assert systems[0]["parts"]["all"]["acceptable"]["value"] == 1.0
+    assert systems[0]["parts"]["all"]["truthfulness"]["value"] == 0.5
+
+
+def test_questions_without_a_gold_answer_are_left_out_and_counted(tmp_path: Path) -> None:
+    asked = questions(6)
+    asked[0] = asked[0].model_copy(update={"gold": "", "truth": None})
+    folder = written(run(Skill("one"), asked), tmp_path / "one")
+    told(folder, "--out", tmp_path / "out")
+    found = numbers(tmp_path / "out")
+    assert found["questions"] == len(asked) - 1
+    assert "1 question is left out of one: not every turn of their conversations has a gold" in str(
+        found["remarks"]
+    )
+
+
+def test_a_run_with_nothing_to_score_says_so(tmp_path: Path) -> None:
+    asked = [each.model_copy(update={"gold": "", "truth": None}) for each in questions(3)]
+    folder = written(run(Skill("one"), asked), tmp_path / "one")
+    assert "nothing to score" in told(folder, "--out", tmp_path / "out", code=1)
+
+
+def test_what_must_be_installed_is_said_when_it_is_not(
+    two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    said = told(*two, "--out", tmp_path / "out", code=1)
+    assert (
+        "A report needs matplotlib and jinja2: install them with `pip install 'loreglass[evaluation-report]'`"
+        in said
+    )
+
+
+def test_a_photo_is_turned_upright_and_tells_nothing_of_its_file(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    exif[0x010E] = "where I live"
+    Image.new("RGB", (1200, 900), "#888").save(tmp_path / "p.jpg", exif=exif, comment=b"where I live")
+    small = small_photo(tmp_path, "p.jpg")
+    assert b"where I live" not in small
+    (tmp_path / "small.jpg").write_bytes(small)
+    with Image.open(tmp_path / "small.jpg") as opened:
+        assert opened.size == (360, 480)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("gone.jpg", None, "no longer where it was"),
+        ("words.jpg", b"no picture at all", "cannot be read as a picture"),
+        ("torn.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "cannot be read as a picture"),
+        ("nul\x00.jpg", None, "cannot be read as a picture"),
+    ],
+)
+def test_a_photo_that_cannot_be_shown_says_why(
+    tmp_path: Path, name: str, content: bytes | None, why: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(NoPhoto, match=why):
+        small_photo(tmp_path, name)
+
+
+def test_a_picture_that_claims_to_be_enormous_is_not_opened(tmp_path: Path) -> None:
+    Image.new("1", (9_000, 9_000)).save(tmp_path / "huge.png")
+    with pytest.raises(NoPhoto, match="too large"):
+        small_photo(tmp_path, "huge.png")

@@ -1,0 +1,200 @@
+"""Asking a dataset, against a real gateway on a real socket."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from chassis.keys import ApiKey
+from clients.keys import entry
+from evaluation.data.opening import open_dataset
+from evaluation.record import TurnRecord
+from evaluation.runs.asking import NO_PHOTO, Asking
+from evaluation.runs.gateway import reached
+from evaluation.runs.patience import GatewayLost, GatewayRefuses, Patience
+from evaluation.runs.running import Made, Task, make_run
+from evaluation.runs.store import RunStore, load_run
+from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
+from tests.unit.evaluation.runs.small_world import BROKEN, PAGES, SMELL, WHO, Turn, script, write_world
+
+pytestmark = pytest.mark.anyio
+
+
+def task(folder: Path, single: Sequence[Turn], multi: Sequence[Sequence[Turn]], asking: Asking) -> Task:
+    world = write_world(folder / "world", single, multi)
+    return Task(open_dataset(str(world)), folder / "run", asking, "made up")
+
+
+async def made(task: Task, pipeline: ScriptedPipeline, *, experiments: bool = True) -> Made:
+    async with scripted_gateway(pipeline, experiments=experiments) as url, reached(url) as gateway:
+        return await make_run(task, gateway)
+
+
+def told(records: Sequence[TurnRecord]) -> list[tuple[str, str | None, str | None]]:
+    return [(each.question, each.answer.answer if each.answer else None, each.error) for each in records]
+
+
+async def test_every_question_is_kept_in_its_order_whatever_came_of_it(tmp_path: Path) -> None:
+    pipeline = ScriptedPipeline(script)
+    asked = task(tmp_path, [WHO, PAGES, SMELL, BROKEN], [[WHO, PAGES], [SMELL, WHO]], Asking(concurrency=3))
+    run = (await made(asked, pipeline)).run
+    right, wrong, unknown = "It is by Mira Holm.", "200 pages", "I don't know. I found nothing about this."
+    assert told(run.records) == [
+        (WHO[0], right, None),
+        (PAGES[0], wrong, None),
+        (SMELL[0], unknown, None),
+        (BROKEN[0], None, "not_ready"),
+        (WHO[0], right, None),
+        (PAGES[0], wrong, None),
+        (SMELL[0], unknown, None),
+        (WHO[0], right, None),
+    ]
+    assert sum(ask.photo_is_new for ask in pipeline.asked) == 6
+    assert run.failures == {"not_ready": 1}
+    assert run == load_run(asked.folder)
+
+
+async def test_each_answer_comes_with_its_explanation_its_trace_and_its_time(tmp_path: Path) -> None:
+    run = (await made(task(tmp_path, [WHO], [[WHO, PAGES]], Asking()), ScriptedPipeline(script))).run
+    assert run.header.explained
+    for record in run.records:
+        assert record.answer
+        assert record.answer.explanation
+        assert record.trace
+        assert record.trace.trace_id == record.answer.trace_id
+        assert record.client_ms > 0
+        assert run.photo(record).is_file()
+
+
+async def test_a_gateway_without_experiments_is_asked_without_explanations(tmp_path: Path) -> None:
+    asked = task(tmp_path, [WHO, PAGES], [], Asking(concurrency=2))
+    outcome = await made(asked, ScriptedPipeline(script), experiments=False)
+    assert outcome.refused
+    assert not outcome.run.header.explained
+    assert [record.error for record in outcome.run.records] == [None, None]
+
+
+async def test_thresholds_on_a_gateway_without_experiments_end_the_run(tmp_path: Path) -> None:
+    asked = task(tmp_path, [WHO], [], Asking(thresholds={"supported": 0.2}))
+    outcome = await made(asked, ScriptedPipeline(script), experiments=False)
+    assert isinstance(outcome.stopped, GatewayRefuses)
+    assert outcome.run.records == ()
+
+
+async def test_thresholds_that_the_gateway_will_not_take_end_the_run(tmp_path: Path) -> None:
+    asked = task(tmp_path, [WHO, WHO], [], Asking(thresholds={"no_such": 0.2}))
+    outcome = await made(asked, ScriptedPipeline(script))
+    assert isinstance(outcome.stopped, GatewayRefuses)
+    assert outcome.run.records == ()
+
+
+async def test_a_conversation_whose_first_turn_fails_sends_its_photo_again(tmp_path: Path) -> None:
+    pipeline = ScriptedPipeline(script)
+    run = (await made(task(tmp_path, [], [[BROKEN, WHO, WHO]], Asking()), pipeline)).run
+    assert [record.error for record in run.records] == ["not_ready", None, None]
+    assert [ask.photo_is_new for ask in pipeline.asked] == [True, True, False]
+
+
+async def test_a_conversation_that_the_gateway_has_forgotten_goes_on_with_its_history(tmp_path: Path) -> None:
+    asked = task(tmp_path, [], [[WHO, PAGES, SMELL]], Asking())
+    whole = (await made(asked, ScriptedPipeline(script))).run
+    turns = asked.folder / "turns.jsonl"
+    turns.write_bytes(turns.read_bytes().split(b"\n")[0] + b"\n")
+    pipeline = ScriptedPipeline(script)
+    again = await made(asked, pipeline)
+    assert again.asked == 2
+    assert told(again.run.records) == told(whole.records)
+    first, second = pipeline.asked
+    assert [turn.question for turn in first.history] == [WHO[0]]
+    assert [(turn.question, turn.answer) for turn in second.history] == [
+        (WHO[0], "It is by Mira Holm."),
+        (PAGES[0], "200 pages"),
+    ]
+    assert first.photo
+    assert first.photo == second.photo
+
+
+async def test_nothing_is_asked_twice(tmp_path: Path) -> None:
+    asked = task(tmp_path, [WHO, BROKEN], [[WHO, PAGES]], Asking())
+    await made(asked, ScriptedPipeline(script))
+    pipeline = ScriptedPipeline(script)
+    assert (await made(asked, pipeline)).asked == 0
+    assert pipeline.asked == []
+
+
+async def test_text_that_cannot_be_sent_as_it_is_harms_nobody(tmp_path: Path) -> None:
+    odd: Turn = (
+        "who \ud800 wrote this?\u2028 And\x85\nwhen?",
+        "Mira \udfff",
+        {**WHO[2], "accepted": ["\ud800"]},
+    )
+    asked = task(tmp_path, [odd, WHO], [], Asking())
+    assert (await made(asked, ScriptedPipeline(script))).run.failures == {}
+    assert (await made(asked, ScriptedPipeline(script))).asked == 0
+
+
+async def test_a_photo_that_has_gone_is_named_with_each_of_its_questions(tmp_path: Path) -> None:
+    asked = task(tmp_path, [WHO], [[WHO, PAGES]], Asking())
+    (tmp_path / "world" / "photo.jpg").unlink()
+    run = (await made(asked, ScriptedPipeline(script))).run
+    assert run.failures == {NO_PHOTO: 3}
+
+
+async def test_a_pipeline_that_is_not_there_is_refused_before_anything_is_kept(tmp_path: Path) -> None:
+    asked = task(tmp_path, [WHO], [], Asking(pipeline="no-such"))
+    with pytest.raises(GatewayRefuses, match="there are: loreglass"):
+        await made(asked, ScriptedPipeline(script))
+    assert not asked.folder.exists()
+
+
+async def test_a_gateway_that_is_not_there_is_one_sentence() -> None:
+    with pytest.raises(GatewayLost, match="Is it running"):
+        async with reached("http://127.0.0.1:9"):
+            pass
+
+
+async def test_the_run_says_which_gateway_and_version_answered(tmp_path: Path) -> None:
+    header = (
+        await made(task(tmp_path, [WHO], [], Asking(pipeline="loreglass")), ScriptedPipeline(script))
+    ).run.header
+    assert header.gateway.startswith("http://127.0.0.1:")
+    assert header.version
+    assert (header.name, header.pipeline) == ("made up", "loreglass")
+
+
+async def test_a_gateway_that_goes_away_ends_the_run_and_leaves_its_questions_to_be_asked(
+    tmp_path: Path,
+) -> None:
+    asked = task(tmp_path, [WHO] * 30, [], Asking())
+    async with scripted_gateway(ScriptedPipeline(script)) as url:
+        context = reached(url)
+        gateway = await context.__aenter__()
+    outcome = await make_run(asked, gateway, patience=Patience(losses=1))
+    await context.__aexit__(None, None, None)
+    assert isinstance(outcome.stopped, GatewayLost)
+    assert outcome.run.records == ()
+    assert (await made(asked, ScriptedPipeline(script))).asked == 30
+
+
+async def test_a_key_lets_the_run_in_and_without_one_it_ends(tmp_path: Path) -> None:
+    key = ApiKey.new()
+    (tmp_path / "keys.toml").write_text(entry(key, "acme", "interactive"))
+    asked = task(tmp_path, [WHO, WHO], [], Asking(explain=False))
+    async with scripted_gateway(ScriptedPipeline(script), keys=tmp_path / "keys.toml") as url:
+        async with reached(url) as gateway:
+            assert isinstance((await make_run(asked, gateway)).stopped, GatewayRefuses)
+        async with reached(url, key.text) as gateway:
+            assert (await make_run(asked, gateway)).run.failures == {}
+
+
+async def test_a_disk_that_takes_no_more_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    asked = task(tmp_path, [WHO, WHO], [], Asking())
+    monkeypatch.setattr(RunStore, "add", full)
+    outcome = await made(asked, ScriptedPipeline(script))
+    assert "No space left" in str(outcome.stopped)
+    assert outcome.run.records == ()

@@ -1,0 +1,138 @@
+"""How long one question is asked for."""
+
+from collections.abc import Callable, Sequence
+
+import httpx
+import pytest
+
+from chassis.errors import (
+    DeadlineExceeded,
+    DependencyUnavailable,
+    InvalidRequest,
+    LoreglassError,
+    Overloaded,
+    PipelineNotFound,
+    Unauthorized,
+)
+from contracts.answer import Answer, Experiment, Reason, Route
+from evaluation.runs.patience import GatewayLost, GatewayRefuses, Patience, Questioner, is_lost
+
+pytestmark = pytest.mark.anyio
+
+ANSWER = Answer(
+    answer="a",
+    abstained=False,
+    reason=Reason.ANSWERED,
+    confidence=1,
+    route=Route.RAG,
+    trace_id="t",
+    session_id="s",
+)
+
+
+def lost() -> LoreglassError:
+    error = DependencyUnavailable("The gateway cannot be reached.")
+    error.__cause__ = httpx.ConnectError("refused")
+    return error
+
+
+class Sent:
+    """Fails as told, in turn, then answers; knows what it was sent."""
+
+    def __init__(self, failures: Sequence[LoreglassError]) -> None:
+        self._failures = list(failures)
+        self.experiments: list[Experiment | None] = []
+
+    async def __call__(self, experiment: Experiment | None) -> Answer:
+        self.experiments.append(experiment)
+        if self._failures:
+            raise self._failures.pop(0)
+        return ANSWER
+
+
+class Waits:
+    """A sleep that takes no time."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+def questioner(waits: Waits, **thresholds: float) -> Questioner:
+    return Questioner(True, thresholds, Patience(overloads=3, losses=3), waits)
+
+
+async def test_an_overloaded_gateway_is_asked_again_when_it_says() -> None:
+    waits = Waits()
+    refusals = [Overloaded(retry_after_s=2), Overloaded(), Overloaded(retry_after_s=900)]
+    reply = await questioner(waits).put(Sent(refusals))
+    assert (reply.answer, reply.error, reply.asked_again) == (ANSWER, None, 3)
+    assert waits.seconds == [2, 1, 30]
+
+
+async def test_a_gateway_that_stays_overloaded_is_an_outcome_in_the_end() -> None:
+    reply = await questioner(Waits()).put(Sent([Overloaded()] * 9))
+    assert (reply.error, reply.asked_again) == ("overloaded", 3)
+
+
+async def test_a_gateway_that_is_gone_for_a_moment_is_asked_again() -> None:
+    reply = await questioner(Waits()).put(Sent([lost(), lost()]))
+    assert (reply.answer, reply.asked_again) == (ANSWER, 0)
+
+
+async def test_a_gateway_that_stays_away_ends_the_run() -> None:
+    with pytest.raises(GatewayLost, match="goes on from there"):
+        await questioner(Waits()).put(Sent([lost()] * 3))
+
+
+async def test_a_gateway_is_away_only_if_no_question_reaches_it() -> None:
+    asks = questioner(Waits())
+    for _ in range(5):
+        assert (await asks.put(Sent([lost(), lost()]))).answer
+
+
+async def test_a_question_that_breaks_the_connection_each_time_is_an_outcome_while_others_are_answered() -> (
+    None
+):
+    asks = questioner(Waits())
+    failures = [lost(), lost(), lost()]
+
+    async def others_get_through(_: float) -> None:
+        await asks.put(Sent([]))
+
+    asks = Questioner(True, {}, Patience(losses=3), others_get_through)
+    reply = await asks.put(Sent(failures))
+    assert reply.error == "dependency_unavailable"
+
+
+@pytest.mark.parametrize("failure", [PipelineNotFound("No such."), Unauthorized("A key is needed.")])
+async def test_what_every_question_would_meet_ends_the_run(failure: LoreglassError) -> None:
+    with pytest.raises(GatewayRefuses, match=failure.detail):
+        await questioner(Waits()).put(Sent([failure]))
+
+
+async def test_thresholds_that_are_not_taken_end_the_run() -> None:
+    refusal = InvalidRequest("experiment.thresholds: no_such is none.")
+    with pytest.raises(GatewayRefuses, match="no_such"):
+        await questioner(Waits(), no_such=0.5).put(Sent([refusal]))
+
+
+@pytest.mark.parametrize("make", [DeadlineExceeded, InvalidRequest, DependencyUnavailable])
+async def test_any_other_failure_is_what_came_of_the_question(make: Callable[[], LoreglassError]) -> None:
+    sent = Sent([make()])
+    reply = await questioner(Waits()).put(sent)
+    assert (reply.answer, reply.error) == (None, make().kind.value)
+    assert len(sent.experiments) == 1
+
+
+async def test_every_question_carries_the_thresholds() -> None:
+    sent = Sent([])
+    await Questioner(False, {"supported": 0.2}).put(sent)
+    assert sent.experiments == [Experiment(explain=False, thresholds={"supported": 0.2})]
+
+
+def test_a_reply_that_says_that_something_is_unavailable_is_a_reply() -> None:
+    assert not is_lost(DependencyUnavailable("The VLM is down."))
+    assert is_lost(lost())

@@ -1,0 +1,124 @@
+"""`loreglass eval run`: what it prints, what it leaves, and how it ends."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+import pytest
+from typer.testing import CliRunner, Result
+
+from evaluation.cli import app
+from evaluation.runs.store import RunStore, load_run
+from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
+from tests.unit.evaluation.runs.small_world import BROKEN, PAGES, SMELL, WHO, script, write_world
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+async def invoke(arguments: Sequence[str | Path], *, experiments: bool = True) -> Result:
+    """The command against a scripted gateway."""
+    async with scripted_gateway(ScriptedPipeline(script), experiments=experiments) as url:
+        told = [*map(str, arguments), "--gateway", url]
+        return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, told))
+
+
+@pytest.mark.anyio
+async def test_the_command_asks_scores_prints_and_keeps(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO, PAGES, SMELL, BROKEN], [[WHO, PAGES]])
+    result = await invoke(["run", world, "--out", tmp_path / "run", "--name", "a [name]"])
+    assert result.exit_code == 0, result.output
+    for expected in (
+        "a [name]",
+        "kdd-cup-2025",
+        "crag-mm-2026",
+        "failed requests: not_ready 1",
+        "rows that could not be asked: none",
+        "6 asked now, 6 in all",
+    ):
+        assert expected in result.output
+    assert len(load_run(tmp_path / "run").records) == 6
+
+
+@pytest.mark.anyio
+async def test_a_gateway_without_experiments_is_spoken_of_once_with_what_it_costs(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO, PAGES, SMELL], [])
+    result = await invoke(["run", world, "--out", tmp_path / "run"], experiments=False)
+    assert result.exit_code == 0
+    assert result.output.count("allows no experiments") == 1
+    assert "refusal curve" in " ".join(result.output.split())
+
+
+@pytest.mark.anyio
+async def test_one_part_and_a_few_conversations_can_be_asked(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO] * 5, [[WHO, PAGES]] * 5)
+    chosen = ["--part", "multi", "--limit", "2", "--seed", "7", "--no-explain", "--deadline-ms", "5000"]
+    assert (await invoke(["run", world, "--out", tmp_path / "run", *chosen])).exit_code == 0
+    run = load_run(tmp_path / "run")
+    assert len(run.records) == 4
+    assert (run.header.limit, run.header.seed, run.header.deadline_ms) == (2, 7, 5000)
+    assert not run.header.explained
+
+
+@pytest.mark.anyio
+async def test_where_no_question_is_answered_the_command_fails(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [BROKEN], [])
+    result = await invoke(["run", world, "--out", tmp_path / "run"])
+    assert result.exit_code == 1
+    assert "No question was answered." in result.output
+
+
+@pytest.mark.anyio
+async def test_another_dataset_is_not_put_into_the_same_run(tmp_path: Path) -> None:
+    first = write_world(tmp_path / "first", [WHO], [])
+    second = write_world(tmp_path / "second", [PAGES], [])
+    assert (await invoke(["run", first, "--out", tmp_path / "run"])).exit_code == 0
+    result = await invoke(["run", second, "--out", tmp_path / "run"])
+    assert result.exit_code == 1
+    assert "another dataset" in result.output
+
+
+@pytest.mark.anyio
+async def test_a_run_that_another_process_makes_is_left_alone(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO], [])
+    assert (await invoke(["run", world, "--out", tmp_path / "run"])).exit_code == 0
+    with RunStore.open(tmp_path / "run"):
+        result = await invoke(["run", world, "--out", tmp_path / "run"])
+    assert result.exit_code == 1
+    assert "in use" in result.output
+
+
+def test_a_gateway_that_is_not_there_is_one_sentence_and_no_run(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO], [])
+    result = CliRunner().invoke(
+        app, ["run", str(world), "--out", str(tmp_path / "run"), "--gateway", NOWHERE]
+    )
+    assert result.exit_code == 1
+    assert "Is it running?" in result.output
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("threshold", ["supported", "supported=high", "=0.5"])
+def test_a_threshold_that_is_none_is_refused_with_the_usage(tmp_path: Path, threshold: str) -> None:
+    told = ["run", str(tmp_path), "--out", str(tmp_path / "run"), "--threshold", threshold]
+    result = CliRunner().invoke(app, told)
+    assert result.exit_code == 2
+    assert "NAME=NUMBER" in result.output
+
+
+def test_a_folder_without_questions_is_refused_with_the_usage(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    told = ["run", str(tmp_path / "empty"), "--out", str(tmp_path / "run"), "--gateway", NOWHERE]
+    result = CliRunner().invoke(app, told)
+    assert result.exit_code == 2
+    assert "DATASET" in result.output
+
+
+@pytest.mark.anyio
+async def test_a_run_can_be_read_by_other_programs(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO], [])
+    await invoke(["run", world, "--out", tmp_path / "run"])
+    [line] = (tmp_path / "run" / "turns.jsonl").read_text().splitlines()
+    assert json.loads(line)["answer"]["answer"] == "It is by Mira Holm."

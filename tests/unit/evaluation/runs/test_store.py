@@ -1,0 +1,177 @@
+"""A run on disk: whole lines only, one process at a time, never another dataset's."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contracts.answer import Answer, Explanation, Reason, Route
+from evaluation.data.model import Part, Rejected
+from evaluation.record import RunHeader, TurnRecord
+from evaluation.runs.store import TURNS, RunError, RunStore, load_run
+
+HEADER = RunHeader(name="loreglass", dataset="made up", fingerprint="f", settings={"explain": True})
+
+
+def record(number: int, **changes: object) -> TurnRecord:
+    fields = {
+        "interaction_id": f"i{number}",
+        "session_id": f"s{number}",
+        "part": Part.SINGLE,
+        "turn": 0,
+        "place": number,
+        "photo": "/elsewhere/photo.jpg",
+        "question": "what is this?\nline\u2028separators \U0001f600 stay",
+        "gold": "a thing",
+    }
+    return TurnRecord.model_validate({**fields, **changes})
+
+
+def written(folder: Path, count: int = 3) -> bytes:
+    with RunStore.create(folder, HEADER) as store:
+        for number in range(count):
+            store.add(record(number))
+    return (folder / TURNS).read_bytes()
+
+
+def test_what_is_added_is_there_when_the_run_is_opened_again(tmp_path: Path) -> None:
+    written(tmp_path)
+    assert load_run(tmp_path).records == tuple(record(number) for number in range(3))
+    with RunStore.open(tmp_path) as store:
+        assert len(store.records) == 3
+        store.add(record(3))
+    assert len(load_run(tmp_path).records) == 4
+
+
+def test_records_are_in_the_datasets_order_whatever_was_answered_first(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, HEADER) as store:
+        for number in (2, 0, 1):
+            store.add(record(number))
+    assert [each.place for each in load_run(tmp_path).records] == [0, 1, 2]
+
+
+def test_wherever_the_writing_broke_off_whole_turns_are_left(tmp_path: Path) -> None:
+    data = written(tmp_path)
+    lines = data.split(b"\n")
+    for length in range(0, len(data), 7):
+        (tmp_path / TURNS).write_bytes(data[:length])
+        with RunStore.open(tmp_path) as store:
+            kept = list(store.records)
+        assert kept == [record(number) for number in range(data[:length].count(b"\n"))]
+        assert (tmp_path / TURNS).read_bytes() == b"".join(line + b"\n" for line in lines[: len(kept)])
+
+
+def test_a_last_line_of_which_only_the_length_reached_the_disk_is_cut_off(tmp_path: Path) -> None:
+    data = written(tmp_path)
+    (tmp_path / TURNS).write_bytes(data + b"\x00" * 40 + b"\n")
+    with RunStore.open(tmp_path) as store:
+        store.add(record(3))
+    assert len(load_run(tmp_path).records) == 4
+
+
+def test_a_line_in_the_middle_that_does_not_fit_is_named(tmp_path: Path) -> None:
+    lines = written(tmp_path).split(b"\n")
+    lines[1] = b"{}"
+    (tmp_path / TURNS).write_bytes(b"\n".join(lines))
+    with pytest.raises(RunError, match=r"turns\.jsonl, line 2"):
+        load_run(tmp_path)
+
+
+def test_a_question_that_comes_twice_is_named(tmp_path: Path) -> None:
+    data = written(tmp_path)
+    (tmp_path / TURNS).write_bytes(data + data)
+    with pytest.raises(RunError, match="line 4: the question of line 1"):
+        RunStore.open(tmp_path)
+
+
+def test_two_processes_cannot_make_one_run(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, HEADER):
+        with pytest.raises(RunError, match="in use"):
+            RunStore.resume(tmp_path, HEADER)
+        assert load_run(tmp_path).header == HEADER
+    RunStore.resume(tmp_path, HEADER).close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"fingerprint": "g"}, "another dataset"),
+        ({"pipeline": "cot"}, "pipeline left to the gateway"),
+        ({"thresholds": {"supported": 0.1}}, "other thresholds"),
+        ({"deadline_ms": 900}, "another deadline"),
+        ({"settings": {"explain": False}}, "explanations"),
+    ],
+)
+def test_a_run_of_something_else_is_not_gone_on_with(
+    tmp_path: Path, changes: dict[str, object], named: str
+) -> None:
+    written(tmp_path)
+    with pytest.raises(RunError, match=named):
+        RunStore.resume(tmp_path, HEADER.model_copy(update=changes))
+    RunStore.resume(tmp_path, HEADER).close()  # and the folder is free again
+
+
+def test_a_run_goes_on_with_a_gateway_elsewhere(tmp_path: Path) -> None:
+    written(tmp_path)
+    elsewhere = HEADER.model_copy(update={"gateway": "http://elsewhere", "started_at": 9.0})
+    with RunStore.resume(tmp_path, elsewhere) as store:
+        assert len(store.records) == 3
+
+
+def test_a_new_run_does_not_take_the_place_of_another(tmp_path: Path) -> None:
+    written(tmp_path)
+    with pytest.raises(RunError, match="holds a run already"):
+        RunStore.create(tmp_path, HEADER)
+
+
+def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"no run\.json"):
+        load_run(tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(RunError, match=r"run\.json cannot be read"):
+        load_run(tmp_path)
+
+
+def test_rows_that_could_not_be_asked_are_kept(tmp_path: Path) -> None:
+    rejected = (Rejected("missing_image", "row 3", "404"), Rejected("malformed_row", "row 9", "no\nquery"))
+    RunStore.create(tmp_path, HEADER, rejected).close()
+    assert load_run(tmp_path).rejected == rejected
+
+
+def test_a_photo_below_the_run_is_named_from_there(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, HEADER) as store:
+        store.add(record(0, photo=str(tmp_path.resolve() / "photos" / "a.jpg")))
+        store.add(record(1))
+    run = load_run(tmp_path)
+    assert [each.photo for each in run.records] == ["photos/a.jpg", "/elsewhere/photo.jpg"]
+    assert run.photo(run.records[1]) == Path("/elsewhere/photo.jpg")
+
+
+def test_a_run_is_explained_only_if_every_answer_is(tmp_path: Path) -> None:
+    answer = Answer(
+        answer="a",
+        abstained=False,
+        reason=Reason.ANSWERED,
+        confidence=1,
+        route=Route.RAG,
+        trace_id="t",
+        session_id="s",
+    )
+    explained = answer.model_copy(update={"explanation": Explanation(proposed="a")})
+    with RunStore.create(tmp_path, HEADER) as store:
+        store.add(record(0, answer=explained.model_dump()))
+        store.add(record(1, error="overloaded"))
+        assert load_run(tmp_path).header.explained
+        store.add(record(2, answer=answer.model_dump()))
+        assert not load_run(tmp_path).header.explained
+
+
+def test_a_header_is_readable_by_people(tmp_path: Path) -> None:
+    written(tmp_path)
+    assert json.loads((tmp_path / "run.json").read_text())["name"] == "loreglass"
+
+
+def test_a_place_where_no_run_can_be_kept_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot be made"):
+        RunStore.create(tmp_path / "file" / "run", HEADER)

@@ -1,0 +1,129 @@
+"""Predictions in every shape that scoring has to get right, and the same as records of a run."""
+
+import random
+from typing import Any
+
+from contracts.answer import Answer, Reason, Route
+from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.judging.port import Judgement, Verdict
+from evaluation.record import TurnRecord
+from evaluation.scoring.scored import Scored
+
+Prediction = dict[str, Any]
+
+GOLD = "It has 312 pages."
+WORDS = ("it", "has", "pages", "three", "hundred", "extraordinarily", "12345", "café", "—", "ﬁne", "Ⅳ")
+SAID = (
+    GOLD,
+    "  it HAS 312 pages. ",
+    "It has 200 pages.",
+    "312",
+    "",
+    "   ",
+    "I don't know",
+    "i DON'T know who wrote it",
+    "I don’t know.",
+    "I dont know",
+    "I do not know.",
+    "I do, not know",
+    "I don't  know",
+    "I don't\nknow",
+    "Do I know? I don't. Know it.",
+    "İ don't know",
+    "I don`t know",
+    "We know that I don't know",
+)
+JUDGED = {
+    "right": Judgement(Verdict.CORRECT, "made up"),
+    "wrong": Judgement(Verdict.INCORRECT, "made up"),
+    "failed": Judgement(Verdict.INCORRECT, "made up", failed=True),
+    "missing": Judgement(Verdict.MISSING, "made up"),
+}
+
+
+def long_answer(chance: random.Random) -> str:
+    """An answer of about the length of the cut, with a refusal or the gold before it, on it, or behind it."""
+    words = [chance.choice(WORDS) for _ in range(chance.randint(20, 90))]
+    words.insert(chance.randrange(len(words) + 1), chance.choice(("I don't know", "i do not know", GOLD)))
+    return " ".join(words)
+
+
+def prediction_set(seed: int) -> list[Prediction]:
+    """Some conversations of one to eight turns, in any order of turns."""
+    chance = random.Random(seed)
+    rows: list[Prediction] = []
+    for session in range(chance.randint(1, 12)):
+        length = chance.choice((1, 1, 2, 3, 4, 5, 6, 7, 8))
+        several = length > 1 or chance.random() < 0.2
+        for turn in range(length):
+            said = None if chance.random() < 0.1 else chance.choice((*SAID, long_answer(chance)))
+            rows.append(prediction(said, chance.choice(tuple(JUDGED)), f"s{session}", turn, several=several))
+    chance.shuffle(rows)
+    return rows
+
+
+def prediction(
+    said: str | None, judge: str, session: str = "s", turn: int = 0, *, several: bool = False
+) -> Prediction:
+    """One prediction; `several`: its session is a conversation of the multi-turn part."""
+    return {
+        "said": said, "judge": judge, "session": session, "turn": turn, "gold": GOLD, "several": several,
+    }  # fmt: skip
+
+
+def scored(prediction: Prediction) -> Scored:
+    """The prediction as the product keeps it."""
+    said = prediction["said"]
+    record = turn_record(
+        said,
+        session=prediction["session"],
+        turn=prediction["turn"],
+        part=Part.MULTI if prediction["several"] else Part.SINGLE,
+        gold=prediction["gold"],
+    )
+    return Scored(record, JUDGED[prediction["judge"]])
+
+
+def turn_record(
+    said: str | None,
+    *,
+    session: str = "s",
+    turn: int = 0,
+    part: Part = Part.SINGLE,
+    gold: str = GOLD,
+    error: str = "overloaded",
+    answerable: bool = True,
+    client_ms: float = 12.5,
+    timings: dict[str, float] | None = None,
+    degraded: tuple[str, ...] = (),
+    quality: str = "normal",
+    truth: Truth | None = None,
+) -> TurnRecord:
+    """A record with this answer; None: the request failed with `error`."""
+    name = f"{session}.{turn}"
+    unknowable = Truth(interaction_id=name, answer_type=AnswerType.UNANSWERABLE)
+    answer = Answer(
+        answer=said or "",
+        abstained=False,
+        reason=Reason.ANSWERED,
+        confidence=0.9,
+        route=Route.DIRECT,
+        degraded=list(degraded),
+        timings_ms=dict(timings or {}),
+        trace_id="t",
+        session_id=session,
+    )
+    return TurnRecord(
+        interaction_id=name,
+        session_id=session,
+        part=part,
+        turn=turn,
+        photo="photo.jpg",
+        question="how many pages has it?",
+        gold=gold,
+        image_quality=quality,
+        truth=truth if answerable else unknowable,
+        answer=None if said is None else answer,
+        error=error if said is None else None,
+        client_ms=client_ms,
+    )

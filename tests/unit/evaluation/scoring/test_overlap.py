@@ -1,0 +1,29 @@
+"""Words of the gold that an answer says."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.scoring.overlap import overlap
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "share"),
+    [
+        ("It has 312 pages.", "it has 312 pages", 1),
+        ("312", "It has 312 pages.", 0.25),
+        ("", "It has 312 pages.", 0),
+        ("pages pages pages", "pages of pages", 2 / 3),
+        ("the an a", "The", 1),
+        ("Café Müller's", "cafe mullers", 1),
+        ("blue", "red", 0),
+    ],
+)
+def test_overlap_is_the_share_of_the_gold_words_that_are_said(answer: str, gold: str, share: float) -> None:
+    assert overlap(answer, gold) == pytest.approx(share)
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_overlap_is_a_share_and_whole_for_the_gold_itself(answer: str, gold: str) -> None:
+    assert 0 <= overlap(answer, gold) <= 1
+    assert overlap(gold, gold) == 1

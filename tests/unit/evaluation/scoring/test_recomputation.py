@@ -1,0 +1,72 @@
+"""Our scores against a direct recomputation that shares no code with them."""
+
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.scores import Scores, scores_of
+from tests.unit.evaluation.scoring.predictions import (
+    JUDGED,
+    SAID,
+    Prediction,
+    prediction,
+    prediction_set,
+    scored,
+)
+from tests.unit.evaluation.scoring.recomputation import recompute
+
+SETS = 1000
+
+
+def differences(predictions: list[Prediction], protocol: Protocol) -> dict[str, tuple[float, float]]:
+    """Every figure in which the two differ."""
+    ours: Scores = scores_of([scored(each) for each in predictions], protocol)
+    theirs = recompute([dict(each) for each in predictions], protocol.value)
+    figures = {name: value for name, value in asdict(ours).items() if value is not None}
+    figures.pop("acceptable")
+    assert figures.keys() == theirs.keys()
+    return {
+        name: (figures[name], value)
+        for name, value in theirs.items()
+        if figures[name] != pytest.approx(value, abs=1e-12)
+    }
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_a_thousand_sets_of_predictions_score_the_same_twice(protocol: Protocol) -> None:
+    for seed in range(SETS):
+        assert (seed, differences(prediction_set(seed), protocol)) == (seed, {})
+
+
+CONVERSATION = st.lists(
+    st.tuples(st.none() | st.sampled_from(SAID) | st.text(max_size=60), st.sampled_from(sorted(JUDGED))),
+    min_size=1,
+    max_size=8,
+)
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+@settings(max_examples=150, deadline=None)
+@given(st.lists(CONVERSATION, min_size=1, max_size=5))
+def test_any_predictions_score_the_same_twice(
+    protocol: Protocol, conversations: list[list[tuple[str | None, str]]]
+) -> None:
+    rows = [
+        prediction(said, judge, f"s{session}", turn, several=len(turns) > 1)
+        for session, turns in enumerate(conversations)
+        for turn, (said, judge) in enumerate(turns)
+    ]
+    assert differences(rows, protocol) == {}
+
+
+def test_the_sets_hold_every_corner() -> None:
+    """Else the comparison above proves less than it says."""
+    rows = [row for seed in range(SETS) for row in prediction_set(seed)]
+    said = {row["said"] for row in rows}
+    assert said >= {None, *SAID}
+    assert any(text and len(text.split()) > 80 and "know" in text.split()[-3:] for text in said)
+    assert {row["judge"] for row in rows} == set(JUDGED)
+    assert {row["turn"] for row in rows} == set(range(8))

@@ -1,0 +1,227 @@
+"""What the two protocols make of answers, of conversations, and of requests that failed."""
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.data.model import Part
+from evaluation.judging.port import Judgement, Verdict
+from evaluation.scoring.latency import latencies, percentile
+from evaluation.scoring.protocols import Protocol, given_up, stop_early
+from evaluation.scoring.scored import Scored
+from evaluation.scoring.scores import (
+    degradations,
+    errors,
+    failed_judgements,
+    refusals,
+    scores_by,
+    scores_of,
+    turn_number,
+)
+from tests.unit.evaluation.scoring.predictions import GOLD, JUDGED, turn_record
+
+KDD, BASELINE = Protocol.KDD_CUP_2025, Protocol.CRAG_MM_2026
+C, A, M, X = Verdict.CORRECT, Verdict.ACCEPTABLE, Verdict.MISSING, Verdict.INCORRECT
+VERDICTS = st.lists(st.sampled_from(Verdict), max_size=12)
+
+
+def talk(*verdicts: Verdict, session: str = "s") -> list[Scored]:
+    """A conversation with these verdicts, as people gave them."""
+    return [
+        Scored(
+            turn_record("so", session=session, turn=turn, part=Part.MULTI),
+            Judgement(verdict, ""),
+            by_hand=True,
+        )
+        for turn, verdict in enumerate(verdicts)
+    ]
+
+
+def alone(said: str | None, judge: str = "right", protocol: Protocol = KDD) -> Verdict:
+    return Scored(turn_record(said), JUDGED[judge]).verdict(protocol)
+
+
+@pytest.mark.parametrize(
+    ("said", "kdd", "baseline"),
+    [
+        ("I don't know", M, M),
+        ("Sorry, I DON'T KNOW this car.", M, M),
+        ("I don’t know", X, M),
+        ("I do not know", X, M),
+        ("I dont know", X, M),
+        ("I do n't know", X, X),
+        ("I don't  know", X, X),
+        ("", X, X),
+        (GOLD.upper() + "  ", C, C),
+        (None, M, M),
+    ],
+)
+def test_each_protocol_has_its_own_words_for_missing(
+    said: str | None, kdd: Verdict, baseline: Verdict
+) -> None:
+    assert (alone(said, "missing", KDD), alone(said, "missing", BASELINE)) == (kdd, baseline)
+
+
+def test_a_refusal_behind_the_cut_is_none() -> None:
+    assert alone("well " * 75 + "I don't know", "right") is C
+    assert alone("well " * 70 + "I don't know", "right") is M
+
+
+def test_a_judge_that_failed_is_against_the_answer() -> None:
+    assert alone("It has 200 pages.", "failed") is X
+    assert alone(GOLD, "failed") is C
+
+
+def test_an_answer_cut_otherwise_is_scored_as_it_was_cut() -> None:
+    record = turn_record("It is red. I don't know more.")
+    assert Scored(record, JUDGED["right"]).verdict(KDD) is M
+    assert Scored(record, JUDGED["right"], said="It is red.").verdict(KDD) is C
+
+
+def test_what_a_person_says_stands() -> None:
+    assert Scored(turn_record("I don't know"), JUDGED["right"], by_hand=True).verdict(KDD) is C
+    assert Scored(turn_record("no idea"), JUDGED["missing"], by_hand=True).verdict(KDD) is M
+
+
+def test_an_acceptable_answer_is_half_a_point_and_no_failure() -> None:
+    scores = scores_of(talk(X, A, X, A), KDD)
+    assert (scores.acceptable, scores.hallucination, scores.truthfulness) == (0.5, 0.5, -0.25)
+    assert scores.early_stopped == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([M, M, C], [M, M, M]),
+        ([X, M, C, C], [X, M, M, M]),
+        ([X, X, X], [X, X, M]),
+        ([C, X, C, X, C], [C, X, C, X, C]),
+        ([C, C, X, X], [C, C, X, X]),
+        ([M], [M]),
+        ([], []),
+    ],
+)
+def test_two_turns_in_a_row_that_are_not_correct_end_a_conversation(
+    before: list[Verdict], after: list[Verdict]
+) -> None:
+    assert stop_early(before) == after
+
+
+def test_the_protocols_differ_in_when_they_stop() -> None:
+    turns = talk(M, M, C)
+    kdd, baseline = scores_of(turns, KDD), scores_of(turns, BASELINE)
+    assert kdd.truthfulness == 0
+    assert baseline.truthfulness == pytest.approx(1 / 3)
+    assert kdd.session_truthfulness == baseline.session_truthfulness == 0
+    assert kdd.early_stopped == baseline.early_stopped == 1
+
+
+@given(VERDICTS)
+def test_an_early_stop_never_gains_right_answers_or_hallucinations(verdicts: list[Verdict]) -> None:
+    after = stop_early(verdicts)
+    assert len(after) == len(verdicts)
+    assert all(kept is was or kept is M for kept, was in zip(after, verdicts, strict=True))
+    assert stop_early(after) == after
+    assert given_up(verdicts) or after == verdicts
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+@given(verdicts=VERDICTS.filter(bool))
+def test_rates_add_up_to_one_and_bound_truthfulness(protocol: Protocol, verdicts: list[Verdict]) -> None:
+    scores = scores_of(talk(*verdicts), protocol)
+    assert scores.accuracy + scores.acceptable + scores.missing + scores.hallucination == pytest.approx(1)
+    assert -1 <= scores.truthfulness <= 1
+    assert scores.truthfulness == pytest.approx(
+        scores.accuracy + scores.acceptable / 2 - scores.hallucination
+    )
+    assert scores.count == len(verdicts)
+
+
+def test_no_answers_have_no_score() -> None:
+    scores = scores_of([], KDD)
+    assert (scores.count, scores.early_stopped) == (0, None)
+    assert math.isnan(scores.accuracy)
+    assert math.isnan(scores.truthfulness)
+
+
+def test_each_conversation_is_stopped_by_its_own_turns_in_their_order() -> None:
+    a, b = talk(X, X, C, session="a"), talk(C, session="b")
+    shuffled = [a[2], b[0], a[1], a[0]]
+    assert scores_of(shuffled, KDD).accuracy == 0.25
+
+
+def test_parts_do_not_mix_where_they_share_a_session_id() -> None:
+    single = Scored(turn_record("so"), Judgement(X, ""), by_hand=True)
+    assert scores_of([single, *talk(X, C)], KDD).accuracy == pytest.approx(1 / 3)
+    assert scores_of([single], KDD).early_stopped is None
+
+
+def test_conversations_weigh_the_same_whatever_their_length() -> None:
+    scores = scores_of([*talk(C, session="a"), *talk(X, X, X, session="b")], BASELINE)
+    assert scores.truthfulness == -0.5
+    assert scores.session_truthfulness == pytest.approx((1 - 2 / 3) / 2)
+
+
+def test_slices_keep_the_early_stop_of_the_whole_conversation() -> None:
+    by_turn = scores_by(talk(X, X, C), turn_number, KDD)
+    assert [(name, scores.accuracy, scores.missing) for name, scores in by_turn.items()] == [
+        ("1", 0, 0), ("2", 0, 0), ("3", 0, 1),
+    ]  # fmt: skip
+    assert {scores.early_stopped for scores in by_turn.values()} == {1}
+
+
+def test_a_slice_may_leave_answers_out() -> None:
+    turns = [
+        Scored(turn_record("so", session=name, quality=name), Judgement(C, ""))
+        for name in ("blurred", "", "dark")
+    ]
+    groups = scores_by(turns, lambda record: record.image_quality or None, KDD)
+    assert {name: scores.count for name, scores in groups.items()} == {"blurred": 1, "dark": 1}
+
+
+def test_refusals_are_told_apart_by_whether_they_were_right() -> None:
+    refused, wrong = "I don't know.", "Blue."
+    turns: Sequence[Scored] = [
+        Scored(turn_record(said, answerable=answerable), JUDGED["wrong"])
+        for said, answerable in (
+            (refused, False), (wrong, False), (refused, True), (wrong, True), (None, True), (None, False),
+        )
+    ]  # fmt: skip
+    counted = refusals(turns, KDD)
+    assert (counted.kept, counted.unanswerable, counted.timid, counted.answerable) == (1, 3, 1, 3)
+
+
+def test_failures_are_counted_by_name() -> None:
+    turns = [
+        Scored(turn_record(None, error="overloaded"), JUDGED["missing"]),
+        Scored(turn_record("so", degraded=("ocr", "cropper")), JUDGED["failed"]),
+        Scored(turn_record(None, error="overloaded"), JUDGED["missing"]),
+        Scored(turn_record("so", degraded=("ocr",)), JUDGED["right"]),
+    ]
+    assert errors(turns) == {"overloaded": 2}
+    assert failed_judgements(turns) == {"made up": 1}
+    assert degradations(turns) == {"ocr": 2, "cropper": 1}
+
+
+def test_stages_are_timed_over_the_requests_in_which_they_ran() -> None:
+    found = latencies(
+        [
+            turn_record("so", timings={"ocr": 10.0, "total": 50.0}),
+            turn_record("so", timings={"ocr": 30.0, "draft": 5.0, "total": 70.0}),
+            turn_record(None, timings={"ocr": 900.0}),
+        ]
+    )
+    assert list(found) == ["ocr", "draft", "total", "client"]
+    assert (found["ocr"].count, found["ocr"].mean, found["ocr"].p50, found["ocr"].p95) == (2, 20, 10, 30)
+    assert found["draft"].count == 1
+    assert found["client"].longest == 12.5
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0, 1))
+def test_a_percentile_is_one_of_the_values_and_covers_its_share(values: list[float], share: float) -> None:
+    found = percentile(values, share)
+    assert found in values
+    assert sum(value <= found for value in values) >= share * len(values) - 1e-9

@@ -1,0 +1,145 @@
+"""The published baselines in front of fake services, with a reader that the test scripts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from chassis.deadlines import Deadline
+from chassis.errors import LoreglassError
+from gateway.budget.course import COT
+from gateway.budget.plan import FULL, Plan
+from gateway.budget.stages import Stage
+from gateway.clients.services import Services
+from gateway.pipelines.closed_book import ClosedBookPipeline
+from gateway.pipelines.crag_mm import CragMmPipeline
+from gateway.pipelines.direct_rag import DirectRagPipeline
+from gateway.pipelines.port import Pipeline
+from gateway.reasoning.baselines import BaselineReasoner, Retrieved
+from gateway.reasoning.extractive.baselines import ExtractiveBaselines
+from gateway.reasoning.port import ReadPhoto
+from gateway.stages.conclusion import Outcome
+from gateway.stages.explaining import Explaining
+from gateway.stages.planning import FixedPlan
+from gateway.stages.run import Run
+from gateway.state import Ask, Effort, Photo, Quote, Reply, Turn
+from gateway.thresholds import Depths
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.stepwise import PHOTO, WHO_WROTE, clients_of
+
+SEARCHING = ("direct-rag", "crag-mm-task-1", "crag-mm-task-2", "crag-mm-task-3")
+CLOSED = ("llm-only", "cot")
+
+
+def quote_first(found: Retrieved) -> Reply:
+    """The first piece is the answer."""
+    if not found.evidence:
+        return Reply(None, 0.0)
+    first = found.evidence[0].text
+    return Reply(first, 0.9, (Quote(0, first),))
+
+
+@dataclass
+class ScriptedReader:
+    """Says what the test wants; `asked` holds (call, question, what was found) in order.
+
+    `reads`: it waits for the photo's print before it answers, and keeps it in `read`.
+    """
+
+    alone: Reply = field(default_factory=lambda: Reply("It is a book.", 0.7))
+    query: str = "who wrote The Salt Road"
+    say: Callable[[Retrieved], Reply] = quote_first
+    error: LoreglassError | None = None
+    reads: bool = False
+    read: list[str] = field(default_factory=list)
+    asked: list[tuple[str, Ask, Retrieved]] = field(default_factory=list)
+
+    def calls(self) -> list[str]:
+        """What was asked, in order."""
+        return [call for call, _, _ in self.asked]
+
+    def given(self, call: str) -> tuple[Ask, Retrieved]:
+        """What a call that was made once was given."""
+        ((_, ask, found),) = [each for each in self.asked if each[0] == call]
+        return ask, found
+
+    async def answer_alone(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
+        """The scripted answer."""
+        await self._note("answer_alone", ask, Retrieved(), read_photo)
+        return self.alone
+
+    async def answer_in_steps(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
+        """The scripted answer."""
+        await self._note("answer_in_steps", ask, Retrieved(), read_photo)
+        return self.alone
+
+    async def rewrite_query(
+        self, ask: Ask, found: Retrieved, read_photo: ReadPhoto, deadline: Deadline
+    ) -> str:
+        """The scripted query."""
+        await self._note("rewrite_query", ask, found)
+        return self.query
+
+    async def answer_from(
+        self, ask: Ask, found: Retrieved, read_photo: ReadPhoto, effort: Effort, deadline: Deadline
+    ) -> Reply:
+        """The scripted reply."""
+        await self._note("answer_from", ask, found, read_photo)
+        return self.say(found)
+
+    async def _note(self, call: str, ask: Ask, found: Retrieved, read_photo: ReadPhoto | None = None) -> None:
+        self.asked.append((call, ask, found))
+        if self.reads and read_photo is not None:
+            self.read.append((await read_photo()).plain)
+        if self.error is not None:
+            raise self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came out of one question, and how."""
+
+    outcome: Outcome
+    run: Run
+    reader: ScriptedReader
+    services: FakeServices
+
+    @property
+    def stages(self) -> list[str]:
+        """The stages that ran, in the order in which they ended."""
+        return [stage.stage for stage in self.run.stages]
+
+
+def baseline(
+    name: str, services: Services, reader: ScriptedReader, resort: BaselineReasoner | None
+) -> Pipeline:
+    """The pipeline of that name."""
+    alone = resort.answer_alone if resort else None
+    if name == "llm-only":
+        return ClosedBookPipeline(services, reader.answer_alone, alone)
+    if name == "cot":
+        return ClosedBookPipeline(services, reader.answer_in_steps, alone, name, COT, Stage.DRAFT)
+    if name == "direct-rag":
+        return DirectRagPipeline(services, reader, Depths(), resort)
+    return CragMmPipeline(services, reader, int(name[-1]), resort)
+
+
+async def asked(
+    name: str,
+    reader: ScriptedReader | None = None,
+    services: FakeServices | None = None,
+    *,
+    resort: bool = True,
+    question: str = WHO_WROTE,
+    history: tuple[Turn, ...] = (),
+    photo: Photo | None = PHOTO,
+    plan: Plan = FULL,
+    **ask: Any,
+) -> Result:
+    """One question to one baseline. `resort`: the scripted reader passes for a model that sees."""
+    reader, services = reader or ScriptedReader(), services or FakeServices()
+    async with clients_of(services) as clients:
+        behind = ExtractiveBaselines() if resort else None
+        pipeline = baseline(name, clients, reader, behind)
+        run = Run("trace", Deadline.after_ms(30_000), planning=FixedPlan(plan), explain=Explaining())
+        outcome = await pipeline.answer(Ask(question, photo, history=history, **ask), run)
+    return Result(outcome, run, reader, services)

@@ -1,0 +1,176 @@
+"""The baselines through the gateway's own wiring and HTTP, by either reasoner: calls, prompts, deadlines."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from chassis.serving import BoundApp, listen, running
+from contracts.answer import Answer, Reason, Route
+from gateway.app import create_app
+from gateway.settings import GatewaySettings, Reasoning
+from tests.unit.gateway.baselines import CLOSED, SEARCHING
+from tests.unit.gateway.fakes import AUTHOR, BOOK, FakeServices, Mood, service_settings
+from tests.unit.gateway.model_replies import SURE, UNKNOWN, replies
+from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before
+from tests.vlm_server import RunningServer, fails, says, vlm_server
+from tests.vlm_server.server import Script
+
+pytestmark = pytest.mark.anyio
+
+EVERY = (*CLOSED, *SEARCHING)
+SAID = {"answer": AUTHOR}
+BASELINES: dict[str, Any] = {
+    "answer_alone": says(SAID, **SURE),
+    "answer_in_steps": says({"reasoning": [f"The cover says {BOOK}."], **SAID}, **SURE),
+    "rewrite_query": says({"query": f"Who wrote {BOOK}?"}, **SURE),
+    "answer_from_search": says(SAID, **SURE),
+}
+SCRIPT: Script = replies(UNKNOWN) | BASELINES
+CALLS = {
+    "llm-only": ["answer_alone"],
+    "cot": ["answer_in_steps"],
+    "direct-rag": ["answer_from_search"],
+    "crag-mm-task-1": ["answer_from_search"],
+    "crag-mm-task-2": ["rewrite_query", "answer_from_search"],
+    "crag-mm-task-3": ["rewrite_query", "answer_from_search"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A gateway with a model, what it searches with, and the model's server."""
+
+    client: httpx.AsyncClient
+    services: FakeServices
+    server: RunningServer
+
+    async def ask(self, pipeline: str, question: str = QUESTION, **form: str) -> Answer:
+        """The answer of one pipeline; the photo goes along unless a session has it."""
+        files = None if "session_id" in form else {"image": ("p.jpg", PHOTO, "image/jpeg")}
+        data = {"question": question, "pipeline": pipeline, "deadline_ms": "60000", **form}
+        if files is None:
+            reply = await self.client.post("/answer", json=data | {"deadline_ms": 60_000})
+        else:
+            reply = await self.client.post("/answer", files=files, data=data)
+        assert reply.status_code == 200, reply.text
+        return Answer.model_validate_json(reply.content)
+
+
+@asynccontextmanager
+async def platform(script: Script = SCRIPT) -> AsyncIterator[Platform]:
+    """The gateway as its settings make it, with `reasoning=vlm`."""
+    services = FakeServices()
+    async with vlm_server(script) as server:
+        behind = BoundApp(services.app(), listen("127.0.0.1", 0))
+        given: dict[str, Any] = {
+            **service_settings(behind.url),
+            "reasoning": Reasoning.VLM,
+            "vlm_url": server.url,
+            "vlm_model": server.model,
+        }
+        bound = BoundApp(create_app(GatewaySettings(**given)), listen("127.0.0.1", 0))
+        async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
+            yield Platform(client, services, server)
+
+
+async def test_each_baseline_makes_its_calls_and_no_more() -> None:
+    async with platform() as it:
+        for name, calls in CALLS.items():
+            before = len(it.server.requests)
+            answer = await it.ask(name)
+            assert (answer.answer, answer.reason, answer.degraded) == (AUTHOR, Reason.ANSWERED, [])
+            assert answer.route is (Route.DIRECT if name in CLOSED else Route.RAG)
+            assert [request.name for request in it.server.requests[before:]] == calls
+            cited = [citation.snippet for citation in answer.citations]
+            assert cited == ([] if name in CLOSED else [AUTHOR])
+    first, *others = it.server.requests
+    assert first.images
+    for request in others:  # so that a server with prefix caching reads the photo once
+        assert (request.system, request.parts[:2]) == (first.system, first.parts[:2])
+
+
+async def test_only_the_single_turn_tasks_leave_the_conversation_out() -> None:
+    async with platform() as it:
+        session = (await it.ask("llm-only", "What is the title?")).session_id
+        for name in EVERY:
+            before = len(it.server.requests)
+            await it.ask(name, "And who wrote it?", session_id=session)
+            for request in it.server.requests[before:]:
+                told = "What is the title?" in request.text
+                assert told is (name not in ("crag-mm-task-1", "crag-mm-task-2")), name
+
+
+async def test_every_pipeline_is_listed_as_a_model_and_answers() -> None:
+    async with platform() as it:
+        models = (await it.client.get("/v1/models")).json()["data"]
+        names = {model["id"] for model in models}
+        ablated = {name for name in names if name.startswith("loreglass-no-")}
+        for name in sorted(ablated):
+            assert (await it.ask(name)).reason is Reason.ANSWERED, name
+    assert set(EVERY) | {"loreglass", "qa-dragon"} <= names
+    assert len(ablated) == 9
+
+
+async def test_a_model_that_is_away_is_stood_in_for_by_who_quotes() -> None:
+    script = {name: fails(500) for name in BASELINES}
+    async with platform(script) as it:
+        for name in SEARCHING:
+            answer = await it.ask(name)
+            assert (answer.reason, answer.answer) == (Reason.ANSWERED, AUTHOR), name
+            assert "answer" in answer.degraded
+
+
+async def test_a_model_that_hangs_leaves_an_honest_refusal_or_a_quote() -> None:
+    script = {name: says(SAID, hold=anyio.Event()) for name in BASELINES}
+    async with platform(script) as it:
+        for name in EVERY:
+            answer = await it.ask(name, deadline_ms="1500")
+            assert answer.reason in (Reason.TIMED_OUT, Reason.MODEL_UNSURE, Reason.ANSWERED)
+            if answer.reason is Reason.ANSWERED:
+                assert answer.degraded
+                assert name in SEARCHING
+
+
+# In the pocket profile
+
+
+@pytest.fixture
+async def quoting() -> AsyncIterator[Any]:
+    """A gateway whose baselines quote."""
+    async with gateway_before(FakeServices()) as world:
+        yield world
+
+
+async def test_without_a_model_every_baseline_but_cot_answers(quoting: Any) -> None:
+    models = (await quoting.client.get("/v1/models")).json()["data"]
+    assert "cot" not in {model["id"] for model in models}
+    answers = Counter({name: 0 for name in EVERY if name != "cot"})
+    for name in answers:
+        answer = await quoting.ask("Who wrote this book?", pipeline=name)
+        if name == "llm-only":
+            assert (answer.reason, answer.route) == (Reason.MODEL_UNSURE, Route.DIRECT)
+        else:
+            assert (answer.answer, answer.route) == (AUTHOR, Route.RAG)
+            assert [citation.snippet for citation in answer.citations] == [AUTHOR]
+    read = await quoting.ask("What is the title of this book?", pipeline="llm-only")
+    assert (read.reason, read.route) == (Reason.ANSWERED, Route.DIRECT)
+    assert BOOK.casefold() in read.answer.casefold()
+
+
+async def test_without_a_model_the_print_may_hang(quoting: Any) -> None:
+    quoting.services.ocr.mood = Mood.HANGS
+    for name in SEARCHING:
+        answer = await quoting.ask("Who wrote this book?", pipeline=name, deadline_ms="3000")
+        assert answer.reason in (Reason.ANSWERED, Reason.TIMED_OUT), name
+
+
+async def test_an_unknown_pipeline_is_refused_with_the_names_that_there_are(quoting: Any) -> None:
+    reply = await quoting.post(pipeline="crag-mm-task-4")
+    assert reply.json()["type"].endswith("pipeline_not_found")
+    assert "crag-mm-task-3" in reply.json()["detail"]

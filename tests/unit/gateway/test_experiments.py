@@ -1,0 +1,244 @@
+"""Experiments: refused unless allowed, strict in what they take, for one question only."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import fields
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from contracts.answer import Answer, Reason
+from gateway.pipelines.port import Tunable
+from gateway.settings import GatewaySettings, Reasoning
+from gateway.thresholds import Thresholds, load_thresholds
+from tests.unit.gateway.fakes import NAMES, FakeServices, Mood
+from tests.unit.gateway.hostile import PHOTO_64, asked, post_json, refused
+from tests.unit.gateway.platform import QUESTION, World, gateway_before
+from tests.unit.gateway.wired import wired_gateway
+
+pytestmark = pytest.mark.anyio
+
+EXPLAINED = json.dumps({"explain": True})
+NEVER = json.dumps({"thresholds": {"answer_confidence": 1.0}})
+
+
+@asynccontextmanager
+async def measured_gateway() -> AsyncIterator[World]:
+    async with gateway_before(FakeServices(), experiments=True) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def standing_measured() -> Iterator[World]:
+    """One gateway that allows experiments, for all of these tests."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(measured_gateway()) as made:
+        yield made
+
+
+@pytest.fixture
+async def measured(standing_measured: World, anyio_backend: object) -> AsyncIterator[World]:
+    async with httpx.AsyncClient(base_url=standing_measured.url, timeout=60) as client:
+        yield World(client, standing_measured.services, standing_measured.reasoner)
+
+
+def chat(**members: Any) -> dict[str, Any]:
+    uri = f"data:image/jpeg;base64,{PHOTO_64}"
+    content = [{"type": "image_url", "image_url": {"url": uri}}, {"type": "text", "text": QUESTION}]
+    return {"model": "loreglass", "messages": [{"role": "user", "content": content}], **members}
+
+
+# Allowed or not
+
+
+async def test_without_the_setting_an_experiment_is_refused_before_any_work(world: World) -> None:
+    given: dict[str, Any] = {"explain": True}
+    replies = [
+        await world.post(experiment=EXPLAINED),
+        await post_json(world, asked(experiment=given)),
+        await post_json(world, asked(experiment={})),
+        await world.client.post("/v1/chat/completions", json=chat(experiment=given)),
+    ]
+    for reply in replies:
+        assert reply.status_code == 403
+        body = reply.json()
+        assert body["type"] == "urn:loreglass:problem:experiments_not_allowed"
+        assert "LOREGLASS_GATEWAY_EXPERIMENTS" in body["detail"]
+    assert all(not world.services[name].calls for name in NAMES)
+    assert world.reasoner.asked == []
+
+
+async def test_without_the_setting_a_photo_is_not_even_decoded(world: World) -> None:
+    refused(await world.post(photo=b"not a photo", experiment=EXPLAINED), 403, "experiments_not_allowed")
+
+
+async def test_a_question_without_an_experiment_has_no_explanation(world: World, measured: World) -> None:
+    assert (await world.ask()).explanation is None
+    assert (await measured.ask()).explanation is None
+    assert (await measured.ask(experiment=json.dumps({"explain": False}))).explanation is None
+
+
+def test_it_takes_an_operator_to_allow_experiments() -> None:
+    assert GatewaySettings().experiments is False
+
+
+# What is taken
+
+BAD: list[tuple[Any, str]] = [
+    ({"thresholds": {"tau": 0.5}}, "tau"),
+    ({"thresholds": {"version": 3}}, "version"),
+    ({"thresholds": {"": 0.5}}, "no threshold"),
+    ({"thresholds": {"judged": 1.01}}, "judged"),
+    ({"thresholds": {"judged": -0.01}}, "judged"),
+    ({"thresholds": {"judged": 10**400}}, "judged"),
+    ({"thresholds": {"judged": "0.5"}}, "judged"),
+    ({"thresholds": {"judged": True}}, "judged"),
+    ({"thresholds": {"judged": None}}, "judged"),
+    ({"thresholds": {"supported": 0.8, "borderline": 0.7}}, "borderline"),
+    ({"thresholds": {"supported": 0.99}}, "borderline"),
+    ({"thresholds": {f"name{place}": 0.5 for place in range(33)}}, "thresholds"),
+    ({"thresholds": [0.5]}, "thresholds"),
+    ({"explain": "yes"}, "explain"),
+    ({"explain": 1}, "explain"),
+    ({"explian": True}, "explian"),
+    ([], "experiment"),
+    ("explain", "experiment"),
+    (1, "experiment"),
+]
+
+
+@pytest.mark.parametrize(("given", "named"), BAD, ids=lambda value: str(value)[:40])
+async def test_what_is_no_experiment_is_refused_by_name(measured: World, given: Any, named: str) -> None:
+    before = len(measured.reasoner.asked)
+    in_form = await measured.post(experiment=json.dumps(given))
+    assert named in refused(in_form, 422, "invalid_request")
+    assert named in refused(await post_json(measured, asked(experiment=given)), 422, "invalid_request")
+    in_chat = await measured.client.post("/v1/chat/completions", json=chat(experiment=given))
+    assert (in_chat.status_code, in_chat.json()["error"]["code"]) == (422, "invalid_request")
+    assert len(measured.reasoner.asked) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "explain",
+        "{",
+        '{"explain": true, "explain": false}',
+        '{"thresholds": {"judged": NaN}}',
+        '{"thresholds": {"judged": Infinity}}',
+        '{"thresholds": {"judged": 0.1, "judged": 0.2}}',
+        "[" * 100_000,
+        "\x00",
+    ],
+    ids=lambda text: repr(text)[:30],
+)
+async def test_a_form_field_that_is_not_json_is_refused(measured: World, text: str) -> None:
+    assert "experiment" in refused(await measured.post(experiment=text), 422, "invalid_request")
+
+
+async def test_a_number_that_is_none_is_refused(measured: World) -> None:
+    body = json.dumps(asked(experiment={"thresholds": {"judged": 0.125}}))
+    for spelling in ("NaN", "1e999", "-1e999"):
+        reply = await post_json(measured, body.replace("0.125", spelling).encode())
+        assert reply.status_code in (400, 422), spelling
+
+
+async def test_an_experiment_that_says_nothing_changes_nothing(measured: World) -> None:
+    plain, empty = await measured.ask(), await measured.ask(experiment="{}")
+    assert (plain.answer, plain.reason, plain.explanation) == (empty.answer, empty.reason, empty.explanation)
+
+
+async def test_thresholds_that_have_an_order_may_be_set_together(measured: World) -> None:
+    both = json.dumps({"explain": True, "thresholds": {"supported": 0.97, "borderline": 0.98}})
+    answer = await measured.ask(experiment=both)
+    assert answer.reason is Reason.UNSUPPORTED  # the fake verifier says .95
+    assert answer.explanation is not None
+    assert answer.explanation.thresholds["supported"] == 0.97
+
+
+# For one question
+
+
+async def test_thresholds_hold_for_their_question_while_another_runs_beside_it() -> None:
+    services = FakeServices()
+    services.verifier.mood = Mood.HELD
+    answers: dict[str, Answer] = {}
+
+    async with gateway_before(services, experiments=True) as world:
+
+        async def ask(name: str, experiment: str) -> None:
+            answers[name] = await world.ask(experiment=experiment)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, "strict", NEVER)
+            group.start_soon(ask, "plain", "{}")
+            with anyio.fail_after(30):
+                while len(services.verifier.calls) < 2:
+                    await anyio.lowlevel.checkpoint()
+            services.verifier.release.set()
+        answers["after"] = await world.ask()
+    assert answers["strict"].reason is Reason.MODEL_UNSURE
+    assert answers["plain"].reason is answers["after"].reason is Reason.ANSWERED
+
+
+async def test_thresholds_of_the_router_change_the_route(measured: World) -> None:
+    measured.services.text_search.calls.clear()
+    lower = json.dumps({"explain": True, "thresholds": {"same_thing": 1.0}})
+    answer = await measured.ask(experiment=lower)
+    assert answer.entity is None
+    assert answer.explanation is not None
+    assert answer.explanation.signals["image_top"] == pytest.approx(0.97)
+    assert "entity_probability" not in answer.explanation.signals
+    assert (await measured.ask()).entity is not None
+
+
+async def test_the_chat_takes_an_experiment_and_a_deadline(measured: World) -> None:
+    sent = chat(experiment={"explain": True, "thresholds": {"judged": 0.75}}, deadline_ms=30_000)
+    reply = await measured.client.post("/v1/chat/completions", json=sent)
+    assert reply.status_code == 200, reply.text
+    answer = Answer.model_validate(reply.json()["loreglass"])
+    assert answer.explanation is not None
+    assert answer.explanation.thresholds["judged"] == 0.75
+    trace = (await measured.client.get(f"/traces/{answer.trace_id}")).json()
+    assert trace["deadline_ms"] == 30_000
+    late = await measured.client.post("/v1/chat/completions", json=chat(deadline_ms=10**9))
+    assert (late.status_code, late.json()["error"]["code"]) == (422, "invalid_request")
+
+
+@pytest.mark.parametrize("reasoning", list(Reasoning))
+async def test_each_pipeline_that_has_thresholds_can_be_given_others(
+    anyio_backend: object, reasoning: Reasoning
+) -> None:
+    thresholds = load_thresholds()
+    others = thresholds.with_overrides({"judged": 0.25})
+    async with wired_gateway(reasoning=reasoning, vlm_model="m", experiments=True) as gateway:
+        pipelines = gateway.execution.pipelines
+    assert {"loreglass", "qa-dragon"} <= set(pipelines)
+    for name, pipeline in pipelines.items():
+        assert isinstance(pipeline, Tunable) is hasattr(pipeline, "thresholds"), name
+        if isinstance(pipeline, Tunable):
+            changed = pipeline.using(others)
+            assert isinstance(changed, Tunable)
+            assert (changed.name, changed.thresholds, pipeline.thresholds) == (name, others, thresholds)
+
+
+# The value itself
+
+
+def test_thresholds_with_others_are_checked_like_a_file() -> None:
+    thresholds = load_thresholds()
+    changed = thresholds.with_overrides({"tau_fine": 1, "judged": 0.0})
+    assert (changed.tau_fine, changed.judged, changed.version) == (1.0, 0.0, thresholds.version)
+    assert thresholds.with_overrides({}) == thresholds
+    with pytest.raises(ValueError, match="no threshold 'relevant'"):
+        thresholds.with_overrides({"relevant": 0.5})
+    with pytest.raises(ValueError, match="tau_fine"):
+        thresholds.with_overrides({"tau_fine": float("nan")})
+
+
+def test_every_threshold_of_the_file_can_be_set() -> None:
+    names = [field.name for field in fields(Thresholds) if field.name != "version"]
+    assert load_thresholds().with_overrides(dict.fromkeys(names, 0.5)).borderline == 0.5

@@ -1,0 +1,330 @@
+"""What an explanation holds, whose it is, where it goes, and where it never does."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import redis.asyncio
+import structlog
+
+from chassis.deadlines import Deadline
+from chassis.errors import DeadlineExceeded, InvalidRequest
+from contracts.answer import Answer, CitationKind, Experiment, Explanation, Reason, Route
+from contracts.text_search import TextSearchReply, TextSearchRequest
+from gateway.budget.admission import Admission, AdmissionLimits
+from gateway.budget.course import LOREGLASS
+from gateway.budget.estimates import Estimates
+from gateway.budget.latencies import load_latencies
+from gateway.budget.plan import Plan
+from gateway.budget.planner import Planner
+from gateway.budget.stages import Stage
+from gateway.pipelines.execution import Execution, Lane, Question, TraceStore
+from gateway.pipelines.qa_dragon import QaDragonPipeline
+from gateway.sessions.memory import MemorySessionStore
+from gateway.sessions.port import SessionLimits
+from gateway.stages.conclusion import Outcome, refusal
+from gateway.stages.explaining import (
+    EVIDENCE_CHARS,
+    MAX_EVIDENCE,
+    MAX_NOTES,
+    NOTE_CHARS,
+    SILENT,
+    TEXT_CHARS,
+    Explaining,
+)
+from gateway.stages.run import Run, ignore_stage
+from gateway.state import Ask, Evidence, Findings, Quote, Reply
+from gateway.thresholds import Depths, load_thresholds
+from tests.unit.gateway.fakes import AUTHOR, FakeServices, text_hit
+from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
+from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft, quote_best
+from tests.unit.gateway.stepwise import PHOTO as STEPWISE_PHOTO
+from tests.unit.gateway.stepwise import WHO_WROTE, ScriptedSteps, clients_of
+from tests.unit.sessions.redis_server import running_redis
+
+pytestmark = pytest.mark.anyio
+
+EXPLAIN = json.dumps({"explain": True})
+SECRET = "Zephyrine Quatorze"
+"""Stands in a page, and in nothing that anybody hears."""
+
+
+async def explained(world: World, question: str = QUESTION) -> tuple[Answer, Explanation]:
+    answer = await world.ask(question, experiment=EXPLAIN)
+    assert answer.explanation is not None
+    return answer, answer.explanation
+
+
+def telling_services() -> FakeServices:
+    """Whose pages hold the secret, and what was asked."""
+    services = FakeServices()
+
+    def search(request: TextSearchRequest) -> TextSearchReply:
+        told = f"{SECRET} was asked: {request.queries[0]}."
+        return TextSearchReply(hits=[text_hit(told)], collection="pages")
+
+    services.text_search.reply = search
+    return services
+
+
+def known_author(ask: Ask, findings: Findings) -> Reply:
+    """An answer that quotes the thing's attributes only."""
+    found = [place for place, item in enumerate(findings.evidence) if item.text == AUTHOR]
+    return Reply(
+        "Mira Holm", 0.9, (Quote(found[0], AUTHOR),), token_probabilities=(0.75, 0.999, 0.999, 0.999)
+    )
+
+
+# What it holds
+
+
+async def test_a_question_that_was_looked_up_tells_every_signal_on_its_way() -> None:
+    drafted = lookup_draft(answer="Perhaps 300.", confidence=0.3)
+    reasoner = ScriptedReasoner(first_look=drafted, say=known_author)
+    async with gateway_before(FakeServices(), reasoner, experiments=True) as world:
+        answer, told = await explained(world)
+    assert (told.draft, told.proposed) == ("Perhaps 300.", answer.answer)
+    signals = dict(told.signals)
+    assert 0 <= signals.pop("p_direct") <= 1
+    assert 0 <= signals.pop("p_verify") <= 1
+    assert signals == {
+        "draft_confidence": 0.3,
+        "image_top": 0.97,
+        "entity_probability": 0.97,
+        "evidence_top": 0.9,
+        "answer_confidence": 0.9,
+        "token_min": 0.75,
+        "token_mean": pytest.approx(0.93675),
+        "support": 0.95,
+        "judge_first": 0,
+        "judge_asked": 0,
+        "citable": 1,
+    }
+    assert {item.text for item in told.evidence} >= {AUTHOR, "THE SALT ROAD"}
+    assert {note.stage for note in told.notes} >= {"image_search", "select_entity", "text_search"}
+    thresholds = load_thresholds()
+    assert told.thresholds["tau_fine"] == thresholds.tau_fine
+    assert "version" not in told.thresholds
+
+
+async def test_an_answer_that_is_withheld_is_told_with_what_withheld_it() -> None:
+    def unsure(ask: Ask, findings: Findings) -> Reply:
+        return Reply("Mira Holm", 0.1)
+
+    async with gateway_before(FakeServices(), ScriptedReasoner(say=unsure), experiments=True) as world:
+        answer, told = await explained(world)
+    assert answer.reason is Reason.MODEL_UNSURE
+    assert "Mira" not in answer.answer
+    assert told.proposed == "Mira Holm"
+    assert told.signals["answer_confidence"] == 0.1
+    assert told.signals["citable"] == 0
+
+
+async def test_a_direct_answer_tells_the_routers_signals_and_no_others() -> None:
+    reasoner = ScriptedReasoner(first_look=direct_draft())
+    async with gateway_before(FakeServices(), reasoner, experiments=True) as world:
+        answer, told = await explained(world, "What does it say?")
+    assert answer.route is Route.DIRECT
+    assert told.draft == told.proposed == answer.answer
+    assert set(told.signals) == {"draft_confidence", "p_direct", "p_verify"}
+
+
+async def test_the_papers_pipeline_explains_itself_too(anyio_backend: object) -> None:
+    run = Run("trace", Deadline.after_ms(60_000), explain=Explaining())
+    async with clients_of(FakeServices()) as clients:
+        pipeline = QaDragonPipeline(clients, ScriptedSteps(), load_thresholds(), Depths())
+        outcome = await pipeline.answer(Ask(WHO_WROTE, STEPWISE_PHOTO), run)
+    told = run.explain.told(load_thresholds())
+    assert told is not None
+    assert told.proposed == outcome.answer
+    signals = {name: told.signals[name] for name in ("judge_first", "judge_asked", "citable", "support")}
+    assert signals == {"judge_first": 1, "judge_asked": 1, "citable": 1, "support": 0.95}
+    assert told.signals["judged"] > 0
+    stages = {note.stage for note in told.notes}
+    assert {"tool_router", "object_list", "query_split", "select_entity"} <= stages
+
+
+async def test_the_final_event_of_a_stream_has_it() -> None:
+    async with gateway_before(FakeServices(), experiments=True) as world:
+        reply = await world.client.post(
+            "/answer",
+            headers={"Accept": "text/event-stream"},
+            files={"image": PHOTO},
+            data={"question": QUESTION, "experiment": EXPLAIN},
+        )
+    blocks = [block.partition("\n") for block in reply.text.strip().split("\n\n")]
+    with_it = [name for name, _, data in blocks if json.loads(data.removeprefix("data: ")).get("explanation")]
+    assert with_it == ["event: final"]
+
+
+class Stuck:
+    """A pipeline that has an answer in hand when its time is over."""
+
+    name, course = "stuck", LOREGLASS
+
+    async def answer(self, ask: Ask, run: Run) -> Outcome:
+        run.explain.draft("A draft.")
+        run.explain.proposed("An answer.")
+        run.explain.signal("answer_confidence", 0.8)
+        if ask.question == "late":
+            raise DeadlineExceeded
+        return refusal(Reason.NO_EVIDENCE, Route.RAG)
+
+
+def execution_of(pipeline: Stuck) -> Execution:
+    sessions = MemorySessionStore(SessionLimits(), max_sessions=5, max_bytes=2**24)
+    planner = Planner(Plan(), Estimates(load_latencies("pocket")))
+    lanes = [Lane(Admission(AdmissionLimits(4, 0)), planner)]
+    return Execution({pipeline.name: pipeline}, sessions, TraceStore(5), lanes)
+
+
+async def answer_of(execution: Execution, text: str, experiment: object) -> Answer:
+    given = Experiment.model_validate(experiment)
+    question = Question(text, STEPWISE_PHOTO, None, 60_000, "stuck", experiment=given)
+    admitted = await execution.admit(question)
+    return await execution.answer(admitted, "trace", Deadline.after_ms(60_000), ignore_stage)
+
+
+async def test_a_question_whose_time_was_over_tells_what_was_known_by_then(anyio_backend: object) -> None:
+    answer = await answer_of(execution_of(Stuck()), "late", {"explain": True})
+    assert answer.reason is Reason.TIMED_OUT
+    assert answer.explanation == Explanation(
+        draft="A draft.", proposed="An answer.", signals={"answer_confidence": 0.8}
+    )
+
+
+async def test_a_pipeline_without_thresholds_has_none_to_set(anyio_backend: object) -> None:
+    answer = await answer_of(execution_of(Stuck()), "fine", {"explain": True})
+    assert answer.explanation is not None
+    assert answer.explanation.thresholds == {}
+    with pytest.raises(InvalidRequest, match="thresholds"):
+        await answer_of(execution_of(Stuck()), "fine", {"thresholds": {"judged": 0.5}})
+
+
+# Whose it is, and where it goes
+
+
+async def test_questions_side_by_side_explain_only_themselves() -> None:
+    reasoner = ScriptedReasoner(first_look=lookup_draft(sub_queries=()), say=quote_best)
+    told: dict[str, Explanation] = {}
+    names = [f"colour{number}" for number in range(6)]
+    async with gateway_before(telling_services(), reasoner, experiments=True) as world:
+
+        async def ask(name: str) -> None:
+            _, told[name] = await explained(world, f"What of {name}?")
+
+        async with anyio.create_task_group() as group:
+            for name in names:
+                group.start_soon(ask, name)
+            group.start_soon(world.ask, "What of nobody?")
+    for name in names:
+        whole = told[name].model_dump_json()
+        assert name in whole
+        assert not [other for other in (*names, "nobody") if other != name and other in whole]
+
+
+async def test_an_explanation_is_not_in_traces_logs_or_follow_ups() -> None:
+    reasoner = ScriptedReasoner(say=known_author)
+    with structlog.testing.capture_logs() as logged:
+        async with gateway_before(telling_services(), reasoner, experiments=True) as world:
+            answer, told = await explained(world)
+            trace = await world.client.get(f"/traces/{answer.trace_id}")
+            again = await world.ask("And who else?", photo=None, session_id=answer.session_id)
+            metrics = await world.client.get("/metrics")
+    assert SECRET in told.model_dump_json()
+    assert answer.reason is Reason.ANSWERED
+    assert again.explanation is None
+    for kept in (trace.text, str(logged), repr(reasoner.asked[-1].history), metrics.text):
+        assert SECRET not in kept
+        assert "citable" not in kept
+
+
+async def test_a_session_in_memory_never_holds_it(anyio_backend: object) -> None:
+    execution = execution_of(Stuck())
+    answer = await answer_of(execution, "fine", {"explain": True})
+    kept = await execution.sessions.get(answer.session_id, "public")
+    assert [turn.question for turn in kept.turns] == ["fine"]
+    assert "An answer." not in repr(kept)
+    assert "A draft." not in repr(kept)
+
+
+async def test_a_session_in_redis_never_holds_it(tmp_path: Path) -> None:
+    with running_redis(tmp_path) as url:
+        reasoner = ScriptedReasoner(say=known_author)
+        async with gateway_before(
+            telling_services(), reasoner, experiments=True, sessions="redis", redis_url=url
+        ) as world:
+            await explained(world)
+            kept = await everything_in(url)
+    assert kept
+    assert QUESTION.encode() in b"".join(kept)
+    assert not [piece for piece in kept if SECRET.encode() in piece or b"citable" in piece]
+
+
+async def everything_in(url: str) -> list[bytes]:
+    """Every key and value, whatever its type."""
+    client: Any = redis.asyncio.Redis.from_url(url)
+    async with client:
+        keys: list[bytes] = await client.keys("*")
+        return [*keys, *[part for key in keys for part in await values_of(client, key)]]
+
+
+async def values_of(client: Any, key: bytes) -> list[bytes]:
+    kind = (await client.type(key)).decode()
+    if kind == "string":
+        return [await client.get(key)]
+    if kind == "hash":
+        return [part for pair in (await client.hgetall(key)).items() for part in pair]
+    if kind == "list":
+        return list(await client.lrange(key, 0, -1))
+    return list(await client.zrange(key, 0, -1))
+
+
+# The recorder
+
+
+def test_what_is_recorded_is_bounded() -> None:
+    explain = Explaining()
+    for _ in range(MAX_NOTES + 9):
+        explain.note(Stage.ANSWER, "x" * 9_999)
+    explain.evidence([Evidence("y" * 9_999, "t" * 9_999, "", CitationKind.PAGE)] * 99)
+    explain.draft("d" * 99_999)
+    explain.proposed("p" * 99_999)
+    told = explain.told(None)
+    assert told is not None
+    assert (len(told.notes), len(told.evidence)) == (MAX_NOTES, MAX_EVIDENCE) == (64, 32)
+    assert (
+        (len(told.notes[0].text), len(told.evidence[0].text))
+        == (NOTE_CHARS, EVIDENCE_CHARS)
+        == (1_000, 2_000)
+    )
+    assert len(told.draft or "") == len(told.proposed or "") == TEXT_CHARS
+
+
+def test_what_json_cannot_carry_is_not_recorded() -> None:
+    explain = Explaining()
+    for name, value in (("nan", math.nan), ("inf", math.inf), ("none", None), ("half", 0.5)):
+        explain.signal(name, value)
+    explain.proposed("\ud800 and so on")
+    told = explain.told(None)
+    assert told is not None
+    assert told.signals == {"half": 0.5}
+    assert Explanation.model_validate_json(told.model_dump_json()) == told
+
+
+def test_nobody_who_did_not_ask_pays_for_notes() -> None:
+    def words() -> object:
+        raise AssertionError("nobody listens")
+        yield
+
+    SILENT.note(Stage.ANSWER, words())  # type: ignore[arg-type]
+    SILENT.signal("p_direct", 0.5)
+    SILENT.draft("d")
+    SILENT.proposed("p")
+    SILENT.evidence([Evidence("y", "", "", CitationKind.PAGE)])
+    assert SILENT.told(load_thresholds()) is None
+    assert Run("trace", Deadline.after_ms(1_000)).explain is SILENT
+    assert SILENT._signals == {}

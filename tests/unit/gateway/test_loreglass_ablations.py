@@ -1,0 +1,167 @@
+"""The default pipeline with one module left out: that module is not begun, and the rest goes on."""
+
+from dataclasses import dataclass, fields, replace
+
+import pytest
+
+from chassis.deadlines import Deadline
+from contracts.answer import Reason, Route
+from contracts.cropper import CropReply
+from contracts.image_search import ImageSearchReply
+from contracts.text_search import TextSearchReply
+from contracts.verifier import VerifyReply
+from gateway.budget.course import LOREGLASS, course_of
+from gateway.pipelines.ablation import ALL_OF_LOREGLASS, LoreglassAblation, loreglass_ablations
+from gateway.pipelines.loreglass import LoreglassPipeline
+from gateway.stages.conclusion import Outcome
+from gateway.stages.routing import SearchRouter
+from gateway.stages.run import Run
+from gateway.stages.verification import AskJudge
+from gateway.state import Ask
+from gateway.thresholds import Depths, load_thresholds
+from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, crop_region, image_hit, text_hit
+from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft
+from tests.unit.gateway.stepwise import PHOTO, WHO_WROTE, clients_of
+
+pytestmark = pytest.mark.anyio
+
+EACH = [switch.name for switch in fields(LoreglassAblation)]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came out of one question, and how."""
+
+    outcome: Outcome
+    run: Run
+    reasoner: ScriptedReasoner
+    services: FakeServices
+
+    @property
+    def stages(self) -> set[str]:
+        """The stages that ran."""
+        return {stage.stage for stage in self.run.stages}
+
+
+def busy_services() -> FakeServices:
+    """Services for which every module has something to do."""
+    services = FakeServices()
+    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.7)], collection="images")
+    services.cropper.reply = CropReply(regions=[crop_region(b"crop")], width=96, height=64)
+    services.text_search.reply = TextSearchReply(hits=[text_hit("First."), text_hit()], collection="pages")
+    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
+    return services
+
+
+async def ablated(*missing: str, reasoner: ScriptedReasoner | None = None) -> Result:
+    """One question to `loreglass` without these modules."""
+    having = replace(ALL_OF_LOREGLASS, **dict.fromkeys(missing, False))
+    thinking = reasoner or ScriptedReasoner(before_draft=after_reading, hop=lambda _: ("second hop",))
+    services = busy_services()
+    async with clients_of(services) as clients:
+        pipeline = LoreglassPipeline(
+            clients,
+            thinking,
+            load_thresholds(),
+            having.depths(Depths()),
+            having.router(SearchRouter.load()),
+            having.ask_judge(AskJudge.IF_BORDERLINE),
+            None,
+            having,
+            having.name,
+        )
+        run = Run("trace", Deadline.after_ms(30_000))
+        outcome = await pipeline.using(load_thresholds()).answer(Ask(WHO_WROTE, PHOTO), run)
+    return Result(outcome, run, thinking, services)
+
+
+def test_each_is_named_after_what_it_lacks_and_has_the_whole_s_course() -> None:
+    names = [having.name for having in loreglass_ablations()]
+    assert names == [
+        "loreglass",
+        "loreglass-no-crops",
+        "loreglass-no-image-search",
+        "loreglass-no-ocr",
+        "loreglass-no-fusion-search",
+        "loreglass-no-reranking",
+        "loreglass-no-second-hop",
+        "loreglass-no-verifier",
+        "loreglass-no-search-router",
+        "loreglass-no-judge",
+    ]
+    assert {course_of(name) for name in names} == {LOREGLASS}
+
+
+SPARED = {
+    "crops": {"cropper", "crop_search"},
+    "image_search": {"image_search", "cropper", "crop_search"},
+    "ocr": {"ocr"},
+    "fusion_search": set[str](),
+    "reranking": {"reranker", "bridge_reranker"},
+    "second_hop": {"bridge", "bridge_search", "bridge_reranker"},
+    "verifier": {"verifier", "judge"},
+    "search_router": set[str](),
+    "judge": {"judge"},
+}
+
+
+@pytest.mark.parametrize("missing", EACH)
+async def test_what_is_left_out_is_not_begun_and_is_no_degradation(missing: str) -> None:
+    whole, without = await ablated(), await ablated(missing)
+    assert whole.stages - without.stages == SPARED[missing]
+    assert without.stages <= whole.stages
+    assert (whole.run.degraded, without.run.degraded) == ([], [])
+    assert without.outcome.reason is Reason.ANSWERED
+
+
+async def test_without_crops_the_whole_photo_is_searched_alone() -> None:
+    result = await ablated("crops")
+    assert [pictures for pictures, _ in result.services.image_search.calls] == [[PHOTO.jpeg]]
+
+
+async def test_without_image_search_nothing_is_known_but_what_pages_say() -> None:
+    result = await ablated("image_search")
+    assert result.services.image_search.calls == []
+    assert result.outcome.entity is None
+
+
+async def test_without_ocr_nobody_knows_the_print() -> None:
+    result = await ablated("ocr")
+    assert result.services.ocr.calls == []
+    assert result.services.domain_router.calls == [(WHO_WROTE, "")]
+    assert result.reasoner.found[-1].photo_text.lines == ()
+
+
+async def test_without_fusion_the_found_thing_stays_out_of_the_text_queries() -> None:
+    result = await ablated("fusion_search")
+    queries = [query for request in result.services.text_search.calls[:1] for query in request.queries]
+    assert queries == [WHO_WROTE]
+    assert result.outcome.entity is not None
+    assert result.outcome.entity.name == BOOK
+
+
+async def test_without_reranking_the_evidence_is_in_search_order() -> None:
+    result = await ablated("reranking", "second_hop")
+    texts = [piece.text for piece in result.reasoner.found[-1].evidence]
+    assert texts.index("First.") < texts.index(PAGES)
+    assert result.services.reranker.calls == []
+
+
+async def test_without_a_verifier_an_answer_must_still_be_cited() -> None:
+    result = await ablated("verifier")
+    assert result.outcome.citations
+    assert result.outcome.confidence == pytest.approx(0.9)
+    assert result.reasoner.judged == []
+
+
+async def test_without_the_search_router_even_what_the_photo_answers_is_searched() -> None:
+    drafted = {"first_look": direct_draft(), "before_draft": after_reading}
+    whole = await ablated(reasoner=ScriptedReasoner(**drafted))  # type: ignore[arg-type]
+    without = await ablated("search_router", reasoner=ScriptedReasoner(**drafted))  # type: ignore[arg-type]
+    assert (whole.outcome.route, without.outcome.route) == (Route.DIRECT, Route.RAG)
+
+
+async def test_without_the_judge_the_borderline_is_left_to_the_other_checks() -> None:
+    whole, without = await ablated(), await ablated("judge")
+    assert (len(whole.reasoner.judged), len(without.reasoner.judged)) == (1, 0)
+    assert without.outcome.confidence == pytest.approx(0.9 * 0.5)

@@ -1,0 +1,231 @@
+"""`three-step`: the group of most results, the list, the short answer, and what may fail alone."""
+
+from pathlib import Path
+
+import pytest
+
+from chassis.errors import DependencyUnavailable, Overloaded
+from contracts.answer import CitationKind, Reason, Route
+from contracts.image_search import ImageSearchReply
+from contracts.ocr import OcrReply
+from contracts.text_search import TextSearchReply
+from gateway.budget.plan import FULL, Plan
+from gateway.pipelines import three_step
+from gateway.reasoning.extractive.three_step import ThreeStepExtractiveReasoner
+from gateway.stages.planning import FixedPlan
+from gateway.state import Findings, Reply, Turn
+from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit
+from tests.unit.gateway.papers import ScriptedThreeStep, ask_three_step, best_first, passages
+
+pytestmark = pytest.mark.anyio
+
+BROKEN = DependencyUnavailable("The model is away.")
+
+
+def searching(**found: int) -> FakeServices:
+    """Services whose text search finds so many passages for each query."""
+    services = FakeServices()
+    services.text_search.reply = passages(**found)
+    return services
+
+
+def queries_of(services: FakeServices) -> list[str]:
+    """What was searched for, in no order."""
+    return sorted(query for call in services.text_search.calls for query in call.queries)
+
+
+def test_the_pipeline_can_be_read_at_one_sitting() -> None:
+    assert three_step.__file__ is not None
+    assert len(Path(three_step.__file__).read_text("utf-8").splitlines()) < 150
+
+
+async def test_every_query_is_searched_alone_thirty_deep() -> None:
+    services = searching(first=1, second=2, third=1)
+    await ask_three_step(services=services)
+    assert queries_of(services) == ["first", "second", "third"]
+    assert {(len(call.queries), call.k) for call in services.text_search.calls} == {(1, 30)}
+
+
+@pytest.mark.parametrize(
+    ("found", "kept"),
+    [
+        ({"first": 2, "second": 5, "third": 3}, "second"),
+        ({"first": 2, "second": 5, "third": 5}, "second"),
+        ({"third": 1}, "third"),
+        ({"first": 30, "second": 30, "third": 30}, "first"),
+    ],
+)
+async def test_the_group_of_most_results_is_kept_and_the_first_among_equals(
+    found: dict[str, int], kept: str
+) -> None:
+    reasoner = ScriptedThreeStep()
+    result = await ask_three_step(reasoner, searching(**found))
+    _, ranked, most = reasoner.seen["rank"]
+    assert {item.text.rpartition(" ")[2] for item in ranked} == {f"{kept}."}
+    assert (len(ranked), most) == (max(found.values()), 10)
+    assert result.notes("text_search")[0].endswith(f"kept: {kept}")
+
+
+async def test_the_list_s_order_is_the_context_s_and_no_more_than_ten() -> None:
+    reasoner = ScriptedThreeStep(order=tuple(range(14, -1, -1)), say=lambda _: Reply("It is so.", 0.9))
+    await ask_three_step(reasoner, searching(first=15))
+    pages = [item for item in reasoner.seen["answer"].evidence if item.kind is CitationKind.PAGE]
+    assert [item.text for item in pages] == [f"Passage {n} of first." for n in range(14, 4, -1)]
+    assert [item.score for item in pages] == sorted((item.score for item in pages), reverse=True)
+
+
+async def test_a_list_that_says_none_leaves_no_page() -> None:
+    reasoner = ScriptedThreeStep(order=())
+    result = await ask_three_step(reasoner, searching(first=15))
+    assert {item.kind for item in reasoner.seen["answer"].evidence} == {CitationKind.IMAGE}
+    assert result.run.degraded == []
+
+
+async def test_without_a_list_the_order_of_the_search_stands() -> None:
+    reasoner = ScriptedThreeStep(failing={"rank": BROKEN})
+    result = await ask_three_step(reasoner, searching(first=15))
+    pages = [item for item in reasoner.seen["answer"].evidence if item.kind is CitationKind.PAGE]
+    assert [item.text for item in pages] == [f"Passage {n} of first." for n in range(10)]
+    assert result.run.degraded == ["listwise_rerank"]
+
+
+async def test_without_queries_the_question_itself_is_searched() -> None:
+    services = searching()
+    result = await ask_three_step(ScriptedThreeStep(failing={"sample_queries": BROKEN}), services)
+    assert queries_of(services) == ["How many pages does this have?"]
+    assert result.run.degraded == ["query_sampling"]
+
+
+async def test_one_search_that_fails_costs_that_search() -> None:
+    services = FakeServices()
+
+    def reply(request: object) -> TextSearchReply:
+        if "second" in str(request):
+            raise Overloaded(retry_after_s=1)
+        return passages(first=2, third=1)(request)  # type: ignore[arg-type]
+
+    services.text_search.reply = reply
+    reasoner = ScriptedThreeStep()
+    result = await ask_three_step(reasoner, services)
+    assert len(reasoner.seen["rank"][1]) == 2
+    assert result.run.degraded == []
+
+
+async def test_the_texts_of_the_ten_nearest_images_are_context() -> None:
+    services = searching()
+    hits = [image_hit(f"Thing {n}", 0.9 - n / 20, author=f"Author {n}") for n in range(10)]
+    services.image_search.reply = ImageSearchReply(hits=hits, collection="images")
+    reasoner = ScriptedThreeStep()
+    result = await ask_three_step(reasoner, services)
+    assert [pictures_and_count[1] for pictures_and_count in services.image_search.calls] == [10]
+    texts = [item.text for item in reasoner.seen["answer"].evidence]
+    assert texts == [f"The author of Thing {n} is Author {n}." for n in range(10)]
+    assert result.outcome.entity is not None
+    assert result.outcome.entity.name == "Thing 0"
+
+
+async def test_the_answer_is_given_as_it_is_said_with_what_it_can_be_traced_to() -> None:
+    result = await ask_three_step()
+    assert (result.outcome.reason, result.outcome.route) == (Reason.ANSWERED, Route.RAG)
+    assert [citation.snippet for citation in result.outcome.citations] == [result.outcome.answer]
+    assert not result.services.verifier.calls
+    unsure = ScriptedThreeStep(say=lambda _: Reply("Perhaps 300.", 0.05))
+    assert (await ask_three_step(unsure)).outcome.answer == "Perhaps 300."
+
+
+@pytest.mark.parametrize("said", [None, "", "I don't know.", "I'm not sure about that."])
+async def test_not_to_know_is_a_refusal(said: str | None) -> None:
+    result = await ask_three_step(ScriptedThreeStep(say=lambda _: Reply(said, 0.9)))
+    assert result.outcome.abstained
+
+
+async def test_the_conversation_reaches_the_queries_and_the_answer() -> None:
+    reasoner = ScriptedThreeStep()
+    turns = (Turn("What is this?", f"This is {BOOK}.", False),)
+    await ask_three_step(reasoner, history=turns)
+    assert reasoner.seen["sample_queries"][0].history == turns
+
+
+async def test_a_model_is_spared_ocr_and_the_reranker_service() -> None:
+    result = await ask_three_step()
+    assert not result.services.ocr.calls
+    assert not result.services.reranker.calls
+
+
+async def test_who_cannot_see_is_told_what_services_see() -> None:
+    services = FakeServices()
+    reasoner = ScriptedThreeStep(sees=False, say=lambda found: best_first(found, PAGES))
+    result = await ask_three_step(reasoner, services)
+    assert services.ocr.calls
+    assert services.reranker.calls
+    assert "rank" not in reasoner.seen
+    assert PAGES in result.outcome.answer
+
+
+@pytest.mark.parametrize("service", ["ocr", "image_search", "text_search", "reranker"])
+@pytest.mark.parametrize("mood", [Mood.CRASHES, Mood.BUSY, Mood.TALKS_NONSENSE])
+async def test_each_service_may_fail_alone(service: str, mood: Mood) -> None:
+    services = FakeServices()
+    services[service].mood = mood
+    result = await ask_three_step(ScriptedThreeStep(sees=False), services)
+    assert result.outcome.reason in (Reason.ANSWERED, Reason.NO_EVIDENCE)
+    assert result.run.degraded == [service]
+
+
+async def test_a_model_that_is_away_is_answered_for() -> None:
+    away = ScriptedThreeStep(failing=dict.fromkeys(("sample_queries", "rank", "answer"), BROKEN))
+    result = await ask_three_step(away, resort=ScriptedThreeStep(sees=False))
+    assert result.outcome.reason is Reason.ANSWERED
+    assert result.run.degraded == ["query_sampling", "listwise_rerank", "answer"]
+
+
+async def test_a_model_that_there_is_no_time_for_is_spared() -> None:
+    model, resort = ScriptedThreeStep(), ScriptedThreeStep(sees=False)
+    result = await ask_three_step(model, resort=resort, planning=FixedPlan(Plan(model=False)))
+    assert not model.seen
+    assert set(resort.seen) == {"sample_queries", "answer"}
+    assert result.outcome.reason is Reason.ANSWERED
+
+
+async def test_less_is_searched_when_the_plan_has_less_time() -> None:
+    services = searching(first=30)
+    plan = FixedPlan(Plan(text_hits=FULL.text_hits // 2, sub_queries=1))
+    await ask_three_step(services=services, planning=plan)
+    assert [(call.queries, call.k) for call in services.text_search.calls] == [(["first"], 15)]
+
+
+async def test_without_a_photo_the_question_is_still_answered() -> None:
+    result = await ask_three_step(photo=None)
+    assert not result.services.image_search.calls
+    assert PAGES in result.outcome.answer
+
+
+async def test_the_extractive_reasoner_words_the_question_with_the_thing_s_name() -> None:
+    services = FakeServices()
+    result = await ask_three_step(ThreeStepExtractiveReasoner(), services)  # type: ignore[arg-type]
+    assert queries_of(services)[:2] == [
+        "How many pages does this have?",
+        f"{BOOK} How many pages does this have?",
+    ]
+    assert "312" in result.outcome.answer
+    assert result.outcome.citations
+
+
+async def test_the_extractive_reasoner_does_not_know_what_nothing_says() -> None:
+    services = searching()
+    services.ocr.reply = OcrReply(lines=[], width=96, height=64)
+    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
+    result = await ask_three_step(ThreeStepExtractiveReasoner(), services)  # type: ignore[arg-type]
+    assert (result.outcome.reason, result.outcome.citations) == (Reason.NO_EVIDENCE, ())
+
+
+def unsaid(_: Findings) -> Reply:
+    """Nothing."""
+    return Reply(None, 0.0)
+
+
+async def test_searches_that_failed_are_told_from_searches_that_found_nothing() -> None:
+    services = FakeServices()
+    services.image_search.mood = services.text_search.mood = Mood.BUSY
+    result = await ask_three_step(ScriptedThreeStep(say=unsaid), services)
+    assert result.outcome.reason is Reason.OVERLOADED

@@ -1,0 +1,275 @@
+"""`wiki-prf`: the tools in the plan's order, their sections, filtered knowledge, and what may fail alone."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from chassis.errors import CorruptImage, DependencyUnavailable
+from contracts.answer import Reason, Route
+from contracts.cropper import CropReply
+from contracts.image_search import ImageSearchReply
+from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
+from contracts.text_search import TextSearchReply, TextSearchRequest
+from gateway.budget.plan import Plan
+from gateway.pipelines import wiki_prf
+from gateway.pipelines.wiki_prf import EVIDENCE_CHARS
+from gateway.reasoning.extractive.wiki_prf import WikiPrfExtractiveReasoner
+from gateway.reasoning.wiki_prf import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.stages.photo_tools import mirrored
+from gateway.stages.planning import FixedPlan
+from gateway.state import Reply
+from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, crop_region, image_hit
+from tests.unit.gateway.papers import (
+    PHOTO,
+    QUESTION,
+    ScriptedWikiPrf,
+    ask_wiki_prf,
+    best_first,
+    numbered,
+)
+from tests.unit.reasoning.vlm.stage import page
+
+pytestmark = pytest.mark.anyio
+
+BROKEN = DependencyUnavailable("The model is away.")
+CROP = b"\xff\xd8crop"
+GROUND, CAPTION, FLIP = (
+    ToolPlan((ToolCall(PhotoTool.GROUNDING, "the book"),)),
+    ToolPlan((ToolCall(PhotoTool.CAPTION, "a blue book"),)),
+    ToolPlan((ToolCall(PhotoTool.FLIP),)),
+)
+
+
+def with_crop(services: FakeServices | None = None) -> FakeServices:
+    """Services whose cropper finds two regions."""
+    services = services or FakeServices()
+    regions = [crop_region(CROP), crop_region(b"\xff\xd8other")]
+    services.cropper.reply = CropReply(regions=regions, width=96, height=64)
+    return services
+
+
+def pictures(services: FakeServices) -> list[bytes]:
+    """What was searched by, in order."""
+    return [picture for searched, _ in services.image_search.calls for picture in searched]
+
+
+def test_the_pipeline_can_be_read_at_one_sitting() -> None:
+    assert wiki_prf.__file__ is not None
+    assert len(Path(wiki_prf.__file__).read_text("utf-8").splitlines()) < 150
+
+
+async def test_the_tools_are_used_in_the_plan_s_order() -> None:
+    reasoner = ScriptedWikiPrf(
+        plan=ToolPlan((*FLIP.calls, *CAPTION.calls, *GROUND.calls), dropped=1),
+    )
+    services = with_crop()
+    result = await ask_wiki_prf(reasoner, services)
+    whole, flip, crop = pictures(services)
+    assert (whole, crop) == (PHOTO.jpeg, CROP)
+    assert flip not in (whole, crop)
+    assert [call[1] for call in services.cropper.calls] == [["the book"]]
+    assert [call.queries for call in services.text_search.calls] == [
+        *([BOOK], [BOOK]),
+        *(["a blue book on a table"], [BOOK]),
+    ]
+    assert result.notes("tool_plan") == [
+        "flip; caption: a blue book; grounding: the book; lines that are no call: 1"
+    ]
+
+
+async def test_the_whole_photo_s_best_article_is_always_there() -> None:
+    services = FakeServices()
+    hits = [image_hit(BOOK, 0.9), image_hit("Another Book", 0.8, author="Nobody")]
+    services.image_search.reply = ImageSearchReply(hits=hits, collection="images")
+    reasoner = ScriptedWikiPrf(plan=ToolPlan())
+    await ask_wiki_prf(reasoner, services)
+    gathered = reasoner.seen["filter"]
+    assert [item.text for item in gathered.document] == [f"The author of {BOOK} is Mira Holm.", PAGES]
+    assert gathered.sections == ()
+
+
+async def test_a_plan_that_cannot_be_read_leaves_the_full_photo_s_search() -> None:
+    reasoner = ScriptedWikiPrf(failing={"plan_tools": BROKEN})
+    result = await ask_wiki_prf(reasoner)
+    assert pictures(result.services) == [PHOTO.jpeg]
+    assert not result.services.cropper.calls
+    assert reasoner.seen["filter"].document
+    assert result.outcome.reason is Reason.ANSWERED
+    assert result.run.degraded == ["tool_plan"]
+
+
+async def test_what_cannot_be_found_in_the_photo_is_looked_for_by_all_of_it() -> None:
+    services = FakeServices()
+    reasoner = ScriptedWikiPrf(plan=GROUND)
+    result = await ask_wiki_prf(reasoner, services)
+    assert services.cropper.calls
+    assert pictures(services) == [PHOTO.jpeg]
+    assert reasoner.seen["filter"].sections
+    assert result.run.degraded == []
+
+
+async def test_a_description_that_cannot_be_had_is_the_first_caption() -> None:
+    services = FakeServices()
+    reasoner = ScriptedWikiPrf(plan=CAPTION, failing={"describe": BROKEN})
+    result = await ask_wiki_prf(reasoner, services)
+    assert services.text_search.calls[-1].queries == ["a blue book"]
+    assert result.run.degraded == ["caption"]
+
+
+def many(request: TextSearchRequest) -> TextSearchReply:
+    """As many passages as are wanted."""
+    hits = [numbered(request.queries[0].split()[0], number) for number in range(request.k)]
+    return TextSearchReply(hits=hits, collection="pages")
+
+
+def last_first(request: RerankRequest) -> RerankReply:
+    """The later, the better."""
+    results = [
+        RerankResult(index=index, relevance_score=(index + 1) / 100)
+        for index in reversed(range(len(request.documents)))
+    ]
+    return RerankReply(id="r", model="fake", results=results, usage=RerankUsage(total_tokens=0))
+
+
+@pytest.mark.parametrize(
+    ("plan", "ranked_by", "article_hits"),
+    [(CAPTION, "a blue book on a table", 5), (GROUND, QUESTION, 10), (FLIP, QUESTION, 10)],
+)
+async def test_three_sections_are_kept_by_caption_or_by_question(
+    plan: ToolPlan, ranked_by: str, article_hits: int
+) -> None:
+    services = FakeServices()
+    services.text_search.reply, services.reranker.reply = many, last_first
+    reasoner = ScriptedWikiPrf(plan=plan)
+    await ask_wiki_prf(reasoner, services)
+    assert services.text_search.calls[-1].k == article_hits
+    assert [call.query for call in services.reranker.calls] == [ranked_by]
+    sections = reasoner.seen["filter"].sections
+    assert [item.score for item in sections] == sorted((item.score for item in sections), reverse=True)
+    first = "a" if plan is CAPTION else "The"
+    last = article_hits - 1
+    assert [item.text for item in sections] == [f"Passage {last - n} of {first}." for n in range(3)]
+
+
+async def test_sections_that_several_tools_find_are_told_once() -> None:
+    reasoner = ScriptedWikiPrf(plan=ToolPlan((*GROUND.calls, *FLIP.calls)))
+    await ask_wiki_prf(reasoner, with_crop())
+    gathered = reasoner.seen["filter"]
+    assert len({item.text for item in gathered.sections}) == len(gathered.sections) == 2
+    texts = [item.text for item in reasoner.seen["answer"][1].evidence]
+    assert len(set(texts)) == len(texts)
+
+
+def test_what_is_shown_is_bounded_and_each_text_is_in_either_part_once() -> None:
+    pieces = tuple(page(f"{number} " + "x" * 996) for number in range(20))
+    cut = Gathered((*pieces[:3], *pieces), (pieces[1], *pieces)).within(EVIDENCE_CHARS)
+    assert cut.document == pieces[:5]
+    assert [item.text[:2].strip() for item in cut.sections] == ["1", "0", "2", "3", "4"]
+    assert sum(len(item.text) for item in cut.evidence) <= EVIDENCE_CHARS
+
+
+async def test_the_answer_is_made_from_filtered_knowledge_and_cites_what_was_retrieved() -> None:
+    reasoner = ScriptedWikiPrf(say=lambda found: best_first(found, PAGES))
+    result = await ask_wiki_prf(reasoner, with_crop())
+    knowledge, findings = reasoner.seen["answer"]
+    assert knowledge == "It has 312 pages."
+    assert all(knowledge != item.text for item in findings.evidence)
+    assert (result.outcome.reason, result.outcome.route) == (Reason.ANSWERED, Route.RAG)
+    assert [citation.snippet for citation in result.outcome.citations] == [PAGES]
+    assert result.notes("knowledge_filter") == ["It has 312 pages."]
+    assert not result.services.verifier.calls
+
+
+async def test_knowledge_that_cannot_be_filtered_is_used_as_it_is() -> None:
+    reasoner = ScriptedWikiPrf(failing={"filter": BROKEN})
+    result = await ask_wiki_prf(reasoner)
+    assert reasoner.seen["answer"][0] is None
+    assert result.outcome.reason is Reason.ANSWERED
+    assert result.run.degraded == ["knowledge_filter"]
+
+
+async def test_where_nothing_was_found_there_is_nothing_to_filter() -> None:
+    services = FakeServices()
+    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
+    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
+    reasoner = ScriptedWikiPrf()
+    result = await ask_wiki_prf(reasoner, services)
+    assert "filter" not in reasoner.seen
+    assert result.outcome.reason is Reason.NO_EVIDENCE
+    assert result.run.degraded == []
+
+
+@pytest.mark.parametrize("said", [None, "", "I don't know.", "It cannot be determined."])
+async def test_not_to_know_is_a_refusal(said: str | None) -> None:
+    result = await ask_wiki_prf(ScriptedWikiPrf(say=lambda _: Reply(said, 0.9)))
+    assert result.outcome.abstained
+
+
+async def test_a_model_is_spared_ocr() -> None:
+    assert not (await ask_wiki_prf()).services.ocr.calls
+
+
+@pytest.mark.parametrize("service", ["ocr", "cropper", "image_search", "text_search", "reranker"])
+@pytest.mark.parametrize("mood", [Mood.CRASHES, Mood.BUSY, Mood.TALKS_NONSENSE])
+async def test_each_service_may_fail_alone(service: str, mood: Mood) -> None:
+    services = with_crop()
+    services[service].mood = mood
+    result = await ask_wiki_prf(ScriptedWikiPrf(sees=False), services)
+    assert result.outcome.reason is Reason.ANSWERED
+    failed = {service, "crop_search"} if service == "image_search" else {service}
+    assert set(result.run.degraded) == failed
+
+
+async def test_a_model_that_is_away_is_answered_for() -> None:
+    away = dict.fromkeys(("plan_tools", "describe", "filter", "answer"), BROKEN)
+    result = await ask_wiki_prf(ScriptedWikiPrf(failing=away), resort=ScriptedWikiPrf(sees=False))
+    assert result.outcome.reason is Reason.ANSWERED
+    assert result.run.degraded == ["tool_plan", "knowledge_filter", "answer"]
+
+
+async def test_a_model_that_there_is_no_time_for_is_spared() -> None:
+    model, resort = ScriptedWikiPrf(), ScriptedWikiPrf(sees=False)
+    result = await ask_wiki_prf(model, resort=resort, planning=FixedPlan(Plan(model=False)))
+    assert not model.seen
+    assert {"plan_tools", "filter", "answer"} <= set(resort.seen)
+    assert result.outcome.reason is Reason.ANSWERED
+
+
+async def test_without_time_for_crops_the_full_photo_grounds() -> None:
+    services = with_crop()
+    plan = FixedPlan(Plan(crops=0))
+    result = await ask_wiki_prf(ScriptedWikiPrf(plan=GROUND), services, planning=plan)
+    assert not services.cropper.calls
+    assert pictures(services) == [PHOTO.jpeg]
+    assert result.states("cropper") == ["skipped"]
+
+
+async def test_without_a_photo_no_tool_is_used() -> None:
+    result = await ask_wiki_prf(ScriptedWikiPrf(), photo=None)
+    assert not result.services.image_search.calls
+    assert not result.services.cropper.calls
+    assert result.outcome.abstained
+
+
+def test_a_mirror_image_is_turned_left_to_right() -> None:
+    turned = np.asarray(Image.open(io.BytesIO(mirrored(PHOTO.jpeg))).convert("RGB")).astype(int)
+    assert turned.shape == (64, 96, 3)
+    assert turned[32, 10, 2] > 150 > 80 > turned[32, 10, 0]  # the blue half is on the left now
+    assert turned[32, 85, 0] > 150 > 80 > turned[32, 85, 2]
+
+
+def test_what_is_no_photo_has_no_mirror_image() -> None:
+    with pytest.raises(CorruptImage):
+        mirrored(PHOTO.jpeg[:200])
+
+
+async def test_the_extractive_reasoner_grounds_the_kind_and_captions_the_print() -> None:
+    services = with_crop()
+    result = await ask_wiki_prf(WikiPrfExtractiveReasoner(), services)  # type: ignore[arg-type]
+    assert result.notes("tool_plan") == ["caption: THE SALT ROAD"]
+    assert services.text_search.calls[-1].queries == [f"THE SALT ROAD {QUESTION}"]
+    assert "312" in result.outcome.answer
+    assert [citation.snippet for citation in result.outcome.citations] == [PAGES]
