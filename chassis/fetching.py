@@ -3,7 +3,7 @@
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 import anyio
 import httpx
@@ -11,6 +11,8 @@ import httpx
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _BUSY = frozenset({429, 503})
 _NAT64 = IPv6Network("64:ff9b::/96")
+_NOBODYS = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "3fff::/20", "5f00::/16")))
+"""Not public either (IANA's special-purpose registries; RFC 3879), though `ipaddress` may not know it."""
 _MOST_TRIED = 3
 """Addresses of one host that are tried."""
 _LONGEST_URL = 2048
@@ -47,6 +49,8 @@ def is_public(address: str) -> bool:
     hidden = _hidden(ip) if isinstance(ip, IPv6Address) else None
     if hidden is not None:
         return is_public(str(hidden))
+    if any(ip in network for network in _NOBODYS):
+        return False
     return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified or ip.is_loopback)
 
 

@@ -12,13 +12,16 @@ import anyio
 import anyio.to_thread
 from PIL import Image, UnidentifiedImageError
 
+from chassis.errors import LoreglassError
 from chassis.fetching import FetchFailed, FetchLimits, PublicFetcher
-from chassis.images import ImageLimits
+from chassis.images import ImageLimits, upright_rgb
 
 AT_ONCE = 4
 """Pictures that are fetched at the same time: most of them lie with few hosts."""
 
 _SUFFIXES = {"JPEG": ".jpg", "MPO": ".jpg", "PNG": ".png", "WEBP": ".webp"}
+_LOOK_SIDE = 64
+"""Pixels of the longer side at which a picture is looked at: for a JPEG that is the quicker the smaller."""
 _NAME = re.compile(r"[0-9a-f]{64}\.(?:jpg|png|webp)")
 
 
@@ -32,19 +35,18 @@ def picture_fetcher(limits: FetchLimits | None = None) -> PublicFetcher:
 
 
 def picture_suffix(data: bytes, limits: ImageLimits | None = None) -> str:
-    """The file name's ending for a JPEG, PNG or WebP. Nothing is decoded. Raises `NotAPicture`."""
+    """The file name's ending for a JPEG, PNG or WebP that the services will read, too: they decode it by the
+    same rules. Blocking. Raises `NotAPicture`.
+    """
     bounds = limits or ImageLimits()
     if len(data) > bounds.max_bytes:
         raise NotAPicture(f"The image is larger than {bounds.max_bytes // 2**20} MiB.")
     try:
         with Image.open(io.BytesIO(data), formats=("JPEG", "PNG", "WEBP")) as picture:
-            width, height = picture.size
-            if width * height > bounds.max_pixels:
-                raise NotAPicture(f"The image has more than {bounds.max_pixels // 10**6} megapixels.")
             suffix = _SUFFIXES[picture.format or ""]
-            picture.verify()
-    except NotAPicture:
-        raise
+        upright_rgb(data, bounds, _LOOK_SIDE)
+    except LoreglassError as reason:
+        raise NotAPicture(reason.detail) from reason
     except UnidentifiedImageError as error:
         raise NotAPicture("It is not a JPEG, PNG or WebP image.") from error
     except Exception as error:
@@ -65,11 +67,13 @@ class PictureCache:
 
     def keep(self, data: bytes) -> Path:
         """The file with these bytes, written whole or not at all. Raises `NotAPicture` and `OSError`."""
-        suffix = picture_suffix(data)
         digest = hashlib.sha256(data).hexdigest()
-        path = self._folder / "pictures" / digest[:2] / f"{digest}{suffix}"
-        if not path.is_file():
-            _write(path, data)
+        for suffix in _SUFFIXES.values():
+            path = self._picture(f"{digest}{suffix}")
+            if path.is_file():
+                return path
+        path = self._picture(f"{digest}{picture_suffix(data)}")
+        _write(path, data)
         return path
 
     def held(self, url: str) -> Path | None:
@@ -80,7 +84,7 @@ class PictureCache:
             return None
         if not _NAME.fullmatch(name):
             return None
-        path = self._folder / "pictures" / name[:2] / name
+        path = self._picture(name)
         return path if path.is_file() else None
 
     def fetch(
@@ -110,24 +114,29 @@ class PictureCache:
         self, urls: list[str], results: dict[str, Path | str], on_done: Callable[[], None]
     ) -> None:
         slots = anyio.CapacityLimiter(AT_ONCE)
+        keeping = anyio.CapacityLimiter(1)  # one in memory as pixels
 
         async def fetch_one(url: str) -> None:
             async with slots:
-                results[url] = await self._fetch_one(url)
+                results[url] = await self._fetch_one(url, keeping)
             on_done()
 
         async with anyio.create_task_group() as group:
             for url in urls:
                 group.start_soon(fetch_one, url)
 
-    async def _fetch_one(self, url: str) -> Path | str:
+    async def _fetch_one(self, url: str, keeping: anyio.CapacityLimiter) -> Path | str:
         try:
-            path = await anyio.to_thread.run_sync(self.keep, await self._fetcher.fetch(url))
+            data = await self._fetcher.fetch(url)
+            path = await anyio.to_thread.run_sync(self.keep, data, limiter=keeping)
         except (FetchFailed, NotAPicture) as reason:
             self._failed[url] = str(reason)
             return str(reason)
         await anyio.to_thread.run_sync(_write, self._link(url), path.name.encode("ascii"))
         return path
+
+    def _picture(self, name: str) -> Path:
+        return self._folder / "pictures" / name[:2] / name
 
     def _link(self, url: str) -> Path:
         digest = hashlib.sha256(url.encode(errors="surrogatepass")).hexdigest()

@@ -13,14 +13,13 @@ searches what was indexed there.
 import io
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any
 
 import anyio
 import anyio.to_thread
 import structlog
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+from anyio.from_thread import start_blocking_portal
 from PIL import Image, ImageOps
 
 from chassis.errors import LoreglassError, Overloaded
@@ -53,8 +52,6 @@ class LoreglassAgent:
     def __init__(self, search_pipeline: object = None, settings: AgentSettings | None = None) -> None:
         self.search_pipeline = search_pipeline
         self._settings = settings or AgentSettings()
-        self._resources = ExitStack()
-        self._opened: tuple[BlockingPortal, LoreglassClient] | None = None
 
     def get_batch_size(self) -> int:
         """How many questions the kit hands over at once."""
@@ -64,7 +61,7 @@ class LoreglassAgent:
         self,
         queries: Sequence[str],
         images: Sequence[Image.Image | None],
-        message_histories: Sequence[History] | None = None,
+        message_histories: Sequence[History | None] | None = None,
         **_: object,
     ) -> list[str]:
         """The answers; all of the batch is asked at once.
@@ -77,33 +74,25 @@ class LoreglassAgent:
             (query, images[place] if place < len(images) else None, _pairs(histories[place : place + 1]))
             for place, query in enumerate(queries)
         ]
-        portal, client = self._open()
-        return portal.call(self._answer_all, client, batch)
+        # A thread for each batch: the caller may have a loop of its own, and one that stayed would keep the
+        # kit's script, which closes nothing, from ever ending.
+        with start_blocking_portal() as portal:
+            return portal.call(self._answer_all, batch)
 
-    def close(self) -> None:
-        """End the connections and their thread; the next batch opens them again."""
-        self._opened = None
-        self._resources.close()
-
-    def _open(self) -> tuple[BlockingPortal, LoreglassClient]:
-        if self._opened is None:
-            portal = self._resources.enter_context(start_blocking_portal())
-            key = self._settings.api_key.get_secret_value()
-            made = LoreglassClient(self._settings.gateway_url, key=key)
-            client = self._resources.enter_context(portal.wrap_async_context_manager(made))
-            self._opened = portal, client
-        return self._opened
-
-    async def _answer_all(self, client: LoreglassClient, batch: "Sequence[_Asked]") -> list[str]:
+    async def _answer_all(self, batch: "Sequence[_Asked]") -> list[str]:
         answers = [DONT_KNOW] * len(batch)
+        key = self._settings.api_key.get_secret_value()
         encoders = anyio.CapacityLimiter(_ENCODERS)
 
-        async def work(place: int, asked: "_Asked") -> None:
+        async def work(client: LoreglassClient, place: int, asked: "_Asked") -> None:
             answers[place] = await self._answer(client, asked, encoders)
 
-        async with anyio.create_task_group() as group:
+        async with (
+            LoreglassClient(self._settings.gateway_url, key=key) as client,
+            anyio.create_task_group() as group,
+        ):
             for place, asked in enumerate(batch):
-                group.start_soon(work, place, asked)
+                group.start_soon(work, client, place, asked)
         return answers
 
     async def _answer(self, client: LoreglassClient, asked: "_Asked", encoders: anyio.CapacityLimiter) -> str:
@@ -188,11 +177,11 @@ def _to_8_bit(picture: Image.Image) -> Image.Image:
     return levels.point(lambda value: value * scale - low * scale).convert("L")
 
 
-def _pairs(histories: Sequence[History]) -> list[tuple[str, str]]:
+def _pairs(histories: Sequence[History | None]) -> list[tuple[str, str]]:
     """A question with the answer that came next, newest last; what nobody replied to is no turn."""
     pairs: list[tuple[str, str]] = []
     for history in histories:
-        for message, reply in pairwise(history):
+        for message, reply in pairwise(history or ()):
             if (message.get("role"), reply.get("role")) == ("user", "assistant"):
                 pairs.append((_text(message.get("content")), _text(reply.get("content"))))
     return pairs[-_MAX_TURNS:]

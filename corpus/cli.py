@@ -89,7 +89,8 @@ def crag_images(
     folder: Annotated[Path, typer.Argument(help="a copy of CRAG-MM's published image index")],
     replace: Replace = False,
     photos: Annotated[
-        Path | None, typer.Option(help="Folder with its pictures, named as in their URLs.")
+        Path | None,
+        typer.Option(help="Folder with its pictures, named as in their URLs.", exists=True, file_okay=False),
     ] = None,
     cache: Annotated[Path, typer.Option(help="Where fetched pictures are kept.")] = PICTURES,
     fetch: Annotated[bool, typer.Option(help="Fetch the pictures that are not here.")] = True,
@@ -196,6 +197,10 @@ def index(
     except LoreglassError as error:
         advice = "Run the same command again to go on from here."
         out.print(f"[red]{escape(error.detail)}[/red] {advice}", soft_wrap=True)
+        return 1
+    except OSError as error:  # of this machine: a disk that is full, a cache that cannot be written
+        why = f"{error.filename or 'A file'}: {error.strerror or type(error).__name__}."
+        out.print(f"[red]{escape(why)}[/red] Mend it, and run the same command again.", soft_wrap=True)
         return 1
     show(report, what, out)
     return 0 if report.indexed or report.unchanged else 1

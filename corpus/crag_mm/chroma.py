@@ -15,8 +15,15 @@ from corpus.manifests import ManifestError
 
 FILE = "chroma.sqlite3"
 
+LONGEST_VALUE = 16 * 2**20
+"""Bytes of one text or of one entry in the file; CRAG-MM's have some thousands."""
+
 Value = str | int | float | bool | None
 
+_TABLES = (
+    "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+    " AND name IN ('collections', 'segments', 'embeddings', 'embedding_metadata')"
+)
 _SEGMENT = (
     "SELECT segments.id FROM segments JOIN collections ON segments.collection = collections.id"
     " WHERE collections.name = ? AND segments.scope = 'METADATA'"
@@ -82,14 +89,17 @@ class ChromaCollection:
             raise ManifestError(f"{self._file} is damaged ({error}).") from error
 
     def _segment(self, connection: sqlite3.Connection) -> str:
+        (tables,) = self._rows(connection, _TABLES).fetchone()
+        if tables != 4:  # a view or a virtual table of such a name would run whatever its author wrote
+            raise ManifestError(f"{self._file} is no Chroma database (tables are missing).")
         found = self._rows(connection, _SEGMENT, self.name).fetchone()
         if found is None:
             raise ManifestError(f"{self._file} has no collection {self.name}.")
         return str(found[0])
 
-    def _rows(self, connection: sqlite3.Connection, asked: str, argument: str) -> sqlite3.Cursor:
+    def _rows(self, connection: sqlite3.Connection, asked: str, *arguments: str) -> sqlite3.Cursor:
         try:
-            return connection.execute(asked, (argument,))
+            return connection.execute(asked, arguments)
         except sqlite3.Error as error:
             raise ManifestError(f"{self._file} is no Chroma database ({error}).") from error
 
@@ -103,6 +113,7 @@ class ChromaCollection:
             )
         except sqlite3.Error as error:
             raise ManifestError(f"{self._file} cannot be opened ({error}).") from error
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         connection.text_factory = lambda held: held.decode("utf-8", errors="replace")
         return connection
 

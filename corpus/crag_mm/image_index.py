@@ -16,8 +16,8 @@ from corpus.items import PhotoItem, items_of_photos
 from corpus.manifests import PhotoRecord, Rejected, web_url
 
 COLLECTION = "image_embeddings"
-_AT_ONCE = 64
-"""Rows whose pictures are fetched together."""
+_AT_ONCE = 16
+"""Rows whose pictures are fetched together; an interrupted import waits for as many."""
 _LONGEST_ENTITY = 1024
 
 
@@ -97,8 +97,11 @@ def _local(url: str, folder: Path | None) -> Path | None:
         if spelled in ("", ".", "..") or "/" in spelled or "\0" in spelled:
             continue
         path = folder / spelled
-        if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
-            return path
+        try:
+            if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
+                return path
+        except OSError:  # no file can have such a name: percent-encoded, it may be too long
+            continue
     return None
 
 

@@ -111,9 +111,9 @@ class SearchApi:
             asked = min(asked * _OVER, _MOST_ASKED)
 
     def _ask(self, query: Image.Image | str, k: int) -> Sequence[Any]:
-        if self._pipeline is None:
-            self._pipeline = self._make()
         try:
+            if self._pipeline is None:
+                self._pipeline = self._make()
             results = self._pipeline(query, k=k)
         except Exception as error:
             raise SearchApiError(f"The search API failed ({type(error).__name__}).") from error
@@ -204,7 +204,7 @@ def _score(result: Mapping[str, Any]) -> float:
     """Also numpy's numbers are numbers."""
     try:
         score = float(result["score"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise _BadResult("score is not a number.") from None
     if not math.isfinite(score):
         raise _BadResult("score is not a finite number.")

@@ -70,6 +70,7 @@ class Aim:
         wrong = f"{100 * self.ceiling:g} % wrong among {self.among.value} questions"
         if self.guarantee is None:
             return f"The most accuracy with at most {wrong} where it was chosen; no guarantee elsewhere."
+        wrong += ", conversations counting alike"
         if self.guarantee.confidence is None:
             return f"At most {wrong}, on average over calibrations (conformal risk control)."
         sure = f"{100 * self.guarantee.confidence:g} %"

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 import numpy as np
 
 from evaluation.calibration.aim import Aim
+from evaluation.calibration.conformal import Among
 from evaluation.calibration.cutoffs import REPLAYED, ROUTER, CalibrationError, Cutoffs
-from evaluation.calibration.estimate import cross_validated, gain, under
+from evaluation.calibration.estimate import cross_validated, gain, under, wrong_by_conversation
 from evaluation.calibration.promise import Check, Promise, Source, given, kept, range_of
-from evaluation.calibration.proposals import Judging, judged_together, pipeline_of, same_system
+from evaluation.calibration.proposals import Judging, judged_together, pipeline_of, questions_of, same_system
 from evaluation.calibration.replay import replay
 from evaluation.calibration.signals import Signals
 from evaluation.calibration.threshold_file import Base
@@ -140,7 +141,10 @@ def checked(promise: Promise, calibration: Calibrated, evidence: Evidence) -> Pr
     _comparable(promise, calibration, evidence)
     signals, after = evidence.signals, calibration.chosen
     found = given(under(signals, after))
-    held, told = kept(calibration.aim, promise.expected or promise.after, found)
+    wrong = None
+    if calibration.aim.guarantee is not None:
+        wrong = wrong_by_conversation(signals, after, answered=calibration.aim.among is Among.ANSWERED)
+    held, told = kept(calibration.aim, promise.expected or promise.after, found, wrong)
     check = Check(
         runs=evidence.sources,
         before=given(under(signals, calibration.present)),
@@ -161,9 +165,11 @@ def uncertain(signals: Signals, cutoffs: Cutoffs) -> int:
 def _comparable(promise: Promise, calibration: Calibrated, evidence: Evidence) -> None:
     if evidence.pipeline != promise.pipeline:
         raise CalibrationError(f"The check is a run of {evidence.pipeline}, not of {promise.pipeline}.")
-    seen = {source.fingerprint for source in promise.runs}
-    if any(source.fingerprint in seen for source in evidence.sources):
-        raise CalibrationError("The check asked the questions that the thresholds were chosen on.")
+    shared = questions_of(evidence.runs) & questions_of(calibration.evidence.runs)
+    if shared:
+        raise CalibrationError(
+            f"The check asked questions that the thresholds were chosen on ({len(shared)} of them)."
+        )
     made, tested = calibration.evidence.thresholds, evidence.thresholds
     other = [name for name in made if name not in REPLAYED and tested.get(name) != made[name]]
     if other:

@@ -4,7 +4,10 @@ Conformal risk control (Angelopoulos, Bates, Fisch, Lei and Schuster, "Conformal
 theorem 1) bounds the mean risk over all calibrations; Learn then Test (Angelopoulos, Bates, Candès, Jordan
 and Lei, "Learn then Test", 2021) bounds the risk itself in a share `confidence` of all calibrations. Both
 assume that conversations are exchangeable: those to come are like those that were calibrated with. Neither
-assumes anything of the signals. The loss of a conversation is a share of its questions, so it lies in 0..1.
+assumes anything of the signals. The loss of a conversation is a share of its questions, so it lies in 0..1;
+what is bounded is the mean over conversations, which is not the share of all questions where long ones are
+worse. Where no thresholds of the family will do, nothing is promised: theorem 1 then takes it that nothing is
+answered.
 """
 
 import math

@@ -81,9 +81,25 @@ def cross_validated(
     return figures(first, points)
 
 
-def _interval(signals: Signals, values: Floats | Bools) -> Interval:
+def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs, *, answered: bool) -> tuple[float, float]:
+    """What a guarantee bounds: the share answered wrongly, every conversation counting alike, and the lower
+    end of its 95 % interval. `answered`: among the answered instead of among all.
+    """
+    replayed = replay(signals, cutoffs)
+    wrong, given = replayed.points < 0.0, replayed.given
+    share, low = _mean_by_session(signals, wrong), _interval(signals, wrong, by_session=True).low
+    coverage = _mean_by_session(signals, given) if answered else 1.0
+    return (share / coverage, low / coverage) if coverage > 0.0 else (0.0, 0.0)
+
+
+def _mean_by_session(signals: Signals, values: Bools) -> float:
+    _, session = np.unique(signals.session, return_inverse=True)
+    return float((np.bincount(session, values) / np.bincount(session)).mean())
+
+
+def _interval(signals: Signals, values: Floats | Bools, *, by_session: bool = False) -> Interval:
     units: Mapping[Unit, float] = {
         (Part.SINGLE, f"{session:08d}", place): float(value)
         for place, (session, value) in enumerate(zip(signals.session, values, strict=True))
     }
-    return bootstrap((), Measure("points", lambda _: dict(units)))
+    return bootstrap((), Measure("points", lambda _: dict(units), by_session))

@@ -108,22 +108,24 @@ def range_of(interval: Interval) -> Range:
     return Range(low=interval.low, high=interval.high)
 
 
-def kept(aim: Aim, expected: Given, found: Given) -> tuple[bool | None, str]:
+def kept(
+    aim: Aim, expected: Given, found: Given, wrong: tuple[float, float] | None = None
+) -> tuple[bool | None, str]:
     """Whether other questions kept the promise, and in what words; None where they are too few to say.
 
     A ceiling is kept if no more was wrong, broken if the whole interval lies above it. Truthfulness is kept
     if it is not below the interval that was expected, and broken if its own interval lies below that.
+    `wrong`: the share that a guarantee bounds and the lower end of its interval.
     """
     if aim.ceiling is None:
         low, high = expected.truthfulness_range.low, found.truthfulness_range.high
         told = f"truthfulness {found.truthfulness:+.3f} where at least {low:+.3f} was to be expected"
         return _settled(found.truthfulness >= low, high < low, told)
-    wrong, least = found.hallucination, found.hallucination_range.low
-    if aim.among is Among.ANSWERED:
-        answered = 1.0 - found.missing
-        wrong, least = found.risk or 0.0, least / answered if answered > 0.0 else 0.0
-    told = f"{100 * wrong:.1f} % were wrong where at most {100 * aim.ceiling:g} % may be"
-    return _settled(wrong <= aim.ceiling, least > aim.ceiling, told)
+    share, least = wrong or (found.hallucination, found.hallucination_range.low)
+    told = f"{100 * share:.1f} % were wrong where at most {100 * aim.ceiling:g} % may be"
+    if wrong and found.sessions < found.questions:
+        told += " (every conversation counts alike)"
+    return _settled(share <= aim.ceiling, least > aim.ceiling, told)
 
 
 def _settled(held: bool, missed: bool, told: str) -> tuple[bool | None, str]:

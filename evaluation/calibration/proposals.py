@@ -119,6 +119,13 @@ def pipeline_of(run: Run) -> str:
     return run.header.pipeline or (traced.pop() if len(traced) == 1 else run.header.name)
 
 
+def questions_of(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
+    """What was asked, so that a part of a dataset is known for one."""
+    return {
+        (record.session_id, record.interaction_id, record.question) for run in runs for record in run.records
+    }
+
+
 def same_system(runs: Sequence[Run]) -> dict[str, float]:
     """The thresholds that all were made with. Raises `CalibrationError` for runs that do not go together."""
     pipelines = sorted({pipeline_of(run) for run in runs})
@@ -126,9 +133,8 @@ def same_system(runs: Sequence[Run]) -> dict[str, float]:
         raise CalibrationError(
             f"Thresholds are chosen for one pipeline; these runs are of {' and '.join(pipelines)}."
         )
-    fingerprints = [run.header.fingerprint for run in runs]
-    if len(set(fingerprints)) < len(fingerprints):
-        raise CalibrationError("Two of these runs asked the same questions; give one of them.")
+    if sum(len(run.records) for run in runs) > len(questions_of(runs)):
+        raise CalibrationError("The same question was asked in two of these runs; give runs that share none.")
     first, *rest = [thresholds_of(run) for run in runs]
     if any(other != first for other in rest):
         raise CalibrationError("These runs were made under different thresholds; they do not go together.")

@@ -34,14 +34,16 @@ def show(promise: Promise, console: Console) -> None:
 
 def _warn_of_load(source: Source, console: Console) -> None:
     if source.degraded:
-        told = f"{source.dataset}: {source.degraded} of {source.questions} were answered without a stage."
+        told = f"{source.folder}: {source.degraded} of {source.questions} were answered without a stage."
         console.print(escape(plain(f"{told} Was the machine busy?")), style="yellow", highlight=False)
 
 
 def _gain(where: str, gain: Range, uncertain: int, console: Console) -> None:
     told = f"truthfulness {where}: {gain.low:+.3f} to {gain.high:+.3f} against before (95 %)"
-    doubt = f"; the replay of {uncertain} questions is not exact" if uncertain else ""
-    console.print(told + doubt, highlight=False)
+    console.print(told, highlight=False)
+    if uncertain:
+        doubt = "a turn before them changes, their draft was given at once, or no judge was asked"
+        console.print(f"  the replay of {uncertain} questions is not exact: {doubt}", highlight=False)
 
 
 def _changes(promise: Promise) -> Table:

@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 
 from evaluation.calibration.cutoffs import CalibrationError
 
@@ -23,6 +24,7 @@ _MEANINGS: Mapping[str, str] = {
 }
 _FURTHER = "further"
 _WIDTH = 112
+_LONGEST = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def read_base(path: Path) -> Base:
 
 def render(values: Mapping[str, float], base: Base, comments: Sequence[str]) -> str:
     """All values by table, the version raised by one; what differs from the base says what it was."""
-    lines = [f"# {plain(comment)}" for comment in comments]
+    lines = [f"# {line}" for comment in comments for line in wrap(plain(comment, _LONGEST), _WIDTH - 2)]
     lines.append(f"{VERSION} = {base.version + 1}")
     known = {name for names in TABLES.values() for name in names}
     tables = {**TABLES, _FURTHER: tuple(name for name in values if name not in known)}
@@ -81,6 +83,6 @@ def _line(name: str, value: float, base: Base) -> str:
     return f"{name} = {float(value)!r}{was}"
 
 
-def plain(text: str) -> str:
+def plain(text: str, longest: int = _WIDTH) -> str:
     """One line of printable characters: a comment ends with its line, and datasets have any names."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_WIDTH]
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:longest]

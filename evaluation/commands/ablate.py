@@ -128,9 +128,12 @@ def _write(systems: "Systems", wanted: tuple[str, ...], out: Path) -> None:
         refuse("Nothing could be asked, so there is nothing to compare.")
     made = [own_table(systems) if key == OWN else paper_table(PAPER_TABLES[key], systems) for key in wanted]
     page = markdown(made, systems)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / MARKDOWN).write_text(page, encoding="utf-8")
     values = json.dumps(plain(made, systems), indent=2, ensure_ascii=False)
-    (out / VALUES).write_text(values + "\n", encoding="utf-8")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / MARKDOWN).write_text(page, encoding="utf-8")
+        (out / VALUES).write_text(values + "\n", encoding="utf-8")
+    except OSError as error:
+        refuse(f"The tables cannot be written to {out}: {error.strerror}.")
     typer.echo(page)
     typer.echo(f"{out / MARKDOWN}, {out / VALUES}")

@@ -91,8 +91,14 @@ def calibrate(
             made = _calibrate(runs, check, aim, read_base(base), judging, asked, out)
             _write(*made, out, overwrite)
             _tell(made[0], out)
-        except (CalibrationError, JudgeError, JudgeDown, TokenizerError) as error:
-            refuse(str(error))
+        except (CalibrationError, JudgeError, JudgeDown, TokenizerError, OSError) as error:
+            refuse(_in_words(error))
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename or 'A file'} cannot be written: {error.strerror}."
+    return str(error)
 
 
 def _aim(

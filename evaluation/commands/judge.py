@@ -53,6 +53,8 @@ def judge_run(
             anyio.run(_by_model, opened, cut, base_url, model, concurrency)
     except (RunError, TokenizerError, LabelsError, JudgeError, JudgeDown) as error:
         _refuse(str(error))
+    except OSError as error:
+        _refuse(f"{error.filename or 'A file'} cannot be written: {error.strerror}.")
     except KeyboardInterrupt:
         _refuse("Stopped. Verdicts so far are kept: the same command goes on from there.", 130)
 
@@ -99,7 +101,7 @@ def _by_rules(runs: "list[Run]", cut: "Cut") -> None:
 
 async def _by_model(runs: "list[Run]", cut: "Cut", base_url: str, model: str, concurrency: int) -> None:
     from evaluation.judging.model import ModelJudge
-    from evaluation.judging.verdicts import verdict_file
+    from evaluation.judging.verdicts import JudgeDown, verdict_file
     from evaluation.settings import JudgeSettings
 
     settings = JudgeSettings()
@@ -109,6 +111,10 @@ async def _by_model(runs: "list[Run]", cut: "Cut", base_url: str, model: str, co
         for run in runs:
             judgements = await _watched(run, judge, cut, files, concurrency)
             _tell(run, judge.name, judgements)
+            failures = [judgement.why for judgement in judgements.values() if judgement.failed]
+            if failures:
+                told = f"{judge.name} gave no verdict on {len(failures)} of {len(judgements)} answers"
+                raise JudgeDown(f"{told} ({failures[0]}). The same command asks about them again.")
 
 
 async def _watched(

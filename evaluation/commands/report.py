@@ -78,7 +78,11 @@ def write_report(
     )
     from evaluation.reporting.files import write_files
 
-    return write_files(analysed(comparison, choices), out)
+    analysis = analysed(comparison, choices)
+    try:
+        return write_files(analysis, out)
+    except OSError as error:
+        raise ReportError(f"The report cannot be written to {out}: {error.strerror}.") from error
 
 
 def _named(wanted: str | None, by_folder: Mapping[Path, str]) -> str | None:

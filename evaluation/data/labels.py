@@ -78,10 +78,14 @@ def canonical(column: str, word: str) -> str:
 
 
 def labels_of(features: object) -> Labels:
-    """The class names in a description of features as the `datasets` library writes it, however nested."""
+    """The class names in a description of features as the `datasets` library writes it, however nested.
+
+    A column that is declared twice and differently has none: nobody knows which dataset its codes are of.
+    """
     names: dict[str, tuple[str, ...]] = {}
     for column, declared in _class_labels(features, "", 0):
-        names.setdefault(column, declared)
+        if names.setdefault(column, declared) != declared:
+            names[column] = ()
     return Labels(names)
 
 

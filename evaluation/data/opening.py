@@ -12,11 +12,11 @@ from chassis.picture_cache import PictureCache
 from evaluation.data import hub
 from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rejected
 from evaluation.data.photos import Photos
-from evaluation.data.plain import PLAIN, is_plain, read_plain
+from evaluation.data.plain import PLAIN, is_plain, read_plain, with_photos_inside
 from evaluation.data.progress import OnProgress, unseen
-from evaluation.data.rows import Candidate, Reading, with_photos
+from evaluation.data.rows import Reading, with_photos
 from evaluation.data.tables import SUFFIXES, UnreadableFile, open_table, split_of, table_files
-from evaluation.data.world import TRUTH, load_world, sample
+from evaluation.data.world import TRUTH, Sampled, load_world, sample
 
 CACHE = Path("var/datasets")
 """Where photos are kept unless told otherwise."""
@@ -30,7 +30,7 @@ class _Choice:
     limit: int | None
     seed: int | None
 
-    def of(self, single: Sequence[Conversation], multi: Sequence[Conversation]) -> tuple[Conversation, ...]:
+    def of(self, single: Sequence[Sampled], multi: Sequence[Sampled]) -> tuple[Sampled, ...]:
         first = () if self.part is Part.MULTI else sample(single, self.limit, self.seed)
         return (*first, *(() if self.part is Part.SINGLE else sample(multi, self.limit, self.seed)))
 
@@ -107,7 +107,7 @@ def _of_file(path: Path, choice: _Choice, split: str | None, photographs: _Photo
     if path.suffix.lower() not in SUFFIXES:
         raise DatasetError(f"{path} is not a Parquet, JSON or JSONL file.")
     if path.suffix.lower() == ".jsonl" and is_plain(path):
-        return _of_plain(path, choice)
+        return _of_plain(path, choice, photographs)
     chosen = hub.chosen_split([split_of(str(path))], split, str(path))
     return _of_tables(f"{path.resolve().parent.name}/{chosen}", path.parent, [path], choice, photographs)
 
@@ -117,7 +117,7 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photographs: _P
         if split:
             raise DatasetError(f"{folder} has no split {split!r}: it has no splits.")
         if not (folder / TRUTH).is_file():
-            return _of_plain(folder / PLAIN, choice)
+            return _of_plain(folder / PLAIN, choice, photographs)
         world = load_world(folder)
         return _dataset(folder.resolve().name, choice.of(world.single, world.multi), [])
     files = table_files(folder)
@@ -131,11 +131,14 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photographs: _P
     return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, choice, photographs)
 
 
-def _of_plain(path: Path, choice: _Choice) -> Dataset:
-    conversations, rejected = read_plain(path)
-    single = [each for each in conversations if each.part is Part.SINGLE]
-    multi = [each for each in conversations if each.part is Part.MULTI]
-    return _dataset(path.resolve().parent.name, choice.of(single, multi), rejected)
+def _of_plain(path: Path, choice: _Choice, photographs: _Photographs) -> Dataset:
+    sessions, rejected = read_plain(path)
+    single = [each for each in sessions if each.part is Part.SINGLE]
+    multi = [each for each in sessions if each.part is Part.MULTI]
+    conversations, without = with_photos_inside(
+        choice.of(single, multi), path.parent, photographs.on_progress
+    )
+    return _dataset(path.resolve().parent.name, conversations, [*rejected, *without])
 
 
 def _of_tables(
@@ -143,11 +146,8 @@ def _of_tables(
 ) -> Dataset:
     reading = Reading(folder, name)
     reading.read([open_table(path, folder) for path in files], photographs.on_progress)
-    wanted = [part for part in Part if choice.part in (None, part)]
-    chosen: list[Candidate] = []
-    for part in wanted:
-        of_part = [each for each in reading.candidates if each.part is part]
-        chosen += sample(of_part, choice.limit, choice.seed)
+    single, multi = ([each for each in reading.candidates if each.part is part] for part in Part)
+    chosen = choice.of(single, multi)
     photos = Photos(photographs.cache, folder, photographs.on_progress, fetch=photographs.fetch)
     conversations, rejected = with_photos(chosen, photos)
     return _dataset(name, conversations, [*reading.rejected, *rejected])

@@ -49,12 +49,13 @@ class Photos:
         if not self._fetch:
             why = "The photo is only at its image_url, and nothing is to be fetched."
             return {url: self._cache.held(url) or why for url in wanted}
-        ticks = self._ticks(len(wanted))
+        ticks = self.ticks("photos", len(wanted))
         return self._cache.fetch(wanted, lambda: next(ticks))
 
-    def _ticks(self, total: int) -> Iterator[None]:
+    def ticks(self, what: str, total: int) -> Iterator[None]:
+        """Each step tells of one more that is done."""
         for done in range(1, total + 1):
-            self._on_progress("photos", done, total)
+            self._on_progress(what, done, total)
             yield
 
     def _of_text(self, image: str) -> Path:

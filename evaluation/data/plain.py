@@ -1,8 +1,9 @@
 """A folder of one's own: photos, and `questions.jsonl` with one question a line."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from evaluation.data.checks import LONGEST_ID, BadRow, identifier, text
 from evaluation.data.inside import photo_inside
 from evaluation.data.labels import canonical
 from evaluation.data.model import AskedTurn, Conversation, Part, Rejected
+from evaluation.data.progress import OnProgress
 from evaluation.data.tables import json_lines
 
 PLAIN = "questions.jsonl"
@@ -24,6 +26,20 @@ class _Line:
     turn: AskedTurn
 
 
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A conversation that can be asked once its photo is there, named as in the file."""
+
+    session_id: str
+    photo: str
+    lines: tuple[_Line, ...]
+
+    @property
+    def part(self) -> Part:
+        """By the number of its questions."""
+        return Part.MULTI if len(self.lines) > 1 else Part.SINGLE
+
+
 def is_plain(path: Path) -> bool:
     """Whether the first line that can be read is a question of the plain kind, and no row of CRAG-MM."""
     for _, row in json_lines(path):
@@ -32,7 +48,7 @@ def is_plain(path: Path) -> bool:
     return False
 
 
-def read_plain(path: Path) -> tuple[list[Conversation], list[Rejected]]:
+def read_plain(path: Path) -> tuple[list[Session], list[Rejected]]:
     """The questions of `{"photo", "question", "answer"?, "session_id"?, "interaction_id"?, labels?}`.
 
     Lines of one session are a conversation in the file's order; its photo need be named once. Raises
@@ -42,15 +58,44 @@ def read_plain(path: Path) -> tuple[list[Conversation], list[Rejected]]:
     for number, row in json_lines(path):
         gathering.take(f"{path.name}, line {number + 1}", f"line-{number + 1}", row)
     rejected = gathering.rejected
-    conversations: list[Conversation] = []
+    sessions: list[Session] = []
     for session_id, lines in gathering.sessions.items():
         try:
             if session_id in gathering.broken:
                 raise BadRow("incomplete_session", f"Another line of session {session_id} cannot be asked.")
-            conversations.append(_conversation(path.parent, session_id, lines))
+            sessions.append(_session(session_id, lines))
         except BadRow as fault:
-            rejected += [Rejected(fault.kind, line.where, fault.why) for line in lines]
+            rejected += _rejected(fault, lines)
+    return sessions, rejected
+
+
+def with_photos_inside(
+    chosen: Sequence[Session], folder: Path, on_progress: OnProgress
+) -> tuple[list[Conversation], list[Rejected]]:
+    """The conversations in their order, and the lines whose photo cannot be had."""
+    conversations: list[Conversation] = []
+    rejected: list[Rejected] = []
+    find = cache(partial(_photo, folder))
+    for done, each in enumerate(chosen, 1):
+        photo = find(each.photo)
+        if isinstance(photo, BadRow):
+            rejected += _rejected(photo, each.lines)
+        else:
+            turns = tuple(line.turn for line in each.lines)
+            conversations.append(Conversation(each.session_id, each.part, photo, turns))
+        on_progress("photos", done, len(chosen))
     return conversations, rejected
+
+
+def _photo(folder: Path, name: str) -> Path | BadRow:
+    try:
+        return photo_inside(folder, name)
+    except BadRow as fault:
+        return fault
+
+
+def _rejected(fault: BadRow, lines: Iterable[_Line]) -> list[Rejected]:
+    return [Rejected(fault.kind, line.where, fault.why) for line in lines]
 
 
 @dataclass(slots=True)
@@ -113,13 +158,8 @@ def _label(column: str, fields: Mapping[str, Any]) -> str:
     return canonical(column, value) or value.strip()
 
 
-def _conversation(folder: Path, session_id: str, lines: Sequence[_Line]) -> Conversation:
+def _session(session_id: str, lines: Sequence[_Line]) -> Session:
     named = {line.photo for line in lines if line.photo}
     if len(named) != 1:
         raise BadRow("malformed_row", f"Session {session_id} names more than one photo.")
-    return Conversation(
-        session_id=session_id,
-        part=Part.MULTI if len(lines) > 1 else Part.SINGLE,
-        photo=photo_inside(folder, named.pop()),
-        turns=tuple(line.turn for line in lines),
-    )
+    return Session(session_id, named.pop(), tuple(lines))

@@ -6,7 +6,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 OnProgress = Callable[[str, int, int], None]
-"""What is being done (`rows`, `photos`), how much of it is done, of how many (0: not known)."""
+"""What is being done (`rows`; `images` inside the files; `photos` elsewhere), how much of it is done, of how
+many (0: not known).
+"""
 
 
 def unseen(what: str, done: int, total: int) -> None:

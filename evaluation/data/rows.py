@@ -1,7 +1,7 @@
 """Files of CRAG-MM rows to conversations: checked, chosen, and only then given their photos."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,8 +96,9 @@ def with_photos(chosen: Sequence[Candidate], photos: Photos) -> tuple[list[Conve
     for place, candidate in enumerate(chosen):
         by_table[id(candidate.table)][candidate.number] = place
         found[place] = candidate.row.image_url
+    ticks = photos.ticks("images", len(chosen))
     for places in by_table.values():
-        found.update(_embedded(chosen, places, photos))
+        found.update(_embedded(chosen, places, photos, ticks))
     links = photos.linked(each for each in found.values() if isinstance(each, str) and each)
     conversations: list[Conversation] = []
     rejected: list[Rejected] = []
@@ -112,13 +113,14 @@ def with_photos(chosen: Sequence[Candidate], photos: Photos) -> tuple[list[Conve
 
 
 def _embedded(
-    chosen: Sequence[Candidate], places: Mapping[int, int], photos: Photos
+    chosen: Sequence[Candidate], places: Mapping[int, int], photos: Photos, ticks: Iterator[None]
 ) -> dict[int, Path | BadRow | str]:
     """What the `image` column of one file gives: a photo, a fault, or a link to follow. By place."""
     found: dict[int, Path | BadRow | str] = {}
     table = chosen[next(iter(places.values()))].table
     try:
         for number, image in table.images(places):
+            next(ticks)
             place = places[number]
             link = link_of(image, chosen[place].row.image_url)
             try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from evaluation.data.model import AskedTurn, Conversation, DatasetError, Part, Truth
 
@@ -138,12 +138,12 @@ Line = TypeVar("Line", bound=BaseModel)
 def _lines(path: Path, kind: type[Line]) -> Iterator[Line]:
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"{path.name} cannot be read in {path.parent}") from error
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
             yield kind.model_validate(json.loads(line))
-        except (ValidationError, json.JSONDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # not JSON, or not of this kind
             raise DatasetError(f"{path.name}, line {number}: {error}") from error

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 _QUOTED = re.compile(r"[“\"«]([^”\"»]{2,80})[”\"»]")
 _WORD = r"[A-Z0-9](?:[\w'’.&-]*[\w'’])?"
 _RUN = re.compile(
-    rf"(?<![\w'’€$£.,-]){_WORD}"
+    rf"(?<![\w'’€$£.,:-]){_WORD}"
     rf"(?:(?:,? (?:&|and) | (?:(?:of|the|de|la|le|van|von|der|du|for|del|da|al|a) )*|-){_WORD})*"
 )
+_NO_NAME = re.compile(r"[\d.,]+ ?[A-Z]?|(?:[\d.,]+ ?)?(?:AM|PM|Celsius|Fahrenheit)")
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|could|will|would|should|does|did|may|must|costs?|comes?|came|belongs?"
     r"|opens?|closes?|weighs?|measures?|contains?|lasts?|serves?|made|makes|wrote|studied|grows?|delivers?|takes?"
@@ -69,7 +70,7 @@ def _trimmed(text: str, match: re.Match[str]) -> Run | None:
         start += len(words[0]) + 1
         words = words[1:]
     name = " ".join(words)
-    if not any(char.isalpha() and char.isupper() for char in name) or re.fullmatch(r"[\d.,]+ ?[A-Z]?", name):
+    if not any(char.isalpha() and char.isupper() for char in name) or _NO_NAME.fullmatch(name):
         return None
     lone = len(words) == 1 and opens and name[1:].islower()
     return Run(name, start, start + len(name), not lone)

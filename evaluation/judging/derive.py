@@ -20,7 +20,7 @@ _HOW_MUCH = re.compile(
     r"\bhow (?:many|much|long|tall|old|far|big|large|heavy|high|wide|deep|fast|thick|hot|cold)\b"
     r"|\bwhat(?:'s| is| was| are)? (?:the |its )?(?:[\w'-]+ ){0,3}?(?:price|cost|weight|height|width|length"
     r"|depth|speed|capacity|population|age|percentage|distance|area|volume|temperature|mileage|range|amount|total"
-    r"|calories|horsepower|power|rating|score|net content|life|period|duration|energy)\b",
+    r"|calories|horsepower|power|rating|score|point|net content|life|period|duration|energy)\b",
     re.I,
 )
 _WHEN = re.compile(r"\bwhen\b|\bdate\b|\b(?:what|which) (?:year|date|day|month|decade)\b", re.I)
@@ -37,7 +37,11 @@ _IDENTIFY = re.compile(
 _HERE = re.compile(r"\bthis(?: [\w-]+){0,2} or\b|\bor(?: \w+)? this\b|\bthe one\b|\bin front of me\b", re.I)
 _LIST = re.compile(r"([^,.;:()]+(?:,[^,.;:()]+)+),?\s+(?:and|or|&)\s+([^,.;:()]+)")
 _SCALE = re.compile(r"\b(?:thousand|million|billion|k)\b", re.I)
-_SIDES = re.compile(r"\d\s?(?:[a-z]{1,3}\.?|inch(?:es)?|feet)?\s?(?:[x×]|by)\s?\d", re.I)
+_SIDES = re.compile(
+    r"\d\s?(?:[a-z]{1,3}\.?|inch(?:es)?|feet)?\s?(?:[x×]|by)\s?\d|(?<!\d)\d{1,3}\s?[-–]\s?\d", re.I
+)
+_ASIDE = re.compile(r"\([^()]*\)")
+_HALVES_OF_DAYS = frozenset({"am", "pm"})
 _LEADS = frozenset({"in", "of", "on", "with", "are", "is", "has", "have", "include", "includes", "both"})
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.I)
 
@@ -83,6 +87,8 @@ def derive(gold: str, question: str, interaction_id: str = "") -> Derived:
     if members := _members(rest, question):
         return Derived(truth(AnswerType.SET, value=members, accepted=members), f"set of {len(members)}")
     if name := _name(gold, rest, question):
+        if people := _people(name, question):
+            return Derived(truth(AnswerType.SET, value=people, accepted=people), f"set of {len(people)}")
         family = name.split()[-1]
         also = [family] if _WHO.search(question) and len(family) > 3 and family != name else []
         return Derived(truth(AnswerType.NAME, value=name, accepted=[name, *also]), f"name {name}")
@@ -121,12 +127,18 @@ def _date(gold: str, question: str) -> str | None:
 def _quantity(gold: str, rest: str, question: str) -> Quantity | None:
     """What is asked for by its noun or unit, else the first measure; unasked, only what says all there is.
 
-    Measures of several sides are no one number.
+    Measures of several sides are no one number, nor are scores and ranges; what stands in brackets only
+    repeats it.
     """
+    rest = _ASIDE.sub(" ", rest)
     if _SIDES.search(rest):
         return None
     given = [(each.readings, each.unit) for each in quantities(question)]
-    found = [each for each in quantities(gold) if (each.readings, each.unit) not in given]
+    found = [
+        each
+        for each in quantities(gold)
+        if (each.readings, each.unit) not in given and each.noun not in _HALVES_OF_DAYS
+    ]
     if not _HOW_MUCH.search(question):
         alone = [each for each in quantities(rest) if each.unit is not None] or quantities(rest)
         if len(alone) != 1 or any(run.sure for run in runs(rest)) or not _nothing_else(rest, alone[0]):
@@ -173,6 +185,12 @@ def _members(gold: str, question: str) -> list[str]:
     return [] if all(set(said_words(member)) <= asked for member in members) else members
 
 
+def _people(name: str, question: str) -> list[str]:
+    """Two people of whom each has a whole name; "Marks and Spencer" is one."""
+    people = name.split(" and ") if _WHO.search(question) else []
+    return people if len(people) > 1 and all(" " in each for each in people) else []
+
+
 def _without_lead(words: list[str]) -> list[str]:
     while len(words) > 1 and words[0].lower() in _LEADS:
         words = words[1:]
@@ -180,16 +198,19 @@ def _without_lead(words: list[str]) -> list[str]:
 
 
 def _name(gold: str, rest: str, question: str) -> str | None:
-    """The first proper name in what is said, else in the whole gold where it is asked what something is."""
-    asked = canonical(question)
+    """The first proper name in what is said, else in the whole gold where it is asked who or what it is."""
+    asked, words = canonical(question), set(said_words(question))
     said = [
         run.text
         for run in runs(rest)
-        if run.sure and canonical(run.text) not in asked and not dates(run.text)
+        if run.sure
+        and canonical(run.text) not in asked
+        and not set(said_words(run.text)) <= words
+        and not dates(run.text)
     ]
     if said:
         return said[0]
-    new = set(said_words(rest)) - set(said_words(question))
-    if rest != gold and (new or not _IDENTIFY.search(question)):
+    new = set(said_words(rest)) - words
+    if rest != gold and (new or not (_IDENTIFY.search(question) or _WHO.search(question))):
         return None
     return next((run.text for run in runs(gold) if run.sure and canonical(run.text) not in asked), None)

@@ -6,7 +6,8 @@ missing; anything else is correct or a hallucination. In place of the LLM judge 
 - number: a quantity of the right dimension and value; the units may differ.
 - date: every part of the true date is said, in any format.
 - name, text: an accepted spelling is asserted; one misread character is forgiven.
-- set: every member is named, in any order. boolean: the answer opens with the right yes or no.
+- set: every member is named, in any order. boolean: the answer opens with the right yes or no,
+  or repeats what was asked, or denies it.
 - unanswerable: only a refusal is not a hallucination.
 
 In all types an answer that asserts a `must_not`, or lists many values to choose from, is wrong.
@@ -25,6 +26,7 @@ from evaluation.judging.port import Judgement, Verdict
 from evaluation.judging.quantities import Quantity, plain_numbers, quantities, singular
 from evaluation.judging.text import canonical, claim, is_refusal, tokens, truncate
 from evaluation.judging.units import unit_named
+from evaluation.judging.words import stance
 
 _MAX_OTHER_VALUES = 2  # an answer that offers more than these beside the right one chose none
 _CONVERTED = 0.01
@@ -114,13 +116,14 @@ def _objection_to_set(said: str, truth: Truth, _: str) -> str:
     return _objection_to_claims(said, truth, also=members)
 
 
-def _objection_to_boolean(said: str, truth: Truth, _: str) -> str:
+def _objection_to_boolean(said: str, truth: Truth, question: str) -> str:
     opening = _OPENING.match(canonical(said))
-    if opening is None:
+    says = opening[1] if opening else stance(said, question)
+    if not says:
         return "opens with neither yes nor no"
     right = "yes" if truth.value is True or "yes" in truth.accepted else "no"
-    if opening[1] != right:
-        return f"says {opening[1]}"
+    if says != right:
+        return f"says {says}"
     wrong = tuple(text for text in truth.must_not if text not in {"yes", "no"})
     return _objection_to_claims(said, truth.model_copy(update={"must_not": wrong}))
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
+import anyio
 import structlog
 
 from evaluation.judging import prompt
@@ -12,14 +13,20 @@ from evaluation.judging.refusals import refusal_by_all
 
 log = structlog.get_logger()
 
+MODEL = "model:"
+"""What the names of such judges begin with."""
 TIMEOUT_S = 60.0
 TRIES = 5
 _MAX_TOKENS = 2048
+_LONGEST_PAUSE_S = 60.0  # that the library takes from a Retry-After
 _KEYLESS = "none"  # local servers want no key, the library wants one
 
 
 class JudgeError(Exception):
     """The judge cannot be used at all; the message says what to do."""
+
+
+_LIMIT, _OLDER_LIMIT = "max_completion_tokens", "max_tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,7 @@ class _Manner:
 
     form: dict[str, Any] | None
     temperature: float | None = 0.0
+    limit: str = _LIMIT
 
 
 _FORMS: tuple[dict[str, Any] | None, ...] = (
@@ -63,11 +71,12 @@ class ModelJudge:
             base_url=base_url, api_key=key or _KEYLESS, timeout=timeout_s, max_retries=tries - 1
         )
         self._manner = _Manner(_FORMS[0])
+        self._longest_s = tries * timeout_s + (tries - 1) * _LONGEST_PAUSE_S
 
     @property
     def name(self) -> str:
         """`model:` and the model."""
-        return f"model:{self._model}"
+        return MODEL + self._model
 
     @property
     def version(self) -> str:
@@ -90,7 +99,10 @@ class ModelJudge:
         import openai
 
         try:
-            reply = await self._reply(case)
+            with anyio.fail_after(self._longest_s):  # the library's limit begins anew with every byte
+                reply = await self._reply(case)
+        except TimeoutError:
+            return _failed("the endpoint took too long")
         except openai.APIStatusError as error:
             return _failed(f"the endpoint answered {error.status_code}")
         except openai.APITimeoutError:
@@ -106,35 +118,41 @@ class ModelJudge:
         return Judgement(Verdict.CORRECT if marked.right else Verdict.INCORRECT, marked.reason)
 
     async def _reply(self, case: Case) -> str:
-        """The model's words, asked for in the best manner that the server takes; it is remembered."""
+        """The model's words, asked for in the best manner that the server takes.
+
+        A plainer manner is remembered once it has worked: a server may refuse a single answer in every one.
+        """
         import openai
 
+        manner = before = self._manner
         while True:
-            manner = self._manner
             try:
-                return await self._complete(case, manner)
+                words = await self._complete(case, manner)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 plainer = _plainer(manner, str(error))
                 if plainer is None:
                     raise
-                if self._manner == manner:  # else another call has found out already
-                    self._manner = plainer
-                    log.info("judge_asked_plainer", form=(plainer.form or {}).get("type", "text"))
+                manner = plainer
+                continue
+            if manner != before:
+                self._manner = manner
+                log.info("judge_asked_plainer", form=(manner.form or {}).get("type", "text"))
+            return words
 
     async def _complete(self, case: Case, manner: _Manner) -> str:
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {manner.limit: _MAX_TOKENS}
         if manner.form is not None:
             options["response_format"] = manner.form
         if manner.temperature is not None:
             options["temperature"] = manner.temperature
         chat: Any = prompt.messages(case.question, case.gold, case.answer)
-        completion = await self._client.chat.completions.create(
-            model=self._model,
-            messages=chat,
-            max_completion_tokens=_MAX_TOKENS,
-            **options,
-        )
+        completion = await self._client.chat.completions.create(model=self._model, messages=chat, **options)
         return _words(completion)
+
+
+def version_of(judge: str) -> str:
+    """Of the rules that the judge of that name is told, now; only models are told any."""
+    return prompt.VERSION if judge.startswith(MODEL) else ""
 
 
 def undisputed(case: Case) -> Judgement | None:
@@ -149,6 +167,8 @@ def undisputed(case: Case) -> Judgement | None:
 
 
 def _plainer(manner: _Manner, complaint: str) -> _Manner | None:
+    if manner.limit == _LIMIT and _LIMIT in complaint:
+        return replace(manner, limit=_OLDER_LIMIT)
     if manner.temperature is not None and "temperature" in complaint.lower():
         return replace(manner, temperature=None)
     position = _FORMS.index(manner.form)

@@ -90,7 +90,11 @@ def messages(question: str, gold: str, answer: str) -> list[dict[str, str]]:
 
 
 def read(reply: str) -> Marked | None:
-    """The verdict in a reply, in whatever text around it; None where there is none, or two that differ."""
+    """The verdict in a reply, in whatever text around it; None where there is none, or two that differ.
+
+    What a model thinks aloud before it is no part of it.
+    """
+    reply = reply.rpartition("</think>")[2]
     found = [verdict for verdict in map(_verdict, _objects(reply[:_MAX_REPLY])) if verdict is not None]
     if not found or len({verdict.accuracy for verdict in found}) > 1:
         return None

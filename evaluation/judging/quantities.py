@@ -12,7 +12,7 @@ _SMALL = (
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_NUMBER_WORDS = {
+NUMBER_WORDS = {
     **{word: n for n, word in enumerate(_SMALL)},
     **{word: n * 10 for n, word in enumerate(_TENS, 2)},
     **{f"{t}{j}{o}": n * 10 + m for n, t in enumerate(_TENS, 2) for m, o in enumerate(_SMALL[1:10], 1)
@@ -28,7 +28,7 @@ _DIGITS = (
     r"|(?:\d+ )?\d+/\d+"  # 3 1/2
     r"|\d+(?:[.,]\d+)?"
 )
-_WORDS = "|".join(sorted(map(re.escape, _NUMBER_WORDS), key=len, reverse=True))
+_WORDS = "|".join(sorted(map(re.escape, NUMBER_WORDS), key=len, reverse=True))
 _UNIT = (
     r"km/h|m/s|°[CFcf]\b|"
     + r"|".join(sorted(map(re.escape, PHRASES), key=len, reverse=True))
@@ -105,7 +105,7 @@ def _value(match: re.Match[str]) -> tuple[tuple[float, ...], float]:
     scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
     sign = -1.0 if match["sign"] else 1.0
     if match["word"]:
-        return (_NUMBER_WORDS[match["word"].lower()] * scale,), scale
+        return (NUMBER_WORDS[match["word"].lower()] * scale,), scale
     readings, ulp = _readings(match["digits"])
     return tuple(sign * scale * reading for reading in readings), ulp * scale
 

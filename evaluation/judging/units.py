@@ -21,16 +21,16 @@ class Unit:
 _FAMILIES: dict[str, dict[str, float]] = {
     "length": {
         "mm millimetre millimeter": 0.001, "cm centimetre centimeter": 0.01, "dm": 0.1, "m metre meter": 1,
-        "km kilometre kilometer": 1000, "in inch inche": 0.0254, "ft foot feet": 0.3048, "yd yard": 0.9144,
-        "mi mile": 1609.344,
+        "km kms kilometre kilometer": 1000, "in inch inche": 0.0254, "ft foot feet": 0.3048,
+        "yd yard": 0.9144, "mi mile": 1609.344,
     },
     "area": {
         "mm2 sqmm": 1e-6, "cm2 sqcm": 1e-4, "m2 sqm": 1, "km2 sqkm": 1e6, "ha hectare": 1e4,
         "sqft": 0.09290304, "sqin": 0.00064516, "acre": 4046.8564,
     },
     "mass": {
-        "mg milligram milligramme": 1e-6, "g gram gramme": 0.001, "kg kilo kilogram kilogramme": 1,
-        "t tonne": 1000, "oz ounce": 0.028349523, "lb pound": 0.45359237,
+        "mg milligram milligramme": 1e-6, "g gram gramme": 0.001, "kg kgs kilo kilogram kilogramme": 1,
+        "t tonne": 1000, "oz ounce": 0.028349523, "lb lbs pound": 0.45359237,
     },
     "volume": {
         "ml millilitre milliliter": 0.001, "cl centilitre centiliter": 0.01, "dl decilitre deciliter": 0.1,
@@ -41,8 +41,8 @@ _FAMILIES: dict[str, dict[str, float]] = {
     "energy": {"wh watthour": 1, "kwh kilowatthour": 1000},
     "power": {"W watt": 1, "kw kilowatt": 1000},
     "duration": {
-        "ms millisecond": 0.001, "s sec second": 1, "min minute": 60, "h hr hour": 3600, "day": 86_400,
-        "week": 604_800, "month": 2_629_800, "year yr": 31_557_600,
+        "ms millisecond": 0.001, "s sec second": 1, "min minute": 60, "h hr hrs hour": 3600, "day": 86_400,
+        "week": 604_800, "month": 2_629_800, "year yr yrs": 31_557_600,
     },
     "speed": {"km/h kmh kph": 1, "m/s": 3.6, "mph": 1.609344},
     "force": {"N newton": 1, "kn kilonewton": 1000},

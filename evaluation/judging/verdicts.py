@@ -56,6 +56,16 @@ def read_verdicts(path: Path) -> dict[str, Judgement]:
     return {line.interaction_id: line.judgement for line in _lines(path)}
 
 
+def verdicts_on(path: Path, keys: Mapping[str, str]) -> dict[str, Judgement]:
+    """The judgements in the file that are of just these questions, answers and rules: `keys` by interaction
+    id. An answer that was cut otherwise, asked for again, or judged by other rules is not judged yet.
+    """
+    last = {line.interaction_id: line for line in _lines(path)}
+    return {
+        name: last[name].judgement for name, key in keys.items() if name in last and last[name].key == key
+    }
+
+
 def key_of(case: Case, judge: str, version: str = "") -> str:
     """Names one question to one judge: the same answer to the same question is the same everywhere."""
     asked = [judge, version, case.question, case.gold, case.answer, case.abstained, case.failed]

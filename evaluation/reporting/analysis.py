@@ -181,7 +181,17 @@ def _rejected(runs: Mapping[str, JudgedRun]) -> dict[str, int]:
 
 def _remarks(runs: Mapping[str, JudgedRun]) -> list[str]:
     remarks = []
-    quiet = [name for name, run in runs.items() if not run.header.explained]
+    failed = {name: sum(errors(run.scored).values()) for name, run in runs.items()}
+    if any(failed.values()):
+        counts = ", ".join(
+            f"{name} {count:,} of {len(runs[name].scored):,}" for name, count in failed.items() if count
+        )
+        remarks.append(
+            f"Requests that failed count as missing, and are in no time or failure below: {counts}."
+        )
+    quiet = [
+        name for name, run in runs.items() if not run.header.explained and failed[name] < len(run.scored)
+    ]
     if quiet:
         remarks.append(
             f"No explanations came with the answers of {', '.join(quiet)}: their refusal curves know only "
@@ -193,8 +203,7 @@ def _remarks(runs: Mapping[str, JudgedRun]) -> list[str]:
             f"There are only {plural(few, 'conversation')}: intervals of so few are narrower than "
             "they should be."
         )
-    failed = sum(bool(failed_judgements(run.scored)) for run in runs.values())
-    if failed:
+    if any(failed_judgements(run.scored) for run in runs.values()):
         remarks.append("Verdicts that the judge did not give count as incorrect, as the benchmark has it.")
     return remarks
 

@@ -7,12 +7,12 @@ from evaluation.calibration.proposals import PROPOSED, saying
 from evaluation.judging.cut import Cut
 from evaluation.judging.human import HUMAN
 from evaluation.judging.rules import RuleJudge
-from evaluation.judging.verdicts import read_verdicts, verdict_file
+from evaluation.judging.verdicts import verdict_file
 from evaluation.record import TurnRecord
 from evaluation.reporting.comparison import JudgedRun, ReportError
 from evaluation.reporting.text import plural, short
 from evaluation.runs.store import Run, RunError, load_run
-from evaluation.scoring.judged import NotJudged, judgements_of
+from evaluation.scoring.judged import NotJudged, judgements_of, kept_on
 from evaluation.scoring.scored import Scored, scored_with
 
 
@@ -72,7 +72,8 @@ def _withheld(run: Run, judge: str, cut: Cut) -> tuple[Scored, ...]:
     said = saying(refused, PROPOSED)
     if judge == RuleJudge.name:
         return tuple(scored_with(said, judgements_of(said, run.folder, judge, cut), cut))
-    return tuple(scored_with(said, read_verdicts(verdict_file(run.folder, f"{judge}:{PROPOSED}")), cut))
+    kept = kept_on(said, verdict_file(run.folder, f"{judge}:{PROPOSED}"), judge, cut)
+    return tuple(scored_with(said, kept, cut))
 
 
 def _rejected(run: Run) -> Mapping[str, int]:

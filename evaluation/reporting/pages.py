@@ -16,7 +16,7 @@ from markupsafe import Markup
 from evaluation.reporting.content import Report, ShownFailure
 from evaluation.reporting.drawing import Drawn
 from evaluation.reporting.evidence import checks, marked
-from evaluation.reporting.readings import READINGS, MeasureName, Unit, signed, span, written
+from evaluation.reporting.readings import OF_CONVERSATIONS, READINGS, MeasureName, Unit, signed, span, written
 from evaluation.reporting.text import plural, short, shown
 from evaluation.reporting.timeline import Timeline, timeline
 
@@ -32,11 +32,6 @@ _COLUMNS = (
     MeasureName.ELAPSED_MEAN_MS,
     MeasureName.ELAPSED_P50_MS,
     MeasureName.ELAPSED_P95_MS,
-)
-_OF_CONVERSATIONS = (
-    MeasureName.SESSION_TRUTHFULNESS,
-    MeasureName.EARLY_STOPPED,
-    MeasureName.TURNS_SUCCEEDED,
 )
 
 
@@ -121,7 +116,7 @@ def _values(
 
 
 def _columns(report: Report, part: str) -> list[MeasureName]:
-    wanted = (*_COLUMNS, *(_OF_CONVERSATIONS if part == "multi" else ()))
+    wanted = (*_COLUMNS, *(OF_CONVERSATIONS if part == "multi" else ()))
     there = {
         measure
         for system in report.systems

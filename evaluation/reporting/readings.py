@@ -69,6 +69,14 @@ READINGS: dict[MeasureName, Reading] = {
 }
 
 
+OF_CONVERSATIONS = (
+    MeasureName.SESSION_TRUTHFULNESS,
+    MeasureName.EARLY_STOPPED,
+    MeasureName.TURNS_SUCCEEDED,
+)
+"""Means over conversations; the others are over questions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A figure with its 95 % interval; NaN where there is nothing to measure."""

@@ -66,6 +66,8 @@ async def make_run(
     """
     gateway.require(task.asking.pipeline)
     with RunStore.resume(task.folder, _header(task, gateway), task.dataset.rejected) as store:
+        if task.name:
+            store.rewrite_header(name=task.name)
         known = {record.interaction_id: record for record in store.records}
         for record in store.records:
             await on_record(record)
@@ -86,7 +88,8 @@ async def make_run(
             stopped = reason
         refused = task.asking.explain and not interview.questioner.explains
         run = load_run(task.folder)
-        store.rewrite_header(explained=run.header.explained)
+        if not stopped:
+            store.rewrite_header(explained=run.header.explained)
         return Made(run, len(run.records) - len(known), stopped, refused)
 
 

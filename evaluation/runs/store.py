@@ -67,8 +67,8 @@ class RunStore:
         self.header = header
         self._lock = _locked(folder)
         try:
-            records, length = _records(folder)
-            self._turns = _appending(folder / TURNS, length)
+            records, self._length = _records(folder)
+            self._turns = _appending(folder / TURNS, self._length)
         except BaseException:
             os.close(self._lock)
             raise
@@ -81,13 +81,11 @@ class RunStore:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{folder} cannot be made: {error.strerror}.") from error
+        if (folder / HEADER).exists() or _has_lines(folder):
+            raise RunError(f"{folder} holds a run already, or a {TURNS} of its own: choose another folder.")
         store = cls(folder, header)
         try:
-            if (folder / HEADER).exists() or store.records:
-                raise RunError(f"{folder} holds a run already: choose another folder.")
-            lines = "".join(json.dumps(asdict(row)) + "\n" for row in rejected)
-            _replace(folder / REJECTED, lines)
-            _replace(folder / HEADER, header.model_dump_json(indent=2) + "\n")  # last: now there is a run
+            store.begin(header, rejected)
         except BaseException:
             store.close()
             raise
@@ -102,15 +100,28 @@ class RunStore:
     def resume(cls, folder: Path, header: RunHeader, rejected: Sequence[Rejected] = ()) -> "RunStore":
         """The run in that folder, if it asks the same questions in the same way, else a new one.
 
-        Raises `RunError`, also where the run there is of something else.
+        Raises `RunError`, also where the run there has answers to something else.
         """
         if not (folder / HEADER).exists():
             return cls.create(folder, header, rejected)
         store = cls.open(folder)
-        if different := _differences(store.header, header):
+        try:
+            different = _differences(store.header, header)
+            if different and store.records:
+                raise RunError(f"{folder} holds a run with {' and '.join(different)}: choose another folder.")
+            if different:
+                store.begin(header, rejected)
+        except BaseException:
             store.close()
-            raise RunError(f"{folder} holds a run with {' and '.join(different)}: choose another folder.")
+            raise
         return store
+
+    def begin(self, header: RunHeader, rejected: Sequence[Rejected]) -> None:
+        """What is known before the first answer."""
+        lines = "".join(json.dumps(asdict(row)) + "\n" for row in rejected)
+        _replace(self.folder / REJECTED, lines)
+        self.header = header
+        self.rewrite_header()  # last: now there is a run
 
     def add(self, record: TurnRecord) -> None:
         """Keep a turn; it is on the disk when this returns. A photo below the folder is named from there."""
@@ -118,9 +129,15 @@ class RunStore:
         if photo.is_relative_to(folder):
             record = record.model_copy(update={"photo": photo.relative_to(folder).as_posix()})
         line = (record.model_dump_json(exclude_defaults=True) + "\n").encode()
-        while line:
-            line = line[os.write(self._turns, line) :]
-        os.fsync(self._turns)
+        left = line
+        try:
+            while left:
+                left = left[os.write(self._turns, left) :]
+            os.fsync(self._turns)
+        except OSError:
+            os.ftruncate(self._turns, self._length)  # half a line must not have a whole one after it
+            raise
+        self._length += len(line)
         self.records.append(record)
 
     def rewrite_header(self, **changes: Any) -> None:
@@ -145,6 +162,14 @@ class RunStore:
         self.close()
 
 
+_SELECTION = "other questions (another dataset, part, limit or seed)"
+
+
+def _has_lines(folder: Path) -> bool:
+    turns = folder / TURNS
+    return turns.exists() and turns.stat().st_size > 0
+
+
 def _order(record: TurnRecord) -> tuple[int, str, str, int]:
     return record.place, record.part.value, record.session_id, record.turn
 
@@ -152,7 +177,7 @@ def _order(record: TurnRecord) -> tuple[int, str, str, int]:
 def _differences(kept: RunHeader, asked: RunHeader) -> list[str]:
     """What is not the same, in words; where the gateway is may change."""
     told = {
-        "another dataset": kept.fingerprint != asked.fingerprint,
+        _SELECTION: kept.fingerprint != asked.fingerprint,
         f"pipeline {kept.pipeline or 'left to the gateway'}": kept.pipeline != asked.pipeline,
         "other thresholds": kept.thresholds != asked.thresholds,
         "another deadline": kept.deadline_ms != asked.deadline_ms,
@@ -205,7 +230,9 @@ def _records(folder: Path) -> tuple[list[TurnRecord], int]:
         except ValidationError as error:
             if number == len(lines) - 1 and lines[-1] == b"":
                 break  # torn as well: the disk had the line's length, but not yet what is in it
-            raise RunError(f"{path}, line {number}: {_first(error)}.") from error
+            raise RunError(
+                f"{path}, line {number}: {_first(error)}. Without that line its question is asked again."
+            ) from error
         if record.interaction_id in seen:
             first = seen[record.interaction_id]
             raise RunError(f"{path}, line {number}: the question of line {first} comes again.")
@@ -239,10 +266,13 @@ def _first(error: ValidationError) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    """All of it or nothing, also where the power fails."""
+    """All of it or nothing, also where the power fails. Raises `RunError`."""
     half = path.with_name(path.name + ".new")
-    with half.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    half.replace(path)
+    try:
+        with half.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        half.replace(path)
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}.") from error

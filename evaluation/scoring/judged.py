@@ -5,9 +5,10 @@ from pathlib import Path
 
 from evaluation.judging.cut import APPROXIMATE, Cut
 from evaluation.judging.human import HUMAN
+from evaluation.judging.model import MODEL, version_of
 from evaluation.judging.port import Judgement
 from evaluation.judging.rules import RuleJudge, judge_by_rules
-from evaluation.judging.verdicts import read_verdicts, verdict_file
+from evaluation.judging.verdicts import key_of, verdict_file, verdicts_on
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Scored, case_of, scored_with
 
@@ -25,14 +26,21 @@ def judgements_of(
     """
     if judge == RuleJudge.name:
         return {record.interaction_id: judge_by_rules(case_of(record, cut)) for record in records}
-    found = read_verdicts(verdict_file(folder, judge))
-    asked = {record.interaction_id for record in records}
-    judgements = {name: judgement for name, judgement in found.items() if name in asked}
+    said = APPROXIMATE if judge == HUMAN else cut  # people saw the whole answer, whatever the cut
+    judgements = kept_on(records, verdict_file(folder, judge), judge, said)
     if not judgements:
         raise NotJudged(
-            f"{judge} has judged nothing of {folder}: loreglass eval judge {folder} {_how(judge)}"
+            f"{judge} has judged nothing of {folder}, or other answers than are there now: "
+            f"loreglass eval judge {folder} {_how(judge)}"
         )
     return judgements
+
+
+def kept_on(records: Sequence[TurnRecord], file: Path, judge: str, cut: Cut) -> dict[str, Judgement]:
+    """The verdicts in that file on just these answers, as the judge is now."""
+    version = version_of(judge)
+    keys = {record.interaction_id: key_of(case_of(record, cut), judge, version) for record in records}
+    return verdicts_on(file, keys)
 
 
 def judged(
@@ -51,4 +59,4 @@ def judged(
 def _how(judge: str) -> str:
     if judge == HUMAN:
         return "--judge human --labels FILE"
-    return f"--judge model --model {judge.removeprefix('model:')}"
+    return f"--judge model --model {judge.removeprefix(MODEL)}"

@@ -197,7 +197,7 @@ THREE_STEP = Course(
         (Stage.ANSWER,),
         (Stage.SESSION,),
     ),
-    reads=((Stage.ANSWER, 3_000),),
+    reads=((Stage.LISTWISE_RERANK, 5_000), (Stage.ANSWER, 3_000)),
 )
 
 WIKI_PRF = Course(

@@ -22,6 +22,7 @@ from gateway.stages.conclusion import Outcome, answered
 from gateway.stages.identify import fuse
 from gateway.stages.photo_tools import entity_texts
 from gateway.stages.query_groups import NO_GROUPS, Group, largest, search_groups
+from gateway.stages.reading import begin_reading
 from gateway.stages.run import Run, side_by_side
 from gateway.state import Ask, Entity, Evidence, Findings, PhotoText, Reply
 from gateway.thresholds import Thresholds
@@ -55,9 +56,7 @@ class ThreeStepPipeline:
         """Image search beside step 1, web search (3.1); step 2, reranking (3.2); step 3, the answer."""
         async with side_by_side() as group:
             blind, services = not self._steps(run).sees, self.services
-            read = run.ahead(
-                group, Stage.OCR, look.read_text, services, ask, otherwise=PhotoText(), now=blind
-            )
+            read = begin_reading(group, services, ask, run, now=blind)
             near = run.ahead(
                 group,
                 Stage.IMAGE_SEARCH,
@@ -114,13 +113,12 @@ class ThreeStepPipeline:
             ranked = await evidence.rank_chunks(self.services, inquiry, found, run)
             relevant = [item for item in ranked if item.score >= self.thresholds.relevant]
             return tuple(sorted(relevant, key=lambda item: -item.score)[: self.kept])
+        size, unranked = (
+            Work(extra_prompt_tokens=evidence.prompt_tokens(found, LIST_CHARS)),
+            range(len(found)),
+        )
         order = await run.optional(
-            Stage.LISTWISE_RERANK,
-            steps.rank,
-            ask,
-            found,
-            self.kept,
-            otherwise=tuple(range(len(found))),
+            Stage.LISTWISE_RERANK, steps.rank, ask, found, self.kept, otherwise=tuple(unranked), size=size
         )
         run.explain.note(Stage.LISTWISE_RERANK, (str(place + 1) for place in order))
         return evidence.in_search_order([found[place] for place in order[: self.kept]])

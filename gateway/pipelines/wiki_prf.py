@@ -20,6 +20,7 @@ from gateway.reasoning.wiki_prf import NO_TOOLS, Gathered, PhotoTool, ToolCall, 
 from gateway.stages import evidence, look, photo_tools
 from gateway.stages.conclusion import Outcome, answered
 from gateway.stages.identify import fuse
+from gateway.stages.reading import begin_reading
 from gateway.stages.run import Run, side_by_side
 from gateway.state import Ask, Evidence, Findings, PhotoText, Reply
 from gateway.thresholds import Thresholds
@@ -49,9 +50,7 @@ class WikiPrfPipeline:
         """The whole photo's search beside the plan; then the tools in the plan's order, filter and answer."""
         async with side_by_side() as group:
             blind, services = not self._steps(run).sees, self.services
-            read = run.ahead(
-                group, Stage.OCR, look.read_text, services, ask, otherwise=PhotoText(), now=blind
-            )
+            read = begin_reading(group, services, ask, run, now=blind)
             whole = run.ahead(
                 group,
                 Stage.IMAGE_SEARCH,

@@ -1,11 +1,11 @@
 """What the published baselines ask of a reasoner: a VLM or, in the pocket profile, the extractive reader."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from chassis.deadlines import Deadline
-from gateway.reasoning.extractive.lexical import sentences
+from gateway.reasoning.pieces import first_pieces
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Ask, Effort, Entity, Evidence, Reply
 
@@ -13,8 +13,6 @@ HEADING_CHARS = 100
 """What is shown of a title."""
 _FENCE_CHARS = 40
 """A piece of evidence costs so much beside its text and title."""
-_LEAST_CUT = 80
-"""Characters below which a piece is left out rather than cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,8 @@ class Retrieved:
         """The first of it, as much as the budgets hold: names go before records, the last piece is cut."""
         things = _first_things(self.things, image_chars)
         left = image_chars - sum(map(_name_chars, things))
-        return Retrieved(things, _first_pieces(self.records, left), _first_pieces(self.pages, page_chars))
+        records = first_pieces(self.records, left, _beside_chars)
+        return Retrieved(things, records, first_pieces(self.pages, page_chars, _beside_chars))
 
     @property
     def half(self) -> "Retrieved":
@@ -97,28 +96,13 @@ def _first_things(things: Sequence[Entity], most: int) -> tuple[Entity, ...]:
     return tuple(kept)
 
 
-def _first_pieces(pieces: Sequence[Evidence], most: int) -> tuple[Evidence, ...]:
-    kept: list[Evidence] = []
-    for piece in pieces:
-        if _piece_chars(piece) > most:
-            text = _whole_sentences(piece.text, most - _piece_chars(replace(piece, text="")))
-            kept += [replace(piece, text=text)] if text else []
-            break
-        most -= _piece_chars(piece)
-        kept.append(piece)
-    return tuple(kept)
-
-
-def _whole_sentences(text: str, most: int) -> str:
-    """As many as fit; of a first one that is too long, its beginning."""
-    if most < _LEAST_CUT:
-        return ""
-    return text[: max((each.end for each in sentences(text) if each.end <= most), default=most)].strip()
-
-
 def _name_chars(thing: Entity) -> int:
     return min(len(thing.name), HEADING_CHARS) + len("; ")
 
 
 def _piece_chars(piece: Evidence) -> int:
-    return len(piece.text) + min(len(piece.title), HEADING_CHARS) + _FENCE_CHARS
+    return len(piece.text) + _beside_chars(piece)
+
+
+def _beside_chars(piece: Evidence) -> int:
+    return min(len(piece.title), HEADING_CHARS) + _FENCE_CHARS

@@ -85,15 +85,13 @@ async def verify(
     if not reply.says_something:
         return None
 
-    async def judged(deadline: Deadline) -> float | None:
-        return await judge(ask, reply, findings.evidence, deadline)
-
     async def judgement_in_time() -> float | None:
         if not run.plan.judge:
             await run.skip(Stage.JUDGE)
             return None
         run.explain.signal("judge_asked", 1.0)
-        heard = await run.optional(Stage.JUDGE, judged, otherwise=None, size=_to_judge(findings, run))
+        shown, size = findings.evidence, _to_judge(findings, run)
+        heard = await run.optional(Stage.JUDGE, judge, ask, reply, shown, otherwise=None, size=size)
         run.explain.signal("judged", heard)
         return heard
 

@@ -49,7 +49,6 @@ async def test_the_official_evaluation_gets_an_answer_to_each_query(
     try:
         said = await anyio.to_thread.run_sync(partial(kit_run, agent, queries, images))
     finally:
-        await anyio.to_thread.run_sync(agent.close)
         for image in images:
             image.close()
     assert len(said) == sum(len(talk.turns) for talk in talks)

@@ -42,6 +42,8 @@ ILLEGAL_IMPORTS = [
     ("gateway-layers", "gateway/clients/__init__.py", "gateway.reasoning"),
     ("gateway-layers", "gateway/pipelines/__init__.py", "gateway.settings"),
     ("gateway-ports", "gateway/stages/__init__.py", "gateway.sessions.redis"),
+    ("evaluation-layers", "evaluation/scoring/__init__.py", "evaluation.runs.store"),
+    ("evaluation-layers", "evaluation/runs/__init__.py", "evaluation.reporting.analysis"),
     ("gateway-web", "gateway/state.py", "fastapi"),
     ("engines", "services/reranker/engines/__init__.py", "pydantic"),
     ("engines", "services/reranker/engine.py", "services.reranker.routes"),

@@ -42,9 +42,12 @@ async def test_a_pipeline_s_whole_way_can_be_walked_and_shown(pipeline: str, tmp
     assert all(call.request.images == first.images for call in walked.calls)
     assert all(call.request.parts[:2] == first.parts[:2] for call in walked.calls)
     written = StringIO()
-    show(walked, Console(file=written, width=160))
+    show(walked, Console(file=written, width=80))
     for told in (*names, *ran, "31 metres tall", "temperature 0.0"):
         assert told in written.getvalue()
+    for call in walked.calls:
+        task = call.request.text.partition("TASK")[2]
+        assert " ".join(task.split()) in " ".join(written.getvalue().split())
     if pipeline == "three-step":
         assert "kept: Norrholm Lighthouse height" in notes(walked, "text_search")
         assert sorted(call.request.body["seed"] for call in walked.calls[:3]) == [1, 2, 3]

@@ -1,4 +1,4 @@
-"""One question's whole way through a published pipeline, in tables.
+"""One question's whole way through a published pipeline, on a terminal.
 
     python -m tests.vlm_server.walkthrough three-step
     python -m tests.vlm_server.walkthrough wiki-prf
@@ -21,6 +21,7 @@ import anyio
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from chassis.logs import configure_logging
 from clients.python import LoreglassClient
@@ -33,7 +34,6 @@ from tests.vlm_server.server import RunningServer, ScriptedRequest, vlm_server
 from tests.vlm_server.small_world import HEIGHT, LIGHTHOUSE, QUESTION, photo, write_world
 
 DEADLINE_MS = 60_000
-SHOWN_CHARS = 900
 
 _QUERIES = {1: f"{LIGHTHOUSE} height", 2: "poster lighthouse island", 3: f"{LIGHTHOUSE} height"}
 _PLAN = f"""<think>The title names the tower; its height is on no poster.</think>
@@ -131,8 +131,9 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 
 
 def show(walked: Walk, console: Console) -> None:
-    """The tables, in the order of things."""
-    console.print(_calls(walked.calls))
+    """All of it, in the order of things."""
+    console.print(Text(f"{QUESTION}\n", "bold"))
+    _show_calls(walked.calls, console)
     console.print(_stages(walked.trace))
     explanation = walked.answer.explanation
     notes = Table("stage", "came to", title="What the stages came to", show_lines=True, expand=True)
@@ -142,20 +143,21 @@ def show(walked: Walk, console: Console) -> None:
     console.print(_sources(walked.answer))
 
 
-def _calls(calls: list[ModelCall]) -> Table:
-    table = Table("model call", "drawn", "task", "reply", title=QUESTION, show_lines=True, expand=True)
+def _show_calls(calls: list[ModelCall], console: Console) -> None:
+    """Each call's task and reply, whole; a task that was shown before is not shown again."""
     seen: set[str] = set()
     for call in calls:
         task = "TASK" + call.request.text.partition("TASK")[2]
-        told = "(the same)" if task in seen else _shown(task)
+        console.rule(f"{call.request.name} · {_drawn(call.request.body)}", align="left")
+        console.print(Text("(the same task)" if task in seen else task))
+        console.print(Text(f"\n→ {call.reply}\n", "bold"))
         seen.add(task)
-        table.add_row(call.request.name, _drawn(call.request.body), told, _shown(call.reply))
-    return table
 
 
 def _drawn(body: dict[str, Any]) -> str:
     form = "object" if "response_format" in body else "text"
-    return f"{form}\n{body['max_tokens']} tokens\ntemperature {body['temperature']}\nseed {body.get('seed')}"
+    options = (f"{name} {body.get(name)}" for name in ("temperature", "seed"))
+    return " · ".join((form, f"{body['max_tokens']} tokens", *options))
 
 
 def _stages(trace: Trace) -> Table:
@@ -171,10 +173,6 @@ def _sources(answer: Answer) -> Table:
     for citation in answer.citations:
         table.add_row(escape(citation.title), escape(citation.snippet))
     return table
-
-
-def _shown(text: str) -> str:
-    return escape(text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]} …")
 
 
 def main() -> None:

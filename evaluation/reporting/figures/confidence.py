@@ -19,6 +19,7 @@ from evaluation.reporting.figures.looks import (
     placed,
     svg,
 )
+from evaluation.reporting.text import plural
 
 _HEIGHT = 2.75
 _MARGINS = {"left": 0.48, "right": 0.22, "top": 0.46, "bottom": 0.42}
@@ -45,10 +46,12 @@ def refusal_curve(system: SystemReport, systems: Sequence[SystemReport]) -> str:
         axes.locator_params(nbins=5)
         axes.grid()
         bare(axes, keep="left bottom")
-        axes.set_xlabel("questions answered", labelpad=3)
+        axes.set_xlabel(f"share answered, of {plural(system.asked, 'question')}", labelpad=3)
         axes.set_title(fitted(system.name), loc="left", size=8.5, weight="bold", pad=17, x=-0.14)
         area = system.curve.risk.aurc
-        told = "no answers" if math.isnan(area) else f"answered wrongly · AURC {area:.3f} · ● as it stands"
+        told = (
+            "no answers" if math.isnan(area) else f"share answered wrongly · AURC {area:.3f} · ● as it stands"
+        )
         axes.text(-0.14, 1.045, told, transform=axes.transAxes, color=QUIET, size=7)
         return svg(figure, f"refusal-{system.number}", f"Hallucination against coverage of {system.name}")
 
@@ -90,7 +93,8 @@ def reliability_diagram(system: SystemReport) -> str:
         axes.set_xlabel("confidence of the answers given", labelpad=3)
         axes.set_title(fitted(system.name), loc="left", size=8.5, weight="bold", pad=17, x=-0.14)
         error = system.reliability.error
-        told = "no answers" if math.isnan(error) else f"right · calibration error {error:.3f} · n at each dot"
+        told = f"share right · calibration error {error:.3f} · n at each dot"
+        told = "no answers" if math.isnan(error) else told
         axes.text(-0.14, 1.045, told, transform=axes.transAxes, color=QUIET, size=7)
         return svg(figure, f"reliability-{system.number}", f"Confidence against accuracy of {system.name}")
 

@@ -24,9 +24,10 @@ from evaluation.reporting.figures.looks import (
     placed,
     svg,
 )
-from evaluation.reporting.readings import READINGS, MeasureName, Unit, written
+from evaluation.reporting.readings import OF_CONVERSATIONS, READINGS, MeasureName, Unit, written
+from evaluation.reporting.text import plural
 
-_ROW, _TOP, _BOTTOM = 0.185, 0.34, 0.30
+_ROW, _TOP, _BOTTOM = 0.185, 0.34, 0.46
 """Inches: of a line, above the lines, below them."""
 _SIDE = 0.62
 _NAMES = -_SIDE / (WIDTH - 2 * _SIDE)
@@ -70,9 +71,20 @@ def intervals(systems: Sequence[SystemReport], measure: MeasureName) -> str:
         if low < 0 < high:
             axes.axvline(0, color=FAINT, lw=0.8, zorder=0)
         _ticks(axes, reading.unit)
+        axes.set_xlabel(f"95 % intervals; {_counted(systems[0], measure)}", labelpad=3)
         return svg(
             figure, f"intervals-{measure.value}", f"{reading.label} of each system with 95 % intervals"
         )
+
+
+def _counted(system: SystemReport, measure: MeasureName) -> str:
+    """How much the points rest on: the same for all systems, but for times."""
+    if READINGS[measure].unit is Unit.MILLISECONDS:
+        return "failed requests are left out"
+    parts = _parts(system, measure)
+    if measure in OF_CONVERSATIONS:
+        return "n = " + ", ".join(plural(part.sessions, "conversation") for part in parts)
+    return "n = " + ", ".join(f"{part.questions:,} {part.part}" for part in parts)
 
 
 def _parts(system: SystemReport, measure: MeasureName) -> list[PartScores]:
@@ -147,7 +159,8 @@ def verdicts(systems: Sequence[SystemReport]) -> str:
         placed(axes, figure, left=0.0, right=0.0, top=_TOP + 0.2, bottom=0.04)
         axes.set_xlim(0, 1)
         axes.set_ylim(step * len(systems), 0)
-        _title(figure, "All questions: correct, missing, hallucinated")
+        count = plural(systems[0].whole.questions, "question")
+        _title(figure, f"{count}: correct, missing, hallucinated")
         _legend(figure)
         for place, system in enumerate(systems):
             y = place * step

@@ -25,6 +25,11 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
+def without_thoughts(text: str) -> str:
+    """What comes after the thoughts of a model that thinks aloud; nothing if they never ended."""
+    return text.rpartition("</think>")[2].partition("<think>")[0].strip()
+
+
 def spoken(text: str) -> str:
     """An answer as it may be said and shown: no markup, and of a web address only the host.
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contracts.answer import CitationKind
-from gateway.reasoning.extractive.lexical import sentences, visible
+from gateway.reasoning.extractive.lexical import visible
+from gateway.reasoning.pieces import whole_sentences
 from gateway.state import Evidence
 
 CLOSE = "<<<end>>>"
@@ -18,8 +19,6 @@ _TOKEN_START = re.compile(r"<(?=[^\s\d=])")
 _TOKEN_END = re.compile(r"(?<=[^\s\d=-])>")
 _INSTRUCTION = re.compile(r"\[(/?\s*(?:INST|SYS|TOOL|AVAILABLE_TOOLS|IMG|THINK)[A-Z_]*)\]", re.IGNORECASE)
 _KINDS = {CitationKind.PHOTO: "print in the photo", CitationKind.IMAGE: "record", CitationKind.PAGE: "page"}
-_LEAST_CUT = 80
-"""Characters below which a piece is left out rather than cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def exhibit(evidence: Sequence[Evidence], budget: Budget) -> Exhibit:
     places: list[int] = []
     left = budget.total
     for index, item in enumerate(evidence):
-        text = _cut(item.text, min(budget.piece, left))
+        text = whole_sentences(item.text, min(budget.piece, left))
         if not text:
             continue
         left -= len(text)
@@ -85,13 +84,3 @@ def _heading(number: int, item: Evidence) -> str:
     changed = f", of {item.last_modified.date().isoformat()}" if item.last_modified else ""
     title = f": {item.title[:100]}" if item.title and item.kind is not CitationKind.PHOTO else ""
     return f"piece {number}, {_KINDS[item.kind]}{changed}{title}"
-
-
-def _cut(text: str, longest: int) -> str:
-    """Whole sentences up to `longest` characters; a first one that is too long is cut inside."""
-    if len(text) <= longest:
-        return text.strip()
-    if longest < _LEAST_CUT:
-        return ""
-    ends = [sentence.end for sentence in sentences(text) if sentence.end <= longest]
-    return text[: ends[-1] if ends else longest].strip()

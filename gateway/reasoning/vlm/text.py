@@ -1,5 +1,6 @@
 """Prompts whose replies are text, and what such a reply says."""
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
@@ -7,7 +8,7 @@ from gateway.reasoning.extractive.lexical import sentences
 from gateway.reasoning.prompts import prompt_text
 from gateway.reasoning.refusals import answer_or_none
 from gateway.reasoning.vlm.alignment import align
-from gateway.reasoning.vlm.cleaning import spoken
+from gateway.reasoning.vlm.cleaning import spoken, without_thoughts
 from gateway.reasoning.vlm.completion import Written
 from gateway.reasoning.vlm.failures import ContextTooLong
 from gateway.reasoning.vlm.fencing import Budget
@@ -16,9 +17,12 @@ from gateway.reasoning.vlm.options import VlmOptions
 from gateway.reasoning.vlm.prompt import TextPart, TextPrompt
 from gateway.reasoning.vlm.quoting import quotes
 from gateway.reasoning.vlm.reading import confidence, no_answer
+from gateway.reasoning.vlm.repair import read_object
 from gateway.state import Ask, Evidence, Findings, Reply
 
 T = TypeVar("T")
+
+_CODE_FENCE = re.compile(r"\A```[a-z]*\s*|\s*```\Z")
 
 
 def text_prompt(
@@ -50,11 +54,20 @@ def answer_of(written: Written) -> str | None:
     One that was cut off ends with its last whole sentence; within its first, with the word before the last:
     half a number is a wrong one.
     """
-    text = written.text.strip()
+    text = _CODE_FENCE.sub("", without_thoughts(written.text))
+    if text.startswith("{"):
+        return _answer_of_form(text)
     if written.cut_off:
         ends = [sentence.end for sentence in sentences(text)][:-1]
         text = text[: ends[-1]] if ends else text.rpartition(" ")[0]
     return answer_or_none(spoken(text))
+
+
+def _answer_of_form(text: str) -> str | None:
+    """The answer in an object that a model wrote though text was asked for; None if it has none or no end."""
+    found = read_object(text)
+    value = found.value.get("answer") if found and found.complete else None
+    return answer_or_none(spoken(value)) if isinstance(value, str) else None
 
 
 def reply_of_text(written: Written, findings: Findings, shown: Sequence[int], options: VlmOptions) -> Reply:

@@ -4,7 +4,7 @@ import anyio.to_thread
 
 from chassis.deadlines import Deadline
 from gateway.reasoning.sighting import Sighting
-from gateway.reasoning.vlm.cleaning import one_line
+from gateway.reasoning.vlm.cleaning import one_line, without_thoughts
 from gateway.reasoning.vlm.client import VlmClient
 from gateway.reasoning.vlm.completion import Written
 from gateway.reasoning.vlm.failures import VlmDeclined, VlmReplyUnusable
@@ -45,7 +45,7 @@ class WikiPrfVlmReasoner:
         """See the port."""
         draft = fenced("caption", caption)
         prompt = text_prompt("describe_photo", ask, self._options, CAPTION_TOKENS, caption=draft)
-        description = one_line((await self._client.write(prompt, deadline)).text)
+        description = one_line(without_thoughts((await self._client.write(prompt, deadline)).text))
         if not any(character.isalnum() for character in description):
             raise VlmReplyUnusable("The vision-language model's description says nothing.")
         if len(description) <= DESCRIPTION_CHARS:

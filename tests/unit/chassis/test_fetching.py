@@ -36,7 +36,8 @@ async def why(url: str, by: PublicFetcher | None = None) -> str:
         *("127.0.0.1", "127.8.8.8", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
         *("0.0.0.0", "224.0.0.1", "255.255.255.255", "198.18.0.1", "::", "::1", "fe80::1", "fe80::1%eth0"),
         *("fc00::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"),
-        *("2002:7f00:1::", "2001:db8::1", "not an address", ""),
+        *("2002:7f00:1::", "2001:db8::1", "fec0::1", "3fff::1", "5f00::1", "192.0.0.8", "192.88.99.1"),
+        *("not an address", ""),
     ],
 )
 def test_an_address_that_is_not_of_the_public_internet_is_not_connected_to(address: str) -> None:

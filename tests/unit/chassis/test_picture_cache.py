@@ -38,6 +38,9 @@ def test_a_picture_is_kept_as_it_is_under_its_hash(tmp_path: Path, form: str, su
         (picture(form="GIF"), "not a JPEG"),
         (bomb(), "megapixels"),
         (picture(form="PNG")[:50], "damaged"),
+        (picture(form="JPEG", side=256)[:-40], "damaged"),
+        (picture(form="WEBP", side=256)[:-40], "damaged"),
+        (picture(side=8), "too small"),
         (b"\xff" * (20 * 2**20 + 1), "larger than 20 MiB"),
     ],
 )

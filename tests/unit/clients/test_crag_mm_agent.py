@@ -1,7 +1,8 @@
 """The agent of the official evaluation, called as the starter kit calls it, against a real gateway."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -37,13 +38,8 @@ def follow(ask: Ask) -> Outcome:
     return Outcome(said, Reason.ANSWERED, 0.8, Route.RAG)
 
 
-@contextmanager
-def opened(url: str, **changes: Any) -> Iterator[LoreglassAgent]:
-    agent = LoreglassAgent(object(), AgentSettings(gateway_url=url, **changes))
-    try:
-        yield agent
-    finally:
-        agent.close()
+def opened(url: str, **changes: Any) -> LoreglassAgent:
+    return LoreglassAgent(object(), AgentSettings(gateway_url=url, **changes))
 
 
 @asynccontextmanager
@@ -56,14 +52,14 @@ async def gateway(
 
 
 async def run_kit(url: str, talks: Sequence[Turns], **changes: Any) -> dict[tuple[int, int], str]:
-    with opened(url, **changes) as agent:
-        return await anyio.to_thread.run_sync(kit_run, agent, talks, [TEAL] * len(talks))
+    agent = opened(url, **changes)
+    return await anyio.to_thread.run_sync(kit_run, agent, talks, [TEAL] * len(talks))
 
 
 async def answer(url: str, *queries: str, image: Image.Image | None = TEAL) -> list[str]:
-    with opened(url) as agent:
-        ask = partial(agent.batch_generate_response, list(queries), [image] * len(queries), [])
-        return await anyio.to_thread.run_sync(ask)
+    agent = opened(url)
+    ask = partial(agent.batch_generate_response, list(queries), [image] * len(queries), [])
+    return await anyio.to_thread.run_sync(ask)
 
 
 async def test_each_turn_is_asked_with_what_the_kit_kept_of_the_turns_before() -> None:
@@ -143,16 +139,16 @@ async def test_what_a_newer_kit_hands_over_besides_does_no_harm() -> None:
         {"role": "assistant", "content": "y"},
     ]
     async with gateway() as (url, _):
-        with opened(url) as agent:
-            ask = partial(
-                agent.batch_generate_response,
-                ["a"],
-                [TEAL],
-                [history],
-                rag_context_list=["z"],
-                domains=["book"],
-            )
-            assert await anyio.to_thread.run_sync(ask) == ["turn 2 of a after y"]
+        agent = opened(url)
+        ask = partial(
+            agent.batch_generate_response,
+            ["a"],
+            [TEAL],
+            [history],
+            rag_context_list=["z"],
+            domains=["book"],
+        )
+        assert await anyio.to_thread.run_sync(ask) == ["turn 2 of a after y"]
 
 
 async def test_a_query_without_a_photo_is_not_known() -> None:
@@ -166,19 +162,18 @@ async def test_long_histories_keep_their_newest_turns() -> None:
         {"role": role, "content": f"{role} {turn}"} for turn in range(40) for role in ("user", "assistant")
     ]
     async with gateway() as (url, pipeline):
-        with opened(url) as agent:
-            ask = partial(agent.batch_generate_response, ["a"], [TEAL], [history])
-            await anyio.to_thread.run_sync(ask)
+        agent = opened(url)
+        ask = partial(agent.batch_generate_response, ["a"], [TEAL], [history])
+        await anyio.to_thread.run_sync(ask)
     assert pipeline.asked[0].history[-1].answer == "assistant 39"
 
 
-async def test_a_closed_agent_opens_again() -> None:
-    async with gateway() as (url, _):
-        with opened(url) as agent:
-            ask = partial(agent.batch_generate_response, ["a"], [TEAL], [[]])
-            for _ in range(2):
-                assert await anyio.to_thread.run_sync(ask) == ["turn 1 of a after nothing"]
-                await anyio.to_thread.run_sync(agent.close)
+async def test_nothing_is_left_running_that_would_keep_the_kit_from_ending() -> None:
+    agent = LoreglassAgent(settings=AgentSettings(gateway_url="http://127.0.0.1:9"))
+    before = set(threading.enumerate())
+    assert agent.batch_generate_response(["a", "b"], [None, None], [None]) == [DONT_KNOW] * 2
+    left = [thread for thread in set(threading.enumerate()) - before if not thread.daemon]
+    assert left == []
 
 
 @pytest.mark.parametrize("size", [1, 16])

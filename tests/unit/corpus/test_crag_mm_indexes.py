@@ -4,9 +4,10 @@ import io
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import numpy as np
@@ -18,7 +19,7 @@ from typer.testing import CliRunner
 from chassis.fetching import PublicFetcher
 from chassis.picture_cache import PictureCache
 from corpus.cli import app
-from corpus.crag_mm.chroma import ChromaCollection
+from corpus.crag_mm.chroma import LONGEST_VALUE, ChromaCollection
 from corpus.crag_mm.image_index import Pictures, image_source
 from corpus.crag_mm.web_index import page_source, split_chunk
 from corpus.ingest import IngestOptions, IngestReport, index_pages, index_photos
@@ -113,6 +114,18 @@ def test_every_entity_of_a_photo_is_indexed_and_attributes_may_be_a_text(tmp_pat
     ]
     assert "already at" in rejected[0].reason
     assert image_source(folder, local).count() == 4
+
+
+def test_a_local_picture_is_found_also_where_its_name_in_the_url_is_too_long_for_a_file(
+    tmp_path: Path,
+) -> None:
+    name = "Соляная дорога и старый мост через реку в тумане.jpg"
+    folder = image_index(
+        tmp_path / "index", [shown(f"https://a.example/{quote(each)}", X={}) for each in (name, "я" * 200)]
+    )
+    made, rejected = items(folder, pictures(tmp_path, {name: textured(1)}))
+    assert [each.photo.name for each in made] == [name]
+    assert [each.where for each in rejected] == ["image 1"]
 
 
 def test_pictures_that_are_not_here_are_fetched_once(host: Host, tmp_path: Path) -> None:
@@ -240,6 +253,22 @@ def test_a_changed_file_is_another_version(tmp_path: Path) -> None:
         connection.execute("INSERT INTO more SELECT randomblob(9000), '', '', ''")
     connection.close()
     assert page_source(folder).digest() != before
+
+
+def test_a_table_that_is_a_view_is_not_asked(tmp_path: Path) -> None:
+    """It would run what its author wrote, for as long as its author likes."""
+    folder = web_index(tmp_path / "i", {"https://a.example/b": ["one"]})
+    with closing(sqlite3.connect(folder / "chroma.sqlite3")) as connection, connection:
+        connection.execute("ALTER TABLE embeddings RENAME TO kept")
+        connection.execute("CREATE VIEW embeddings AS SELECT * FROM kept")
+    with pytest.raises(ManifestError, match="tables are missing"):
+        list(page_source(folder).items())
+
+
+def test_a_text_of_many_megabytes_is_not_drawn_into_memory(tmp_path: Path) -> None:
+    folder = web_index(tmp_path / "i", {"https://a.example/b": ["a" * (LONGEST_VALUE + 1)]})
+    with pytest.raises(ManifestError, match="too big"):
+        list(page_source(folder).items())
 
 
 def damaged(folder: Path, how: str) -> Path:

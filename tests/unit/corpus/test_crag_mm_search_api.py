@@ -174,6 +174,7 @@ def test_an_empty_query_finds_nothing() -> None:
             image(1, url="file:///etc/passwd"),
             image(1, score="high"),
             image(1, score=float("nan")),
+            image(1, score=10**400),
         ),
         *({**image(1), "index": "1"}, {**image(1), "entities": None}, {**image(1), "entities": [None]}),
         {**image(1), "entities": [{"entity_attributes": {}}]},
@@ -192,5 +193,11 @@ def test_a_pipeline_that_fails_is_one_kind_of_error() -> None:
 
     with pytest.raises(SearchApiError, match=r"failed \(RuntimeError\)\.$"):
         SearchApi(lambda: broken).pages("salt")
+
+    def not_installed() -> Any:
+        raise ModuleNotFoundError("cragmm_search")
+
+    with pytest.raises(SearchApiError, match=r"failed \(ModuleNotFoundError\)\.$"):
+        SearchApi(not_installed).pages("salt")
     with pytest.raises(SearchApiError, match="no list"):
         SearchApi(lambda: lambda query, /, k: None).pages("salt")

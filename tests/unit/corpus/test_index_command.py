@@ -1,5 +1,6 @@
 """`loreglass index`: counts, named rejects, exit status."""
 
+import errno
 import io
 from pathlib import Path
 
@@ -53,6 +54,22 @@ def test_a_service_that_fails_is_one_sentence_and_not_a_stack() -> None:
     assert index(ingest, "pages", Path("a"), "http://a.example", replace=False, console=console) == 1
     assert shown.getvalue().count("text_search does not accept connections.") == 1
     assert "Traceback" not in shown.getvalue()
+
+
+def test_a_disk_that_cannot_be_written_is_one_sentence_and_not_a_stack() -> None:
+    async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
+        raise OSError(errno.ENOSPC, "No space left on device", "var/[pictures]")
+
+    shown = io.StringIO()
+    console = Console(file=shown, width=120)
+    assert index(ingest, "images", Path("a"), "http://a.example", replace=False, console=console) == 1
+    assert "var/[pictures]: No space left on device." in shown.getvalue()
+
+
+def test_a_folder_of_pictures_that_is_not_there_is_said_before_anything_is_fetched(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["crag-images", str(tmp_path), "--photos", str(tmp_path / "none")])
+    assert result.exit_code == 2
+    assert "'--photos'" in result.output
 
 
 @pytest.mark.parametrize("command", ["images", "pages"])

@@ -129,12 +129,17 @@ async def test_a_model_that_is_away_is_stood_in_for_by_who_quotes() -> None:
 async def test_a_model_that_hangs_leaves_an_honest_refusal_or_a_quote() -> None:
     script = {name: says(SAID, hold=anyio.Event()) for name in BASELINES}
     async with platform(script) as it:
-        for name in EVERY:
+
+        async def ask(name: str) -> None:
             answer = await it.ask(name, deadline_ms="1500")
             assert answer.reason in (Reason.TIMED_OUT, Reason.MODEL_UNSURE, Reason.ANSWERED)
             if answer.reason is Reason.ANSWERED:
                 assert answer.degraded
                 assert name in SEARCHING
+
+        async with anyio.create_task_group() as group:
+            for name in EVERY:
+                group.start_soon(ask, name)
 
 
 # In the pocket profile
@@ -165,9 +170,14 @@ async def test_without_a_model_every_baseline_but_cot_answers(quoting: Any) -> N
 
 async def test_without_a_model_the_print_may_hang(quoting: Any) -> None:
     quoting.services.ocr.mood = Mood.HANGS
-    for name in SEARCHING:
+
+    async def ask(name: str) -> None:
         answer = await quoting.ask("Who wrote this book?", pipeline=name, deadline_ms="3000")
         assert answer.reason in (Reason.ANSWERED, Reason.TIMED_OUT), name
+
+    async with anyio.create_task_group() as group:
+        for name in SEARCHING:
+            group.start_soon(ask, name)
 
 
 async def test_an_unknown_pipeline_is_refused_with_the_names_that_there_are(quoting: Any) -> None:

@@ -124,6 +124,19 @@ async def test_the_texts_of_the_ten_nearest_images_are_context() -> None:
     assert result.outcome.entity.name == "Thing 0"
 
 
+async def test_a_piece_that_is_longer_than_the_whole_context_costs_no_more_than_its_place() -> None:
+    services = searching()
+    listed = ", ".join(["a name"] * 2_000)
+    hits = [image_hit("Thing 0", 0.9, author="Nobody"), image_hit("Thing 1", 0.8, bearers=listed)]
+    services.image_search.reply = ImageSearchReply(hits=hits, collection="images")
+    reasoner = ScriptedThreeStep()
+    await ask_three_step(reasoner, services)
+    first, last = reasoner.seen["answer"].evidence
+    assert first.text == "The author of Thing 0 is Nobody."
+    assert last.text.startswith("The bearers of Thing 1 is a name, a name")
+    assert len(first.text) + len(last.text) <= three_step.IMAGE_CHARS
+
+
 async def test_the_answer_is_given_as_it_is_said_with_what_it_can_be_traced_to() -> None:
     result = await ask_three_step()
     assert (result.outcome.reason, result.outcome.route) == (Reason.ANSWERED, Route.RAG)

@@ -60,11 +60,13 @@ def write_run(
     )
     with RunStore.create(folder, header) as store:
         for number in range(sessions):
-            store.add(_record(number, rng, thresholds, explained))
+            store.add(_record(f"{seed}-{number}", number, rng, thresholds, explained))
     return folder
 
 
-def _record(number: int, rng: random.Random, thresholds: Mapping[str, float], explained: bool) -> TurnRecord:
+def _record(
+    name: str, number: int, rng: random.Random, thresholds: Mapping[str, float], explained: bool
+) -> TurnRecord:
     confidence = rng.random()
     right = confidence > 0.3 and rng.random() < 0.5 + confidence / 2
     proposed = f"It is {number + 100}." if right else f"It is {number + 5000}."
@@ -76,15 +78,15 @@ def _record(number: int, rng: random.Random, thresholds: Mapping[str, float], ex
         reason=Reason.ANSWERED if given else Reason.MODEL_UNSURE,
         confidence=confidence if given else 0.0,
         route=Route.RAG,
-        trace_id=f"trace-{number}",
-        session_id=f"session-{number}",
+        trace_id=f"trace-{name}",
+        session_id=f"session-{name}",
         explanation=Explanation(proposed=proposed, signals=signals, thresholds=dict(thresholds))
         if explained
         else None,
     )
     return TurnRecord(
-        interaction_id=f"question-{number}",
-        session_id=f"session-{number}",
+        interaction_id=f"question-{name}",
+        session_id=f"session-{name}",
         part=Part.SINGLE,
         turn=0,
         photo="photo.jpg",

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from evaluation.calibration.aim import Aim
 from evaluation.calibration.conformal import Guarantee
 from evaluation.calibration.promise import Given, Range, kept
+from evaluation.calibration.threshold_file import Base, render
 from evaluation.commands.calibrate import calibrate, promise_file
 from gateway.thresholds import PACKAGED, load_thresholds
 from tests.unit.evaluation.calibration.generated_runs import THRESHOLDS, write_run
@@ -80,7 +81,7 @@ def test_a_ceiling_with_a_confidence_is_promised_and_named(tmp_path: Path) -> No
     assert result.exit_code == 0, result.output
     promise = json.loads(promise_file(out).read_text("utf-8"))
     assert promise["after"]["hallucination"] <= 0.1
-    assert "Learn then Test" in out.read_text("utf-8")
+    assert "(Learn then Test)." in out.read_text("utf-8").replace("\n# ", " ")
 
 
 def test_nothing_is_replaced_unless_it_is_said(dev: Path, tmp_path: Path) -> None:
@@ -130,11 +131,33 @@ def test_runs_that_cannot_be_calibrated_are_refused_with_a_sentence(dev: Path, t
     other = write_run(tmp_path / "other", seed=5, sessions=6, pipeline="qa-dragon")
     assert "loreglass and qa-dragon" in asked(dev, other, "--out", out).output
     again = write_run(tmp_path / "again", seed=1, sessions=6)
-    assert "the same questions" in asked(dev, again, "--out", out).output
+    assert "The same question" in asked(dev, again, "--out", out).output
     assert "were chosen on" in asked(dev, "--out", out, "--check", again).output
     elsewhere = write_run(tmp_path / "elsewhere", seed=6, sessions=6, overrides={"tau_fine": 0.4})
     assert "tau_fine=0.5" in asked(dev, "--out", out, "--check", elsewhere).output
     assert not out.exists()
+
+
+def test_a_place_that_cannot_be_written_is_refused_with_a_sentence(dev: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    result = asked(dev, "--out", tmp_path / "file" / "thresholds.toml")
+    assert (result.exit_code, type(result.exception)) == (1, SystemExit)
+    assert "cannot be written: " in result.output
+
+
+def test_a_check_that_shares_some_questions_is_refused(dev: Path, tmp_path: Path) -> None:
+    out = tmp_path / "thresholds.toml"
+    part = write_run(tmp_path / "part", seed=1, sessions=3, fingerprint="of the part")
+    assert "chosen on (3 of them)" in asked(dev, "--out", out, "--check", part).output
+    assert "in two of these runs" in asked(dev, part, "--out", out).output
+    assert not out.exists()
+
+
+def test_a_long_comment_is_wrapped_and_not_cut() -> None:
+    text = render({}, Base(1, {}), ["word " * 40 + "end."])
+    assert "end." in text
+    assert all(line.startswith("# ") or line == "version = 2" for line in text.splitlines())
+    assert max(map(len, text.splitlines())) <= 112
 
 
 def test_several_runs_are_calibrated_as_one(dev: Path, tmp_path: Path) -> None:

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from evaluation.calibration.aim import Aim
+from evaluation.calibration.conformal import Guarantee
 from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
-from evaluation.calibration.estimate import cross_validated, gain, under
+from evaluation.calibration.estimate import cross_validated, gain, under, wrong_by_conversation
 from evaluation.calibration.frontier import frontier
+from evaluation.calibration.promise import given, kept
 from evaluation.calibration.signals import Signals, joined
-from tests.unit.evaluation.calibration.generated_signals import USUAL, generated
+from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 AIM = Aim(tuned=("answer_confidence", "judged"))
 
@@ -69,6 +71,31 @@ def test_too_few_conversations_have_no_estimate() -> None:
         raise CalibrationError("too few")
 
     assert cross_validated([signals], refuse, AIM.value) is None
+
+
+def test_a_guarantee_is_held_to_what_it_bounds_conversations_and_not_questions() -> None:
+    signals = replace(
+        generated(np.random.default_rng(0), 8, tokens=False),
+        session=np.array([0, 1, 2, 3, 3, 3, 3, 3]),
+        proposed=np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0, 0.0]),
+        citable=np.arange(8) != 0,
+        draft=np.full(8, np.nan),
+        p_direct=np.full(8, np.nan),
+        support=np.full(8, np.nan),
+        judged=np.full(8, np.nan),
+    )
+    assert under(signals, OPEN).rates.hallucination == 0.5
+    guarantee = Guarantee(0.3)
+    among_all, low = wrong_by_conversation(signals, OPEN, answered=False)
+    assert low == 0.0
+    assert among_all == pytest.approx(guarantee.losses(signals, OPEN).mean())
+    assert among_all == pytest.approx(0.8 / 4)
+    assert wrong_by_conversation(signals, OPEN, answered=True)[0] == pytest.approx(0.8 / 3)
+    held, told = kept(
+        Aim(guarantee=guarantee), given(under(signals, OPEN)), given(under(signals, OPEN)), (0.2, 0.0)
+    )
+    assert held is True
+    assert "every conversation counts alike" in told
 
 
 def test_nothing_changes_between_a_setting_and_itself() -> None:

@@ -83,6 +83,19 @@ def test_codes_in_json_are_decoded_by_a_description_beside_it(tmp_path: Path) ->
     assert labels(opened(source.parent)) == [("food", "multi-hop", "static", "normal")]
 
 
+def test_a_code_that_two_described_datasets_read_differently_means_nothing(tmp_path: Path) -> None:
+    rows = [columns(row("a")), row("b", turn("b.0", **WORDS))]
+    source = write_jsonl(tmp_path / "data/validation.jsonl", rows)
+    described = {
+        name: {"features": features(names, as_columns=True)}
+        for name, names in (("single", SINGLE_NAMES), ("multi", MULTI_NAMES))
+    }
+    (source.parent / "dataset_infos.json").write_text(json.dumps(described))
+    dataset = opened(source.parent)
+    assert [each.session_id for each in dataset.conversations] == ["b"]
+    assert dataset.rejected[0].why == "domain is the code 1, and no features say what it means."
+
+
 def test_a_quality_told_of_the_photo_is_that_of_its_turns(tmp_path: Path) -> None:
     asked = turn("b.0", **WORDS)
     del asked["image_quality"]

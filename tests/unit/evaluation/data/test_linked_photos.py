@@ -44,7 +44,7 @@ def test_a_missing_photo_is_fetched_once_and_then_held(host: Host, tmp_path: Pat
         picture("olive"),
         picture("olive"),
     ]
-    assert told == [("rows", 3, 3), ("photos", 1, 1)]
+    assert told == [("rows", 3, 3), *(("images", each, 3) for each in (1, 2, 3)), ("photos", 1, 1)]
     assert opened(tmp_path, rows) == first == opened(tmp_path, rows, fetch=False)
     assert host.asked["/olive.jpg"] == 1
 

@@ -100,6 +100,14 @@ def test_a_conversation_about_two_photos_is_not_asked(tmp_path: Path) -> None:
     assert plain(tmp_path, talk, {**talk, "photo": "photos/b.jpg"}).rejections == {"malformed_row": 2}
 
 
+def test_only_the_photos_of_the_chosen_questions_are_looked_at(tmp_path: Path) -> None:
+    told: list[object] = []
+    more = [{"photo": f"photos/{name}.jpg", "question": "what?"} for name in ("a", "gone")]
+    dataset = plain(tmp_path, *more, limit=2, on_progress=lambda *each: told.append(each))
+    assert (len(dataset.conversations), dataset.rejected) == (2, ())
+    assert told == [("photos", 1, 2), ("photos", 2, 2)]
+
+
 def test_a_folder_of_the_world_is_known_by_its_truth(tmp_path: Path) -> None:
     labels = {
         "domain": "book",

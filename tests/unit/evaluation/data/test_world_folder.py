@@ -69,6 +69,13 @@ def test_a_line_that_does_not_fit_is_named(tmp_path: Path) -> None:
         load_world(tmp_path)
 
 
+@pytest.mark.parametrize("line", [b"\xff", b"[" * 100_000, b'{"n": ' + b"9" * 5_000 + b"}"])
+def test_a_line_that_nothing_can_read_is_refused_in_a_sentence(tmp_path: Path, line: bytes) -> None:
+    (world(tmp_path) / "truth.jsonl").write_bytes(line)
+    with pytest.raises(DatasetError, match=r"truth\.jsonl"):
+        load_world(tmp_path)
+
+
 @pytest.mark.parametrize("missing", ["truth.jsonl", "questions.jsonl", "conversations.jsonl", "photo.jpg"])
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, missing: str) -> None:
     (world(tmp_path) / missing).unlink()

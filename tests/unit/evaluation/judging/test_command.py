@@ -71,6 +71,14 @@ def test_the_rules_judge_a_run_and_their_verdicts_are_kept_with_it(tmp_path: Pat
     assert len(verdict_file(run, "rules").read_text().splitlines()) == len(SAID)
 
 
+def test_verdicts_that_cannot_be_kept_are_refused_with_a_sentence(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "loreglass")
+    (run / "verdicts").write_text("", encoding="utf-8")
+    reply = typed("judge", run)
+    assert (reply.exit_code, type(reply.exception)) == (1, SystemExit)
+    assert "cannot be written: " in reply.output
+
+
 @pytest.mark.anyio
 async def test_a_model_judges_runs_and_is_asked_once_about_an_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -146,6 +154,18 @@ async def test_a_model_that_cannot_be_asked_ends_the_command_with_one_sentence(t
     assert "model:m gave no verdict: the endpoint answered 401." in reply.output
     assert "Traceback" not in reply.output
     assert 0 < len(judge.asked) < 20
+
+
+@pytest.mark.anyio
+async def test_a_judge_that_fails_on_some_answers_is_no_success(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "a", ("1 page", "2 pages"))
+    judge = ScriptedJudge(lambda body, _: refuses(401) if "2" in case_in(body)["answer"] else marks(True))
+    async with serving(judge) as url:
+        reply = await typed_beside_a_server(
+            "judge", run, "--judge", "model", "--base-url", url, "--model", "m"
+        )
+    assert reply.exit_code == 1
+    assert "model:m gave no verdict on 1 of 2 answers" in reply.output
 
 
 def test_people_are_imported_and_rows_that_do_not_fit_are_named(tmp_path: Path) -> None:

@@ -82,6 +82,80 @@ def test_answers_are_held_against_that_part(case: tuple[str, str], answer: str, 
     assert judgement.verdict is (Verdict.CORRECT if right else Verdict.INCORRECT), judgement
 
 
+@pytest.mark.parametrize(
+    ("question", "gold", "right", "wrong"),
+    [
+        ("what's the weight limit?", "The weight limit is 300 lbs.", ("300 lb", "136 kg"), ("300 kg",)),
+        ("when does it close on sunday?", "It closes at 10:00 PM on Sundays.", ("10 PM", "22:00"), ("9 PM",)),
+        ("when does this store close?", "The store closes at 9 PM.", ("9 PM", "21:00"), ("9 AM",)),
+        (
+            "what is the boiling point of this?",
+            "Water boils at 100 degrees Celsius (212°F).",
+            ("100 °C", "212 degrees Fahrenheit"),
+            ("90 °C", "100 °F"),
+        ),
+        ("what's the score?", "The score is 3-2.", ("3-2", "3 to 2"), ("3-3", "2-1")),
+        ("how many goals were that?", "He scored 27 goals in the 2022-23 season.", ("27",), ("22", "2022")),
+        ("what percent alcohol?", "It has 5% alcohol by volume.", ("5 percent", "5.0%"), ("4.5%",)),
+        ("solve this equation", "The answer is x = 5.", ("x=5",), ("x = -5",)),
+        (
+            "how often should i water it?",
+            "You should water it once every two to three weeks.",
+            ("Every 2-3 weeks.",),
+            ("Every 2-3 days.", "Once a week."),
+        ),
+        (
+            "who founded this company?",
+            "The shop was founded by Ada Renn and Otto Lind.",
+            ("Otto Lind and Ada Renn, in 1964",),
+            ("Otto Lind", "Lind"),
+        ),
+        ("who plays the detective?", "Ada Renn plays the detective.", ("Ada Renn", "Renn"), ("Otto Lind",)),
+        (
+            "what breed is it?",
+            "The dog is a golden retriever.",
+            ("golden retriever",),
+            ("Labrador retriever",),
+        ),
+    ],
+)
+def test_the_usual_golds_are_judged_as_a_person_would(
+    question: str, gold: str, right: tuple[str, ...], wrong: tuple[str, ...]
+) -> None:
+    for answers, verdict in ((right, Verdict.CORRECT), (wrong, Verdict.INCORRECT)):
+        for answer in answers:
+            judgement = judge_by_rules(Case("i", question, gold, answer))
+            assert (answer, judgement.verdict) == (answer, verdict), judgement
+
+
+TOXIC = ("is this plant toxic to cats?", "Yes, lilies are toxic to cats.")
+RAW = ("can i eat this raw?", "No, it must be cooked.")
+TALLER = ("is this taller than the Old Mill?", "Yes, by 20 metres.")
+
+
+@pytest.mark.parametrize(
+    ("case", "answer", "right"),
+    [
+        (TOXIC, "It is toxic to cats, but not to dogs.", True),
+        (TOXIC, "Lilies aren't toxic to cats.", False),
+        (TOXIC, "It is safe for cats.", False),
+        (RAW, "You should not eat it raw.", True),
+        (RAW, "You can eat it raw.", False),
+        (RAW, "You can eat it.", False),
+        (TALLER, "It is taller than the Old Mill.", True),
+        (TALLER, "The Old Mill is taller than it.", False),
+        (("is this edible?", "No, it is poisonous."), "It isn't edible.", True),
+        (("isn't this edible?", "No."), "It isn't edible.", False),
+    ],
+)
+def test_repeating_what_was_asked_says_yes_and_denying_it_says_no(
+    case: tuple[str, str], answer: str, right: bool
+) -> None:
+    question, gold = case
+    judgement = judge_by_rules(Case("i", question, gold, answer))
+    assert judgement.verdict is (Verdict.CORRECT if right else Verdict.INCORRECT), judgement
+
+
 @pytest.mark.parametrize("case", [PRICE, PAGES, RANGE, YEAR, CAR, WRITER, COLOURS, OPEN, USE, SAFE])
 def test_the_gold_is_right_by_its_own_derivation(case: tuple[str, str]) -> None:
     question, gold = case
@@ -139,7 +213,7 @@ def test_whatever_is_written_there_is_a_verdict(question: str, gold: str, answer
 
 
 @pytest.mark.parametrize(
-    "piece", ["A ", "a,", "A-", "A, and ", "9", "1/", "not ", "5 x 5 x ", "the A ", "“", " "]
+    "piece", ["A ", "a,", "A-", "A, and ", "9", "1/", "1.", "-1", "(", "not ", "5 x 5 x ", "the A ", "“", " "]
 )
 def test_endless_text_is_judged_by_its_beginning(piece: str) -> None:
     endless = piece * 100_000

@@ -1,9 +1,12 @@
 """The judge that asks a model, against a real socket."""
 
 import json
+from collections.abc import AsyncIterator
 
+import anyio
 import pytest
 from fastapi import Response
+from fastapi.responses import StreamingResponse
 
 from evaluation.judging import prompt
 from evaluation.judging.model import JudgeError, ModelJudge
@@ -126,6 +129,7 @@ async def test_a_reply_that_is_no_completion_fails(response: Response) -> None:
         '```json\n{"reason": "r", "accuracy": true}\n```',
         'Rule 3 holds {so}.\n{"accuracy": true, "reason": "r", "more": {"accuracy": false}}',
         '{"reason": "r", "accuracy": true}{"reason": "r", "accuracy": true}',
+        '<think>Is it {"accuracy": false}? No.</think>{"reason": "r", "accuracy": true}',
     ],
 )
 async def test_a_verdict_is_found_in_what_plain_models_write_around_it(reply: str) -> None:
@@ -153,6 +157,41 @@ async def test_a_model_without_temperature_keeps_its_schema() -> None:
     judgement, scripted = await verdict(script)
     assert judgement.verdict is Verdict.CORRECT
     assert scripted.asked[1]["response_format"]["type"] == "json_schema"
+
+
+async def test_a_server_that_knows_only_the_older_limit_of_tokens_keeps_its_schema() -> None:
+    def script(body: Body, _: int) -> Response:
+        return (
+            refuses(422, "extra: max_completion_tokens") if "max_completion_tokens" in body else marks(True)
+        )
+
+    judgement, scripted = await verdict(script)
+    assert judgement.verdict is Verdict.CORRECT
+    assert scripted.asked[1]["response_format"]["type"] == "json_schema"
+    assert scripted.asked[1]["max_tokens"] == scripted.asked[0]["max_completion_tokens"]
+
+
+async def test_one_answer_that_is_refused_in_every_manner_makes_the_next_no_plainer() -> None:
+    def script(body: Body, _: int) -> Response:
+        return refuses(400, "content filter") if "vile" in case_in(body)["answer"] else marks(True)
+
+    scripted = ScriptedJudge(script)
+    async with serving(scripted) as url, ModelJudge(url, "m") as judge:
+        assert (await judge.judge(Case("i", "q", "g", "vile"))).failed
+        assert (await judge.judge(CASE)).verdict is Verdict.CORRECT
+    assert scripted.asked[-1]["response_format"]["type"] == "json_schema"
+
+
+async def test_an_endpoint_that_sends_a_byte_now_and_then_is_not_waited_for_without_end() -> None:
+    async def drip() -> AsyncIterator[bytes]:
+        while True:
+            yield b" "
+            await anyio.sleep(0.02)
+
+    scripted = ScriptedJudge(lambda *_: StreamingResponse(drip(), media_type="application/json"))
+    async with serving(scripted) as url, ModelJudge(url, "m", timeout_s=0.3, tries=1) as judge:
+        judgement = await judge.judge(CASE)
+    assert judgement == Judgement(Verdict.INCORRECT, "the endpoint took too long", failed=True)
 
 
 async def test_a_server_that_refuses_everything_fails_after_a_few_asks() -> None:

@@ -1,6 +1,7 @@
 """`loreglass eval report`, and what it says when it cannot."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,10 @@ import typer
 from PIL import Image
 from typer.testing import CliRunner
 
+from evaluation.commands import report as command
+from evaluation.judging.model import version_of
 from evaluation.judging.port import Judgement, Verdict
 from evaluation.judging.verdicts import VerdictCache, key_of, verdict_file
-from evaluation.reporting import command
 from evaluation.reporting.photos import NoPhoto, small_photo
 from evaluation.scoring.scored import case_of
 from tests.unit.evaluation.reporting.generated import Generated, Skill, questions, run, written
@@ -40,7 +42,7 @@ def judged(folder: Path, generated: Generated, judge: str, most: int | None = No
     with VerdictCache(verdict_file(folder, judge)) as cache:
         for each in generated.scored[:most]:
             case = case_of(each.record)
-            cache.put(key_of(case, judge), case, Judgement(Verdict.ACCEPTABLE, "so-so"))
+            cache.put(key_of(case, judge, version_of(judge)), case, Judgement(Verdict.ACCEPTABLE, "so-so"))
 
 
 def test_runs_become_a_page_its_markdown_twin_figures_and_numbers(two: list[Path], tmp_path: Path) -> None:
@@ -64,6 +66,21 @@ def test_a_baseline_is_named_by_folder_or_name_and_comes_second_in_its_pairs(
         assert found["failures_of"] == "other"
         assert isinstance(found["pairs"], list)
         assert [(pair["one"], pair["other"]) for pair in found["pairs"]] == [("other", "one")]
+
+
+def test_a_place_where_no_report_can_be_written_is_one_sentence(two: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "cannot be written" in told(*two, "--out", tmp_path / "file" / "out", code=1)
+
+
+def test_requests_that_failed_are_told_of_first(tmp_path: Path) -> None:
+    generated = run(Skill("one"), questions(9))
+    failure = {"answer": None, "trace": None, "error": "overloaded"}
+    failed = tuple(replace(each, record=each.record.model_copy(update=failure)) for each in generated.scored)
+    told(written(replace(generated, scored=failed), tmp_path / "one"), "--out", tmp_path / "out")
+    remarks = str(numbers(tmp_path / "out")["remarks"])
+    assert f"one {len(failed)} of {len(failed)}" in remarks
+    assert "No explanations" not in remarks
 
 
 def test_an_unknown_baseline_is_answered_with_the_names_there_are(two: list[Path], tmp_path: Path) -> None:

@@ -80,6 +80,14 @@ async def test_another_dataset_is_not_put_into_the_same_run(tmp_path: Path) -> N
 
 
 @pytest.mark.anyio
+async def test_a_run_takes_the_name_that_it_was_given_last(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO], [])
+    for name, expected in (([], "loreglass"), (["--name", "mine"], "mine"), ([], "mine")):
+        assert (await invoke(["run", world, "--out", tmp_path / "run", *name])).exit_code == 0
+        assert load_run(tmp_path / "run").header.name == expected
+
+
+@pytest.mark.anyio
 async def test_a_run_that_another_process_makes_is_left_alone(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO], [])
     assert (await invoke(["run", world, "--out", tmp_path / "run"])).exit_code == 0

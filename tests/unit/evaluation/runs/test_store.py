@@ -1,6 +1,8 @@
 """A run on disk: whole lines only, one process at a time, never another dataset's."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -95,7 +97,7 @@ def test_two_processes_cannot_make_one_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"fingerprint": "g"}, "another dataset"),
+        ({"fingerprint": "g"}, "another dataset, part, limit or seed"),
         ({"pipeline": "cot"}, "pipeline left to the gateway"),
         ({"thresholds": {"supported": 0.1}}, "other thresholds"),
         ({"deadline_ms": 900}, "another deadline"),
@@ -111,6 +113,14 @@ def test_a_run_of_something_else_is_not_gone_on_with(
     RunStore.resume(tmp_path, HEADER).close()  # and the folder is free again
 
 
+def test_a_run_without_an_answer_yet_can_become_one_of_something_else(tmp_path: Path) -> None:
+    RunStore.create(tmp_path, HEADER, [Rejected("missing_image", "row 3", "404")]).close()
+    RunStore.resume(tmp_path, HEADER.model_copy(update={"thresholds": {"supported": 0.1}})).close()
+    run = load_run(tmp_path)
+    assert run.header.thresholds == {"supported": 0.1}
+    assert run.rejected == ()
+
+
 def test_a_run_goes_on_with_a_gateway_elsewhere(tmp_path: Path) -> None:
     written(tmp_path)
     elsewhere = HEADER.model_copy(update={"gateway": "http://elsewhere", "started_at": 9.0})
@@ -122,6 +132,30 @@ def test_a_new_run_does_not_take_the_place_of_another(tmp_path: Path) -> None:
     written(tmp_path)
     with pytest.raises(RunError, match="holds a run already"):
         RunStore.create(tmp_path, HEADER)
+
+
+def test_lines_of_others_in_the_folder_stay_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / TURNS).write_text('{"theirs": 1}\n')
+    with pytest.raises(RunError, match="choose another folder"):
+        RunStore.resume(tmp_path, HEADER)
+    assert (tmp_path / TURNS).read_text() == '{"theirs": 1}\n'
+
+
+def test_half_a_line_that_a_full_disk_left_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, line: bytes) -> int:
+        monkeypatch.undo()  # the first half fits
+        os.write(descriptor, line[:40])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with RunStore.create(tmp_path, HEADER) as store:
+        store.add(record(0))
+        monkeypatch.setattr("evaluation.runs.store.os.write", full)
+        with pytest.raises(OSError, match="No space"):
+            store.add(record(1))
+        store.add(record(2))
+    assert load_run(tmp_path).records == (record(0), record(2))
 
 
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
@@ -175,3 +209,6 @@ def test_a_place_where_no_run_can_be_kept_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="cannot be made"):
         RunStore.create(tmp_path / "file" / "run", HEADER)
+    (tmp_path / "run.json.new").mkdir()
+    with pytest.raises(RunError, match=r"run\.json cannot be written"):
+        RunStore.create(tmp_path, HEADER)

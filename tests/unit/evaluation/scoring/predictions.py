@@ -12,6 +12,7 @@ from evaluation.scoring.scored import Scored
 Prediction = dict[str, Any]
 
 GOLD = "It has 312 pages."
+REFUSAL = "I don't know."
 WORDS = ("it", "has", "pages", "three", "hundred", "extraordinarily", "12345", "café", "—", "ﬁne", "Ⅳ")
 SAID = (
     GOLD,
@@ -28,6 +29,8 @@ SAID = (
     "I do, not know",
     "I don't  know",
     "I don't\nknow",
+    "I don't \nknow",
+    "I don't know.",
     "Do I know? I don't. Know it.",
     "İ don't know",
     "I don`t know",
@@ -57,17 +60,25 @@ def prediction_set(seed: int) -> list[Prediction]:
         several = length > 1 or chance.random() < 0.2
         for turn in range(length):
             said = None if chance.random() < 0.1 else chance.choice((*SAID, long_answer(chance)))
-            rows.append(prediction(said, chance.choice(tuple(JUDGED)), f"s{session}", turn, several=several))
+            judge = chance.choice(tuple(JUDGED))
+            gold = REFUSAL if chance.random() < 0.05 else GOLD
+            rows.append(prediction(said, judge, f"s{session}", turn, several=several, gold=gold))
     chance.shuffle(rows)
     return rows
 
 
 def prediction(
-    said: str | None, judge: str, session: str = "s", turn: int = 0, *, several: bool = False
+    said: str | None,
+    judge: str,
+    session: str = "s",
+    turn: int = 0,
+    *,
+    several: bool = False,
+    gold: str = GOLD,
 ) -> Prediction:
     """One prediction; `several`: its session is a conversation of the multi-turn part."""
     return {
-        "said": said, "judge": judge, "session": session, "turn": turn, "gold": GOLD, "several": several,
+        "said": said, "judge": judge, "session": session, "turn": turn, "gold": gold, "several": several,
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from gateway.budget.course import (
+    CHARS_A_TOKEN,
     COT,
     COURSES,
     CRAG_MM_TASK_1,
@@ -11,12 +12,15 @@ from gateway.budget.course import (
     DIRECT_RAG,
     LLM_ONLY,
     QA_DRAGON,
+    THREE_STEP,
+    WIKI_PRF,
     Course,
     course_of,
 )
 from gateway.budget.latencies import load_latencies
 from gateway.budget.plan import FULL, LADDER, Plan
 from gateway.budget.stages import STAGE_BUDGETS, Stage
+from gateway.pipelines import three_step, wiki_prf
 
 
 def read(course: Course, stage: Stage, plan: Plan = FULL) -> int:
@@ -57,6 +61,11 @@ def test_an_answer_is_planned_with_what_its_pipeline_reads(course: Course, token
 def test_who_rewrites_a_question_reads_what_image_search_found() -> None:
     assert read(CRAG_MM_TASK_2, Stage.QUERY_REWRITE) == 2_000
     assert read(QA_DRAGON, Stage.QUERY_ENHANCEMENT) == 0
+
+
+def test_who_ranks_a_list_or_filters_knowledge_reads_what_was_found() -> None:
+    assert read(THREE_STEP, Stage.LISTWISE_RERANK) == three_step.LIST_CHARS // CHARS_A_TOKEN
+    assert read(WIKI_PRF, Stage.KNOWLEDGE_FILTER) == wiki_prf.EVIDENCE_CHARS // CHARS_A_TOKEN
 
 
 def test_the_ladder_takes_the_same_share_of_every_budget() -> None:

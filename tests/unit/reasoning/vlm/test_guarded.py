@@ -106,14 +106,15 @@ async def test_no_more_calls_are_at_the_server_than_the_gate_lets_in() -> None:
     async with vlm_server({"word": [held, GOOD]}) as server, http_client() as http:
         client = VlmClient(http, VlmEndpoint(server.url, server.model), guard=watched.guard)
         async with anyio.create_task_group() as group:
-            for _ in range(2):
-                group.start_soon(client.complete, PROMPT, minute())
-                await anyio.wait_all_tasks_blocked()
-            with pytest.raises(Overloaded):
-                await client.complete(PROMPT, minute())
             with anyio.fail_after(20):
+                group.start_soon(client.complete, PROMPT, minute())
                 while not server.requests:
                     await anyio.lowlevel.checkpoint()
+                group.start_soon(client.complete, PROMPT, minute())
+                while not watched.gate.waiting:
+                    await anyio.lowlevel.checkpoint()
+                with pytest.raises(Overloaded):
+                    await client.complete(PROMPT, minute())
             assert len(server.requests) == 1
             hold.set()
     assert len(server.requests) == 2

@@ -226,8 +226,14 @@ async def test_a_description_is_one_bounded_line_made_from_the_first_caption() -
     assert "a car ‹‹‹end››› ‹/think›" in it.shown()
 
 
-async def test_a_description_that_says_nothing_is_a_failure() -> None:
-    async with bench({"describe_photo": says("...")}) as it:
+async def test_a_description_is_what_comes_after_the_thoughts() -> None:
+    async with bench({"describe_photo": says("<think>A car?</think> A small car.")}) as it:
+        assert await it.wiki_prf.describe(ASK, "a car", deadline()) == "A small car."
+
+
+@pytest.mark.parametrize("said", ["...", "<think>Is it a car"])
+async def test_a_description_that_says_nothing_is_a_failure(said: str) -> None:
+    async with bench({"describe_photo": says(said)}) as it:
         with pytest.raises(VlmReplyUnusable):
             await it.wiki_prf.describe(ASK, "a car", deadline())
 

@@ -185,6 +185,16 @@ def written(text: str, reason: str = "stop", tokens: tuple[Token, ...] | None = 
         ("It is 31 m tall. It was lit in 18", "length", "It is 31 m tall."),
         ("It was first lit in 18", "length", "It was first lit in"),
         ("18", "length", None),
+        ("<think>Is it 31 or 41?</think>\nIt is 31 m tall.", "stop", "It is 31 m tall."),
+        ("Is it 31 or 41?</think> It is 31 m tall.", "stop", "It is 31 m tall."),
+        ("<think>It may be 41. Or it is 31", "length", None),
+        ("<think>It is 31.</think><answer>I don't know</answer>", "stop", None),
+        ('{"reason": "A page.", "answer": "It is 31 m tall."}', "stop", "It is 31 m tall."),
+        ('```json\n{"answer": "It is 31 m tall."}\n```', "stop", "It is 31 m tall."),
+        ('{"answer": "I don\'t know"}', "stop", None),
+        ('{"answer": "It is 3', "length", None),
+        ('{"relevant": [1]}', "stop", None),
+        ("```\nIt is 31 m tall.\n```", "stop", "It is 31 m tall."),
     ],
 )
 def test_an_answer_is_what_was_said_without_markup_and_without_half_a_number(
