@@ -19,7 +19,6 @@ from contracts.errors import ErrorKind
 Send = Callable[[Experiment | None], Awaitable[Answer]]
 Sleep = Callable[[float], Awaitable[None]]
 
-_NOT_ALLOWED = "experiments_not_allowed"
 _FOR_EVERY_QUESTION = (ErrorKind.PIPELINE_NOT_FOUND, ErrorKind.UNAUTHORIZED)
 _FIRST_PAUSE_S = 0.25
 
@@ -116,7 +115,7 @@ class Questioner:
                 return None
             asked_for = failure.retry_after_s or self._patience.pause_s
             return min(asked_for, self._patience.longest_pause_s)
-        if experiment and failure.kind.value == _NOT_ALLOWED and not self._thresholds:
+        if experiment and failure.kind is ErrorKind.EXPERIMENTS_NOT_ALLOWED and not self._thresholds:
             self.explains = False
             return 0.0
         self._stop_where_all_would_fail(failure)
@@ -140,7 +139,7 @@ class Questioner:
             raise GatewayRefuses(failure.detail) from failure
         if not self._thresholds:
             return
-        if failure.kind.value == _NOT_ALLOWED:
+        if failure.kind is ErrorKind.EXPERIMENTS_NOT_ALLOWED:
             raise GatewayRefuses(
                 f"{failure.detail} Without that, thresholds cannot be set a question."
             ) from failure
