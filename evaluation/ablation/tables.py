@@ -155,7 +155,8 @@ def _all(figures: Figures) -> tuple[str, ...]:
 def _compared(difference: Difference | None) -> tuple[str, str]:
     if difference is None:
         return _DASH, _DASH
-    return _signed(difference.value, difference.interval), f"{difference.p_value:.3f}"
+    p_value = "< 0.001" if difference.p_value < 0.001 else f"{difference.p_value:.3f}"
+    return _signed(difference.value, difference.interval), p_value
 
 
 def _percent(figure: Figure) -> str:
