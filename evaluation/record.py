@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from contracts.answer import Answer, Trace
-from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.data.model import Part, Truth, is_answerable
 
 
 class _Kept(BaseModel):
@@ -65,5 +65,5 @@ class TurnRecord(_Kept):
 
     @property
     def answerable(self) -> bool:
-        """Whether anything but a refusal can be right; so it is where nothing says otherwise."""
-        return self.truth is None or self.truth.answer_type is not AnswerType.UNANSWERABLE
+        """See `is_answerable`."""
+        return is_answerable(self.truth)

@@ -52,6 +52,11 @@ class Truth(BaseModel):
     needs: str = ""
 
 
+def is_answerable(truth: Truth | None) -> bool:
+    """Whether anything but a refusal can be right; so it is where nothing says otherwise."""
+    return truth is None or truth.answer_type is not AnswerType.UNANSWERABLE
+
+
 @dataclass(frozen=True, slots=True)
 class AskedTurn:
     """One question with its labels. `gold`: the truth as a sentence; `truth`: in parts, where it is known so.
@@ -70,8 +75,8 @@ class AskedTurn:
 
     @property
     def answerable(self) -> bool:
-        """Whether anything but a refusal can be right; so it is where nothing says otherwise."""
-        return self.truth is None or self.truth.answer_type is not AnswerType.UNANSWERABLE
+        """See `is_answerable`."""
+        return is_answerable(self.truth)
 
     @property
     def needs(self) -> str:

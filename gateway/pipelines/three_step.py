@@ -17,12 +17,12 @@ from gateway.clients.services import Services
 from gateway.reasoning.pieces import first_pieces
 from gateway.reasoning.sighting import Sighting
 from gateway.reasoning.three_step import ThreeStepReasoner
-from gateway.stages import evidence, look
+from gateway.stages import evidence
 from gateway.stages.conclusion import Outcome, answered
 from gateway.stages.identify import fuse
 from gateway.stages.photo_tools import entity_texts
 from gateway.stages.query_groups import NO_GROUPS, Group, largest, search_groups
-from gateway.stages.reading import begin_reading
+from gateway.stages.reading import begin_sighting
 from gateway.stages.run import Run, side_by_side
 from gateway.state import Ask, Entity, Evidence, Findings, PhotoText, Reply
 from gateway.thresholds import Thresholds
@@ -55,23 +55,11 @@ class ThreeStepPipeline:
     async def answer(self, ask: Ask, run: Run) -> Outcome:
         """Image search beside step 1, web search (3.1); step 2, reranking (3.2); step 3, the answer."""
         async with side_by_side() as group:
-            blind, services = not self._steps(run).sees, self.services
-            read = begin_reading(group, services, ask, run, now=blind)
-            near = run.ahead(
-                group,
-                Stage.IMAGE_SEARCH,
-                look.search_whole_photo,
-                services,
-                ask,
-                self.near_images,
-                otherwise=look.NO_CANDIDATES,
-            )
-            sighting = Sighting(ask, read.result, near.result)
-            if blind:
-                await sighting.services_done()
+            sees = self._steps(run).sees
+            sighting = await begin_sighting(group, self.services, ask, run, self.near_images, sees=sees)
             found = await self._search(await self._sample(sighting, run), run)
             pages = await self._rerank(ask, found.chunks, run)
-            findings = self._findings(await near.result(), pages, run)
+            findings = self._findings(await sighting.recognise(), pages, run)
             reply = await self._answer(sighting, findings, run)
         return answered(reply, findings, None, run.failures.values(), run.explain)
 

@@ -17,10 +17,10 @@ from gateway.budget.stages import Stage
 from gateway.clients.services import Services
 from gateway.reasoning.sighting import Sighting
 from gateway.reasoning.wiki_prf import NO_TOOLS, Gathered, PhotoTool, ToolCall, WikiPrfReasoner
-from gateway.stages import evidence, look, photo_tools
+from gateway.stages import evidence, photo_tools
 from gateway.stages.conclusion import Outcome, answered
 from gateway.stages.identify import fuse
-from gateway.stages.reading import begin_reading
+from gateway.stages.reading import begin_sighting
 from gateway.stages.run import Run, side_by_side
 from gateway.state import Ask, Evidence, Findings, PhotoText, Reply
 from gateway.thresholds import Thresholds
@@ -49,22 +49,12 @@ class WikiPrfPipeline:
     async def answer(self, ask: Ask, run: Run) -> Outcome:
         """The whole photo's search beside the plan; then the tools in the plan's order, filter and answer."""
         async with side_by_side() as group:
-            blind, services = not self._steps(run).sees, self.services
-            read = begin_reading(group, services, ask, run, now=blind)
-            whole = run.ahead(
-                group,
-                Stage.IMAGE_SEARCH,
-                look.search_whole_photo,
-                services,
-                ask,
-                photo_tools.MOST_ARTICLES,
-                otherwise=look.NO_CANDIDATES,
+            sees = self._steps(run).sees
+            sighting = await begin_sighting(
+                group, self.services, ask, run, photo_tools.MOST_ARTICLES, sees=sees
             )
-            sighting = Sighting(ask, read.result, whole.result)
-            if blind:
-                await sighting.services_done()
             calls = await self._plan(sighting, run)
-            things = await whole.result()
+            things = await sighting.recognise()
             run.explain.note(Stage.IMAGE_SEARCH, (thing.name for thing in things))
             run.explain.signal("image_top", things[0].probability if things else None)
             document = await photo_tools.article(self.services, things[:1], run)
