@@ -10,6 +10,7 @@
 # make dashboards  Grafana's dashboards anew, and their pictures from a real Prometheus
 # make serve   leave the platform running (loreglass ask PHOTO "QUESTION")
 # make eval    a split of the synthetic world through the platform (SPLIT=test PIPELINES="loreglass qa-dragon", or all)
+# make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
 # make check   format, lint, types, architecture, contracts
 
 PYTHON ?= python3.11
@@ -18,6 +19,9 @@ BIN := $(VENV)/bin
 SPLIT ?= dev
 # Names of pipelines, or all of them but the ablations: PIPELINES=all
 PIPELINES ?= loreglass
+# A file of SQuAD 1.1 or 2.0, and for example: --all, or --articles "A,B" --photo street.jpg
+FILE ?=
+SQUAD ?=
 # For example: --index-url https://download.pytorch.org/whl/cpu
 TORCH_FROM ?=
 # For example: --quick, or --only overhead pocket
@@ -29,7 +33,7 @@ LOAD ?=
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo serve test test-fast test-vllm meaning bench bench-gpu load containers-check dashboards eval check format lock publish-contracts openapi
+.PHONY: demo serve test test-fast test-vllm meaning bench bench-gpu load containers-check dashboards eval eval-squad check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/python -m deploy.demo
@@ -67,6 +71,9 @@ containers-check: $(VENV)/.dev
 
 eval: $(VENV)/.measure
 	$(BIN)/python -m deploy.evaluate --split $(SPLIT) --pipelines "$(PIPELINES)"
+
+eval-squad: $(VENV)/.measure
+	$(BIN)/python -m deploy.evaluate_squad "$(FILE)" $(SQUAD)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

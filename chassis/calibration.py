@@ -2,9 +2,10 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +18,20 @@ class LogisticCurve:
     @classmethod
     def load(cls, path: Path, features: Sequence[str]) -> "LogisticCurve":
         """Read what `chassis.fitting` wrote; ValueError if it was fitted on other features."""
-        stored = json.loads(path.read_text("utf-8"))
+        return cls.from_json(json.loads(path.read_text("utf-8")), features)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any], features: Sequence[str]) -> "LogisticCurve":
+        """From `intercept` and `coefficients`; ValueError if they were fitted on other features."""
         if list(stored["coefficients"]) != list(features):
-            raise ValueError(f"{path.name} was fitted on other features; run the training script again")
+            raise ValueError("the curve was fitted on other features; run the training script again")
         return cls(stored["intercept"], tuple(stored["coefficients"].values()))
 
     def probability(self, vector: Sequence[float]) -> float:
         """In 0..1, for the features in the order of the coefficients."""
+        return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, self.logit(vector)))))
+
+    def logit(self, vector: Sequence[float]) -> float:
+        """The log odds of that probability."""
         weighted = zip(self.coefficients, vector, strict=True)
-        logit = self.intercept + sum(weight * value for weight, value in weighted)
-        return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit))))
+        return self.intercept + sum(weight * value for weight, value in weighted)

@@ -83,7 +83,7 @@ class ImageUrlNotAllowed(LoreglassError):
 
 
 class ImageRequired(LoreglassError):
-    """Neither the request nor the session has a photo."""
+    """No longer raised: a question may come without a photo. Published kinds stay."""
 
     kind = ErrorKind.IMAGE_REQUIRED
 

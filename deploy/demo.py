@@ -109,6 +109,7 @@ async def _ask_all(gateway_url: str, world: World) -> list[Asked]:
 
 async def _converse(client: LoreglassClient, conversation: Conversation) -> list[Asked]:
     """The photo goes with the first question; the session remembers it for the others."""
+    assert conversation.photo is not None  # the world's questions come with photos
     photo: bytes | None = await anyio.Path(conversation.photo).read_bytes()
     session: str | None = None
     rows: list[Asked] = []

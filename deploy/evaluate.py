@@ -40,7 +40,7 @@ from evaluation.world.plan import Split
 
 ALL, DEFAULT = "all", "loreglass"
 _LEFT_OUT = "-no-"
-_MEASURED = ("chassis", "corpus", "gateway", "proto/contracts", "services")
+_MEASURED = ("chassis", "corpus", "gateway", "language", "proto/contracts", "services")
 _ROOT = Path(__file__).resolve().parents[1]
 
 app = typer.Typer(add_completion=False)
@@ -70,13 +70,13 @@ def main(
     if set_aside(runs, state):
         typer.echo(f"The code or its settings have changed; earlier runs: {runs}-before")
     settings = PocketSettings(port=0, service_port=0, data_dir=folder / "index")
-    with _running(settings) as started, stops_politely():
+    with started_platform(settings) as started, stops_politely():
         _index(world, started.service_urls, folder / "index" / "state", state)
         names = anyio.run(_chosen, started.gateway_url, pipelines)
     dataset = replace(open_dataset(str(world), limit=limit), name=f"synthetic world, {folder.name}")
     for name in names:
         # Anew for each: the platform remembers photos, and would be quicker with whoever is asked later.
-        with _running(settings) as started, stops_politely():
+        with started_platform(settings) as started, stops_politely():
             anyio.run(_ask, started.gateway_url, dataset, runs, name, Asking(concurrency))
     written = write_report(
         [runs / name for name in names],
@@ -123,7 +123,8 @@ def _index(world: Path, urls: dict[str, str], marker: Path, state: str) -> None:
 
 
 @contextmanager
-def _running(settings: PocketSettings) -> Iterator[Platform]:
+def started_platform(settings: PocketSettings) -> Iterator[Platform]:
+    """The platform, in a thread of its own until the context ends."""
     with (
         start_blocking_portal(backend_options={"use_uvloop": True}) as portal,
         portal.wrap_async_context_manager(platform(settings)) as started,

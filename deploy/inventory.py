@@ -8,6 +8,7 @@ from services.cropper.settings import CropperSettings
 from services.domain_router.settings import DomainRouterSettings
 from services.image_search.settings import ImageSearchSettings
 from services.ocr.settings import OcrSettings
+from services.reader.settings import ReaderSettings
 from services.reranker.settings import RerankerSettings
 from services.text_search.settings import TextSearchSettings
 from services.verifier.settings import VerifierSettings
@@ -52,6 +53,7 @@ APPS = (
     App("reranker", RerankerSettings, "reranker-cascade"),
     App("verifier", VerifierSettings),
     App("ocr", OcrSettings),
+    App("reader", ReaderSettings, "reader-extractive"),
 )
 VLM_HOST, VLM_PORT = "vlm", 8000
 """vLLM, in its own image."""

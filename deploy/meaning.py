@@ -27,11 +27,10 @@ from corpus.extraction import extract_page
 from corpus.items import content_id
 from corpus.manifests import PageRecord
 from evaluation.world.generate import Generated, generate
-from evaluation.world.model import Fact, Place, Thing
-from evaluation.world.pages.prose_places import PROSE
+from evaluation.world.model import Place
 from evaluation.world.plan import Split, plan_for
-from evaluation.world.questions.ask import fill_query
-from evaluation.world.questions.wording_places import WORDINGS
+from evaluation.world.questions.ask import fill_query, named
+from evaluation.world.text import words_of
 from services.text_search.encoding import Instructions, Pooling, TextEncoder
 from services.text_search.engine import Passage, TextSearchEngine
 from services.text_search.engines.hybrid import HybridOptions, HybridTextSearch
@@ -80,24 +79,27 @@ def passages_of(made: Generated, limits: ChunkLimits) -> tuple[list[Passage], di
 def questions_of(made: Generated, about: Mapping[str, Sequence[Passage]]) -> list[Asked]:
     """Every wording of every question whose fact a page states in a sentence."""
     terms = Analyzer().terms
+    words = words_of(made.world.plan.split)
+    told = {
+        (kind, attribute)
+        for register in words.registers.values()
+        for kind, attributes in register.pages.items()
+        for attribute in attributes
+    }
     asked = []
     for thing in made.world:
         for fact in thing.facts.values():
             right = [passage for passage in about.get(thing.key, ()) if fact.value.text in passage.text]
-            if not right or not _told_in_prose(thing, fact):
+            wordings = words.questions.attributes.get(thing.kind, {}).get(fact.attribute, ())
+            if not right or Place.PAGES not in fact.places or (thing.kind, fact.attribute) not in told:
                 continue
             ids = frozenset(passage.id for passage in right)
-            words = {term for passage in right for term in terms(f"{passage.title} {passage.text}")}
-            words -= set(terms(thing.name))
-            for wording in WORDINGS[thing.kind][fact.attribute].queries:
-                question = fill_query(wording, thing.name)
-                asked.append(Asked(question, ids, words.isdisjoint(terms(question))))
+            near = {term for passage in right for term in terms(f"{passage.title} {passage.text}")}
+            near -= set(terms(thing.name))
+            for wording in wordings:
+                question = fill_query(wording, named(thing.name))
+                asked.append(Asked(question, ids, near.isdisjoint(terms(question))))
     return asked
-
-
-def _told_in_prose(thing: Thing, fact: Fact) -> bool:
-    known = fact.attribute in PROSE.get(thing.kind, {}) and fact.attribute in WORDINGS.get(thing.kind, {})
-    return known and Place.PAGES in fact.places
 
 
 def indexed(

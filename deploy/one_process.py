@@ -24,6 +24,8 @@ from services.image_search.app import create_app as create_image_search
 from services.image_search.settings import ImageSearchSettings
 from services.ocr.app import create_app as create_ocr
 from services.ocr.settings import OcrSettings
+from services.reader.app import create_app as create_reader
+from services.reader.settings import ReaderSettings
 from services.reranker.app import create_app as create_reranker
 from services.reranker.settings import RerankerSettings
 from services.text_search.app import create_app as create_text_search
@@ -83,6 +85,7 @@ def _bind_services(settings: PocketSettings) -> dict[str, BoundApp]:
         "reranker": create_reranker(from_environment(RerankerSettings)),
         "verifier": create_verifier(from_environment(VerifierSettings)),
         "ocr": create_ocr(from_environment(OcrSettings)),
+        "reader": create_reader(from_environment(ReaderSettings)),
     }
     first = settings.service_port
     return {

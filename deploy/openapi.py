@@ -21,6 +21,8 @@ from services.image_search.app import create_app as create_image_search
 from services.image_search.settings import ImageSearchSettings
 from services.ocr.app import create_app as create_ocr
 from services.ocr.settings import OcrSettings
+from services.reader.app import create_app as create_reader
+from services.reader.settings import ReaderSettings
 from services.reranker.app import create_app as create_reranker
 from services.reranker.settings import RerankerSettings
 from services.text_search.app import create_app as create_text_search
@@ -39,6 +41,7 @@ APPS: dict[str, Callable[[], FastAPI]] = {
     "reranker": lambda: create_reranker(RerankerSettings()),
     "domain_router": lambda: create_domain_router(DomainRouterSettings()),
     "verifier": lambda: create_verifier(VerifierSettings()),
+    "reader": lambda: create_reader(ReaderSettings()),
 }
 
 

@@ -15,7 +15,7 @@ class PocketSettings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=7100, ge=0, le=65535)
     service_port: int = Field(
-        default=7101, ge=0, le=65000, description="the first of the seven services' ports; 0 picks free ones"
+        default=7101, ge=0, le=65000, description="the first of the eight services' ports; 0 picks free ones"
     )
     data_dir: Path = Field(default=Path("var/loreglass"), description="indexes are kept here")
     log_level: str = "info"

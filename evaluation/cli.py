@@ -10,6 +10,7 @@ from evaluation.commands.calibrate import calibrate
 from evaluation.commands.judge import agreement_of, judge_run
 from evaluation.commands.report import report
 from evaluation.commands.run import run
+from evaluation.commands.squad import squad
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -17,6 +18,7 @@ app.command("run")(run)
 app.command("judge")(judge_run)
 app.command("agreement")(agreement_of)
 app.command("report")(report)
+app.command("squad")(squad)
 app.command("calibrate")(calibrate)
 app.command("ablate")(ablate)
 

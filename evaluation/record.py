@@ -39,9 +39,9 @@ class TurnRecord(_Kept):
     """One question as it was asked, and all that came back.
 
     `place`: the conversation's in the dataset; `turn`: the question's in the conversation; both from 0.
-    `photo`: a path, relative to the run's folder where it lies below it. `error`: the kind of the problem
-    where there is no answer. `client_ms`: as the caller saw it. `asked_again`: requests before this one that
-    were turned away as overloaded.
+    `photo`: a path, relative to the run's folder where it lies below it; empty where there was none.
+    `error`: the kind of the problem where there is no answer. `client_ms`: as the caller saw it.
+    `asked_again`: requests before this one that were turned away as overloaded.
     """
 
     interaction_id: str

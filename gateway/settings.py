@@ -34,9 +34,9 @@ class SessionBackend(StrEnum):
 
 
 class Reasoning(StrEnum):
-    """Who reads and answers: quotes of the evidence, or a vision-language model."""
+    """Who answers: the reader service, with words of the evidence, or a vision-language model."""
 
-    EXTRACTIVE = "extractive"
+    POCKET = "pocket"
     VLM = "vlm"
 
 
@@ -61,10 +61,11 @@ class GatewaySettings(AppSettings):
     reranker_url: HttpAddress = "http://127.0.0.1:7105"
     domain_router_url: HttpAddress = "http://127.0.0.1:7101"
     verifier_url: HttpAddress = "http://127.0.0.1:7106"
+    reader_url: HttpAddress = "http://127.0.0.1:7108"
     photo_to_domain_router: bool = Field(default=False, description="set it with engine=blip2 there")
     photo_to_reranker: bool = Field(default=False, description="set it with engine=cascade there")
 
-    reasoning: Reasoning = Reasoning.EXTRACTIVE
+    reasoning: Reasoning = Reasoning.POCKET
     vlm_url: HttpAddress = Field(default="http://127.0.0.1:8000", description="an OpenAI-compatible server")
     vlm_model: str = Field(default="", description="its name there, as `GET /v1/models` lists it")
     vlm_key: SecretStr = SecretStr("")

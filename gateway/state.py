@@ -142,6 +142,36 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class ToRead:
+    """A passage for the reader. `title`: of its page, or the thing that an attribute (IMAGE) belongs to.
+
+    `boxes`: of a photo's text, (left, top, right, bottom) a line, in 0..1 of the photo; may be left out.
+    """
+
+    text: str
+    title: str = ""
+    kind: CitationKind = CitationKind.PAGE
+    boxes: tuple[tuple[float, float, float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An answer that the reader found: `span` is `text[start:end]` of the passage with the index `passage`.
+
+    `sentence` holds the span; `spoken` is what to say. `probability`, calibrated: the question is answered
+    there, and the span is right.
+    """
+
+    passage: int
+    span: str
+    sentence: str
+    spoken: str
+    probability: float
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Quote:
     """A verbatim piece of `evidence[index].text` that the answer rests on."""
 

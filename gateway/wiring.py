@@ -36,12 +36,9 @@ from gateway.pipelines.qa_dragon import QaDragonPipeline
 from gateway.pipelines.three_step import ThreeStepPipeline
 from gateway.pipelines.wiki_prf import WikiPrfPipeline
 from gateway.reasoning.baselines import BaselineReasoner, StepByStepReasoner
-from gateway.reasoning.extractive import ExtractiveReasoner
-from gateway.reasoning.extractive.baselines import ExtractiveBaselines
-from gateway.reasoning.extractive.stepwise import StepwiseExtractiveReasoner
-from gateway.reasoning.extractive.three_step import ThreeStepExtractiveReasoner
-from gateway.reasoning.extractive.wiki_prf import WikiPrfExtractiveReasoner
-from gateway.reasoning.port import Reasoner, StepwiseReasoner
+from gateway.reasoning.pocket import PocketReasoner
+from gateway.reasoning.pocket.steps import PocketBaselines, PocketSteps, PocketThreeStep, PocketWikiPrf
+from gateway.reasoning.port import Read, Reasoner, StepwiseReasoner
 from gateway.reasoning.three_step import ThreeStepReasoner
 from gateway.reasoning.wiki_prf import WikiPrfReasoner
 from gateway.sessions.memory import MemorySessionStore
@@ -80,31 +77,37 @@ class Gateway:
 class Reasoners:
     """One reasoner behind all ports, when its judge is asked, and whether what it depends on is up.
 
-    `…_resort`: who reads when a model cannot be had in time; None without a model. `in_steps`: None too.
+    `resort`: who reads when a model cannot be had in time; None without a model. `in_steps`: None too.
     """
 
     few_hops: Reasoner
     stepwise: StepwiseReasoner
+    baselines: BaselineReasoner
+    three_step: ThreeStepReasoner
+    wiki_prf: WikiPrfReasoner
+    in_steps: StepByStepReasoner | None = None
     ask_judge: AskJudge = AskJudge.IF_BORDERLINE
     checks: Mapping[str, Check] = field(default_factory=dict)
-    few_hops_resort: Reasoner | None = None
-    stepwise_resort: StepwiseReasoner | None = None
-    baselines: BaselineReasoner = field(default_factory=ExtractiveBaselines)
-    baselines_resort: BaselineReasoner | None = None
-    in_steps: StepByStepReasoner | None = None
-    three_step: ThreeStepReasoner = field(default_factory=ThreeStepExtractiveReasoner)
-    three_step_resort: ThreeStepReasoner | None = None
-    wiki_prf: WikiPrfReasoner = field(default_factory=WikiPrfExtractiveReasoner)
-    wiki_prf_resort: WikiPrfReasoner | None = None
+    resort: "Reasoners | None" = None
 
 
-def open_reasoners(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards) -> Reasoners:
-    """The reasoner that the settings choose."""
-    extractive = ExtractiveReasoner()
-    stepwise_extractive = StepwiseExtractiveReasoner(extractive)
-    extractive_baselines = ExtractiveBaselines(extractive)
-    if settings.reasoning is Reasoning.EXTRACTIVE:
-        return Reasoners(extractive, stepwise_extractive, baselines=extractive_baselines)
+def pocket_reasoners(read: Read) -> Reasoners:
+    """Who reads without a model: adapters of the reader service."""
+    return Reasoners(
+        few_hops=PocketReasoner(read),
+        stepwise=PocketSteps(read),
+        baselines=PocketBaselines(read),
+        three_step=PocketThreeStep(read),
+        wiki_prf=PocketWikiPrf(read),
+    )
+
+
+def open_reasoners(
+    settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read
+) -> Reasoners:
+    """The reasoner that the settings choose. `read`: the reader service."""
+    if settings.reasoning is Reasoning.POCKET:
+        return pocket_reasoners(read)
     from gateway.reasoning.vlm.baselines import VlmBaselines
     from gateway.reasoning.vlm.client import VlmClient, VlmEndpoint
     from gateway.reasoning.vlm.fencing import Budget
@@ -125,23 +128,19 @@ def open_reasoners(settings: GatewaySettings, http: httpx.AsyncClient, guards: G
     )
     baselines = VlmBaselines(client, options)
     return Reasoners(
-        VlmReasoner(client, options),
-        StepwiseVlmReasoner(client, options),
-        AskJudge.IF_UNMEASURED,
-        {"vlm": client.ready},
-        extractive,
-        stepwise_extractive,
+        few_hops=VlmReasoner(client, options),
+        stepwise=StepwiseVlmReasoner(client, options),
         baselines=baselines,
-        baselines_resort=extractive_baselines,
-        in_steps=baselines,
         three_step=ThreeStepVlmReasoner(client, options),
-        three_step_resort=ThreeStepExtractiveReasoner(extractive),
         wiki_prf=WikiPrfVlmReasoner(client, options),
-        wiki_prf_resort=WikiPrfExtractiveReasoner(extractive),
+        in_steps=baselines,
+        ask_judge=AskJudge.IF_UNMEASURED,
+        checks={"vlm": client.ready},
+        resort=pocket_reasoners(read),
     )
 
 
-OpenReasoners = Callable[[GatewaySettings, httpx.AsyncClient, Guards], Reasoners]
+OpenReasoners = Callable[[GatewaySettings, httpx.AsyncClient, Guards, Read], Reasoners]
 
 
 @asynccontextmanager
@@ -169,12 +168,13 @@ async def wire(
         cards = Cards(settings.placement) if settings.placement else None
         guards = Guards(metrics.registry, cards, clock)
         services = _services(settings, http, guards)
-        reasoners = open_reasoners(settings, http, guards)
+        reasoners = open_reasoners(settings, http, guards, services.read)
         pipelines = _pipelines(settings, services, reasoners)
         questions = QuestionMetrics(metrics.registry, pipelines)
         lanes = _lanes(settings, reasoners, clock, BudgetMetrics(metrics.registry))
         traces = TraceStore(settings.trace_limit)
-        execution = Execution(pipelines, sessions, traces, lanes, partial(_tell, questions))
+        tell, holds = partial(_tell, questions), services.holds_anything
+        execution = Execution(pipelines, sessions, traces, lanes, tell, holds)
         checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
         checks |= reasoners.checks
         if settings.placement:
@@ -215,8 +215,8 @@ def _lanes(
         return Lane(admission, planner)
 
     lanes = [lane("full", settings.max_waiting, planner)]
-    if reasoners.few_hops_resort is not None:
-        # Degrade before shed: for whom the model has no time, the extractive reasoner may have.
+    if reasoners.resort is not None:
+        # Degrade before shed: for whom the model has no time, the pocket reasoner may have.
         lanes.append(lane("quoting", 0, planner.without_model()))
     return lanes
 
@@ -224,6 +224,7 @@ def _lanes(
 def _pipelines(settings: GatewaySettings, services: Services, reasoners: Reasoners) -> dict[str, Pipeline]:
     """Every named pipeline: the default and QA-Dragon, both with modules left out too, and the others'."""
     thresholds, depths, router = load_thresholds(settings.thresholds), Depths(), SearchRouter.load()
+    resort = reasoners.resort
     few_hops = [
         LoreglassPipeline(
             services,
@@ -232,7 +233,7 @@ def _pipelines(settings: GatewaySettings, services: Services, reasoners: Reasone
             having.depths(depths),
             having.router(router),
             having.ask_judge(reasoners.ask_judge),
-            reasoners.few_hops_resort,
+            resort.few_hops if resort else None,
             having,
             having.name,
         )
@@ -240,13 +241,19 @@ def _pipelines(settings: GatewaySettings, services: Services, reasoners: Reasone
     ]
     stepwise = [
         QaDragonPipeline(
-            services, reasoners.stepwise, thresholds, depths, having, router, reasoners.stepwise_resort
+            services,
+            reasoners.stepwise,
+            thresholds,
+            depths,
+            having,
+            router,
+            resort.stepwise if resort else None,
         )
         for having in ablations()
     ]
     papers: list[Pipeline] = [
-        ThreeStepPipeline(services, reasoners.three_step, thresholds, reasoners.three_step_resort),
-        WikiPrfPipeline(services, reasoners.wiki_prf, thresholds, reasoners.wiki_prf_resort),
+        ThreeStepPipeline(services, reasoners.three_step, thresholds, resort.three_step if resort else None),
+        WikiPrfPipeline(services, reasoners.wiki_prf, thresholds, resort.wiki_prf if resort else None),
     ]
     baselines = _baselines(services, reasoners, depths)
     pipelines: list[Pipeline] = [*few_hops, *stepwise, *papers, *baselines]
@@ -255,7 +262,7 @@ def _pipelines(settings: GatewaySettings, services: Services, reasoners: Reasone
 
 def _baselines(services: Services, reasoners: Reasoners, depths: Depths) -> Iterator[Pipeline]:
     """What was published beside the full systems; `cot` only where somebody can think aloud."""
-    reader, resort = reasoners.baselines, reasoners.baselines_resort
+    reader, resort = reasoners.baselines, reasoners.resort.baselines if reasoners.resort else None
     alone = resort.answer_alone if resort else None
     yield ClosedBookPipeline(services, reader.answer_alone, alone)
     if reasoners.in_steps is not None:
@@ -277,6 +284,7 @@ def _services(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards
         reranker=client("reranker"),
         domain_router=client("domain_router"),
         verifier=client("verifier"),
+        reader=client("reader"),
         sight=Sight(settings.photo_to_domain_router, settings.photo_to_reranker),
         weigh=guards.weigh,
     )

@@ -17,7 +17,6 @@ from capacity.placement.packing import VLM
 from capacity.placement.proposal import Proposal
 from capacity.placement.speed import vlm_speed
 from gateway.budget.placement import PlacementPlan, ServiceShare
-from gateway.budget.stages import Stage
 
 GATEWAY = "gateway"
 Variables = dict[str, str]
@@ -32,7 +31,7 @@ def plan_of(proposal: Proposal) -> PlacementPlan:
         if card is None:
             shares[name] = ServiceShare(None)
         else:
-            ms = latencies.stages[Stage(name)]
+            ms = latencies.service(name)
             shares[name] = ServiceShare(card, proposal.memory_mib(name), ms.fixed_ms, ms.item_ms)
     return PlacementPlan(file.node.name, shares, file.node.burst_ms, proposal.vlm_sequences)
 

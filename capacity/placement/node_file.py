@@ -34,6 +34,7 @@ ENGINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "reranker": (POCKET, "cascade", "remote"),
         "verifier": (POCKET, "white_box"),
         "ocr": (POCKET,),
+        "reader": (POCKET, "extractive"),
     }
 )
 """What the services can be run with. Pocket engines know no card."""

@@ -24,6 +24,7 @@ _LETTERS = {
     "reranker": "r",
     "verifier": "v",
     "ocr": "o",
+    "reader": "a",
     "CUDA contexts": "+",
     "headroom": "x",
 }

@@ -10,18 +10,6 @@ from gateway.budget.stages import Stage
 
 VLM = "vlm"
 
-STAGE_OF_SERVICE: Mapping[str, Stage] = MappingProxyType(
-    {
-        "ocr": Stage.OCR,
-        "cropper": Stage.CROPPER,
-        "image_search": Stage.IMAGE_SEARCH,
-        "text_search": Stage.TEXT_SEARCH,
-        "reranker": Stage.RERANKER,
-        "domain_router": Stage.DOMAIN_ROUTER,
-        "verifier": Stage.VERIFIER,
-    }
-)
-
 STAGE_OF_PROMPT: Mapping[str, Stage] = MappingProxyType(
     {
         "understand": Stage.DRAFT,
@@ -48,7 +36,17 @@ STAGE_OF_PROMPT: Mapping[str, Stage] = MappingProxyType(
     }
 )
 
-SERVICES = (*STAGE_OF_SERVICE, VLM)
+MODEL_SERVICES = (
+    "ocr",
+    "cropper",
+    "image_search",
+    "text_search",
+    "reranker",
+    "domain_router",
+    "verifier",
+    "reader",
+)
+SERVICES = (*MODEL_SERVICES, VLM)
 
 _WORKERS = {
     "ocr": 4,  # CPU processes
@@ -58,6 +56,7 @@ _WORKERS = {
     "reranker": 2,
     "domain_router": 2,
     "verifier": 4,
+    "reader": 2,
 }
 _MEMORY_MIB = {  # weights and workspace of the L40S table; 0 for what runs on the CPU
     "ocr": 0,
@@ -67,6 +66,7 @@ _MEMORY_MIB = {  # weights and workspace of the L40S table; 0 for what runs on t
     "reranker": 5_100,
     "domain_router": 2_900,
     "verifier": 0,
+    "reader": 500,
 }
 
 
@@ -96,7 +96,7 @@ class Calibration:
     batch_growth: float = 0.025
     interference: float = 0.3
     beside_vlm: frozenset[str] = frozenset(
-        {"cropper", "image_search", "text_search", "reranker", "domain_router"}
+        {"cropper", "image_search", "text_search", "reranker", "domain_router", "reader"}
     )
     stream_interval: int = 1
     openings: int = 64
@@ -122,16 +122,14 @@ class Calibration:
             prefill_ms_per_1k=self.speed.prefill_ms_per_1k * factor,
             decode_ms_per_token=self.speed.decode_ms_per_token * factor,
         )
-        stages = {
-            stage: replace(latency, fixed_ms=latency.fixed_ms * factor, item_ms=latency.item_ms * factor)
-            for stage, latency in self.latencies.stages.items()
-        }
-        latencies = replace(self.latencies, stages=stages, vlm=speed)
+        stages = {stage: _scaled(latency, factor) for stage, latency in self.latencies.stages.items()}
+        services = {name: _scaled(latency, factor) for name, latency in self.latencies.services.items()}
+        latencies = replace(self.latencies, stages=stages, services=services, vlm=speed)
         return replace(self, latencies=latencies, speed=speed)
 
     def service(self, name: str) -> StageLatency:
         """The times of one model service."""
-        return self.latencies.stages[STAGE_OF_SERVICE[name]]
+        return self.latencies.service(name)
 
     def prompt(self, name: str) -> ModelStage | None:
         """The usual reply to a prompt of ours; None for one that is unknown."""
@@ -142,3 +140,7 @@ class Calibration:
         """One decode step of `batch` sequences while small models run `jobs_beside` jobs on the card."""
         alone = self.speed.decode_ms_per_token * (1 + self.batch_growth * (batch - 1))
         return alone * (1 + self.interference * jobs_beside)
+
+
+def _scaled(latency: StageLatency, factor: float) -> StageLatency:
+    return replace(latency, fixed_ms=latency.fixed_ms * factor, item_ms=latency.item_ms * factor)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from capacity.standins import chat
-from capacity.standins.calibration import SERVICES, STAGE_OF_SERVICE, VLM, Calibration
+from capacity.standins.calibration import MODEL_SERVICES, SERVICES, VLM, Calibration
 from capacity.standins.chat import ChatCall, RefusedChat, Transcript
 from capacity.standins.counts import Counts
 from capacity.standins.decoding import ContinuousBatch, ReadPrompt, Running
@@ -61,7 +61,7 @@ class Node:
         self._pick_slow = {name: random.Random(f"{seed} {name} slow") for name in SERVICES}
         self.stations: Mapping[str, Station] = {
             name: Station(calibration.concurrency[name], calibration.queue, self.counts[name], clock)
-            for name in STAGE_OF_SERVICE
+            for name in MODEL_SERVICES
         }
         self.vlm = ContinuousBatch(
             calibration.sequences,

@@ -18,6 +18,7 @@ from contracts.domain_router import Classification, ClassifyReply, Domain
 from contracts.geometry import Box, Point
 from contracts.image_search import ImageHit, ImageSearchReply
 from contracts.ocr import OcrReply, TextLine
+from contracts.reader import ReadAnswer, ReadReply, ReadRequest, TextSpan
 from contracts.reranker import RerankDocument, RerankReply, RerankRequest, RerankResult, RerankUsage
 from contracts.text_search import TextHit, TextSearchReply, TextSearchRequest
 from contracts.verifier import Check, CheckName, SupportingSpan, VerifyReply, VerifyRequest
@@ -100,6 +101,12 @@ def verify(request: StandInRequest) -> Job:
     return Job(max(1, len(asked.evidence)), lambda: _verified(asked))
 
 
+def read(request: StandInRequest) -> Job:
+    """The sentences that state something, wherever they stand."""
+    asked = request.json(ReadRequest)
+    return Job(len(asked.passages), lambda: _read(asked))
+
+
 ROUTES: Mapping[tuple[str, str], Callable[[StandInRequest], Job]] = MappingProxyType(
     {
         ("ocr", "/v1/ocr"): ocr,
@@ -109,6 +116,7 @@ ROUTES: Mapping[tuple[str, str], Callable[[StandInRequest], Job]] = MappingProxy
         ("text_search", "/v1/text-search"): text_search,
         ("reranker", "/v1/rerank"): rerank,
         ("verifier", "/v1/verify"): verify,
+        ("reader", "/v1/read"): read,
     }
 )
 """What each service's own route does. A job's `reply` is made when its time has passed."""
@@ -213,3 +221,24 @@ def _verified(asked: VerifyRequest) -> VerifyReply:
     return VerifyReply(
         supported=supported, probability=_SUPPORTED if supported else 0.2, span=span, checks=checks
     )
+
+
+def _read(asked: ReadRequest) -> ReadReply:
+    answers = [
+        ReadAnswer(
+            passage_index=index,
+            span=_span(passage.text, span),
+            sentence=_span(passage.text, sentence),
+            spoken=spoken,
+            probability=_SUPPORTED,
+        )
+        for index, passage in enumerate(asked.passages)
+        for sentence, (span, spoken) in scene.READINGS.items()
+        if sentence in passage.text
+    ]
+    return ReadReply(model=_MODEL, answers=answers[: asked.top_n])
+
+
+def _span(text: str, part: str) -> TextSpan:
+    start = text.index(part)
+    return TextSpan(start=start, end=start + len(part), text=part)

@@ -25,6 +25,11 @@ KNOWN_ANSWER = "Ada Lindqvist designed the Marrow Quay Bridge."
 FOUND_ANSWER = "The Marrow Quay Bridge opened in 1931 and was designed by Ada Lindqvist."
 FACT = "The Marrow Quay Bridge opened in 1931 and was designed by the engineer Ada Lindqvist."
 
+READINGS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {FACT: ("1931", FOUND_ANSWER), SIGN[1]: ("12 minutes", READ_ANSWER)}
+)
+"""A sentence, the words in it that answer, and what is said then."""
+
 QUESTIONS: Mapping[Route, str] = MappingProxyType(
     {
         Route.DIRECT: "What does the sign say about the direct line?",

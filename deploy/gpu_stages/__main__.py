@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 PAGE = Path("docs/gpu-stages.md")
-NAMES = ("clip", "bge", "grounding_dino", "qformer", "qwen3", "vlm")
+NAMES = ("clip", "bge", "grounding_dino", "qformer", "qwen3", "reader", "vlm")
 CANNOT_MEASURE = 2
 
 

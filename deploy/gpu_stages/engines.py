@@ -186,10 +186,39 @@ def open_qwen3(bench: Bench) -> list[Stage]:
     ]
 
 
+def open_reader(bench: Bench) -> list[Stage]:
+    """The reader's two presets."""
+    from transformers import BertConfig, BertForQuestionAnswering, RobertaConfig, RobertaForQuestionAnswering
+
+    sizes, tokenizer = bench.sizes, bert_tokenizer(bench.folder)
+    minilm = built(BertForQuestionAnswering, BertConfig(**sizes.minilm), bench.accelerator)
+    stages = [_reader_stage("MiniLM-L12", minilm, tokenizer, bench)]
+    untyped = bert_tokenizer(bench.folder)
+    untyped.model_input_names = ["input_ids", "attention_mask"]
+    roberta = built(RobertaForQuestionAnswering, RobertaConfig(**sizes.roberta), bench.accelerator)
+    return [*stages, _reader_stage("RoBERTa-base", roberta, untyped, bench)]
+
+
+def _reader_stage(name: str, model: Any, tokenizer: Any, bench: Bench) -> Stage:
+    from services.reader.engines.windows import QuestionAnsweringModel
+
+    reading = QuestionAnsweringModel(model, tokenizer, bench.accelerator, name)
+    text = passage(bench.sizes.passage)
+    (window,) = reading.windows(QUESTION, [text])
+    return Stage(
+        f"reader: {name}",
+        f"passage of {bench.sizes.passage} tokens and a question",
+        {1: "", 16: "", 64: ""},
+        lambda n: reading.forward([window] * n),
+        lambda: reading.windows(QUESTION, [text]),
+    )
+
+
 SERVICE_ENGINES = (
     Engine("clip", open_clip_tower),
     Engine("bge", open_bge),
     Engine("grounding_dino", open_grounding_dino),
     Engine("qformer", open_qformer),
     Engine("qwen3", open_qwen3),
+    Engine("reader", open_reader),
 )

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from services.reader.measure_passages import PRESETS as READERS
+
 Config = Mapping[str, Any]
 
 
@@ -24,6 +26,8 @@ class Sizes:
     qformer: Config
     blip2: Config
     qwen3: Config
+    minilm: Config
+    roberta: Config
     vlm_vision: Config
     vlm_text: Config
     vlm_tokens: tuple[int, int]
@@ -81,6 +85,9 @@ PUBLISHED = Sizes(
         "max_position_embeddings": 40960,
         "tie_word_embeddings": True,
     },
+    # deepset/minilm-uncased-squad2, deepset/roberta-base-squad2
+    minilm=READERS["minilm"],
+    roberta=READERS["roberta"],
     # meta-llama/Llama-3.2-11B-Vision-Instruct
     vlm_vision={"image_size": 560},
     vlm_text={},
@@ -126,6 +133,8 @@ TINY = Sizes(
         "head_dim": 16,
         "max_position_embeddings": 1024,
     },
+    minilm={"vocab_size": 1200, **_TINY_LAYERS},
+    roberta={"vocab_size": 1200, "type_vocab_size": 1, **_TINY_LAYERS},
     vlm_vision={
         "hidden_size": 32,
         "num_hidden_layers": 2,

@@ -12,6 +12,8 @@ BASE = "docker.io/library/python:3.11-slim-bookworm"
 """What both Dockerfiles start from unless told otherwise."""
 
 _SHARED = ("contracts", "chassis")
+_READ_ENGLISH = ("gateway", "reranker", "verifier", "reader")
+"""Apps that import `language`."""
 _TELEMETRY = "telemetry"
 _QDRANT_SERVER = "qdrant-server"
 
@@ -76,7 +78,7 @@ def version() -> str:
 
 def _code_of(app: App) -> tuple[str, ...]:
     own = ("gateway",) if app.name == "gateway" else ("services/__init__.py", f"services/{app.name}")
-    return (*_SHARED, *own)
+    return (*_SHARED, *(("language",) if app.name in _READ_ENGLISH else ()), *own)
 
 
 def _image_of(app: App, cuda: bool) -> Image:

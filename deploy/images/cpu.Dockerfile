@@ -26,6 +26,7 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
 # What of the project this app imports, compiled; the same bytes whenever the same files go in.
 FROM ${BASE} AS code
 COPY proto/contracts /src/contracts
+COPY language /src/language
 COPY chassis /src/chassis
 COPY services /src/services
 COPY gateway /src/gateway

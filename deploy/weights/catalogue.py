@@ -54,7 +54,10 @@ _BGE = Weights(
 _QWEN3_RERANKER = Weights(
     "Qwen/Qwen3-Reranker-0.6B", ("reranker",), 1.2, (("LOREGLASS_RERANKER_FINE_MODEL", "{folder}"),)
 )
-SERVICES = (_BLIP2, _GROUNDING_DINO, _CLIP, _BGE, _QWEN3_RERANKER)
+_READER = Weights(
+    "deepset/minilm-uncased-squad2", ("reader",), 0.1, (("LOREGLASS_READER_MODEL", "{folder}"),)
+)
+SERVICES = (_BLIP2, _GROUNDING_DINO, _CLIP, _BGE, _QWEN3_RERANKER, _READER)
 
 
 def vlm(preset: Preset) -> Weights:

@@ -56,7 +56,7 @@ async def ask_again(
             concurrency, header.deadline_ms, header.pipeline, {**header.thresholds, **setting}, explain=True
         )
         name = ",".join(f"{name}={value:g}" for name, value in setting.items())
-        choice = {"limit": header.limit, "seed": header.seed}
+        choice = {"limit": header.limit, "seed": header.seed, "squad": header.settings.get("squad")}
         task = Task(dataset, folder / name, asking, f"{header.name} {name}", choice)
         with watched(Tally(), task.turns, name) as on_record:
             made = await make_run(task, gateway, on_record=on_record)

@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
 from evaluation.calibration.replay import Rates, rates, replay
-from evaluation.calibration.signals import Bools, Floats, Signals
+from evaluation.calibration.signals import Bools, Floats, Ints, Signals
 from evaluation.data.model import Part
 from evaluation.scoring.intervals import Interval, bootstrap
 from evaluation.scoring.measures import Measure, Unit
@@ -65,12 +65,29 @@ def cross_validated(
     chosen as well. None where there are too few conversations to choose without some of them.
     """
     first = rivals[0]
-    sessions = np.random.default_rng(seed).permutation(np.unique(first.session))
+    fold_of = folds_of_sessions(first, folds, seed)
+    points = None if fold_of is None else held_out(rivals, choose, value, fold_of)
+    return None if points is None else figures(first, points)
+
+
+def folds_of_sessions(signals: Signals, folds: int = FOLDS, seed: int = 0) -> Ints | None:
+    """A fold for every question, at random and whole conversations together; None for too few of these."""
+    sessions, place = np.unique(signals.session, return_inverse=True)
     if len(sessions) < folds:
         return None
-    points = np.zeros(len(first))
-    for fold in range(folds):
-        held = np.isin(first.session, sessions[fold::folds])
+    order = np.empty(len(sessions), np.int64)
+    order[np.random.default_rng(seed).permutation(len(sessions))] = np.arange(len(sessions)) % folds
+    return order[place]
+
+
+def held_out(rivals: Sequence[Signals], choose: Choose, value: Value, fold_of: Ints) -> Floats | None:
+    """The points of every question under thresholds chosen on the other folds; None where they allow none.
+
+    `rivals` as in `cross_validated`; `fold_of`: the number of each question's fold.
+    """
+    points = np.zeros(len(rivals[0]))
+    for fold in np.unique(fold_of):
+        held = fold_of == fold
         try:
             settings = [choose(rival.where(~held)) for rival in rivals]
         except CalibrationError:
@@ -78,7 +95,7 @@ def cross_validated(
         values = [value(rival.where(~held), each) for rival, each in zip(rivals, settings, strict=True)]
         best = int(np.argmax(values))
         points[held] = replay(rivals[best].where(held), settings[best]).points
-    return figures(first, points)
+    return points
 
 
 def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs, *, answered: bool) -> tuple[float, float]:

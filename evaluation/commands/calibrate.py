@@ -203,6 +203,7 @@ async def _opened(judged: _Judged, stack: AsyncExitStack) -> "Judging":
 async def _asked_again(folders: list[Path], asked: _Asked, out: Path) -> "list[Run]":
     from evaluation.calibration.asking_again import ask_again, combinations, only_part
     from evaluation.calibration.cutoffs import CalibrationError
+    from evaluation.data.squad import SquadChoice
     from evaluation.runs.gateway import reached
     from evaluation.runs.store import load_run
 
@@ -211,7 +212,14 @@ async def _asked_again(folders: list[Path], asked: _Asked, out: Path) -> "list[R
         raise CalibrationError("--ask needs one DEV_RUN, and its --dataset.")
     like = load_run(folders[0])
     header = like.header
-    opened = opened_dataset(asked.dataset, part=only_part(like), limit=header.limit, seed=header.seed)
+    kept = header.settings.get("squad")
+    opened = opened_dataset(
+        asked.dataset,
+        part=only_part(like),
+        limit=header.limit,
+        seed=header.seed,
+        squad=SquadChoice.model_validate(kept) if kept else None,
+    )
     url, key = gateway_of(asked.gateway or header.gateway or None)
     async with reached(url, key) as gateway:
         folder = out.with_suffix(".asked")

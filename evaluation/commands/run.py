@@ -1,20 +1,22 @@
 """`loreglass eval run`: asks a gateway every question of a dataset, and keeps what comes back."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from evaluation.data.model import Dataset, DatasetError, Part
+from evaluation.data.model import Dataset, DatasetError, Part, Text
 
 if TYPE_CHECKING:
     from evaluation.runs.running import Made, Task
     from evaluation.runs.tally import Tally
 
-_SOURCE = "a world's folder, a folder of photos and questions, a folder of CRAG-MM's files, or a hub id"
+_SOURCE = (
+    "a world's folder, a folder of photos and questions, a folder of CRAG-MM's files, a hub id, or squad:FILE"
+)
 
 Source = Annotated[str, typer.Argument(metavar="DATASET", help=_SOURCE, show_default=False)]
 GatewayUrl = Annotated[str | None, typer.Option(help="the gateway's URL")]
@@ -25,6 +27,20 @@ Seed = Annotated[int | None, typer.Option(help="choose those of --limit at rando
 Concurrency = Annotated[int, typer.Option(min=1, max=64, help="conversations at once")]
 NoFetch = Annotated[
     bool, typer.Option("--no-fetch", help="do not fetch photos that the dataset only links to")
+]
+Articles = Annotated[
+    list[str] | None, typer.Option(help="squad: only these articles, by title", metavar="A,B")
+]
+LeaveOut = Annotated[list[str] | None, typer.Option(help="squad: all but these articles", metavar="A,B")]
+Unanswerable = Annotated[
+    int | None, typer.Option(min=0, help="squad: so many of --limit have no answer; else as they come")
+]
+Photo = Annotated[
+    Path | None, typer.Option(help="squad: ask every question with this photo", exists=True, dir_okay=False)
+]
+NoIndex = Annotated[bool, typer.Option("--no-index", help="squad: its paragraphs are in the index already")]
+TextSearchUrl = Annotated[
+    str, typer.Option(help="squad: who takes the paragraphs; else LOREGLASS_TEXT_SEARCH_URL")
 ]
 Cache = Annotated[Path | None, typer.Option(help="where fetched photos are kept", file_okay=False)]
 
@@ -49,23 +65,60 @@ def run(
     ] = False,
     no_fetch: NoFetch = False,
     cache: Cache = None,
+    articles: Articles = None,
+    leave_out: LeaveOut = None,
+    unanswerable: Unanswerable = None,
+    photo: Photo = None,
+    no_index: NoIndex = False,
+    text_search_url: TextSearchUrl = "",
 ) -> None:
     """Ask a gateway every question of DATASET and keep what comes back.
 
     The same command goes on where it stopped, and asks nothing twice.
     A gateway's key is read from LOREGLASS_API_KEY.
+
+    Of squad:FILE (SQuAD 1.1 or 2.0) every paragraph is first added to the published index as a page, as
+    `loreglass index pages` does it; then the questions are asked without a photo.
     """
+    from evaluation.data.squad import squad_choice
     from evaluation.runs.asking import Asking
     from evaluation.runs.running import Task
 
+    squad = squad_choice(articles or [], leave_out or [], unanswerable, photo)
     asking = Asking(concurrency, deadline_ms, pipeline, thresholds_of(threshold or []), not no_explain)
     opened = opened_dataset(
-        dataset, part=part, split=split, limit=limit, seed=seed, cache=cache, fetch_images=not no_fetch
+        dataset,
+        part=part,
+        split=split,
+        limit=limit,
+        seed=seed,
+        cache=cache,
+        fetch_images=not no_fetch,
+        squad=squad,
     )
-    task = Task(opened, out, asking, name, {"limit": limit, "seed": seed})
+    kept = squad.model_dump(mode="json") if squad else None
+    task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": kept})
     with stops_politely():
+        if opened.texts and not no_index:
+            _require_gateway(gateway, pipeline)
+            index_texts(opened.texts, out, text_search_url)
         made, tally = _make(task, gateway)
     _close(made, tally)
+
+
+def _require_gateway(gateway_url: str | None, pipeline: str | None) -> None:
+    """Nothing is indexed for a gateway that then does not answer. Raises `RunStopped`."""
+    import anyio
+
+    from evaluation.runs.gateway import reached
+
+    url, key = gateway_of(gateway_url)
+
+    async def work() -> None:
+        async with reached(url, key) as gateway:
+            gateway.require(pipeline)
+
+    anyio.run(work)
 
 
 def _make(task: "Task", gateway_url: str | None) -> "tuple[Made, Tally]":
@@ -111,6 +164,20 @@ def opened_dataset(source: str, **choice: Any) -> Dataset:
             return open_dataset(source, on_progress=on_progress, **choice)
     except DatasetError as error:
         raise typer.BadParameter(str(error), param_hint="DATASET") from error
+
+
+def index_texts(texts: Sequence[Text], folder: Path, url: str) -> None:
+    """Adds the texts to the published index, as pages; what is there already stays. Ends the command with why
+    not.
+    """
+    from corpus.cli import index
+    from corpus.ingest import ingest_pages
+    from corpus.settings import CorpusSettings
+    from evaluation.runs.pages import write_pages
+
+    pages = write_pages(texts, folder)
+    if index(ingest_pages, "pages", pages, url or CorpusSettings().text_search_url, replace=False):
+        refuse("The paragraphs could not be indexed; --text-search-url says where, --no-index goes without.")
 
 
 def gateway_of(url: str | None) -> tuple[str, str]:

@@ -23,7 +23,7 @@ class Part(StrEnum):
 
 
 class AnswerType(StrEnum):
-    """How an answer is compared with the truth."""
+    """How an answer is compared with the truth. `SPAN`: stretches of a text that people marked as answers."""
 
     NUMBER = "number"
     DATE = "date"
@@ -31,6 +31,7 @@ class AnswerType(StrEnum):
     SET = "set"
     BOOLEAN = "boolean"
     TEXT = "text"
+    SPAN = "span"
     UNANSWERABLE = "unanswerable"
 
 
@@ -86,12 +87,21 @@ class AskedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A photo and the questions asked about it; a single question is a conversation of one turn."""
+    """The questions asked about a photo, or without one; a single question is a conversation of one turn."""
 
     session_id: str
     part: Part
-    photo: Path
+    photo: Path | None
     turns: tuple[AskedTurn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that the dataset's questions are about, and that becomes a page of the index."""
+
+    url: str
+    title: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +120,15 @@ class Dataset:
     """Everything that can be asked, in file order, and every row that cannot.
 
     `name`: for people ("crag-mm-single-turn-public/validation"); `fingerprint`: of the questions, photos'
-    names and golds, so that a run is never resumed with other questions.
+    names and golds, so that a run is never resumed with other questions. `texts`: what must be indexed before
+    the questions are asked, where the dataset brings it along.
     """
 
     name: str
     fingerprint: str
     conversations: tuple[Conversation, ...]
     rejected: tuple[Rejected, ...] = ()
+    texts: tuple[Text, ...] = ()
 
     @property
     def rejections(self) -> dict[str, int]:

@@ -1,10 +1,11 @@
-"""One way in: a world, a folder of one's own, CRAG-MM's files or its hub id, told apart by content."""
+"""One way in: a world, a folder of one's own, CRAG-MM's files or its hub id, told apart by content; and
+SQuAD's files."""
 
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chassis.fetching import PublicFetcher
@@ -15,6 +16,7 @@ from evaluation.data.photos import Photos
 from evaluation.data.plain import PLAIN, is_plain, read_plain, with_photos_inside
 from evaluation.data.progress import OnProgress, unseen
 from evaluation.data.rows import Reading, with_photos
+from evaluation.data.squad import PREFIX, SquadChoice, read_squad
 from evaluation.data.tables import SUFFIXES, UnreadableFile, open_table, split_of, table_files
 from evaluation.data.world import TRUTH, Sampled, load_world, sample
 
@@ -29,6 +31,7 @@ class _Choice:
     part: Part | None
     limit: int | None
     seed: int | None
+    squad: SquadChoice | None
 
     def of(self, single: Sequence[Sampled], multi: Sequence[Sampled]) -> tuple[Sampled, ...]:
         first = () if self.part is Part.MULTI else sample(single, self.limit, self.seed)
@@ -46,16 +49,18 @@ def open_dataset(
     fetch_images: bool = True,
     on_progress: OnProgress | None = None,
     fetcher: PublicFetcher | None = None,
+    squad: SquadChoice | None = None,
 ) -> Dataset:
     """Everything that can be asked of `source`, and every row that cannot. Blocking.
 
     `source`: a folder of the synthetic world; a folder with photos and `questions.jsonl`; a Parquet, JSON or
-    JSONL file of CRAG-MM's rows, or a folder of them; or a hub id, `owner/name` or `owner/name@revision`.
+    JSONL file of CRAG-MM's rows, or a folder of them; a hub id, `owner/name` or `owner/name@revision`; or
+    `squad:FILE`, of which `squad` says more.
     `limit` bounds the conversations of each part: the first ones, or with a seed a random choice; only their
     photos are fetched, by `fetcher`. `split`: `validation` where there are several and none is named.
     Raises `DatasetError` where there is nothing to ask.
     """
-    choice = _Choice(part, limit, seed)
+    choice = _Choice(part, limit, seed, squad)
     photographs = _Photographs(PictureCache(cache or CACHE, fetcher), fetch_images, on_progress or unseen)
     try:
         dataset = _opened(source, choice, split, photographs)
@@ -75,7 +80,8 @@ def fingerprint(conversations: Iterable[Conversation]) -> str:
     digest = hashlib.sha256()
     for each in conversations:
         turns = [[turn.interaction_id, turn.question, turn.gold] for turn in each.turns]
-        digest.update(json.dumps([each.session_id, each.photo.name, turns]).encode() + b"\n")
+        photo = each.photo.name if each.photo else ""
+        digest.update(json.dumps([each.session_id, photo, turns]).encode() + b"\n")
     return digest.hexdigest()
 
 
@@ -87,6 +93,10 @@ class _Photographs:
 
 
 def _opened(source: str, choice: _Choice, split: str | None, photographs: _Photographs) -> Dataset:
+    if source.startswith(PREFIX):
+        return _of_squad(Path(source.removeprefix(PREFIX)).expanduser(), choice, split)
+    if choice.squad is not None:
+        raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
         path, split = path / split, None
@@ -101,6 +111,13 @@ def _opened(source: str, choice: _Choice, split: str | None, photographs: _Photo
     chosen, folder, files = hub.fetch_split(repository, revision, split)
     name = repository.partition("/")[2] + (f"@{revision}" if revision else "")
     return _of_tables(f"{name}/{chosen}", folder, files, choice, photographs)
+
+
+def _of_squad(path: Path, choice: _Choice, split: str | None) -> Dataset:
+    if split or choice.part is Part.MULTI:
+        raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
+    dataset = read_squad(path, choice.squad or SquadChoice(), choice.limit, choice.seed)
+    return replace(dataset, fingerprint=fingerprint(dataset.conversations))
 
 
 def _of_file(path: Path, choice: _Choice, split: str | None, photographs: _Photographs) -> Dataset:

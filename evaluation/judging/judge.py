@@ -5,6 +5,7 @@ missing; anything else is correct or a hallucination. In place of the LLM judge 
 
 - number: a quantity of the right dimension and value; the units may differ.
 - date: every part of the true date is said, in any format.
+- span: a gold stretch stands in the answer as whole words, by SQuAD's normalisation.
 - name, text: an accepted spelling is asserted; one misread character is forgiven.
 - set: every member is named, in any order. boolean: the answer opens with the right yes or no,
   or repeats what was asked, or denies it.
@@ -24,6 +25,7 @@ from evaluation.judging.dates import dates
 from evaluation.judging.names import Mention, find
 from evaluation.judging.port import Judgement, Verdict
 from evaluation.judging.quantities import Quantity, plain_numbers, quantities, singular
+from evaluation.judging.spans import says
 from evaluation.judging.text import canonical, claim, is_refusal, tokens, truncate
 from evaluation.judging.units import unit_named
 from evaluation.judging.words import stance
@@ -105,6 +107,10 @@ def _objection_to_name(said: str, truth: Truth, _: str) -> str:
     if others and others[0].start < named[0].start:
         return "another is named first"
     return _objection_to_claims(said, truth)
+
+
+def _objection_to_span(said: str, truth: Truth, _: str) -> str:
+    return "" if says(said, truth.accepted) else "without a gold stretch"
 
 
 def _objection_to_set(said: str, truth: Truth, _: str) -> str:
@@ -214,6 +220,7 @@ _RULES: dict[AnswerType, Callable[[str, Truth, str], str]] = {
     AnswerType.DATE: _objection_to_date,
     AnswerType.NAME: _objection_to_name,
     AnswerType.TEXT: _objection_to_name,
+    AnswerType.SPAN: _objection_to_span,
     AnswerType.SET: _objection_to_set,
     AnswerType.BOOLEAN: _objection_to_boolean,
 }

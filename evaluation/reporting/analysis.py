@@ -14,6 +14,7 @@ from evaluation.reporting.failures import RULE, Failure, instructive
 from evaluation.reporting.photos import NoPhoto, small_photo
 from evaluation.reporting.readings import Estimate, MeasureName
 from evaluation.reporting.slices import sliced
+from evaluation.reporting.spans import span_report
 from evaluation.reporting.text import plural
 from evaluation.reporting.timing import stage_times
 from evaluation.scoring import measures
@@ -49,7 +50,7 @@ def analysed(comparison: Comparison, choices: Choices) -> Report:
     settled = {name: settle(run.scored, choices.protocol) for name, run in runs.items()}
     first = next(iter(runs.values()))
     systems = tuple(
-        _system(number, name, run, settled[name], choices.protocol)
+        _system(number, name, run, settled[name], choices)
         for number, (name, run) in enumerate(runs.items(), 1)
     )
     return Report(
@@ -74,8 +75,9 @@ def analysed(comparison: Comparison, choices: Choices) -> Report:
 
 
 def _system(
-    number: int, name: str, run: JudgedRun, settled: Sequence[Settled], protocol: Protocol
+    number: int, name: str, run: JudgedRun, settled: Sequence[Settled], choices: Choices
 ) -> SystemReport:
+    protocol = choices.protocol
     found = points(settled, run.withheld, protocol)
     return SystemReport(
         number=number,
@@ -92,6 +94,7 @@ def _system(
         stages=stage_times(each.record for each in run.scored),
         curve=curve(found, len(run.scored)),
         reliability=reliability(found),
+        spans=span_report(run, choices.judge),
     )
 
 

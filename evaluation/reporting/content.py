@@ -9,6 +9,7 @@ from evaluation.reporting.confidence import Curve, Reliability
 from evaluation.reporting.failures import Failure
 from evaluation.reporting.readings import Estimate, MeasureName
 from evaluation.reporting.slices import Sliced
+from evaluation.reporting.spans import SpanReport
 from evaluation.reporting.timing import StageTimes
 from evaluation.scoring.intervals import Paired
 from evaluation.scoring.scores import Refusals
@@ -29,7 +30,8 @@ class SystemReport:
     """What one run came to. `parts`: those that were asked, the whole last; `number`: its place, from 1.
 
     `folder` is the run's, for whoever wants to look further. `failed`: requests without an answer, by kind;
-    `judge_failures`: verdicts that the judge did not give, by why.
+    `judge_failures`: verdicts that the judge did not give, by why. `spans`: where the golds are stretches of
+    a text.
     """
 
     number: int
@@ -46,6 +48,7 @@ class SystemReport:
     stages: tuple[StageTimes, ...]
     curve: Curve
     reliability: Reliability
+    spans: SpanReport | None = None
 
     @property
     def whole(self) -> PartScores:

@@ -29,8 +29,9 @@ class Drawn:
 
 
 def drawn(report: Report) -> Mapping[str, tuple[Drawn, ...]]:
-    """By section: `scores`, `stages`, `refusal`, `reliability`. Needs matplotlib."""
+    """By section: `scores`, `spans`, `stages`, `refusal`, `reliability`. Needs matplotlib."""
     return {
+        "spans": tuple(_spans(report)),
         "scores": tuple(_scores(report)),
         "stages": tuple(_stages(report)),
         "refusal": tuple(_refusal(report)),
@@ -46,6 +47,15 @@ def _scores(report: Report) -> Iterator[Drawn]:
         if any(measure in part.estimates for system in report.systems for part in system.parts):
             name = f"intervals-{measure.value.replace('_', '-')}"
             yield Drawn(name, f"{READINGS[measure].label} of each system", intervals(report.systems, measure))
+
+
+def _spans(report: Report) -> Iterator[Drawn]:
+    from evaluation.reporting.figures.spans import span_curve
+
+    for system in report.systems:
+        if system.spans is not None:
+            told = f"Right, wrong and unanswerable answered as more is answered: {system.name}"
+            yield Drawn(f"spans-{system.number}", told, span_curve(system, system.spans))
 
 
 def _stages(report: Report) -> Iterator[Drawn]:

@@ -8,7 +8,7 @@ from evaluation.reporting.numbers import numbers
 from evaluation.reporting.pages import failure_timelines, html, markdown
 
 FIGURES = "figures"
-_OURS = ("verdicts", "intervals-*", "stages-*", "refusal-*", "reliability-*", "failure-*")
+_OURS = ("verdicts", "intervals-*", "stages-*", "refusal-*", "reliability-*", "spans-*", "failure-*")
 
 
 def write_files(report: Report, folder: Path) -> Path:

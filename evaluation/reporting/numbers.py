@@ -65,6 +65,7 @@ def _system(system: SystemReport) -> dict[str, Any]:
             "points": [asdict(point) for point in system.curve.risk.points],
         },
         "reliability": asdict(system.reliability),
+        "spans": asdict(system.spans) if system.spans else None,
     }
 
 

@@ -72,6 +72,7 @@ def _environment(written_out: Any) -> Environment:
         "share": lambda value: written(value, Unit.SHARE),
         "signed": signed,
         "p": _p,
+        "whole": lambda value: f"{value:.0f}" if value == value else "–",
         "plain": lambda value: f"{value:.3f}" if value == value else "–",
         "counts": _counts,
     }
@@ -104,6 +105,7 @@ def _values(
         "part_names": {"single": "Single questions", "multi": "Conversations", "all": "All questions"},
         "columns": {part: _columns(report, part) for part in shown_parts},
         "readings": READINGS,
+        "spans": [(system, system.spans) for system in report.systems if system.spans],
         "stages": _stage_names(report),
         "tint": _tint,
         "value": _value,

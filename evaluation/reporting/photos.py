@@ -19,6 +19,8 @@ def small_photo(folder: Path, photo: str) -> bytes:
 
     `photo`: relative to the run's folder, or where else it lies. Raises `NoPhoto`.
     """
+    if not photo:
+        raise NoPhoto("The question was asked without a photo.")
     try:
         with Image.open(folder / photo) as opened:
             if opened.width * opened.height > _MOST_PIXELS:

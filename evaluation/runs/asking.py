@@ -80,11 +80,12 @@ class Interview:
         past = [record for turn in conversation.turns if (record := self._kept(turn))]
         if len(past) == len(conversation.turns):
             return
-        photo = await _read(conversation.photo)
+        photo = None if conversation.photo is None else await _read(conversation.photo)
+        unreadable = conversation.photo is not None and photo is None
         talk = _Talk(self._client, self._asking, self.questioner, photo, past)
         for number, turn in enumerate(conversation.turns):
             if self._kept(turn) is None:
-                reply = await talk.ask(turn.question)
+                reply = Reply(None, NO_PHOTO, 0.0, 0) if unreadable else await talk.ask(turn.question)
                 trace = await talk.trace(reply.answer)
                 await self._keep(_record(conversation, place, number, reply, trace))
         await talk.forget()
@@ -94,7 +95,7 @@ class Interview:
 
 
 class _Talk:
-    """One conversation with the gateway: the photo goes along until the gateway remembers it.
+    """One conversation with the gateway: the photo, if any, goes along until the gateway remembers it.
 
     A session that the gateway no longer knows goes on with the conversation carried in each request.
     """
@@ -119,8 +120,6 @@ class _Talk:
 
     async def ask(self, question: str) -> Reply:
         """Ask one question; a failure is a reply too. Raises `RunStopped`."""
-        if self._photo is None:
-            return Reply(None, NO_PHOTO, 0.0, 0)
         sendable = str(_sendable(question))
 
         async def send(experiment: Experiment | None) -> Answer:
@@ -193,7 +192,7 @@ def _record(
     told = {
         **asdict(turn),
         "session_id": conversation.session_id,
-        "photo": str(conversation.photo.resolve()),
+        "photo": str(conversation.photo.resolve()) if conversation.photo else "",
         "truth": turn.truth.model_dump() if turn.truth else None,
     }
     return TurnRecord.model_validate(

@@ -26,7 +26,7 @@ async def nothing(_: TurnRecord) -> None:
 @dataclass(frozen=True, slots=True)
 class Task:
     """What is to be asked, how, and where it is kept. `name`: the system's in reports. `choice`: how the
-    dataset's conversations were chosen (`limit`, `seed`), for the header.
+    dataset's conversations were chosen (`limit`, `seed`, `squad`), for the header.
     """
 
     dataset: Dataset
@@ -108,5 +108,9 @@ def _header(task: Task, gateway: Gateway) -> RunHeader:
         seed=task.choice.get("seed"),
         thresholds=dict(asking.thresholds),
         rejected=task.dataset.rejections,
-        settings={"explain": asking.explain, "concurrency": asking.concurrency},
+        settings={
+            "explain": asking.explain,
+            "concurrency": asking.concurrency,
+            "squad": task.choice.get("squad"),
+        },
     )

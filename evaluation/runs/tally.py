@@ -12,10 +12,12 @@ from evaluation.judging.port import Judgement
 from evaluation.judging.rules import RuleJudge
 from evaluation.record import TurnRecord
 from evaluation.runs.running import Made
+from evaluation.runs.spans import print_spans
 from evaluation.runs.store import Run
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, case_of, scored_with
 from evaluation.scoring.scores import Scores, scores_of
+from evaluation.scoring.spans import marked, span_scores
 
 FAILED = "failed"
 _COST = "there is no refusal curve, no evidence shown with failures, and nothing to calibrate on"
@@ -55,8 +57,15 @@ def print_made(made: Made, scored: Sequence[Scored], console: Console) -> None:
 
 
 def print_run(run: Run, scored: Sequence[Scored], console: Console) -> None:
-    """The scores by both protocols, and whatever was not asked or failed."""
-    console.print(_table(run.header.name, scored))
+    """The scores by both protocols, or SQuAD's where the golds are stretches of a text; and whatever was not
+    asked or failed.
+    """
+    spans = marked(scored)
+    name = run.header.name
+    if spans:
+        print_spans(name, span_scores(spans), console)
+    else:
+        console.print(_table(name, scored))
     console.print("judged by rules; `eval judge` asks a model, `eval report` shows more", style="dim")
     _count(console, "rows that could not be asked", run.header.rejected)
     _count(console, "failed requests", run.failures)

@@ -9,6 +9,8 @@ from enum import StrEnum
 from evaluation.world.plan import Plan
 from evaluation.world.values import Value
 
+_WITH_ARTICLE = {"gadget", "museum", "plaque", "poster"}
+
 
 class Place(StrEnum):
     """Where a fact is stated."""
@@ -55,6 +57,13 @@ class Thing:
     catalogued: bool = False
     documented: bool = False
     pronoun: str = "it"
+
+    @property
+    def spoken(self) -> str:
+        """The name as it stands in a sentence: with an article, and with "in" before a shop's town."""
+        if self.kind in _WITH_ARTICLE:
+            return f"the {self.name}"
+        return self.name.replace(", ", " in ") if self.kind == "shop" else self.name
 
     def fact(self, attribute: str) -> Fact | None:
         """The fact of that attribute, if the thing has one."""

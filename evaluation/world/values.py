@@ -89,13 +89,13 @@ def size(width: int, height: int) -> Value:
 
 def money(amount: float) -> Value:
     """A price in euros."""
-    fixed = f"{amount:.2f}"
-    digits = f"{amount:.0f}" if float(amount).is_integer() else fixed
+    fixed, cents = f"{amount:.2f}", 0 if float(amount).is_integer() else 2
+    digits, grouped = f"{amount:.{cents}f}", f"{amount:,.{cents}f}"
     accepted = _unique(
-        f"€{digits}", f"€{fixed}", f"{digits} euros", f"{fixed} euros", f"EUR {fixed}", f"{fixed} €",
-        digits,
+        f"€{grouped}", f"€{digits}", f"€{fixed}", f"{digits} euros", f"{fixed} euros", f"EUR {fixed}",
+        f"{fixed} €", digits,
     )  # fmt: skip
-    return Value(f"€{digits}", AnswerType.NUMBER, accepted, round(amount, 2), "EUR")
+    return Value(f"€{grouped}", AnswerType.NUMBER, accepted, round(amount, 2), "EUR")
 
 
 def year(y: int) -> Value:

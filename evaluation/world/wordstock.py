@@ -88,7 +88,7 @@ FLAVOURS = _barred(
 )
 ALLERGENS = _spaced("wheat milk soya hazelnuts almonds sesame celery mustard eggs barley peanuts lupin")
 GADGETS = _barred(
-    "wireless headphones|bluetooth speaker|digital radio|action camera|power bank|e-reader|"
+    "wireless headset|bluetooth speaker|digital radio|action camera|power bank|e-reader|"
     "pocket projector|bike computer|weather station|voice recorder|camping lantern"
 )
 COLOURS = _spaced("graphite ivory teal coral sand navy olive burgundy silver mustard")

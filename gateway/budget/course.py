@@ -73,7 +73,7 @@ class Course:
         return plan.judge and plan.model if stage is Stage.JUDGE else True
 
     def asks_model(self, stage: Stage, plan: Plan) -> bool:
-        """Whether the stage is the model's, where there is one: no rule's, nor the extractive reasoner's."""
+        """Whether the stage is the model's, where there is one: no rule's, nor the pocket reasoner's."""
         return plan.by_model(stage) and stage not in self.by_rule
 
     def work(self, stage: Stage, plan: Plan) -> Work:

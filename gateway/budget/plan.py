@@ -17,7 +17,7 @@ class Plan:
     `text_hits`: passages that a search brings. `chunks`: scored by the reranker; `fine_chunks`: how many of
     them its costly second model reads. `evidence_chars`, `answer_tokens`: what the answering model reads and
     writes. `bridge`: the second hop. `judge`: the model judge of the verifier. `model`, `model_draft`: False
-    leaves what follows the draft, or the draft, to the extractive reasoner.
+    leaves what follows the draft, or the draft, to the pocket reasoner.
     """
 
     speculate: bool = True
@@ -101,8 +101,8 @@ LADDER: tuple[Cut, ...] = (
     Cut("one_query", _SPLITTING, (("sub_queries", 1),)),
     Cut("no_crops", _CROPPING, (("crops", 0),)),
     Cut("no_rerank", _RERANKERS, (("rerank", False), ("chunks", 12))),
-    Cut("extractive_answer", _ANSWER, (("model", False),)),
-    Cut("extractive_draft", frozenset({Stage.DRAFT}), (("model_draft", False),)),
+    Cut("pocket_answer", _ANSWER, (("model", False),)),
+    Cut("pocket_draft", frozenset({Stage.DRAFT}), (("model_draft", False),)),
 )
 """The cheapest loss of quality a millisecond first; each rung keeps the cuts before it.
 

@@ -34,8 +34,8 @@ class Stage(StrEnum):
     JUDGE = "judge"
     SESSION = "session"
     ADMISSION = "admission"
-    EXTRACTIVE_DRAFT = "extractive_draft"
-    EXTRACTIVE_ANSWER = "extractive_answer"
+    POCKET_DRAFT = "pocket_draft"
+    POCKET_ANSWER = "pocket_answer"
     QUERY_REWRITE = "query_rewrite"
     QUERY_SAMPLING = "query_sampling"
     TOOL_PLAN = "tool_plan"
@@ -73,19 +73,19 @@ STAGE_BUDGETS: dict[Stage, StageBudget] = {
     Stage.RERANKER: StageBudget(1_500, 120),
     Stage.LISTWISE_RERANK: StageBudget(3_000, 1_500),
     Stage.KNOWLEDGE_FILTER: StageBudget(5_000, 1_500),
-    Stage.BRIDGE: StageBudget(500, 300),
+    Stage.BRIDGE: StageBudget(1_500, 300),  # reads what was found, to know what to look for next
     Stage.BRIDGE_SEARCH: StageBudget(1_500, 250),
     Stage.BRIDGE_RERANKER: StageBudget(1_500, 150),
     Stage.ANSWER: StageBudget(6_000, 60),
     Stage.VERIFIER: StageBudget(1_000, 40),
     Stage.JUDGE: StageBudget(3_000, 150),
     Stage.SESSION: StageBudget(500, 5),
-    Stage.EXTRACTIVE_DRAFT: StageBudget(6_500, 120),  # quick itself, but it waits for what the photo says
-    Stage.EXTRACTIVE_ANSWER: StageBudget(1_000, 40),
+    Stage.POCKET_DRAFT: StageBudget(6_500, 120),  # quick itself, but it waits for what the photo says
+    Stage.POCKET_ANSWER: StageBudget(3_000, 40),  # a few questions to the reader, one after the other
 }
 
-LAST_RESORT = {Stage.DRAFT: Stage.EXTRACTIVE_DRAFT, Stage.ANSWER: Stage.EXTRACTIVE_ANSWER}
-"""Who does a model's work when the model cannot be had in time: the extractive reader, on the CPU."""
+LAST_RESORT = {Stage.DRAFT: Stage.POCKET_DRAFT, Stage.ANSWER: Stage.POCKET_ANSWER}
+"""Who does a model's work when the model cannot be had in time: the pocket reasoner, which needs none."""
 
 MOST_RESERVED = 0.5
 """Of the time that is left, at most: a question with little of it is short of it in every stage."""

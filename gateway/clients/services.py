@@ -6,16 +6,19 @@ from datetime import datetime
 
 from chassis.calls import FilePart, ServiceClient
 from chassis.deadlines import Deadline
+from contracts.collections import Collections
 from contracts.cropper import CropReply
 from contracts.domain_router import ClassifyReply, Domain
 from contracts.image_search import ImageHit, ImageSearchReply
 from contracts.ocr import OcrReply
 from contracts.operations import Health, Info
+from contracts.reader import ReadReply
 from contracts.reranker import RerankReply, RerankRequest
 from contracts.text_search import TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
 from gateway.clients.photo_text import photo_text
-from gateway.state import Entity, PhotoText
+from gateway.clients.reading import answers_found, read_request
+from gateway.state import Entity, Found, PhotoText, ToRead, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class Services:
     reranker: ServiceClient
     domain_router: ServiceClient
     verifier: ServiceClient
+    reader: ServiceClient
     sight: Sight = Sight()
     weigh: Weigh = weightless
 
@@ -179,6 +183,35 @@ class Services:
             model_judgement=white_box.model_judgement,
         )
         return await self.verifier.send_json("POST", "/v1/verify", body, VerifyReply, deadline)
+
+    async def read(
+        self,
+        question: str,
+        passages: Sequence[ToRead],
+        subject: str | None,
+        history: Sequence[Turn],
+        top_n: int,
+        deadline: Deadline,
+    ) -> tuple[Found, ...]:
+        """What in the passages answers the question, best first, at most `top_n`; of different sentences.
+
+        `subject`: the name of the thing that "this" or "it" stands for. Of long passages, many passages or a
+        long history the reader gets as much as its contract takes: the beginning, the first, the last turns.
+        """
+        body = read_request(question, passages, subject, history, top_n)
+        weight_ms = self.weigh("reader", len(body.passages))
+        reply = await self.reader.send_json(
+            "POST", "/v1/read", body, ReadReply, deadline, weight_ms=weight_ms
+        )
+        return answers_found(reply, body.passages)
+
+    async def holds_anything(self, deadline: Deadline) -> bool:
+        """Whether a photo or a page is indexed where searches look. Raises where a service does not say."""
+        for client in (self.image_search, self.text_search):
+            held = await client.get("/v1/collections", Collections, deadline)
+            if any(collection.points and collection.aliases for collection in held.collections):
+                return True
+        return False
 
     async def ready(self, name: str, deadline: Deadline) -> Health:
         """Whether the service called `name` can work now. Raises what it raises when it cannot."""

@@ -1,7 +1,7 @@
 """Runs a pipeline for one question: admission, the session before and after, the hard stop, the trace."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
@@ -9,7 +9,6 @@ import anyio
 from chassis.deadlines import Deadline
 from chassis.errors import (
     DeadlineExceeded,
-    ImageRequired,
     Internal,
     InvalidRequest,
     LoreglassError,
@@ -26,7 +25,7 @@ from gateway.budget.planner import Planner
 from gateway.budget.stages import REPLY_RESERVE_MS, Stage
 from gateway.pipelines.measures import Ended, OnEnd, nobody
 from gateway.pipelines.port import Pipeline, Tunable
-from gateway.reasoning.calls import calls_counted
+from gateway.reasoning.calls import ModelCalls, calls_counted
 from gateway.sessions.port import Session, SessionStore, new_session_id
 from gateway.stages.conclusion import Outcome, refusal
 from gateway.stages.explaining import SILENT, Explaining
@@ -38,6 +37,9 @@ from gateway.tenants import PUBLIC, Caller
 ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 LEAST_SHARE = 0.5
 """Of its time a question that waits may keep at least this much waiting; it may be short of time anyway."""
+HoldsAnything = Callable[[Deadline], Awaitable[bool]]
+_LOOK_MS = 500
+"""At most so long a refusal waits to hear whether there is an index at all."""
 _STOPPED_WITHIN_MS = 1.0
 """Timers ring to the millisecond: who is stopped this close to the deadline is stopped by it."""
 
@@ -74,6 +76,7 @@ class Admitted:
 class _Ending:
     """How a question ends, as far as that is known by now."""
 
+    calls: ModelCalls
     outcome: Outcome | None = None
     failure: Problem | None = None
     replied: bool = False
@@ -116,7 +119,8 @@ class Execution:
     """Answers questions with the named pipelines, as many at once as the lanes let in.
 
     `lanes`: who is turned away from one tries the next, where less is done (degrade before shed). `on_end` is
-    told of each question once, however it ended.
+    told of each question once, however it ended. `holds_anything`: whether the searches have an index to look
+    into; without it nobody is told that they have none.
     """
 
     def __init__(
@@ -126,17 +130,19 @@ class Execution:
         traces: TraceStore,
         lanes: Sequence[Lane],
         on_end: OnEnd = nobody,
+        holds_anything: HoldsAnything | None = None,
     ) -> None:
         self.pipelines = pipelines
         self.sessions = sessions
         self.traces = traces
         self._lanes = lanes
         self._on_end = on_end
+        self._holds_anything = holds_anything
 
     async def admit(self, question: Question) -> Admitted:
         """Everything that can be refused before any work is done.
 
-        Raises `PipelineNotFound`, `InvalidRequest`, `SessionNotFound` or `ImageRequired`.
+        Raises `PipelineNotFound`, `InvalidRequest` or `SessionNotFound`.
         """
         pipeline = _tuned(self._pipeline(question.pipeline), question.experiment)
         return Admitted(question, pipeline, await self._session(question))
@@ -150,8 +156,9 @@ class Execution:
         """
         experiment = admitted.question.experiment
         explain = Explaining() if experiment and experiment.explain else SILENT
-        run, ending = Run(trace_id, deadline, on_stage, explain=explain), _Ending()
+        run = Run(trace_id, deadline, on_stage, explain=explain)
         with calls_counted() as calls:
+            ending = _Ending(calls)
             try:
                 return await self._reply(admitted, run, ending)
             except Exception as error:
@@ -160,7 +167,7 @@ class Execution:
                 )
                 raise
             finally:
-                self._end(admitted, run, ending, calls.count)
+                self._end(admitted, run, ending)
 
     async def _reply(self, admitted: Admitted, run: Run, ending: _Ending) -> Answer:
         question, session = admitted.question, admitted.session
@@ -168,19 +175,19 @@ class Execution:
         outcome = ending.outcome = await self._by_some_lane(admitted, ask, run)
         if question.carried is None:
             await run.optional(Stage.SESSION, self._remember, admitted, ask, outcome, otherwise=None)
-        body = _body(outcome, run, admitted)
+        body = _body(outcome, run, admitted, ending)
         ending.replied = True
         return body
 
-    def _end(self, admitted: Admitted, run: Run, ending: _Ending, model_calls: int) -> None:
+    def _end(self, admitted: Admitted, run: Run, ending: _Ending) -> None:
         """Keep the trace, and tell of the question."""
         trace, tenant = _trace(admitted, run, ending), admitted.question.caller.tenant
         self.traces.add(trace, tenant)
         ended = Ended(
             trace=trace,
             domain=ending.outcome.domain if ending.outcome else None,
-            degraded=tuple(run.degraded),
-            model_calls=model_calls,
+            degraded=(*run.degraded, *ending.calls.without),
+            model_calls=ending.calls.count,
             tenant=tenant,
             overran=run.deadline.remaining_ms() <= (_STOPPED_WITHIN_MS if ending.stopped else 0.0),
             stopped=ending.stopped,
@@ -212,9 +219,23 @@ class Execution:
             async with admission.admitted(caller.tenant, caller.priority, run.deadline, least_ms):
                 run.planning = LivePlan(lane.planner, course, admission)
                 await run.begin(waited=waits)
-                return await self._outcome(admitted.pipeline, ask, run)
+                return await self._or_why(await self._outcome(admitted.pipeline, ask, run), run)
         except DeadlineExceeded:
             return refusal(Reason.OVERLOADED if waits else Reason.TIMED_OUT, Route.RAG)
+
+    async def _or_why(self, outcome: Outcome, run: Run) -> Outcome:
+        """The outcome; where nothing was found because nothing is indexed, a refusal that says so."""
+        if outcome.reason is not Reason.NO_EVIDENCE or self._holds_anything is None:
+            return outcome
+        deadline = run.deadline.within(_LOOK_MS, REPLY_RESERVE_MS)
+        try:
+            with anyio.fail_after(deadline.remaining_s()):
+                holds = await self._holds_anything(deadline)
+        except (TimeoutError, LoreglassError):
+            return outcome
+        if holds:
+            return outcome
+        return refusal(Reason.NOTHING_INDEXED, outcome.route, outcome.domain, outcome.entity)
 
     def _pipeline(self, name: str) -> Pipeline:
         if name not in self.pipelines:
@@ -226,10 +247,8 @@ class Execution:
         tenant = question.caller.tenant
         if question.session_id is not None:
             return await self.sessions.get(question.session_id, tenant)
-        if question.carried is not None and (question.photo or question.carried.photo):
+        if question.carried is not None:
             return question.carried
-        if question.photo is None:
-            raise ImageRequired("Send a photo, or the session_id of a conversation that has one.")
         return Session(new_session_id())  # kept with its first turn: who is shed leaves nothing behind
 
     async def _remember(self, admitted: Admitted, ask: Ask, outcome: Outcome, deadline: Deadline) -> None:
@@ -291,7 +310,7 @@ def _ask(question: Question, session: Session) -> Ask:
     )
 
 
-def _body(outcome: Outcome, run: Run, admitted: Admitted) -> Answer:
+def _body(outcome: Outcome, run: Run, admitted: Admitted, ending: _Ending) -> Answer:
     pipeline = admitted.pipeline
     thresholds = pipeline.thresholds if isinstance(pipeline, Tunable) else None
     return Answer(
@@ -303,7 +322,7 @@ def _body(outcome: Outcome, run: Run, admitted: Admitted) -> Answer:
         domain=outcome.domain,
         entity=outcome.entity.name if outcome.entity else None,
         citations=list(outcome.citations),
-        degraded=run.degraded,
+        degraded=[*run.degraded, *ending.calls.without],
         timings_ms={**run.timings_ms, "total": round(run.elapsed_ms(), 2)},
         trace_id=run.trace_id,
         session_id=admitted.session.session_id,

@@ -1,4 +1,4 @@
-"""What the published baselines ask of a reasoner: a VLM or, in the pocket profile, the extractive reader."""
+"""What the published baselines ask of a reasoner: a VLM or, in the pocket profile, the reader's adapter."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

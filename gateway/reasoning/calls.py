@@ -1,16 +1,20 @@
-"""How often one question asked the model: counted where calls are made, read where the question ends."""
+"""What one question asked of the model, and what it had to do without: noted where calls are made."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
 class ModelCalls:
-    """Requests that one question sent to the model, those made again and those cut short included."""
+    """Requests that one question sent to the model, those made again and those cut short included.
+
+    `without`: services that a reasoner asked in vain, and answered all the same.
+    """
 
     count: int = 0
+    without: dict[str, None] = field(default_factory=dict)
 
 
 _COUNTED: ContextVar[ModelCalls | None] = ContextVar("model_calls", default=None)
@@ -32,3 +36,10 @@ def count_calls(requests: int) -> None:
     calls = _COUNTED.get()
     if calls is not None:
         calls.count += requests
+
+
+def did_without(service: str) -> None:
+    """A reasoner asked a service in vain and goes on without it."""
+    calls = _COUNTED.get()
+    if calls is not None:
+        calls.without[service] = None

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from gateway.reasoning.extractive.lexical import sentences
 from gateway.state import Evidence
+from language.sentences import sentences
 
 _LEAST_CUT = 80
 """Characters below which a piece is left out rather than cut."""

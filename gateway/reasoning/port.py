@@ -1,14 +1,43 @@
-"""What the pipeline asks of a reasoner: a VLM or, in the pocket profile, the extractive reader."""
+"""What the pipeline asks of a reasoner: a VLM or, in the pocket profile, an adapter of the reader service."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from chassis.deadlines import Deadline
 from contracts.domain_router import Domain
-from gateway.state import Ask, Draft, Effort, Entity, Evidence, Findings, PhotoText, Reply, Tool
+from gateway.state import (
+    Ask,
+    Draft,
+    Effort,
+    Entity,
+    Evidence,
+    Findings,
+    Found,
+    PhotoText,
+    Reply,
+    Tool,
+    ToRead,
+    Turn,
+)
 
 ReadPhoto = Callable[[], Awaitable[PhotoText]]
 """Waits for the OCR that already runs; awaiting it twice is free."""
+
+
+class Read(Protocol):
+    """The reader service; see `Services.read`."""
+
+    async def __call__(
+        self,
+        question: str,
+        passages: Sequence[ToRead],
+        subject: str | None,
+        history: Sequence[Turn],
+        top_n: int,
+        deadline: Deadline,
+    ) -> Sequence[Found]:
+        """What in the passages answers the question, best first. Raises what calls to services raise."""
+        ...
 
 
 class Reasoner(Protocol):

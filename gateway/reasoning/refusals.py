@@ -7,7 +7,7 @@ is only withheld (CRAG-MM scores -1 against 0).
 import re
 import unicodedata
 
-from gateway.reasoning.extractive.lexical import visible
+from language.words import visible
 
 _APOSTROPHES = str.maketrans("’‘ʼ`´＇", "''''''")
 _QUOTED = re.compile(

@@ -17,7 +17,14 @@ REFUSALS: dict[Reason, str] = {
     Reason.NO_EVIDENCE: "I don't know. I found nothing about this.",
     Reason.TIMED_OUT: "I don't know. I ran out of time.",
     Reason.OVERLOADED: "I don't know. I am too busy to look it up right now.",
+    Reason.UNAVAILABLE: "I don't know. I cannot read what I found right now.",
+    Reason.NOTHING_INDEXED: "I don't know. There is nothing in the index yet.",
+    Reason.LANGUAGE: "I don't know. I can only read English questions so far.",
+    Reason.NEEDS_PHOTO: "I don't know. I need a photo to see what you mean.",
 }
+
+_OF_THE_QUESTION = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.UNAVAILABLE})
+"""Reasons that hold whatever was found."""
 
 NOT_CONFIDENT = "answer_confidence"
 NOT_CITED = "citation"
@@ -107,13 +114,16 @@ def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Ci
 
 
 def _why_unknown(reply: Reply, findings: Findings, failures: Iterable[ErrorKind]) -> Reason:
-    """A search that failed is told apart from a search that found nothing."""
+    """What the reasoner says; else a search that failed is told apart from a search that found nothing."""
+    if reply.reason in _OF_THE_QUESTION:
+        return reply.reason
     failed = set(failures)
-    if not findings.evidence and ErrorKind.OVERLOADED in failed:
+    found = any(item.kind is not CitationKind.PHOTO for item in findings.evidence)
+    if not found and ErrorKind.OVERLOADED in failed:
         return Reason.OVERLOADED
-    if not findings.evidence and ErrorKind.DEADLINE_EXCEEDED in failed:
+    if not found and ErrorKind.DEADLINE_EXCEEDED in failed:
         return Reason.TIMED_OUT
-    if not findings.evidence:
+    if not found:
         return Reason.NO_EVIDENCE
     return reply.reason if reply.reason is not Reason.ANSWERED else Reason.MODEL_UNSURE
 

@@ -18,6 +18,10 @@ class Reason(StrEnum):
     NO_EVIDENCE = "no_evidence"
     TIMED_OUT = "timed_out"
     OVERLOADED = "overloaded"
+    UNAVAILABLE = "unavailable"
+    NOTHING_INDEXED = "nothing_indexed"
+    LANGUAGE = "language"
+    NEEDS_PHOTO = "needs_photo"
 
 
 class Route(StrEnum):

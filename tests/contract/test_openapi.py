@@ -28,6 +28,7 @@ FAKED = {
     "reranker": "/v1/rerank",
     "domain_router": "/v1/classify",
     "verifier": "/v1/verify",
+    "reader": "/v1/read",
 }
 
 

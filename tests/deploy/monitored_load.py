@@ -160,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         held.callback(pocket.stop)
         pocket.start()
         platforms = held.enter_context(watched(pocket, folder, scrape_s=2, rules=True))
-        platforms.until("min(up) and count(up) > 16")
+        platforms.until("min(up) and count(up) > 18")
         pocket.index(world)
         until = time.time() + _LOAD_STARTS_S + given.seconds  # what is still under way then is not waited for
         asyncio.run(tell(Story(given.seconds), platforms, world))

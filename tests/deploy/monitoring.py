@@ -31,6 +31,7 @@ HELD = {
     "text_search": 0.88,
     "reranker": 0.97,
     "domain_router": 0.9,
+    "reader": 0.7,
 }
 """How much of its planned memory each service on the card says that it has held."""
 

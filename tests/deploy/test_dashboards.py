@@ -121,7 +121,7 @@ def platforms(tmp_path_factory: pytest.TempPathFactory, small_world: Path) -> It
     pocket.start()
     try:
         with watched(pocket, folder, scrape_s=1) as platforms:
-            platforms.until("min(up) and count(up) > 16")
+            platforms.until("min(up) and count(up) > 18")
             pocket.index(small_world)
             asyncio.run(tell(LOAD, platforms, small_world))
             asyncio.run(ask_again(platforms, small_world))

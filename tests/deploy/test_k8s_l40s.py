@@ -102,7 +102,7 @@ def test_the_model_server_is_started_as_its_preset_says(name: str) -> None:
     assert manifests.variables("weights")["LOREGLASS_VLM_PRESET"] == preset.name
 
 
-def test_one_card_is_shared_by_six_and_has_six_slices() -> None:
+def test_one_card_is_shared_by_seven_and_has_seven_slices() -> None:
     manifests = overlay("l40s")
     sharing = {each["metadata"]["name"]: _cards(each) for each in manifests.workloads() if _cards(each)}
     assert sharing == {host: {SHARED: "1"} for host in (*GPU_HOSTS, VLM_HOST)}

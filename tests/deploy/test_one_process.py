@@ -19,6 +19,7 @@ from services.cropper.settings import CropperSettings
 from services.domain_router.settings import DomainRouterSettings
 from services.image_search.settings import ImageSearchSettings
 from services.ocr.settings import OcrSettings
+from services.reader.settings import ReaderSettings
 from services.reranker.settings import RerankerSettings
 from services.text_search.settings import TextSearchSettings
 from services.verifier.settings import VerifierSettings
@@ -33,6 +34,7 @@ PORTS = {
     "reranker": RerankerSettings().port,
     "domain_router": DomainRouterSettings().port,
     "verifier": VerifierSettings().port,
+    "reader": ReaderSettings().port,
 }
 
 

@@ -32,6 +32,7 @@ DEFAULTS = {
     "text_search": "services/text_search/engines/bge.py",
     "domain_router": "chassis/qformer.py",
     "reranker": "services/reranker/engines/qwen3.py",
+    "reader": "services/reader/engines/windows.py",
 }
 
 

@@ -19,8 +19,9 @@ from anyio.from_thread import start_blocking_portal
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
+from gateway.clients.services import Services
 
-SERVICES = ("ocr", "cropper", "image_search", "text_search", "reranker", "domain_router", "verifier")
+SERVICES = tuple(Services.names())
 START_S = 90
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -126,3 +126,15 @@ async def test_a_service_that_died_is_missed_until_it_is_back(
     assert name in hurt.degraded
     assert hurt.abstained is not bool(hurt.citations)
     assert name not in healed.degraded
+
+
+@pytest.mark.parametrize("deployment", list(KILLABLE), indirect=True, scope="session")
+async def test_while_nobody_can_read_the_answer_is_an_honest_refusal(
+    deployment: Killable, outcomes: Outcomes
+) -> None:
+    known = right_ones(outcomes["image_kb"])[0]
+    with deployment.without("reader"):
+        hurt = (await ask_again(deployment, known)).answer
+    assert (hurt.abstained, hurt.reason, hurt.citations) == (True, Reason.UNAVAILABLE, [])
+    assert "reader" in hurt.degraded
+    assert (await ask_again(deployment, known)).is_right

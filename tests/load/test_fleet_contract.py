@@ -22,6 +22,7 @@ from gateway.app import create_app
 from gateway.clients.services import Services, Sight
 from gateway.reasoning.vlm.client import VlmClient, VlmEndpoint
 from gateway.settings import GatewaySettings
+from gateway.state import ToRead
 from tests.live import live
 from tests.load.fleet import Fleet, Mode, Served, Switch, serving
 
@@ -84,6 +85,9 @@ async def test_every_service_answers_the_gateways_own_client() -> None:
             assert scores[1] > scores[0] > 0
         checked = await services.verify("When?", "In 1931.", texts[:2], "Marrow Quay Bridge", _deadline())
         assert checked.supported
+        to_read = [ToRead("Nothing."), ToRead(texts[0], kind=CitationKind.PAGE)]
+        (found,) = await services.read("When?", to_read, "Marrow Quay Bridge", (), 1, _deadline())
+        assert (found.passage, found.span) == (1, "1931")
         assert {name: counts.refused for name, counts in node.counts.items()} == dict.fromkeys(SERVICES, 0)
 
 

@@ -118,6 +118,16 @@ def _reranker(folders: Folders) -> None:
     assert len(cascade.rerank("who built it?", ["Ada built it.", "A dog."], None, _photo())) == 2
 
 
+def _reader(folders: Folders) -> None:
+    from services.reader.engine import Passage, Query
+    from services.reader.engines.extractive import ExtractiveReader, ReadingOptions
+    from services.reader.engines.windows import QuestionAnsweringModel
+
+    model = QuestionAnsweringModel.from_pretrained(folders["reader"], _accelerator())
+    reader = ExtractiveReader(model, options=ReadingOptions(temperature=20.0))
+    assert reader.read(Query("Who built it?", "The red tower"), [Passage("It was built by Ada.")])
+
+
 def _domain_router(folders: Folders) -> None:
     from chassis.qformer import QFormer
     from services.domain_router.engines.blip2 import Blip2DomainRouter
@@ -147,6 +157,7 @@ ENGINES: dict[str, Callable[[Folders], None]] = {
     "text_search bge": _bge,
     "cropper grounding_dino": _grounding_dino,
     "reranker cascade": _reranker,
+    "reader extractive": _reader,
     "domain_router blip2": _domain_router,
     "no web framework": _web_framework,
 }

@@ -14,6 +14,7 @@ from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_clip import tiny_clip
 from tests.models.tiny_gdino import tiny_gdino
 from tests.models.tiny_qwen3 import tiny_qwen3
+from tests.models.tiny_reader import tiny_reader
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,6 +29,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "gdino": str(tiny_gdino(folder / "gdino")),
         "blip2": str(tiny_blip2(folder / "blip2")),
         "qwen3": str(tiny_qwen3(folder / "qwen3")),
+        "reader": str(tiny_reader(folder / "reader")),
     }
     written = folder / "outcomes.json"
     done = subprocess.run(

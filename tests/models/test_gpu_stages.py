@@ -40,7 +40,16 @@ def test_tiny_models_run_through_every_stage_on_the_cpu(tmp_path: Path) -> None:
     )
     page = output.read_text("utf-8")
     assert "Left out" not in page.replace("- clip: open_clip does not import here", "")
-    for stage in ("bge-large", "Grounding-DINO", "domain_router", "coarse", "fine", "Llama"):
+    for stage in (
+        "bge-large",
+        "Grounding-DINO",
+        "domain_router",
+        "coarse",
+        "fine",
+        "MiniLM",
+        "RoBERTa",
+        "Llama",
+    ):
         assert stage in page
     rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| ")][1:]
     assert all(float(row[3]) > 0 for row in rows)

@@ -29,6 +29,7 @@ from tests.models.tiny_clip import tiny_clip
 from tests.models.tiny_domain import write_rows
 from tests.models.tiny_gdino import tiny_gdino
 from tests.models.tiny_qwen3 import tiny_qwen3
+from tests.models.tiny_reader import tiny_reader
 from tests.vlm_server import RunningServer, says, vlm_server
 
 pytestmark = pytest.mark.anyio
@@ -99,6 +100,8 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "RERANKER_COARSE_THRESHOLD": "0",
         "RERANKER_FINE_THRESHOLD": "0",
         "VERIFIER_ENGINE": "white_box",
+        "READER_ENGINE": "extractive",
+        "READER_MODEL": str(tiny_reader(folder / "reader")),
         "GATEWAY_REASONING": "vlm",
         "GATEWAY_PHOTO_TO_DOMAIN_ROUTER": "true",
         "GATEWAY_PHOTO_TO_RERANKER": "true",

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
-    *("proto/contracts", "chassis", "services", "gateway", "corpus"),
+    *("proto/contracts", "language", "chassis", "services", "gateway", "corpus"),
     *("evaluation", "clients", "capacity", "deploy"),
 )
 MAX_FUNCTION_LINES = 60
@@ -26,8 +26,11 @@ ILLEGAL_IMPORTS = [
     ("layers", "chassis/deadlines.py", "services.ocr"),
     ("layers", "proto/contracts/headers.py", "chassis.errors"),
     ("layers", "clients/__init__.py", "deploy"),
+    ("layers", "language/__init__.py", "chassis"),
+    ("layers", "language/__init__.py", "contracts.answer"),
     ("gateway-services", "gateway/state.py", "services.reranker"),
     ("gateway-services", "gateway/state.py", "evaluation"),
+    ("gateway-reasoners", "gateway/reasoning/vlm/selection.py", "gateway.reasoning.pocket.photo"),
     ("services-alone", "services/reranker/app.py", "gateway.state"),
     ("services-independent", "services/reranker/app.py", "services.ocr"),
     ("callers", "corpus/__init__.py", "gateway.state"),
@@ -35,6 +38,7 @@ ILLEGAL_IMPORTS = [
     ("callers", "clients/__init__.py", "gateway"),
     ("capacity", "capacity/__init__.py", "services.reranker"),
     ("layers", "gateway/state.py", "capacity"),
+    ("independent-judge", "evaluation/__init__.py", "language"),
     ("synthetic-world", "corpus/__init__.py", "evaluation"),
     ("top", "services/__init__.py", "tests.live"),
     ("chassis-words", "chassis/errors.py", "contracts.answer"),

@@ -1,13 +1,13 @@
 """A row of the latency budget: what lies beneath the stages."""
 
-from deploy.grafana.boards.conventions import STAGE_COLOURS
+from deploy.grafana.boards.conventions import SERVICE_COLOURS, STAGE_COLOURS
 from deploy.grafana.panels import Kind, Panel, Query, Row, Unit
 from deploy.grafana.promql import GATEWAY, mean, or_zero, quantile
 
 _STAGE = "loreglass_stage_seconds"
 _SERVICES = "domain_router|cropper|image_search|text_search|reranker|verifier|ocr"
 """Stages that are named after the service whose call they are."""
-_CALLS = f'service=~"{_SERVICES}",method="POST"'
+_CALLS = f'service=~"{_SERVICES}|reader",method="POST"'
 _STAGES = f'{GATEWAY},stage=~"{_SERVICES}"'
 _SERVED = mean("loreglass_request_seconds", "service", _CALLS)
 
@@ -18,7 +18,7 @@ BENEATH = Row(
             "Services' own times",
             Kind.TIMESERIES,
             "95 % of each service's requests, from its own side. To be read beside the stage of the same"
-            " name.",
+            " name; the reader's beside those that ask it: draft, bridge, answer.",
             (
                 Query(
                     quantile(0.95, "loreglass_request_seconds", "service", _CALLS),
@@ -29,7 +29,7 @@ BENEATH = Row(
             Unit.SECONDS,
             width=6,
             height=9,
-            colours=STAGE_COLOURS,
+            colours=SERVICE_COLOURS,
         ),
         Panel(
             "On the way to a service",
@@ -76,7 +76,7 @@ BENEATH = Row(
             Unit.SECONDS,
             width=6,
             height=9,
-            colours=STAGE_COLOURS,
+            colours=SERVICE_COLOURS,
         ),
     ),
 )

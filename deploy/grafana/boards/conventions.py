@@ -14,6 +14,10 @@ REASONS = {
     "no_evidence": "#8ab8ff",
     "timed_out": ORANGE,
     "overloaded": YELLOW,
+    "unavailable": "#ca95e5",
+    "nothing_indexed": "#c0d8ff",
+    "language": "#96d98d",
+    "needs_photo": "#37872d",
     "failed": RED,
     "left": GREY,
 }
@@ -27,3 +31,5 @@ _PALETTE = (
 )
 # fmt: on
 STAGE_COLOURS = {stage.value: colour for stage, colour in zip(Stage, _PALETTE, strict=True)}
+SERVICE_COLOURS = {**STAGE_COLOURS, "reader": "#00a39b"}
+"""A service is called as the stage that asks it, but for the reader, whom several ask."""

@@ -1,6 +1,6 @@
 """Rows of the models dashboard: engines, caches, indexes and processes."""
 
-from deploy.grafana.boards.conventions import STAGE_COLOURS
+from deploy.grafana.boards.conventions import SERVICE_COLOURS
 from deploy.grafana.panels import GREEN, RED, Kind, Panel, Query, Row, Threshold, Unit
 from deploy.grafana.promql import mean, or_zero, per_second
 
@@ -38,7 +38,7 @@ ENGINES = Row(
             ),
             width=6,
             steps=True,
-            colours=STAGE_COLOURS,
+            colours=SERVICE_COLOURS,
         ),
         Panel(
             "Turned away, out of time",
@@ -54,7 +54,7 @@ ENGINES = Row(
             ),
             Unit.PER_SECOND,
             width=6,
-            colours=STAGE_COLOURS,
+            colours=SERVICE_COLOURS,
         ),
         Panel(
             "Cache hits",

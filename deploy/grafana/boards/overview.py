@@ -30,9 +30,7 @@ from deploy.grafana.promql import GATEWAY, buckets, or_zero, per_second, quantil
 _ASKED = "loreglass_questions_total"
 _SECONDS = "loreglass_question_seconds"
 _DOORS = f'{GATEWAY},job="gateway",route=~"/answer|/v1/chat/completions"'
-_ABSTAINED = per_second(
-    _ASKED, "reason", f'{GATEWAY},reason=~"model_unsure|unsupported|no_evidence|timed_out"'
-)
+_ABSTAINED = per_second(_ASKED, "reason", f'{GATEWAY},reason!~"answered|overloaded|failed|left"')
 _LATE = f'{GATEWAY},kind="late"'
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from evaluation.world.model import Fact, Place, Thing, World
-from evaluation.world.questions.wording_places import WORDINGS
+from evaluation.world.text import Questions, article, gold_answers, words_of
 from evaluation.world.values import AnswerType, Value, unknown
 
 
@@ -77,69 +76,81 @@ DOMAINS: dict[str, str] = {
     "worksheet": "math and science",
 }
 _READING = {"poster", "plaque", "menu", "shop"}
-_DEICTIC: dict[str, tuple[str, ...]] = {
-    "book": ("this book", "the book I'm holding", "the book in front of me", "this"),
-    "game": ("this game", "this board game", "the game on the table"),
-    "food": ("this", "this pack", "what I'm holding", "this product"),
-    "seeds": ("this seed packet", "this packet", "these seeds here"),
-    "gadget": ("this {noun}", "this device", "the {noun} in front of me", "this"),
-    "painting": ("this painting", "the painting in front of me", "this picture"),
-    "poster": ("this poster", "the poster here"),
-    "plaque": ("this plaque", "the plaque I'm looking at"),
-    "menu": ("this menu", "the menu in my hand"),
-    "shop": ("this shop", "the shop in front of me", "this store"),
-    "worksheet": ("this worksheet", "this sheet"),
-}
-# Plural and bare pronouns break the grammar of most wordings for these kinds.
-_SINGULAR = {"seeds": ("this seed packet", "this packet"), "gadget": ("this device", "this gadget")}
-_RELATION: dict[tuple[str, str], tuple[str, ...]] = {
-    ("book", "author"): ("the author of {this}", "the person who wrote {this}", "the writer of {this}"),
-    ("game", "designer"): ("the designer of {this}", "whoever designed {this}"),
-    ("food", "brand"): ("the company that makes {this}", "the maker of {this}"),
-    ("seeds", "breeder"): ("the breeder of {this}", "the person who bred {this}"),
-    ("seeds", "brand"): ("the seed company of {this}",),
-    ("gadget", "brand"): ("the company behind {this}", "the maker of {this}"),
-    ("painting", "artist"): ("the painter of {this}", "the artist who made {this}"),
-    ("painting", "museum"): ("the museum that owns {this}", "the museum where {this} hangs"),
-    ("poster", "venue"): ("the venue on {this}", "the place named on {this}"),
-    ("plaque", "person"): ("the person on {this}", "the person honoured on {this}"),
-}
-RELATIONS = tuple(_RELATION)
-_ITS = {
-    "author": "its author",
-    "designer": "its designer",
-    "brand": "its maker",
-    "breeder": "its breeder",
-    "artist": "its painter",
-    "museum": "its museum",
-    "venue": "the venue on it",
-    "person": "the person on it",
-}
+RELATIONS = (
+    ("book", "author"), ("game", "designer"), ("food", "brand"), ("seeds", "breeder"), ("seeds", "brand"),
+    ("gadget", "brand"), ("painting", "artist"), ("painting", "museum"), ("poster", "venue"),
+    ("plaque", "person"),
+)  # fmt: skip
 # Asking for these where there is none would rest on a false premise.
 _ONLY_IF_PRESENT = {"energy", "series"}
 _FAST = ("price at ", "ticket price", "employees", "chef", "attendance", "delivery fee")
-_AFTER_PREPOSITION = re.compile(r"\b(of|to|at|for|into|on|by|married) \{this\}")
-_CLAUSE = re.compile(r"I'm|\b(me|table|here|hand|at)\b")
-_THE_X_ON_THIS = re.compile(r"the (event|restaurant|place) on \{this\}")
+_PRONOUNS = {"it": ("it", "its"), "she": ("her", "her"), "he": ("him", "his")}
 
 
-def deictic(thing: Thing, rng: random.Random) -> str:
+@dataclass(frozen=True)
+class Reference:
+    """How a question speaks of a thing: as subject and as object, as owner, and what the thing shows.
+
+    `whose` is empty where nobody would say it so ("the book in front of me's publisher"); `shown` differs
+    from the thing where it is a sign of something else, as a poster is of an event.
+    """
+
+    this: str
+    object: str
+    whose: str
+    shown: str
+
+    @property
+    def pronoun(self) -> bool:
+        """Whether only what was said before tells what is meant."""
+        return self.this in _PRONOUNS
+
+
+def named(phrase: str) -> Reference:
+    """By a name, a description or a pronoun, which stands for what is shown as well."""
+    whom, whose = _PRONOUNS.get(phrase, (phrase, f"{phrase}'s"))
+    return Reference(phrase, whom, whose, whom)
+
+
+def described(phrase: str) -> Reference:
+    """By a description that is too long to own anything, or by a pronoun."""
+    return named(phrase) if phrase in _PRONOUNS else replace(named(phrase), whose="")
+
+
+def _pointed(world: World, thing: Thing, phrase: str, rng: random.Random) -> Reference:
+    shown = questions_of(world).shown.get(thing.kind, ("{this}",))
+    whose = f"{phrase}'s" if phrase.startswith(("this ", "that ")) else ""
+    return Reference(phrase, phrase, whose, rng.choice(shown).format(this=phrase))
+
+
+def deictic(world: World, thing: Thing, rng: random.Random) -> str:
     """How the wearer points at the thing."""
-    phrase = rng.choice(_DEICTIC[thing.kind]).format(noun=thing.noun)
-    plural = phrase.startswith("these") or phrase.endswith("headphones")
-    return rng.choice(_SINGULAR[thing.kind]) if plural else phrase
+    return rng.choice(questions_of(world).deictic[thing.kind]).format(noun=thing.noun)
 
 
-def simple_deictic(thing: Thing) -> str:
-    """Pointing at the thing in two words."""
-    return _SINGULAR.get(thing.kind, _DEICTIC[thing.kind])[0] if thing.kind != "food" else "this product"
+def pointed(world: World, thing: Thing, rng: random.Random) -> Reference:
+    """The thing as the wearer points at it."""
+    return _pointed(world, thing, deictic(world, thing, rng), rng)
 
 
-def relation_phrase(thing: Thing, relation: str, this: str, rng: random.Random) -> str:
+def pointed_again(world: World, thing: Thing, rng: random.Random) -> Reference:
+    """The thing as the wearer briefly points at it once more."""
+    return _pointed(world, thing, questions_of(world).brief[thing.kind], rng)
+
+
+def related(world: World, thing: Thing, relation: str, this: str, rng: random.Random) -> str:
     """The linked thing, described through the one in the photo."""
-    if this == "it":
-        return _ITS[relation]
-    return rng.choice(_RELATION[thing.kind, relation]).format(this=this)
+    return rng.choice(questions_of(world).relations[thing.kind][relation]).format(this=this)
+
+
+def questions_of(world: World) -> Questions:
+    """How this world's split asks."""
+    return words_of(world.plan.split).questions
+
+
+def composed(world: World, question: str, rng: random.Random, **fields: object) -> str:
+    """One of the ways to put a question that is composed of several facts."""
+    return rng.choice(questions_of(world).composed[question]).format(**fields)
 
 
 def dynamism(attribute: str) -> str:
@@ -163,31 +174,33 @@ def _places(thing: Thing, attribute: str) -> frozenset[Place]:
     return fact.places if fact else frozenset()
 
 
-def fill_query(template: str, this: str, *, pronoun: bool = False) -> str:
-    """A query with the reference filled in; pronouns swallow 'the event on …'."""
-    if pronoun:
-        template = _THE_X_ON_THIS.sub("{this}", template)
-    whose = {"it": "its", "she": "her", "he": "his"}.get(this, f"{this}'s")
-    if "{whose}" in template and (this == "this" or _CLAUSE.search(this)):
-        # Nobody says "the book in front of me's publisher".
-        template, whose = template.replace("{whose}", "the").rstrip("?") + " of {this}?", ""
-    if "this book" in template and pronoun:
-        template = template.replace("this book", "it")
-    return template.format(this=this, whose=whose)
+def fill_query(template: str, reference: Reference) -> str:
+    """A query with the reference filled in."""
+    return template.format(
+        this=reference.this, object=reference.object, whose=reference.whose, shown=reference.shown
+    )
 
 
-def word_query(kind: str, attribute: str, this: str, rng: random.Random, *, pronoun: bool = False) -> str:
-    """One of the natural ways to ask for the attribute."""
-    templates = WORDINGS[kind][attribute].queries
-    if this in {"she", "he"}:
-        templates = tuple(t for t in templates if not _AFTER_PREPOSITION.search(t)) or templates
-    return fill_query(rng.choice(templates), this, pronoun=pronoun)
+def sayable(template: str, reference: Reference) -> bool:
+    """Whether the template can be filled so; one without a place for the reference points at the photo."""
+    return bool(reference.whose or "{whose}" not in template) and not (
+        reference.pronoun and "{" not in template
+    )
+
+
+def word_query(
+    world: World, kind: str, attribute: str, reference: Reference, rng: random.Random
+) -> str | None:
+    """One of the natural ways to ask for the attribute; None where there is none with this reference."""
+    templates = questions_of(world).attributes[kind][attribute]
+    fitting = [template for template in templates if sayable(template, reference)]
+    return fill_query(rng.choice(fitting), reference) if fitting else None
 
 
 def word_answer(thing: Thing, attribute: str, value: Value, rng: random.Random) -> str:
     """A full sentence with the answer."""
-    template = rng.choice(WORDINGS[thing.kind][attribute].answers)
-    text = template.format(name=thing.name, v=value.text)
+    template = rng.choice(gold_answers()[thing.kind][attribute])
+    text = template.format(name=thing.spoken, v=value.text, a=article(value.text))
     return text[0].upper() + text[1:]
 
 
@@ -221,17 +234,20 @@ def route_of(thing: Thing, fact: Fact) -> str | None:
 
 
 def ask_fact(
-    world: World, thing: Thing, attribute: str, rng: random.Random, *, this: str = "", pronoun: bool = False
+    world: World, thing: Thing, attribute: str, rng: random.Random, reference: Reference | None = None
 ) -> Ask | None:
     """The question for one attribute of a photographed thing; unanswerable if the fact is nowhere.
 
-    None when the attribute cannot be asked of this kind.
+    None when the attribute cannot be asked of this kind, or not with this reference.
     """
     fact = thing.fact(attribute)
-    if attribute not in WORDINGS.get(thing.kind, {}) or (not fact and attribute in _ONLY_IF_PRESENT):
+    asked = questions_of(world).attributes.get(thing.kind, {})
+    if attribute not in asked or (not fact and attribute in _ONLY_IF_PRESENT):
         return None
     route = route_of(thing, fact) if fact else None
-    query = word_query(thing.kind, attribute, this or deictic(thing, rng), rng, pronoun=pronoun)
+    query = word_query(world, thing.kind, attribute, reference or pointed(world, thing, rng), rng)
+    if query is None:
+        return None
     naming = NAMING.get(thing.kind, ())
     shows = (attribute,) if route == "photo" else naming
     recognised = route == "photo" or (thing.kind == "painting" and attribute in {"title", "artist"})
@@ -261,28 +277,27 @@ def ask_fact(
 
 
 def ask_hop(
-    world: World,
-    thing: Thing,
-    relation: str,
-    attribute: str,
-    rng: random.Random,
-    *,
-    this: str = "",
-    pronoun: bool = False,
+    world: World, thing: Thing, relation: str, attribute: str, rng: random.Random, this: str = ""
 ) -> Ask | None:
-    """The question about the linked thing, such as where a book's author was born; None if unsayable."""
+    """The question about the linked thing, such as where a book's author was born; None if unsayable.
+
+    `this` refers to the linked thing; without it, the thing in the photo is pointed at.
+    """
     target = world.linked(thing, relation)
-    if target is None or attribute not in WORDINGS.get(target.kind, {}):
+    if target is None or attribute not in questions_of(world).attributes.get(target.kind, {}):
         return None
     link = route_to(thing, relation)
     fact = target.known(attribute, Place.PAGES)
-    whom = this or relation_phrase(thing, relation, deictic(thing, rng), rng)
-    query = word_query(target.kind, attribute, whom, rng, pronoun=pronoun)
+    whom = this or related(world, thing, relation, deictic(world, thing, rng), rng)
+    query = word_query(world, target.kind, attribute, described(whom), rng)
+    if query is None:
+        return None
     printed = _places(thing, relation) & {Place.PRINTED}
     single = printed and thing.kind in {"plaque", "poster"}
     answerable = fact is not None and link is not None
     value = fact.value if fact and answerable else unknown()
     needs = "image_kb+web" if link == "image_kb" or thing.kind == "painting" else "web"
+    pages = (target.key, thing.key) if link == "web" else (target.key,)
     return Ask(
         category=Category.KNOWLEDGE if single else Category.MULTI_HOP,
         query=query,
@@ -293,7 +308,7 @@ def ask_hop(
         attribute=attribute,
         needs=needs,
         shows=(relation,) if printed else NAMING.get(thing.kind, ()),
-        pages=(target.key, thing.key) if link == "web" else (target.key,),
+        pages=pages if answerable else (),
         must_not=wrong_values(world, target, fact) if fact and answerable else (),
         domain=DOMAINS.get(thing.kind, "other"),
         dynamism=dynamism(attribute),

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 from evaluation.world.model import Place, Thing, World
-from evaluation.world.questions.ask import NAMING, Ask, Category, deictic, domain_of, route_of
+from evaluation.world.questions.ask import (
+    NAMING,
+    Ask,
+    Category,
+    composed,
+    deictic,
+    domain_of,
+    questions_of,
+    route_of,
+)
 from evaluation.world.things.places import DISH_PREFIX
 from evaluation.world.values import (
     Value,
@@ -20,91 +30,16 @@ from evaluation.world.values import (
 )
 
 _PRICE = "price at "
-_MEASURED: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
-    # attribute, how the larger one is praised, questions
-    "book": (
-        (
-            "pages",
-            "is longer",
-            (
-                "which has more pages, {this} or {other}?",
-                "is {this} longer than {other}, or the other way round?",
-                "{this} or {other}, which one is the thicker read in pages?",
-                "which is longer, {this} or {other}?",
-            ),
-        ),
-    ),
-    "gadget": (
-        (
-            "battery life",
-            "lasts longer",
-            (
-                "which battery lasts longer, the one in {this} or in the {other}?",
-                "does {this} or the {other} run longer on a charge?",
-                "{this} or the {other}: which has more battery life?",
-                "which one has the better battery life, {this} or the {other}?",
-            ),
-        ),
-    ),
-    "game": (
-        (
-            "cards",
-            "has more cards",
-            (
-                "which has more cards, {this} or {other}?",
-                "does {this} or {other} come with more cards?",
-                "{this} or {other}, which game has more cards?",
-                "are there more cards in {this} or in {other}?",
-            ),
-        ),
-    ),
-    "food": (
-        (
-            "sugar",
-            "has more sugar",
-            (
-                "which has more sugar, {this} or {other}?",
-                "is there more sugar in {this} or in {other}?",
-                "{this} or {other}: which one is sweeter, sugar per 100?",
-                "does {this} or {other} contain more sugar per 100?",
-            ),
-        ),
-        (
-            "calories",
-            "has more calories",
-            (
-                "which has more calories, {this} or {other}?",
-                "is {this} or {other} richer in kcal per 100?",
-                "{this} or {other}: which one has more kcal per 100?",
-                "does {this} or {other} have more energy per 100?",
-            ),
-        ),
-    ),
-    "seeds": (
-        (
-            "plant height",
-            "grows taller",
-            (
-                "which grows taller, {this} or {other}?",
-                "will {this} or {other} get higher?",
-                "{this} or {other}, which plant is taller?",
-                "which is the taller plant, {this} or {other}?",
-            ),
-        ),
-    ),
-    "painting": (
-        (
-            "year",
-            "is more recent",
-            (
-                "which is more recent, {this} or {other}?",
-                "was {this} or {other} painted later?",
-                "{this} or {other}: which one was painted later?",
-                "which painting is newer, {this} or {other}?",
-            ),
-        ),
-    ),
+_PRAISE = {
+    ("book", "pages"): "is longer",
+    ("gadget", "battery life"): "lasts longer",
+    ("game", "cards"): "has more cards",
+    ("food", "sugar"): "has more sugar",
+    ("food", "calories"): "has more calories",
+    ("seeds", "plant height"): "grows taller",
+    ("painting", "year"): "is more recent",
 }
+_WORKS = {"author": "other books", "artist": "other paintings"}
 
 
 def _number(value: Value) -> float:
@@ -122,14 +57,7 @@ def store_comparison(world: World, thing: Thing, rng: random.Random) -> Iterator
     cheap, dear = sorted(prices, key=lambda fact: _number(fact.value))
     a, b = cheap.attribute.removeprefix(_PRICE), dear.attribute.removeprefix(_PRICE)
     first, second = rng.sample((a, b), 2)
-    query = rng.choice(
-        (
-            "is {this} cheaper at {a} or at {b}?",
-            "where do I pay less for {this}, {a} or {b}?",
-            "{a} or {b}: who has the better price for {this}?",
-            "should I buy {this} at {a} or {b} if I want to save money?",
-        )
-    ).format(this=deictic(thing, rng), a=first, b=second)
+    query = composed(world, "cheaper store", rng, this=deictic(world, thing, rng), a=first, b=second)
     keys = tuple(store.key for store in world.of_kind("store") if store.name in (a, b))
     yield Ask(
         Category.COMPARISON, query,
@@ -141,7 +69,8 @@ def store_comparison(world: World, thing: Thing, rng: random.Random) -> Iterator
 
 def named_comparison(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """The thing in the photo against another one that the question names."""
-    for attribute, praise, queries in _MEASURED.get(thing.kind, ()):
+    for attribute, queries in questions_of(world).compared.get(thing.kind, {}).items():
+        praise = _PRAISE[thing.kind, attribute]
         fact = thing.fact(attribute)
         route = route_of(thing, fact) if fact else None
         others = [
@@ -161,7 +90,7 @@ def named_comparison(world: World, thing: Thing, rng: random.Random) -> Iterator
         best, worst = (thing, other) if wins else (other, thing)
         values = (fact.value.text, theirs.value.text)
         high, low = values if wins else values[::-1]
-        query = rng.choice(queries).format(this=deictic(thing, rng), other=other.name)
+        query = rng.choice(queries).format(this=deictic(world, thing, rng), other=other.name)
         mine = ("this one", f"the {thing.noun} in the photo") if wins else ()
         web = (thing.key,) if "web" in route else ()
         yield Ask(
@@ -174,7 +103,7 @@ def named_comparison(world: World, thing: Thing, rng: random.Random) -> Iterator
         )  # fmt: skip
 
 
-def dish_comparison(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
+def dish_comparison(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """Which of two dishes on the menu is dearer."""
     if thing.kind != "menu":
         return
@@ -185,14 +114,7 @@ def dish_comparison(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]
     dear, cheap = (one, two) if _number(one.value) > _number(two.value) else (two, one)
     d, c = (f.attribute.removeprefix(DISH_PREFIX) for f in (dear, cheap))
     x, y = (f.attribute.removeprefix(DISH_PREFIX) for f in (one, two))
-    query = rng.choice(
-        (
-            "which is more expensive, the {x} or the {y}?",
-            "does the {x} or the {y} cost more on this menu?",
-            "{x} or {y}: which is the pricier one here?",
-            "on this menu, is the {x} or the {y} dearer?",
-        )
-    ).format(x=x, y=y)
+    query = composed(world, "dearer dish", rng, x=x, y=y)
     yield Ask(
         Category.COMPARISON, query,
         f"The {d} costs more, {dear.value.text}, while the {c} is {cheap.value.text}.",
@@ -210,75 +132,44 @@ def _dishes(thing: Thing, section: str = "") -> list[tuple[str, float]]:
     return found
 
 
-def menu_aggregations(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
+def menu_aggregations(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """Sets, sums, counts and extremes over a menu."""
     if thing.kind != "menu":
         return
     every = tuple(a for a in thing.facts if a.startswith(DISH_PREFIX))
 
-    def ask(queries: tuple[str, ...], answer: str, value: Value, attribute: str, wrong: list[str]) -> Ask:
+    def ask(question: str, answer: str, value: Value, attribute: str, **fields: str) -> Ask:
         return Ask(
-            Category.AGGREGATION, rng.choice(queries), answer, value, thing, thing.name, attribute,
-            "photo", every, (), tuple(wrong), (), "food",
+            Category.AGGREGATION, composed(world, question, rng, **fields), answer, value, thing, thing.name,
+            attribute, "photo", every, (), (), (), "food",
         )  # fmt: skip
 
     section = rng.choice(("Drinks", "Dishes", "Desserts"))
     rows = _dishes(thing, section)
     limit = int(sorted(price for _, price in rows)[len(rows) // 2]) + 0.75
     below = tuple(dish for dish, price in rows if price < limit)
-    cap = money(limit).text
-    low = section.lower()
+    cap, low = money(limit).text, section.lower()
     if below and len(below) < len(rows):
-        rest = [dish for dish, _ in rows if dish not in below]
-        queries = (
-            f"which {low} on this menu cost less than {cap}?", f"what {low} can I get for under {cap}?",
-            f"list the {low} below {cap}", f"I have {cap}, which {low} are cheaper than that?",
-        )  # fmt: skip
+        rest = tuple(dish for dish, _ in rows if dish not in below)
         said = f"Under {cap} there is {spoken_list(below)}."
-        yield ask(queries, said, several(below), f"{low} below {cap}", rest)
+        cheap = ask("section below", said, several(below), f"{low} below {cap}", section=low, cap=cap)
+        yield replace(cheap, must_not=rest)
     dear = max(_dishes(thing), key=lambda row: row[1])
     prices = [price for _, price in _dishes(thing)]
     if prices.count(dear[1]) == 1:
-        queries = (
-            "what is the most expensive thing on this menu?", "which item here costs the most?",
-            "what's the priciest dish on this menu?", "which is the dearest item on the menu?",
-        )  # fmt: skip
         said = f"The most expensive item is the {dear[0]} at {money(dear[1]).text}."
-        yield ask(queries, said, phrase(dear[0]), "dearest item", [])
+        yield ask("dearest item", said, phrase(dear[0]), "dearest item")
     (x, px), (y, py) = rng.sample(_dishes(thing), 2)
-    queries = (
-        f"what do the {x} and the {y} cost together?", f"how much is it if I have the {x} and the {y}?",
-        f"what's the total for one {x} and one {y}?", f"add up the {x} and the {y} for me",
-    )  # fmt: skip
     total = money(px + py)
-    yield ask(queries, f"Together they cost {total.text}.", total, f"total {x}+{y}", [])
+    yield ask("total", f"Together they cost {total.text}.", total, f"total {x}+{y}", x=x, y=y)
     number = count(len(rows))
-    queries = (
-        f"how many {low} are on this menu?", f"how many different {low} do they offer?",
-        f"count the {low} on this menu", f"what's the number of {low} listed here?",
-    )  # fmt: skip
-    yield ask(queries, f"There are {number.text} {low} on the menu.", number, f"number of {low}", [])
-
-
-_WORK_QUERIES = {
-    "author": (
-        "what other books has the author of {this} written?",
-        "which other books are by the same writer as {this}?",
-        "what else did the author of {this} write?",
-        "name the other books by whoever wrote {this}",
-    ),
-    "artist": (
-        "what other paintings did the painter of {this} make?",
-        "which other works are by the artist of {this}?",
-        "what else did the painter of {this} paint?",
-        "name other paintings by whoever painted {this}",
-    ),
-}
+    said = f"There are {number.text} {low} on the menu."
+    yield ask("section count", said, number, f"number of {low}", section=low)
 
 
 def works_aggregation(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """What else the author or painter has made, as the maker's page lists it."""
-    for relation, queries in _WORK_QUERIES.items():
+    for relation, question in _WORKS.items():
         maker = world.linked(thing, relation)
         fact = thing.fact(relation)
         route = route_of(thing, fact) if fact else None
@@ -289,7 +180,7 @@ def works_aggregation(world: World, thing: Thing, rng: random.Random) -> Iterato
             continue
         titles = tuple(work.name for work in works)
         yield Ask(
-            Category.AGGREGATION, rng.choice(queries).format(this=deictic(thing, rng)),
+            Category.AGGREGATION, composed(world, question, rng, this=deictic(world, thing, rng)),
             f"{maker.name} also made {spoken_list(titles)}." if relation == "artist"
             else f"{maker.name} also wrote {spoken_list(titles)}.",
             several(titles), thing, maker.name, "other works",
@@ -298,7 +189,7 @@ def works_aggregation(world: World, thing: Thing, rng: random.Random) -> Iterato
         )  # fmt: skip
 
 
-def packet_calories(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
+def packet_calories(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """Energy of the whole pack, from the printed content and the energy per hundred."""
     calories, content = thing.fact("calories"), thing.fact("net content")
     if thing.kind != "food" or calories is None or content is None:
@@ -307,14 +198,7 @@ def packet_calories(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]
     if route is None or not thing.photographed:
         return
     total = round(_number(calories.value) * _number(content.value) / 100)
-    query = rng.choice(
-        (
-            "how many calories does the whole pack have?",
-            "if I finish all of this, how many kcal is that?",
-            "how many kcal are in this entire pack?",
-            "what's the energy of the complete pack in kcal?",
-        )
-    )
+    query = composed(world, "energy of the pack", rng)
     value = measure(total, "kcal", other_units=("calories",))
     shows = ("net content", "calories") if route == "photo" else ("net content", *NAMING["food"])
     yield Ask(

@@ -11,20 +11,20 @@ from evaluation.world.questions.ask import (
     RELATIONS,
     Ask,
     Category,
+    Reference,
     ask_fact,
     ask_hop,
     dynamism,
-    relation_phrase,
-    simple_deictic,
+    named,
+    pointed_again,
+    questions_of,
+    related,
     word_answer,
     word_query,
 )
 from evaluation.world.questions.session import Session, SessionMaker
 from evaluation.world.questions.singles import dish_prices
-from evaluation.world.questions.wording_places import WORDINGS
 
-_LEADS = ("and ", "and ", "ok, ", "thanks. ", "", "")
-_SHIFTS = ("something else: ", "by the way, ", "different question, ", "unrelated, but ")
 _SHARED_KINDS = ("person", "company", "museum", "venue", "store")
 _SHIFT_DOMAINS = {"company": "shopping", "store": "shopping", "venue": "local"}
 
@@ -34,6 +34,7 @@ class Dialogue:
 
     def __init__(self, world: World, thing: Thing, rng: random.Random) -> None:
         self._world = world
+        self._words = questions_of(world)
         self._thing = thing
         self._rng = rng
         self._asked: set[tuple[str, str]] = set()
@@ -46,30 +47,31 @@ class Dialogue:
         self.turns.append(ask)
         return True
 
-    def _reference(self) -> str:
+    def _reference(self) -> Reference:
         """'it' while the thing is still what was last spoken of, otherwise pointing at it again."""
         if self.turns and self.turns[-1].entity == self._thing.name:
-            return "it"
-        return simple_deictic(self._thing)
+            return named("it")
+        return pointed_again(self._world, self._thing, self._rng)
+
+    def _attributes(self, kind: str) -> list[str]:
+        attributes = list(self._words.attributes.get(kind, {}))
+        self._rng.shuffle(attributes)
+        return attributes
 
     def open(self) -> bool:
         """The first turn, which points at the photo."""
-        attributes = list(WORDINGS[self._thing.kind])
-        self._rng.shuffle(attributes)
-        options = (ask_fact(self._world, self._thing, a, self._rng) for a in attributes)
+        options = (
+            ask_fact(self._world, self._thing, a, self._rng) for a in self._attributes(self._thing.kind)
+        )
         return any(self._add(ask) for ask in options if ask and ask.answerable)
 
     def follow(self, *, answerable: bool = True) -> bool:
         """A follow-up on the thing itself, as 'it'."""
-        attributes = list(WORDINGS[self._thing.kind])
-        self._rng.shuffle(attributes)
-        for attribute in attributes:
-            this = self._reference()
+        for attribute in self._attributes(self._thing.kind):
             if self._thing.kind == "plaque" and attribute in {"birth year", "death year", "deed"}:
                 continue
-            pronoun = this == "it"
-            ask = ask_fact(self._world, self._thing, attribute, self._rng, this=this, pronoun=pronoun)
-            if ask and ask.answerable == answerable and ask.attribute not in _pointing(ask):
+            ask = ask_fact(self._world, self._thing, attribute, self._rng, self._reference())
+            if ask and ask.answerable == answerable:
                 return self._add(self._led(ask))
         return False
 
@@ -83,11 +85,12 @@ class Dialogue:
         if target is None:
             return False
         last = self.turns[-1]
-        named = (last.entity, last.attribute) == (self._thing.name, relation) and last.answerable
-        this = (
-            target.pronoun if named else relation_phrase(self._thing, relation, self._reference(), self._rng)
-        )
-        return self._hop_turn(relation, target, this)
+        just_named = (last.entity, last.attribute) == (self._thing.name, relation) and last.answerable
+        if just_named:
+            return self._hop_turn(relation, target, target.pronoun, by_history=True)
+        thing = self._reference()
+        this = related(self._world, self._thing, relation, thing.this, self._rng)
+        return self._hop_turn(relation, target, this, by_history=thing.pronoun)
 
     def hop_again(self) -> bool:
         """A second question about whoever the last turn was about, by pronoun."""
@@ -95,18 +98,16 @@ class Dialogue:
         for kind, relation in RELATIONS:
             target = self._world.linked(self._thing, relation) if kind == self._thing.kind else None
             if target and target.name == last.entity:
-                return self._hop_turn(relation, target, target.pronoun)
+                return self._hop_turn(relation, target, target.pronoun, by_history=True)
         return False
 
-    def _hop_turn(self, relation: str, target: Thing, this: str) -> bool:
-        attributes = list(WORDINGS.get(target.kind, {}))
-        self._rng.shuffle(attributes)
-        for attribute in attributes:
-            ask = ask_hop(
-                self._world, self._thing, relation, attribute, self._rng,
-                this=this, pronoun=this in {"he", "she", "it"},
-            )  # fmt: skip
-            if ask and ask.answerable and self._add(self._led(_by_history(ask, this))):
+    def _hop_turn(self, relation: str, target: Thing, this: str, *, by_history: bool) -> bool:
+        """`by_history`: only earlier turns say what is meant."""
+        for attribute in self._attributes(target.kind):
+            ask = ask_hop(self._world, self._thing, relation, attribute, self._rng, this)
+            if ask and by_history:
+                ask = replace(ask, needs="history")
+            if ask and ask.answerable and self._add(self._led(ask)):
                 return True
         return False
 
@@ -116,13 +117,14 @@ class Dialogue:
         things = [t for kind in _SHARED_KINDS for t in self._world.of_kind(kind) if t.documented]
         linked = set(self._thing.links.values())
         target = rng.choice([t for t in things if t.key not in linked])
-        known = [a for a in WORDINGS[target.kind] if target.known(a, Place.PAGES)]
+        known = [a for a in self._words.attributes[target.kind] if target.known(a, Place.PAGES)]
         attribute = rng.choice(known)
         fact = target.facts[attribute]
-        query = rng.choice(_SHIFTS) + word_query(target.kind, attribute, target.name, rng)
-        return self._add(
+        query = word_query(self._world, target.kind, attribute, named(target.spoken), rng)
+        return query is not None and self._add(
             Ask(
-                Category.KNOWLEDGE, query, word_answer(target, attribute, fact.value, rng), fact.value,
+                Category.KNOWLEDGE, rng.choice(self._words.shifts) + query,
+                word_answer(target, attribute, fact.value, rng), fact.value,
                 self._thing, target.name, attribute, "web", (), (target.key,),
                 domain=_SHIFT_DOMAINS.get(target.kind, "other"), dynamism=dynamism(attribute),
             )
@@ -135,23 +137,12 @@ class Dialogue:
             *composite.named_comparison(self._world, self._thing, self._rng),
         ]
         if self._thing.kind == "menu":
-            asks += [*dish_prices(self._thing, self._rng)]
+            asks += [*dish_prices(self._world, self._thing, self._rng)]
             asks += [*composite.menu_aggregations(self._world, self._thing, self._rng)]
         return bool(asks) and self._add(self._led(self._rng.choice(asks)))
 
     def _led(self, ask: Ask) -> Ask:
-        return replace(ask, query=self._rng.choice(_LEADS) + ask.query)
-
-
-def _by_history(ask: Ask, this: str) -> Ask:
-    """Marked as needing the history when only earlier turns say what is meant."""
-    depends = this in {"he", "she", "it"} or this.startswith("its ") or this.endswith(" it")
-    return replace(ask, needs="history") if depends else ask
-
-
-def _pointing(ask: Ask) -> set[str]:
-    """Attributes whose wording only makes sense while pointing at the photo."""
-    return {ask.attribute} if "in front of me" in ask.query or "this shop" in ask.query else set()
+        return replace(ask, query=self._rng.choice(self._words.leads) + ask.query)
 
 
 def _converse(dialogue: Dialogue, length: int, rng: random.Random, *, refuse: bool) -> list[Ask]:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from evaluation.world.model import Place, Thing, World
-from evaluation.world.questions.ask import NAMING, Ask, Category, deictic, route_of
+from evaluation.world.questions.ask import NAMING, Ask, Category, composed, deictic, route_of
 from evaluation.world.values import MONTHS, Value, count, yes_no
 
 _LIQUID_LIMIT_ML = 100
@@ -34,21 +34,14 @@ def _ask(
     )  # fmt: skip
 
 
-def carry_on(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
+def carry_on(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """May this drink or power bank fly in the cabin, by the rule pages."""
     content, energy = thing.fact("net content"), thing.fact("energy")
     if content and content.value.unit == "ml":
         size = content.value.plain
         assert isinstance(size, int | float)
         allowed = size <= _LIQUID_LIMIT_ML
-        query = rng.choice(
-            (
-                "can I take this bottle in my carry-on?",
-                "will they let me through security with this drink in my hand luggage?",
-                "is this small enough for the liquids rule in carry-on bags?",
-                "may I keep this drink in my carry-on bag when I fly?",
-            )
-        )
+        query = composed(world, "drink on board", rng)
         verb = "is within" if allowed else "is over"
         answer = (
             f"{'Yes' if allowed else 'No'}, {content.value.text} {verb} the limit of 100 ml per container."
@@ -61,14 +54,7 @@ def carry_on(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
         size = energy.value.plain
         assert isinstance(size, int | float)
         free = size <= _BATTERY_LIMIT_WH
-        query = rng.choice(
-            (
-                "can I take this power bank on a plane without asking the airline?",
-                "do I get this power bank into the cabin without permission?",
-                "is this power bank small enough to fly without approval?",
-                "may I fly with this power bank without the airline agreeing?",
-            )
-        )
+        query = composed(world, "battery on board", rng)
         reason = "up to" if free else "more than"
         answer = f"{'Yes' if free else 'No'}, it has {energy.value.text}, which is {reason} 100 Wh."
         yield _ask(
@@ -77,7 +63,7 @@ def carry_on(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
         )  # fmt: skip
 
 
-def shop_open(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
+def shop_open(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """Is the shop open at a given time, by the hours on its door."""
     if thing.kind != "shop" or not thing.photographed:
         return
@@ -94,14 +80,7 @@ def shop_open(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     opens, closes = (int(h) for h in plain.split("-")) if "-" in plain else (0, 0)
     is_open = opens <= hour < closes
     clock = f"{hour - 12 if hour > 12 else hour} {'pm' if hour >= 12 else 'am'}"
-    query = rng.choice(
-        (
-            "is this shop open on {day} at {clock}?",
-            "if I come back on {day} at {clock}, will they be open?",
-            "would this store still be open on a {day}, {clock}?",
-            "can I shop here on {day} at {clock}?",
-        )
-    ).format(day=day, clock=clock)
+    query = composed(world, "shop open", rng, day=day, clock=clock)
     said = f"open {hours.text}" if closes else "closed all day"
     yield _ask(
         thing, f"open {day} {hour}", query,
@@ -115,14 +94,7 @@ def ages(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     if thing.kind == "plaque" and thing.photographed:
         born, died = thing.facts["birth year"].value, thing.facts["death year"].value
         age = int(str(died.plain)) - int(str(born.plain))
-        query = rng.choice(
-            (
-                "how old did the person on this plaque get?",
-                "roughly how many years did the person on the plaque live?",
-                "at about what age did the person named here die?",
-                "how long did this person live, going by the plaque?",
-            )
-        )
+        query = composed(world, "age at death", rng)
         value = count(age, "years")
         yield _ask(
             thing, "age at death", query, f"About {age} years, from {born.text} to {died.text}.", value,
@@ -132,14 +104,7 @@ def ages(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     birth = painter.known("born", Place.PAGES) if painter else None
     if painter and birth and painted and thing.photographed and route_of(thing, painted) == "image_kb":
         age = int(painted.value.text) - int(str(birth.value.plain)[:4])
-        query = rng.choice(
-            (
-                "how old was the painter when this was made?",
-                "about how old was the artist when painting this?",
-                "what age was the painter of this picture when it was finished?",
-                "at what age did the artist paint this?",
-            )
-        )
+        query = composed(world, "age of painter", rng)
         yield _ask(
             thing, "age of painter", query,
             f"{painter.name} was about {age} years old when painting {thing.name} in {painted.value.text}.",
@@ -147,7 +112,7 @@ def ages(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
         )  # fmt: skip
 
 
-def reading_days(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
+def reading_days(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """Days to read a book at a given pace."""
     pages = thing.fact("pages")
     route = route_of(thing, pages) if pages and thing.kind == "book" else None
@@ -157,14 +122,7 @@ def reading_days(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     assert isinstance(total, int)
     pace = rng.choice((20, 25, 30, 40, 50))
     days = -(-total // pace)
-    query = rng.choice(
-        (
-            "how many days will I need for {this} at {pace} pages a day?",
-            "if I read {pace} pages a day, in how many days am I done with {this}?",
-            "at {pace} pages per day, how long does {this} take me?",
-            "reading {pace} pages every day, how many days does {this} last?",
-        )
-    ).format(this=deictic(thing, rng), pace=pace)
+    query = composed(world, "reading days", rng, this=deictic(world, thing, rng), pace=pace)
     yield _ask(
         thing, f"days at {pace}", query,
         f"With {total} pages you need {days} days at {pace} pages a day.", count(days, "days"),
@@ -173,7 +131,7 @@ def reading_days(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     )  # fmt: skip
 
 
-def warranty(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
+def warranty(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """Is it still under warranty, given when it was bought."""
     fact = thing.known("warranty", Place.PAGES)
     if fact is None or thing.kind != "gadget":
@@ -185,14 +143,7 @@ def warranty(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     bought, asked = 2021, 2021 + rng.choice((1, 2, 3, 4, 6))
     covered = asked - bought <= years
     when = f"{MONTHS[month - 1]} {bought}"
-    query = rng.choice(
-        (
-            "I bought this in {when}. In {later}, is it still under warranty?",
-            "bought in {when}: would the warranty of this still hold in {later}?",
-            "if I got this in {when}, does the warranty cover a repair in {later}?",
-            "does this still have warranty in {later} when it was bought in {when}?",
-        )
-    ).format(when=when, later=f"{MONTHS[month - 2]} {asked}")
+    query = composed(world, "warranty", rng, when=when, later=f"{MONTHS[month - 2]} {asked}")
     yield _ask(
         thing, f"warranty in {asked}", query,
         f"{'Yes' if covered else 'No'}, the warranty is {fact.value.text} from the purchase in {when}.",
@@ -201,7 +152,7 @@ def warranty(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     )  # fmt: skip
 
 
-def event_age(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
+def event_age(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """May a child of some age come to the event."""
     fact = thing.known("minimum age", Place.PAGES)
     if fact is None or thing.kind != "poster":
@@ -210,14 +161,7 @@ def event_age(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     assert isinstance(limit, int)
     age = rng.choice((limit - 3, limit - 1, limit + 1, limit + 2))
     allowed = age >= limit
-    query = rng.choice(
-        (
-            "my niece is {age}, may she come to the event on this poster?",
-            "would they let a {age}-year-old into this event?",
-            "is someone aged {age} old enough for the event here?",
-            "can I bring my {age}-year-old son to this event?",
-        )
-    ).format(age=age)
+    query = composed(world, "event age", rng, age=age)
     yield _ask(
         thing, f"admission at {age}", query,
         f"{'Yes' if allowed else 'No'}, the minimum age is {fact.value.text}.", yes_no(allowed),
@@ -225,21 +169,14 @@ def event_age(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     )  # fmt: skip
 
 
-def worksheet(_: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
+def worksheet(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """The result of a numbered problem."""
     if thing.kind != "worksheet":
         return
     for row in thing.rows:
         attribute = f"problem {row.label}"
         value = thing.facts[attribute].value
-        query = rng.choice(
-            (
-                "what's the answer to number {n}?",
-                "can you solve problem {n} on this sheet?",
-                "what should I write for number {n}?",
-                "what is the result of exercise {n} here?",
-            )
-        ).format(n=row.label)
+        query = composed(world, "worksheet", rng, n=row.label)
         yield _ask(
             thing, attribute, query, f"The answer to number {row.label} is {value.text}.", value,
             needs="photo", shows=(attribute,), domain="math and science",

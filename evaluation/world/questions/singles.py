@@ -15,10 +15,12 @@ from evaluation.world.questions.ask import (
     Category,
     ask_fact,
     ask_hop,
+    composed,
+    deictic,
     domain_of,
+    questions_of,
 )
 from evaluation.world.questions.session import Session, SessionMaker
-from evaluation.world.questions.wording_places import WORDINGS
 from evaluation.world.things.places import DISH_PREFIX
 
 SHARES: dict[Category, float] = {
@@ -47,20 +49,13 @@ _MAKERS: tuple[Callable[[World, Thing, random.Random], Iterator[Ask]], ...] = (
 )
 
 
-def dish_prices(thing: Thing, rng: random.Random) -> Iterator[Ask]:
+def dish_prices(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """What single dishes on the menu cost."""
     for attribute, fact in thing.facts.items():
         if not attribute.startswith(DISH_PREFIX):
             continue
         dish = attribute.removeprefix(DISH_PREFIX)
-        query = rng.choice(
-            (
-                "how much is the {dish} on this menu?",
-                "what does the {dish} cost here?",
-                "what's the price of the {dish}?",
-                "how much would I pay for the {dish}?",
-            )
-        ).format(dish=dish)
+        query = composed(world, "dish price", rng, dish=dish)
         yield Ask(
             Category.RECOGNITION, query, f"The {dish} costs {fact.value.text}.", fact.value,
             thing, thing.name, attribute, "photo", (attribute,),
@@ -75,14 +70,7 @@ def store_prices(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask
             continue
         store = attribute.removeprefix("price at ")
         keys = tuple(s.key for s in world.of_kind("store") if s.name == store)
-        query = rng.choice(
-            (
-                "what does this cost at {store}?",
-                "how much is this at {store}?",
-                "what would I pay for this at {store}?",
-                "what's the price of this at {store}?",
-            )
-        ).format(store=store)
+        query = composed(world, "store price", rng, this=deictic(world, thing, rng), store=store)
         yield Ask(
             Category.KNOWLEDGE, query, f"At {store} it costs {fact.value.text}.", fact.value, thing,
             thing.name, attribute, "web", NAMING.get(thing.kind, ()), keys,
@@ -92,18 +80,19 @@ def store_prices(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask
 
 def candidates(world: World, thing: Thing, rng: random.Random) -> Iterator[Ask]:
     """Every question that can be put about a photographed thing."""
-    for attribute in WORDINGS.get(thing.kind, {}):
+    attributes = questions_of(world).attributes
+    for attribute in attributes.get(thing.kind, {}):
         ask = ask_fact(world, thing, attribute, rng)
         if ask:
             yield ask
     for kind, relation in RELATIONS:
         target = world.linked(thing, relation) if kind == thing.kind else None
-        for attribute in WORDINGS.get(target.kind, {}) if target else ():
+        for attribute in attributes.get(target.kind, {}) if target else ():
             ask = ask_hop(world, thing, relation, attribute, rng)
             if ask:
                 yield ask
     if thing.kind == "menu":
-        yield from dish_prices(thing, rng)
+        yield from dish_prices(world, thing, rng)
     yield from store_prices(world, thing, rng)
     for make in _MAKERS:
         yield from make(world, thing, rng)

@@ -70,7 +70,7 @@ def add_store(b: Builder) -> Thing:
         web("return period", count(b.rng.choice((10, 14, 21, 28, 30, 45)), "days")),
         web("headquarters", name(b.names.town())),
     )
-    return b.put(Thing(b.key("store"), "store", chain, "shop chain", "", facts, documented=True))
+    return b.put(Thing(b.key("store"), "store", chain, "chain", "", facts, documented=True))
 
 
 def add_venue(b: Builder) -> Thing:

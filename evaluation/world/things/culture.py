@@ -70,7 +70,7 @@ def add_posters(b: Builder) -> None:
         b.maybe(0.35, lambda: web("sponsor", name(b.names.brand()))),
     )
     links = {"venue": venue.key}
-    b.put(Thing(key, "poster", title, "poster", key, facts, links, (), *_exposed(exposure)))
+    b.put(Thing(key, "poster", title, "event", key, facts, links, (), *_exposed(exposure)))
 
 
 def add_plaques(b: Builder) -> None:

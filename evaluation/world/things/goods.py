@@ -104,7 +104,7 @@ def add_seeds(b: Builder) -> None:
     )
     full = f"{variety} {plant}"
     links = {"brand": brand.key, "breeder": breeder.key}
-    b.put(Thing(key, "seeds", full, "seed packet", key, facts, links, (), *_exposed(exposure)))
+    b.put(Thing(key, "seeds", full, "variety", key, facts, links, (), *_exposed(exposure)))
 
 
 def add_gadgets(b: Builder) -> None:

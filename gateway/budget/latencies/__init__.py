@@ -5,7 +5,7 @@ A packaged file per kind of node; `loreglass plan`, the stand-in fleet and the s
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +17,8 @@ from gateway.budget.stages import Stage
 PACKAGED = ("pocket", "l40s")
 WORKING = tuple(stage for stage in Stage if stage is not Stage.ADMISSION)
 """Waiting to be let in is no work."""
+WITHOUT_STAGE = ("reader",)
+"""Services that stages of other names ask: the reader, where no model reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +87,19 @@ class VlmSpeed:
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """The table of one kind of node. `vlm` None: every stage is read by the extractive reasoner."""
+    """The table of one kind of node. `vlm` None: every stage is read by the pocket reasoner.
+
+    `services`: a call of one `WITHOUT_STAGE`; what `stages` says of a stage that asks it includes the call.
+    """
 
     stages: Mapping[Stage, StageLatency]
     model_stages: Mapping[Stage, ModelStage]
+    services: Mapping[str, StageLatency]
     vlm: VlmSpeed | None = None
+
+    def service(self, name: str) -> StageLatency:
+        """One call of a model service, in `Services`' names. Raises `ValueError` where there is none such."""
+        return self.services[name] if name in self.services else self.stages[Stage(name)]
 
     def expected_ms(self, stage: Stage, work: Work = ONE) -> float:
         """The median on an idle node."""
@@ -109,8 +119,9 @@ def load_latencies(source: str | Path, vlm: VlmSpeed | None = None) -> Latencies
     try:
         content = tomllib.loads(_text(source))
         return Latencies(
-            stages=_entries(content, "stages", StageLatency, WORKING),
-            model_stages=_entries(content, "model_stages", ModelStage, ()),
+            stages=_entries(content, "stages", StageLatency, Stage, WORKING),
+            model_stages=_entries(content, "model_stages", ModelStage, Stage, ()),
+            services=_entries(content, "services", StageLatency, _without_stage, WITHOUT_STAGE),
             vlm=vlm,
         )
     except OSError as error:
@@ -125,13 +136,26 @@ def _text(source: str | Path) -> str:
     return Path(source).read_text("utf-8")
 
 
-def _entries(content: Mapping[str, Any], table: str, kind: type[Any], needed: tuple[Stage, ...]) -> Any:
-    """One entry a stage. Raises `ValueError` for an unknown or missing stage or a figure that is none."""
+def _without_stage(name: str) -> str:
+    if name not in WITHOUT_STAGE:
+        raise ValueError(f"services.{name} is not known")
+    return name
+
+
+def _entries(
+    content: Mapping[str, Any],
+    table: str,
+    kind: type[Any],
+    named: Callable[[str], str],
+    needed: tuple[str, ...],
+) -> Any:
+    """One entry a name, which `named` checks. Raises `ValueError` for an unknown or missing name, and for a
+    figure that is none."""
     rows = content.get(table, {})
     if not isinstance(rows, dict):
         raise ValueError(f"{table} must hold entries")
-    entries = {Stage(name): _entry(f"{table}.{name}", row, kind) for name, row in rows.items()}
-    missing = [stage.value for stage in needed if stage not in entries]
+    entries = {named(name): _entry(f"{table}.{name}", row, kind) for name, row in rows.items()}
+    missing = [str(name) for name in needed if name not in entries]
     if missing:
         raise ValueError(f"{table}.{missing[0]} is missing")
     return entries

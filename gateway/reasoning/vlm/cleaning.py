@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from gateway.reasoning.extractive.lexical import content_stems, fold, squeeze, unique, visible
+from language.words import content_stems, fold, squeeze, unique, visible
 
 ENTITY_SLOT = "{entity}"
 LABEL_WORDS = 3

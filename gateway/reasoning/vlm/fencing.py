@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contracts.answer import CitationKind
-from gateway.reasoning.extractive.lexical import visible
 from gateway.reasoning.pieces import whole_sentences
 from gateway.state import Evidence
+from language.words import visible
 
 CLOSE = "<<<end>>>"
 NO_EVIDENCE = "Evidence: none was found."

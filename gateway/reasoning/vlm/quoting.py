@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from gateway.reasoning.extractive.lexical import content_stems, sentences
 from gateway.state import Evidence, PhotoText, Quote
+from language.sentences import sentences
+from language.words import content_stems
 
 LEAST_SHARE = 0.5
 """Share of the answer's content words that an uncited sentence must have to count as its source."""

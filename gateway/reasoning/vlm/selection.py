@@ -5,9 +5,9 @@ proposed candidates, and the photo's own print has the last word (QA-Dragon, 3.4
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateway.reasoning.extractive.entities import agreement
-from gateway.reasoning.extractive.lexical import content_stems, coverage, mentions, same_name
 from gateway.state import Ask, Draft, Entity, PhotoText
+from language.names import agreement, coverage, mentions, same_name
+from language.words import content_stems, squeeze
 
 NAMED_BY_MODEL = 0.7
 """Probability of a name that only the model gave: nothing contradicts it, no search confirms it."""
@@ -15,8 +15,14 @@ UNCONFIRMED = 0.5
 """Image-search probability from which a candidate stands though neither print nor model names it."""
 OVERRULES_MODEL = 0.85
 """Image-search probability from which a candidate stands though the model named something else."""
+CLEAR = 0.6
+"""OCR's score from which a line of print is trusted to contradict."""
 _AGREES = 0.75
+_FEW_LETTERS = 40
 _KIND_BONUS = 0.05
+_UNLABELLED = content_stems(
+    "painting drawing sculpture photograph plant flower tree animal building landmark"
+)
 
 
 def select_entity(
@@ -53,10 +59,18 @@ def _asked_for(name: str, ask: Ask, candidates: Sequence[Entity]) -> Entity:
 
 def _print_says(entity: Entity, photo_text: PhotoText) -> float | None:
     """Share of the name that is printed in the photo, 0 if the photo hardly has print; None: contradicted."""
-    share = agreement(entity, photo_text)
-    if share is None:
+    clear = "\n".join(line.text for line in photo_text.lines if line.score >= CLEAR)
+    share = agreement(entity.name, clear)
+    if share is None or (share < _AGREES and len(squeeze(clear)) < _FEW_LETTERS and _is_unlabelled(entity)):
         return 0.0
+    if share > 0.5 and entity.probability >= OVERRULES_MODEL:
+        return max(share, _AGREES)
     return share if share >= _AGREES else None
+
+
+def _is_unlabelled(entity: Entity) -> bool:
+    """Whether it is of a kind that seldom carries its name, so that stray words do not contradict it."""
+    return any(_UNLABELLED & content_stems(value) for _, value in entity.attributes)
 
 
 def _same_thing(name: str, other: str) -> bool:

@@ -7,8 +7,8 @@ keeps thoughts to itself leaves the first part out. Time is linear in the text; 
 import re
 from collections.abc import Iterator
 
-from gateway.reasoning.extractive.lexical import visible
 from gateway.reasoning.wiki_prf import PhotoTool, ToolCall, ToolPlan
+from language.words import visible
 
 MOST_CALLS = 4
 CONTENT_CHARS = 300

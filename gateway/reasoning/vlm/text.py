@@ -4,7 +4,6 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from gateway.reasoning.extractive.lexical import sentences
 from gateway.reasoning.prompts import prompt_text
 from gateway.reasoning.refusals import answer_or_none
 from gateway.reasoning.vlm.alignment import align
@@ -19,6 +18,7 @@ from gateway.reasoning.vlm.quoting import quotes
 from gateway.reasoning.vlm.reading import confidence, no_answer
 from gateway.reasoning.vlm.repair import read_object
 from gateway.state import Ask, Evidence, Findings, Reply
+from language.sentences import sentences
 
 T = TypeVar("T")
 

@@ -7,10 +7,12 @@ classifier, not rules: a cue may be wrong now and then.
 import re
 from enum import Enum
 
+from language import words
+
 
 def fold(text: str) -> str:
-    """Lower case, straight apostrophes, single spaces."""
-    return " ".join(text.lower().replace("\u2019", "'").replace("\u2018", "'").split())
+    """Lower case without accents, straight apostrophes, single spaces."""
+    return " ".join(words.fold(text).split())
 
 
 def _words(pattern: str) -> re.Pattern[str]:

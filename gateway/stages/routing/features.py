@@ -12,7 +12,7 @@ CONFIDENT = 0.6
 
 _IN_THE_PHOTO = frozenset({Domain.MATH_AND_SCIENCE, Domain.TEXT_UNDERSTANDING})
 _LONGEST_NUMBER = 40  # characters
-_NUMBER = re.compile(r"^\W{0,2}(?:about |around )?[\d.,:/ ]*\d[\d.,:/]*(?:\s?[a-z%°€£$²³]{1,12}){0,2}\W?$")
+_NUMBER = re.compile(r"^\W{0,2}(?:about |around )?[\d.,:/ ]*\d[\d.,:/]*(?:\s?[a-z%°€£$]{1,12}[23]?){0,2}\W?$")
 _YES_NO = re.compile(r"^(?:yes|no)\b")
 _NAME = re.compile(r"(?<![.!?\w] )(?<!^)\b[A-Z][\w'’-]+")
 

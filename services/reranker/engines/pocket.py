@@ -5,9 +5,7 @@ from pathlib import Path
 
 from chassis.calibration import LogisticCurve
 from services.reranker.engine import SAMPLE, Photo
-from services.reranker.engines.features import Features, measure
-from services.reranker.engines.question import QuestionReader
-from services.reranker.engines.text import analyse
+from services.reranker.engines.features import Features, ask, measure
 
 WEIGHTS = Path(__file__).with_name("pocket_weights.json")
 
@@ -18,13 +16,12 @@ def load_curve(path: Path = WEIGHTS) -> LogisticCurve:
 
 
 class PocketReranker:
-    """Terms, relation synonyms, entity, answer type and proximity under a fitted logistic curve."""
+    """Coverage of the question, proximity, answer type and thing under a fitted logistic curve."""
 
     name = "pocket-lexical"
 
     def __init__(self, curve: LogisticCurve | None = None) -> None:
         self._curve = curve or load_curve()
-        self._reader = QuestionReader()
 
     def rerank(
         self,
@@ -35,8 +32,8 @@ class PocketReranker:
         fine_top: int | None = None,
     ) -> list[float]:
         """Probability for each document, in order; the photo is not looked at."""
-        asked = self._reader.read(query, entity)
-        return [self._curve.probability(measure(asked, analyse(text)).vector()) for text in documents]
+        asked = ask(query, entity)
+        return [self._curve.probability(measure(asked, text).vector()) for text in documents]
 
     def probe(self) -> list[float]:
         """Score a sample."""

@@ -1,19 +1,24 @@
-"""A lexical verifier: entity, numbers, dates, negation and terms under a fitted logistic curve."""
+"""A verifier without a model: what the evidence has of an answer, under a fitted logistic curve."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chassis.calibration import LogisticCurve
 from contracts.verifier import CheckName
+from language.names import mentions
 from services.verifier.engine import NO_SIGNALS, CheckOutcome, ModelSignals, Span, Verdict
 from services.verifier.engines.certainty import certainty_of
 from services.verifier.engines.claims import claims_of
-from services.verifier.engines.names import entity_words, missing_words
-from services.verifier.engines.passages import Sentence, sentences_in, spelled_words
-from services.verifier.engines.support import ClaimSupport, Features, support_of
+from services.verifier.engines.evidence import statements
+from services.verifier.engines.support import Features, Support, Weighing
 
 WEIGHTS = Path(__file__).with_name("pocket_weights.json")
-_ENOUGH_TERMS = 0.6
+_LACKING = {
+    CheckName.ENTITY: "The evidence does not name {}.",
+    CheckName.NUMBERS: "The evidence does not give {}.",
+    CheckName.DATES: "The evidence does not give the date {}.",
+    CheckName.TERMS: "The evidence does not mention {}.",
+}
 _NO_FEATURES = Features(*([0.0] * len(Features.__dataclass_fields__)))
 
 
@@ -59,61 +64,39 @@ class PocketVerifier:
         if not supports:
             detail = "There is nothing to compare with the evidence."
             return Verdict(0.0, None, (CheckOutcome(CheckName.TERMS, False, detail),), by_evidence=0.0)
-        scored = [(self._curve.probability(support.features.vector()), support) for support in supports]
-        probability, _ = min(scored, key=lambda item: item[0])
-        _, strongest = max(scored, key=lambda item: item[0])
-        checks = _checks(supports, evidence, entity)
-        return Verdict(probability, _span(strongest.sentence), checks, by_evidence=probability)
+        scored = [self._curve.probability(support.features.vector()) for support in supports]
+        strongest = supports[max(range(len(supports)), key=scored.__getitem__)].statement
+        span = Span(strongest.index, strongest.start, strongest.end)
+        return Verdict(min(scored), span, _checks(supports, evidence, entity), by_evidence=min(scored))
 
 
-def weigh(question: str, answer: str, evidence: Sequence[str], entity: str | None) -> list[ClaimSupport]:
+def weigh(question: str, answer: str, evidence: Sequence[str], entity: str | None) -> list[Support]:
     """Each of the answer's claims against the evidence; empty when either side has none."""
-    sentences = sentences_in(evidence, f"{question} {answer} {entity or ''}")
-    if not sentences:
-        return []
-    return [support_of(question, claim, sentences, entity) for claim in claims_of(question, answer, entity)]
+    read = statements(evidence, f"{question} {answer} {entity or ''}", entity)
+    return [Weighing(claim, read).support() for claim in claims_of(question, answer, entity)] if read else []
 
 
-def weakest(supports: Sequence[ClaimSupport], probability: Callable[[Features], float]) -> Features:
+def weakest(supports: Sequence[Support], probability: Callable[[Features], float]) -> Features:
     """The features of the claim that decides."""
     return min((support.features for support in supports), key=probability, default=_NO_FEATURES)
 
 
-def _span(sentence: Sentence | None) -> Span | None:
-    return Span(sentence.evidence_index, sentence.start, sentence.end) if sentence else None
-
-
 def _checks(
-    supports: Sequence[ClaimSupport], evidence: Sequence[str], entity: str | None
+    supports: Sequence[Support], evidence: Sequence[str], entity: str | None
 ) -> tuple[CheckOutcome, ...]:
-    unnamed = _unnamed(evidence, entity)
-    names = [name for support in supports for name in support.names]
-    numbers = [number for support in supports for number in support.numbers]
-    dates = [date for support in supports for date in support.dates]
-    denied = [word for support in supports for word in support.denied]
-    comparison = next((support.comparison for support in supports if support.comparison), "")
-    elsewhere = [value for support in supports for value in (*support.misbound, *support.other)]
-    misplaced = f"The evidence gives {', '.join(elsewhere)} for something else." if elsewhere else ""
-    thin = min(support.features.coverage for support in supports) < _ENOUGH_TERMS
-    terms = [term for support in supports for term in support.terms]
-    return (
-        _outcome(CheckName.ENTITY, [*unnamed, *names], "The evidence does not name {}."),
-        _outcome(CheckName.NUMBERS, numbers, "The evidence does not give {}.", comparison or misplaced),
-        _outcome(CheckName.DATES, dates, "The evidence does not give the date {}."),
-        _outcome(CheckName.NEGATION, denied, "Answer and evidence disagree on whether it is so: {}."),
-        _outcome(CheckName.TERMS, terms if thin else [], "The evidence does not mention {}."),
+    lacking: dict[CheckName, dict[str, None]] = {name: {} for name in _LACKING}
+    if entity and not any(mentions(text, entity) for text in evidence):
+        lacking[CheckName.ENTITY][entity] = None
+    for check, text in (each for support in supports for each in support.missing):
+        lacking[check][text] = None
+    details = {
+        name: _LACKING[name].format(", ".join(texts)) if texts else "" for name, texts in lacking.items()
+    }
+    elsewhere = next((support.elsewhere for support in supports if support.elsewhere), "")
+    details[CheckName.NUMBERS] = details[CheckName.NUMBERS] or elsewhere
+    denied = ", ".join(dict.fromkeys(word for support in supports for word in support.denied))
+    details[CheckName.NEGATION] = (
+        f"Answer and evidence disagree on whether it is so: {denied}." if denied else ""
     )
-
-
-def _unnamed(evidence: Sequence[str], entity: str | None) -> list[str]:
-    if not entity:
-        return []
-    words = {word for passage in evidence for word in spelled_words(passage)}
-    return [entity] if missing_words(entity_words(entity), words) else []
-
-
-def _outcome(name: CheckName, missing: Sequence[str], sentence: str, otherwise: str = "") -> CheckOutcome:
-    if missing:
-        listed = ", ".join(dict.fromkeys(missing))
-        return CheckOutcome(name, False, sentence.format(listed))
-    return CheckOutcome(name, not otherwise, otherwise)
+    order = (CheckName.ENTITY, CheckName.NUMBERS, CheckName.DATES, CheckName.NEGATION, CheckName.TERMS)
+    return tuple(CheckOutcome(name, not details[name], details[name]) for name in order)

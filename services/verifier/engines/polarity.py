@@ -1,86 +1,64 @@
-"""What a text says yes and no to, word by word: negation, and words that are the opposite of others."""
+"""What a text affirms and denies, clause by clause: negation, and words that are the opposite of others."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from services.verifier.engines.text import Word, stem, word_set, words_of
+from language.words import stem, word_set, words
+from services.verifier.engines.evidence import Facts
 
-_NEGATORS = word_set("no not never none neither nor without cannot nothing nobody hardly lacks lack free")
-_HARMLESS = re.compile(
-    r"\b(?:(?:nobody|no ?one|none|no \w+|not) (?:under|below|younger than)"
-    r"|no (?:more|less|later|earlier|fewer) than|not (?:only|just|exceed\w*)|nothing but|no\. ?(?=\d)"
-    r"|free (?=of charge|entry|admission|delivery)|entry free|for free)\b",
-    re.IGNORECASE,
+_NEGATORS = word_set("no not never none neither nor without cannot nobody nothing hardly lacks lack lacking")
+_LIMIT = re.compile(
+    r"(?:not|no)\s+(?:only|just|more|less|later|earlier|fewer|until|above|over|under|below|exceed)\b", re.I
 )
-_WEEKDAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?", re.IGNORECASE)
-_REACH = 5  # words that a negator governs, at most
-_OPPOSITES = {  # by form, not stem: "closed" is a state, "closes at six" is a time
+"""Limits and stresses with a negator in them, which deny nothing."""
+_CLAUSE = re.compile(
+    r"(?:(?!\b(?:and|but|though|although|because|until|unless|while|whereas)\b)[^,;:.!?()]|[,;:.!?()](?=\S))+",
+    re.I,
+)
+_OPPOSITES = {
     word: stem(of)
-    for of, words in {
+    for of, opposites in {
         "open": "closed shut",
-        "allowed": "forbidden prohibited banned refused disallowed",
-        "safe": "unsafe poisonous toxic dangerous harmful",
+        "allowed": "forbidden prohibited banned disallowed",
+        "safe": "unsafe dangerous harmful",
         "possible": "impossible",
-        "available": "unavailable discontinued",
-        "alive": "dead died deceased",
+        "available": "unavailable",
+        "alive": "dead",
         "true": "false",
         "suitable": "unsuitable",
-        "include": "exclude excluded",
-        "accept": "reject rejected",
-        "edible": "inedible",
-        "cheaper": "dearer pricier",
+        "included": "excluded",
+        "accepted": "rejected refused declined",
+        "approved": "rejected refused declined",
     }.items()
-    for word in words.split()
+    for word in opposites.split()
 }
-_SAME = {
-    stem(word): stem(of)
-    for of, words in {"allowed": "permitted may", "open": "opens opened", "contains": "includes"}.items()
-    for word in words.split()
-}
+"""By form, not stem: "closed" is a state, "closes at six" is a time."""
 
 
-def stances(text: str) -> dict[str, bool]:
-    """Stem (opposites under one head) -> whether the text affirms it. The last mention counts."""
-    quiet = _HARMLESS.sub(lambda match: " " * len(match.group()), text)
-    words = words_of(quiet)
+def denies(text: str) -> bool:
+    """Whether something in it is negated."""
+    return any(word in _NEGATORS or word.endswith("n't") for word in words(_LIMIT.sub(" ", text)))
+
+
+def stances(facts: Facts) -> dict[str, bool]:
+    """Stem (of opposites, that of the affirming one) -> whether the text affirms it; the last mention counts.
+
+    Names and values are left out: it is what is said of them that is affirmed or denied.
+    """
     result: dict[str, bool] = {}
-    for position, word in enumerate(words):
-        if not word.is_content or word.text.casefold() in _NEGATORS or _WEEKDAY.fullmatch(word.text):
-            continue
-        affirmed = not _is_negated(quiet, words, position)
-        head = _OPPOSITES.get(word.text.casefold())
-        if head is not None:
-            result[head] = not affirmed
-        else:
-            result[_SAME.get(word.stem, word.stem)] = affirmed
+    for clause in _CLAUSE.finditer(facts.text):
+        denied = denies(clause.group())
+        for word in facts.plain:
+            if clause.start() <= word.start < clause.end():
+                opposite = _OPPOSITES.get(word.folded)
+                free = facts.text[word.end : word.end + 5].casefold() in ("-free", " free")
+                result[opposite or word.stem] = (denied or free) is (opposite is not None)
     return result
 
 
-def conflicts(claim: dict[str, bool], passage: dict[str, bool]) -> list[str]:
+def conflicts(claim: Mapping[str, bool], statement: Mapping[str, bool]) -> list[str]:
     """Shared words that one affirms and the other denies; none if they deny some word together."""
-    shared = claim.keys() & passage.keys()
-    if any(not claim[word] and not passage[word] for word in shared):
+    shared = claim.keys() & statement.keys()
+    if any(not claim[word] and not statement[word] for word in shared):
         return []
-    return sorted(word for word in shared if claim[word] != passage[word])
-
-
-def _is_negated(text: str, words: Sequence[Word], position: int) -> bool:
-    """Whether a negator stands shortly before, with no clause boundary between; "sugar-free" negates too."""
-    word = words[position]
-    if re.match(r"[\s-]free\b", text[word.end :]):
-        return True
-    for earlier in range(position - 1, max(-1, position - 1 - _REACH), -1):
-        if re.search(r"[,;:.!?]|\bbut\b", text[words[earlier].end : word.start]):
-            return False
-        plain = words[earlier].text.casefold()
-        if plain == "but":
-            return False
-        if plain == "free":
-            return _followed_by_of(words, earlier)
-        if plain in _NEGATORS or plain.endswith(("n't", "n’t")):
-            return True
-    return False
-
-
-def _followed_by_of(words: Sequence[Word], position: int) -> bool:
-    return position + 1 < len(words) and words[position + 1].text.casefold() in {"of", "from"}
+    return sorted(word for word in shared if claim[word] != statement[word])

@@ -1,278 +1,282 @@
-"""How well the evidence carries the answer: what is found, what is missing, and what speaks against it."""
+"""How one claim meets the evidence: what of it is found, where, about what, and in which relation."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
+from functools import cached_property
 
-from services.verifier.engines.binding import Value, values_of
+from contracts.verifier import CheckName
+from language.names import mentions, name_words, names
+from language.paraphrase import expansions, opposites
+from language.quantities import Quantity
+from language.questions import AnswerType
+from language.words import content_stems, words
 from services.verifier.engines.claims import Claim
-from services.verifier.engines.comparison import Comparison, check_comparison
-from services.verifier.engines.concepts import concept
-from services.verifier.engines.dates import agrees
-from services.verifier.engines.enumerations import missing_items
-from services.verifier.engines.missing import CheckedValues, check_values, missing_names
-from services.verifier.engines.names import entity_words, folded, missing_words, name_runs, stands_elsewhere
-from services.verifier.engines.passages import Sentence
-from services.verifier.engines.polarity import conflicts
-from services.verifier.engines.relating import Relating, new_names, relate
-from services.verifier.engines.stated import check_stated
+from services.verifier.engines.comparing import compare
+from services.verifier.engines.evidence import Facts, Statement, covered
+from services.verifier.engines.parts import Place, is_result, parts_of
+from services.verifier.engines.polarity import conflicts, denies, stances
 
-_SECOND_SENTENCE = 0.85  # what a second sentence adds counts a little less
-_CONTEXT = 0.8  # a term found only in the passage's first sentence
-_VALUE_MERIT = 1.6  # a value says more about where it was found than a word
-_EXCEPT = re.compile(r"\b(?:except|excluding|apart from|but not)\b[^.;\n]*$", re.IGNORECASE)
-_OF_THE_ENTITY = re.compile(
-    r"\W*(?:it(?! was (?:in )?\d)|its|he|his|she|her|they|their|this|these|there)\b", re.IGNORECASE
+_OPENING = 5
+"""Characters before a sentence's subject: room for "The "."""
+_REACH = 5
+"""Words after which what is asked counts half for the answer: about a clause."""
+_COPULAS = frozenset({"is", "are", "was", "were", "s"})
+_ADJUNCT = re.compile(
+    r"\s*(?:in|at|on|from|near|to|by|with|for|of|outside|inside)\s+(?:(?:the|an?|its|his|her|their|this|that)\s+)?\Z"
 )
-_ALL_THAT_IS_TOLD = 0.75
-_MOST_SENTENCES = 4
+_NAMED = frozenset({AnswerType.PERSON, AnswerType.PLACE, AnswerType.NAME})
+_WHEN = re.compile(r"\d:\d\d|day\b|\b(?:night|morning|evening|noon|midnight|daily|[ap]\.?m)\b", re.IGNORECASE)
+_UNKNOWN = 0.5
+"""Whether an answer is of the wanted type, where the type cannot be seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Shares in 0..1; `FALLING` names those that argue against support."""
+    """Every field grows with support, but for those in `FALLING`. All in 0..1.
 
-    coverage: float
-    new_coverage: float
-    matched_values: float
-    entity: float
-    comparison: float
-    missing_numbers: float
-    missing_dates: float
-    missing_names: float
-    missing_items: float
-    missing_terms: float
-    misbound: float
-    derived_numbers: float
+    `complete`: the evidence has all numbers, dates, names and other words of the claim, and contradicts none.
+    `about`: the best sentence is about the claim's subject. `topic`: share of the question's other names
+    beside it. `relation`: how much it says of what is asked, near the answer; `behind`: how much more another
+    sentence says; `explained`: how little else it says; `otherwise`: it says something else in so few words.
+    `turned`: it says the opposite. `answer_type`: the claim has what the question word wants. `loose`: "V in
+    the R" for "the R is V".
+    """
+
+    complete: float
+    about: float
+    topic: float
+    otherwise: float
     relation: float
-    unsaid_relation: float
-    other_relation: float
-    negation: float
-    contradicted: float
+    behind: float
+    turned: float
+    explained: float
+    answer_type: float
+    loose: float
 
     def vector(self) -> tuple[float, ...]:
         """The fields in declaration order."""
         return astuple(self)
 
 
-FALLING = frozenset(
-    {
-        "missing_numbers",
-        "missing_dates",
-        "missing_names",
-        "missing_items",
-        "missing_terms",
-        "misbound",
-        "derived_numbers",
-        "unsaid_relation",
-        "other_relation",
-        "negation",
-        "contradicted",
-    }
-)
+FALLING = frozenset({"otherwise", "behind", "turned", "loose"})
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimSupport:
-    """One claim against the evidence; the tuples hold what was not found, as the answer spells it."""
+class Support:
+    """What became of a claim; `statement`: the sentence that it rests on most; `missing`: what none has."""
 
-    sentence: Sentence | None
     features: Features
-    numbers: tuple[str, ...]
-    dates: tuple[str, ...]
-    misbound: tuple[str, ...]
-    other: tuple[str, ...]
-    names: tuple[str, ...]
-    terms: tuple[str, ...]
+    statement: Statement
+    missing: tuple[tuple[CheckName, str], ...]
     denied: tuple[str, ...]
-    comparison: str
+    elsewhere: str
 
 
-def support_of(
-    question: str, claim: Claim, sentences: Sequence[Sentence], entity: str | None
-) -> ClaimSupport:
-    """Weigh one claim against all sentences of the evidence."""
-    comparison = check_stated(claim, sentences, entity) or check_comparison(
-        claim.text, _rivals(question, entity), sentences
-    )
-    holds = comparison is not None and comparison.holds
-    chosen = _chosen(claim, sentences, comparison)
-    values = check_values(question, claim, sentences, settled=holds)
-    related = _related(question, claim, values, sentences, entity, comparison)
-    names = missing_names(claim, sentences, entity)
-    explained = claim.new_terms if holds else related.explained
-    items = missing_items(claim, claim.known | explained, sentences)
-    denied = conflicts(claim.facts.stances, _stances(claim, chosen[0])) if chosen else []
-    absent = [stem for stem in claim.new_terms - explained if not _has(chosen, stem)]
-    features = Features(
-        coverage=_coverage([w.stem for w in claim.terms if w.stem not in explained], chosen, comparison),
-        new_coverage=_coverage(sorted(claim.new_terms - explained), chosen, comparison),
-        matched_values=float(values.found > 0 or _finds_new_name(question, claim, entity, chosen)),
-        entity=_entity(entity, claim, chosen, sentences),
-        comparison=float(holds),
-        missing_numbers=min(1.0, len(values.missing_numbers)),
-        missing_dates=min(1.0, len(values.missing_dates)),
-        missing_names=min(1.0, len(names)),
-        missing_items=min(1.0, len(items)),
-        missing_terms=_missing_share(
-            claim, absent, told=values.found > 0 or _names_late(question, claim, entity)
-        ),
-        misbound=min(1.0, len(values.misbound)),
-        derived_numbers=min(1.0, values.derived),
-        relation=float(related.said),
-        unsaid_relation=float(related.unsaid),
-        other_relation=min(1.0, len(related.other)),
-        negation=float(bool(denied)),
-        contradicted=float(comparison is not None and not comparison.holds),
-    )
-    return ClaimSupport(
-        sentence=chosen[0] if chosen else None,
-        features=features,
-        numbers=_spelled(claim, values.missing_numbers),
-        dates=_spelled(claim, values.missing_dates),
-        misbound=_spelled(claim, values.misbound),
-        other=related.other,
-        names=(*names, *items),
-        terms=tuple(w.text for w in claim.terms if w.stem not in explained and not _has(chosen, w.stem)),
-        denied=tuple(denied),
-        comparison=comparison.detail if comparison else "",
-    )
+class Weighing:
+    """A claim against the sentences of the evidence, of which there is at least one."""
+
+    def __init__(self, claim: Claim, statements: Sequence[Statement]) -> None:
+        self._claim, self._asked, self._facts = claim, claim.asked, claim.facts
+        self._statements = statements
+        self._compared = compare(claim, statements)
+        # What weighs one value against another says so itself.
+        weighs = len(claim.values) > 1 and self._asked.question.wanted is AnswerType.YES_NO
+        self._relation = frozenset[str]() if weighs or self._compared == "" else self._asked.relation
+        self._subject = self._subject_of_claim()
+        self._parts = parts_of(claim)
+        ranked = sorted(statements, key=self._merit, reverse=True)
+        self._best = ranked[0]
+        found = [(part, next((s for s in ranked if part.places(s.facts)), None)) for part in self._parts]
+        amounts = [part.value for part, s in found if s is not None and isinstance(part.value, Quantity)]
+        self._found = [
+            (part, ranked[0] if s is None and is_result(part.value, amounts) else s) for part, s in found
+        ]
+
+    def support(self) -> Support:
+        """All features of the claim, and what is wrong with it."""
+        missing, denied, loose = self._missing(), self._denied(), self._is_loose()
+        features = Features(
+            complete=float(not (missing or denied or self._compared)),
+            about=float(self._compared == "" or self._is_about(self._best)),
+            topic=self._topic(),
+            otherwise=self._otherwise(),
+            relation=0.0 if loose else self._near(),
+            behind=self._behind(),
+            turned=float(self._is_turned()),
+            explained=0.0 if loose else self._explained(),
+            answer_type=self._answer_type(),
+            loose=float(loose),
+        )
+        return Support(features, self._best, missing, denied, self._compared or "")
+
+    def _merit(self, statement: Statement) -> tuple[int, float]:
+        """How much a sentence has of the claim, and then of the question."""
+        stems, relation = statement.facts.stems, self._asked.relation
+        # A value counts twice: whose it is, is judged by the sentence that gives it.
+        found = sum(
+            1 + (part.check is not CheckName.ENTITY) for part in self._parts if part.places(statement.facts)
+        )
+        said = (
+            covered(self._claim.terms, stems)
+            + covered(relation, stems)
+            + covered(relation, statement.context)
+        )
+        return found, said + self._is_about(statement)
+
+    @cached_property
+    def _resting(self) -> frozenset[str]:
+        """Stems of all sentences that the claim rests on, with their titles."""
+        return self._best.stems.union(*(s.stems for _, s in self._found if s is not None))
+
+    def _anchors(self) -> list[tuple[Facts, Place]]:
+        """Where the evidence has the answer."""
+        found = [
+            (s.facts, place) for part, s in self._found if s is not None for place in part.places(s.facts)
+        ]
+        told = self._asked.relation if self._claim.restates else self._claim.terms
+        best = self._best.facts
+        return found or [(best, (word.start, word.end)) for word in best.words if word.stem in told]
+
+    def _missing(self) -> tuple[tuple[CheckName, str], ...]:
+        lacking = [(part.check, part.text) for part, statement in self._found if statement is None]
+        shown = {word.stem: word.text for word in self._facts.words}
+        absent = [each for each in sorted(self._claim.terms) if covered([each], self._resting) == 0.0]
+        return (*lacking, *((CheckName.TERMS, shown[each]) for each in absent))
+
+    def _denied(self) -> tuple[str, ...]:
+        """Words on whose truth claim and evidence disagree; a mere phrase affirms nothing."""
+        claim, said = self._claim, stances(self._facts)
+        tells = claim.verdict is not None or self._asked.question.wanted is AnswerType.YES_NO
+        if not (tells or denies(self._facts.text)) and self._facts.stems.isdisjoint(self._asked.relation):
+            return ()
+        if claim.restates and claim.verdict is False:
+            said = {word: not affirmed for word, affirmed in said.items()}
+        return tuple(conflicts(said, stances(self._best.facts)))
+
+    def _subject_of_claim(self) -> str | None:
+        """What the claim tells of: the name it opens with, if the evidence has that too, else the entity."""
+        first = next((name for name in self._facts.names if name.start <= _OPENING), None)
+        asked = self._asked
+        told = (
+            asked.topics[0] if asked.topics and asked.entity and not asked.question.points else asked.entity
+        )
+        if first is None or len(self._facts.words) <= len(words(first.text)) + 1:
+            return told
+        return first.text if any(s.is_about(first.text) for s in self._statements) else told
+
+    def _is_about(self, statement: Statement) -> bool:
+        """Whether the sentence or its title names the subject, goes on about it or about what is its."""
+        subject = self._subject
+        if not subject:
+            return True
+        if statement.is_about(subject):
+            return not _only_in_longer(statement, subject)
+        known = frozenset(words(f"{self._asked.question.text} {self._facts.text} {subject}"))
+        opening = [name.text for name in statement.facts.names if name.start <= _OPENING]
+        if mentions(statement.around, subject) and all(
+            known.issuperset(name_words(name)) for name in opening
+        ):
+            return True
+        beside = (
+            name.text for s in self._statements if mentions(s.facts.text, subject) for name in s.facts.names
+        )
+        about = statement.title or statement.facts.text
+        return any(mentions(about, name) for name in beside if not mentions(subject, name))
+
+    def _topic(self) -> float:
+        topics, present = self._asked.topics, self._best.context | self._resting | self._facts.stems
+        return sum(content_stems(each) <= present for each in topics) / len(topics) if topics else 1.0
+
+    def _near(self) -> float:
+        """How much of what is asked the words around the answer say; the farther, the less."""
+        if not self._relation:
+            return 1.0
+        best = 0.0
+        for facts, (start, end) in self._anchors():
+            own = [i for i, word in enumerate(facts.words) if start <= word.start < end]
+            found = 0.0
+            for each in self._relation if own else ():
+                said = expansions(each) | {each}
+                gaps = [
+                    max(own[0] - i, i - own[-1], 0) for i, word in enumerate(facts.words) if word.stem in said
+                ]
+                found += len(each) / (1 + min(gaps) / _REACH) if gaps else 0.0
+            best = max(best, found)
+        return best / sum(map(len, self._relation))
+
+    def _behind(self) -> float:
+        sought = self._asked.sought
+        most = max(covered(sought, statement.stems) for statement in self._statements)
+        return max(0.0, most - covered(sought, self._resting))
+
+    def _is_turned(self) -> bool:
+        asked, best = self._asked.facts, self._best.facts
+        if self._claim.verdict is not None or self._asked.question.wanted is AnswerType.YES_NO:
+            return False
+        against = frozenset[str]().union(*map(opposites, asked.stems - best.stems)) - asked.stems
+        return (denies(asked.text) and not denies(best.text)) or not against.isdisjoint(best.stems)
+
+    @cached_property
+    def _other(self) -> frozenset[str]:
+        """Stems of the sentence less the answer and what it is about: what it says of that."""
+        named = content_stems(" ".join([self._subject or "", self._best.title, *self._asked.topics]))
+        other = self._best.facts.stems - named - self._facts.stems.difference(self._asked.known)
+        # An answer that repeats the whole sentence leaves nothing else: then all of it is looked at.
+        return other or frozenset(word.stem for word in self._best.facts.plain) - named
+
+    def _explained(self) -> float:
+        """Share of that which the question says too, in the same words or others."""
+        if not self._relation:
+            return 1.0
+        return len(self._other & self._asked.known) / len(self._other) if self._other else _UNKNOWN
+
+    def _otherwise(self) -> float:
+        """One by the number of its words for something else; 0 where it says anything of what is asked."""
+        if not self._relation or not self._other or self._near() or self._other & self._asked.known:
+            return 0.0
+        return 1 / len(self._other)
+
+    def _answer_type(self) -> float:
+        wanted, facts, amounts = self._asked.question.wanted, self._facts, self._facts.quantities
+        if self._compared == "":
+            return 1.0
+        if wanted is not AnswerType.YES_NO and not (self._parts or self._claim.terms or self._claim.restates):
+            return 0.0
+        if wanted is AnswerType.DATE:
+            return float(bool(facts.dates) or _WHEN.search(facts.text) is not None)
+        if wanted is AnswerType.MONEY:
+            return float(any(amount.dimension.startswith("money") for amount in amounts))
+        if wanted is AnswerType.QUANTITY:
+            fitting = self._asked.question.dimensions
+            return float(any(not fitting or amount.dimension in fitting for amount in amounts))
+        if wanted is AnswerType.NUMBER:
+            focus = self._asked.question.focus
+            counted = frozenset(focus).union(*map(expansions, focus))
+            return float(
+                any(amount.dimension or not counted or amount.unit in counted | {""} for amount in amounts)
+            )
+        if wanted in _NAMED:
+            return float(
+                bool(self._claim.new_names or (facts.names and not facts.dates and not facts.quantities))
+            )
+        return _UNKNOWN
+
+    def _is_loose(self) -> bool:
+        """Whether what is asked for stands only in an adjunct of the answer: "met him in the capital"."""
+        asked, relation = self._asked.question, self._asked.relation
+        copula = asked.words[asked.wh + 1 : asked.wh + 2] if asked.wh is not None else ()
+        if not copula or copula[0].folded not in _COPULAS or len(relation) != 1:
+            return False
+        best = self._best.facts
+        heads = [word.start for word in best.words if covered(relation, frozenset({word.stem}))]
+        ends = [end for facts, (_, end) in self._anchors() if facts is best]
+        return any(_ADJUNCT.fullmatch(best.text[end:head]) for end in ends for head in heads if end < head)
 
 
-def _names_late(question: str, claim: Claim, entity: str | None) -> bool:
-    """Whether it tells a name, and does not only begin with one ("Ann Dunn studied botany")."""
-    return any(run[0].start > 0 for run in new_names(question, claim, entity))
-
-
-def _missing_share(claim: Claim, absent: Sequence[str], told: bool) -> float:
-    """How much of what is said in plain words is missing; more when plain words are all that is told."""
-    share = min(1.0, len(absent) / 2)
-    named = {word.stem for run in claim.names for word in run}
-    plain = claim.new_terms - named
-    if told or not plain:
-        return share
-    return max(share, _ALL_THAT_IS_TOLD * len(plain & set(absent)) / len(plain))
-
-
-def _stances(claim: Claim, sentence: Sentence) -> dict[str, bool]:
-    """What the sentence says of the claim's day: "open daily except Monday" says the opposite of Monday."""
-    facts = sentence.facts
-    days = [date for date in facts.dates if any(date.weekdays and agrees(d, date) for d in claim.facts.dates)]
-    if "open" in facts.stances and any(_EXCEPT.search(facts.text[: day.start]) for day in days):
-        return {**facts.stances, "open": not facts.stances["open"]}
-    return facts.stances
-
-
-def _related(
-    question: str,
-    claim: Claim,
-    values: CheckedValues,
-    sentences: Sequence[Sentence],
-    entity: str | None,
-    comparison: Comparison | None,
-) -> Relating:
-    """Nothing is asked of comparisons, computed values and claims that were said with other words."""
-    if comparison is not None or values.derived:
-        return Relating()
-    related = relate(question, claim, values.good, sentences, entity)
-    in_words = all(any(_has((sentence,), stem) for sentence in sentences) for stem in related.explained)
-    return replace(related, unsaid=related.unsaid and not in_words)
-
-
-def _finds_new_name(question: str, claim: Claim, entity: str | None, chosen: Sequence[Sentence]) -> bool:
-    return any(
-        not missing_words((word.text for word in run), sentence.facts.folded_words)
-        for run in new_names(question, claim, entity)
-        for sentence in chosen
-    )
-
-
-def _spelled(claim: Claim, values: Sequence[Value]) -> tuple[str, ...]:
-    return tuple(claim.text[value.start : value.end] for value in values)
-
-
-def _rivals(question: str, entity: str | None) -> list[str]:
-    """Names that an unfinished comparison may be about."""
-    sides = question.replace("?", "").replace(" than ", " or ").split(" or ")
-    return [*(side.split(",")[-1] for side in sides if len(sides) > 1), *([entity] if entity else [])]
-
-
-def _chosen(
-    claim: Claim, sentences: Sequence[Sentence], comparison: Comparison | None
-) -> tuple[Sentence, ...]:
-    """The sentence that says most of the claim, then those that add to it."""
-    if comparison is not None:
-        return comparison.sentences
-    chosen: list[Sentence] = []
-    for _ in range(_MOST_SENTENCES):
-        rest = [sentence for sentence in sentences if sentence not in chosen]
-        best = max(rest, key=lambda sentence: _merit(claim, (*chosen, sentence)), default=None)
-        if best is None or _merit(claim, (*chosen, best)) <= _merit(claim, chosen) + 1e-9:
-            break
-        chosen.append(best)
-    return tuple(chosen)
-
-
-def _merit(claim: Claim, chosen: Sequence[Sentence]) -> float:
-    if not chosen:
-        return 0.0
-    values = sum(any(value.found_in(sentence.facts) for sentence in chosen) for value in values_of(claim))
-    terms = sum((1.5 if w.stem in claim.new_terms else 1.0) * _has(chosen, w.stem) for w in claim.terms)
-    subject = sum(0.5 for part in claim.subject if part in chosen[0].passage_words)
-    return _VALUE_MERIT * values + terms + subject
-
-
-def _has(chosen: Sequence[Sentence], stem: str) -> float:
-    """How well a term is found: in the best sentence, in a further one, or in its passage's opening."""
-    for position, sentence in enumerate(chosen):
-        facts = sentence.facts
-        if concept(stem) in facts.concepts or any(_akin(stem, other) for other in facts.stems):
-            return 1.0 if position == 0 else _SECOND_SENTENCE
-    return _CONTEXT if any(stem in sentence.context for sentence in chosen) else 0.0
-
-
-def _akin(stem: str, other: str) -> bool:
-    """Long stems that share their beginning ("paint", "painter"): one root, another ending."""
-    shorter, longer = sorted((stem, other), key=len)
-    return len(shorter) >= 5 and longer.startswith(shorter) and len(longer) - len(shorter) <= 3
-
-
-def _coverage(stems: Sequence[str], chosen: Sequence[Sentence], comparison: Comparison | None) -> float:
-    if not stems:
-        return 1.0
-    found = sum(_has(chosen, stem) for stem in stems) / len(stems)
-    return max(found, 0.9) if comparison is not None and comparison.holds else found
-
-
-def _entity(
-    entity: str | None, claim: Claim, chosen: Sequence[Sentence], sentences: Sequence[Sentence]
-) -> float:
-    """1: the chosen passage is about the entity; less when it is only named elsewhere or not at all."""
-    if not entity or not chosen:
-        return 1.0 if not entity else 0.0
-    wanted = entity_words(entity)
-    if any(stands_elsewhere(entity, sentence.facts.text) for sentence in sentences):
-        return 0.3
-    if any(not missing_words(wanted, sentence.passage_words) for sentence in chosen):
-        return 1.0
-    own = () if _OF_THE_ENTITY.match(claim.text) else claim.name_words
-    about_its_subject = bool(own) and any(not missing_words(own, s.passage_words) for s in chosen)
-    elsewhere = any(not missing_words(wanted, sentence.passage_words) for sentence in sentences)
-    if elsewhere and (about_its_subject or _is_bridged(wanted, chosen, sentences)):
-        return 0.95
-    if about_its_subject:
-        return 0.8
-    return 0.3 if elsewhere else 0.0
-
-
-def _is_bridged(wanted: Sequence[str], chosen: Sequence[Sentence], sentences: Sequence[Sentence]) -> bool:
-    """Whether a sentence on the entity names what the chosen passage is about (its author, its museum)."""
-    known = set(map(folded, wanted))
-    return any(
-        not missing_words((word.text for word in run), passage.passage_words)
-        for about in sentences
-        if not missing_words(wanted, about.facts.folded_words)
-        for run in name_runs(about.facts.text)
-        if not {folded(word.text) for word in run} <= known
-        for passage in chosen
-    )
+def _only_in_longer(statement: Statement, thing: str) -> bool:
+    """Whether every name in the sentence and its title that begins with the thing's goes on: "R8 Mark II"."""
+    own = name_words(thing)
+    every = [name_words(name.text) for name in (*statement.facts.names, *names(statement.title))]
+    longer = [name for name in every if name[: len(own)] == own]
+    return bool(longer) and all(len(name) > len(own) for name in longer)

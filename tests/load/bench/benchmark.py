@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from gateway.clients.services import Services
 from tests.load.bench.figures import Table
 from tests.load.bench.generator import Generator
 from tests.load.bench.report import About
 
-SERVICES = ("ocr", "cropper", "image_search", "text_search", "reranker", "domain_router", "verifier")
+SERVICES = tuple(Services.names())
 
 
 class Progress(Protocol):

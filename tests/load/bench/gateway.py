@@ -8,6 +8,7 @@ gateways do instead of admission. `GET /bench/tasks` tells how many asyncio task
 import argparse
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import anyio
@@ -20,16 +21,15 @@ from chassis.logs import configure_logging
 from chassis.serving import BoundApp, from_environment, listen, running, until_signalled
 from gateway.app import create_app
 from gateway.budget.guards import Guards
-from gateway.reasoning.extractive import ExtractiveReasoner
-from gateway.reasoning.extractive.stepwise import StepwiseExtractiveReasoner
-from gateway.reasoning.port import ReadPhoto
+from gateway.reasoning.pocket import PocketReasoner
+from gateway.reasoning.port import Read, ReadPhoto
 from gateway.settings import GatewaySettings
 from gateway.state import Ask, Draft
-from gateway.wiring import Reasoners, wire
+from gateway.wiring import Reasoners, pocket_reasoners, wire
 from tests.load.bench.serving import announce
 
 
-class InstantReasoner(ExtractiveReasoner):
+class InstantReasoner(PocketReasoner):
     """Has its draft as soon as the photo is read."""
 
     async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
@@ -48,10 +48,9 @@ class InstantReasoner(ExtractiveReasoner):
         )
 
 
-def instant(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards) -> Reasoners:
+def instant(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read) -> Reasoners:
     """See `gateway.wiring.OpenReasoners`."""
-    reasoner = InstantReasoner()
-    return Reasoners(reasoner, StepwiseExtractiveReasoner(reasoner))
+    return replace(pocket_reasoners(read), few_hops=InstantReasoner(read))
 
 
 class Semaphore:

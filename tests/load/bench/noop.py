@@ -1,6 +1,7 @@
 """`python -m tests.load.bench.noop`: every model service on one socket, each answering at once.
 
-Replies keep the contracts and never change, so that what is left to measure is everything else. `POST
+Replies keep the contracts and never change but for the reader's, which points into what it is sent, so that
+what is left to measure is everything else. `POST
 /noop/delay` (body: milliseconds) makes them slow; `GET /noop/counts` tells calls by path, how many are in
 work and how many callers left before their reply.
 """
@@ -21,6 +22,7 @@ from contracts.image_search import ImageHit, ImageSearchReply
 from contracts.message import Message
 from contracts.ocr import OcrReply, TextLine
 from contracts.operations import Health
+from contracts.reader import ReadAnswer, ReadReply, ReadRequest, TextSpan
 from contracts.reranker import RerankReply, RerankResult, RerankUsage
 from contracts.text_search import TextHit, TextSearchReply
 from contracts.verifier import VerifyReply
@@ -28,6 +30,8 @@ from tests.load.bench.serving import announced
 
 _CORNERS = [Point(x=100, y=100), Point(x=700, y=100), Point(x=700, y=160), Point(x=100, y=160)]
 _LINES = ("OPENING HOURS", "Monday to Friday 9:00-17:00", "Saturday 10:00-14:00")
+_READ = "10:00-14:00"
+"""What the reader finds on the sign."""
 _HITS = 5
 
 
@@ -75,6 +79,21 @@ def replies() -> dict[str, Message]:
     }
 
 
+def read(content: bytes) -> ReadReply:
+    """The hours on the sign, where they are among the passages."""
+    for index, passage in enumerate(ReadRequest.model_validate_json(content).passages):
+        if (start := passage.text.find(_READ)) >= 0:
+            line = passage.text.rfind("\n", 0, start) + 1
+            end = start + len(_READ)
+            span = TextSpan(start=start, end=end, text=_READ)
+            sentence = TextSpan(start=line, end=end, text=passage.text[line:end])
+            answer = ReadAnswer(
+                passage_index=index, span=span, sentence=sentence, spoken=f"{_READ}.", probability=0.99
+            )
+            return ReadReply(model="noop", answers=[answer])
+    return ReadReply(model="noop", answers=[])
+
+
 class NoopServices:
     """A pure ASGI app, so that it costs next to nothing."""
 
@@ -97,13 +116,14 @@ class NoopServices:
             counts = {"calls": dict(self._calls), "in_work": self._in_work, "left": self._left}
             await _reply(send, json.dumps(counts).encode())
         else:
-            await self._serve(path, receive, send)
+            await self._serve(path, body, receive, send)
 
-    async def _serve(self, path: str, receive: Receive, send: Send) -> None:
+    async def _serve(self, path: str, body: bytes, receive: Receive, send: Send) -> None:
         self._calls[path] += 1
         if self._delay_s and path.startswith("/v1/") and await self._abandoned(receive):
             return
-        await _reply(send, self._bodies[path])
+        found = read(body).model_dump_json().encode() if path == "/v1/read" else self._bodies[path]
+        await _reply(send, found)
 
     async def _abandoned(self, receive: Receive) -> bool:
         """Wait out the delay; true when the caller leaves before its end."""

@@ -21,9 +21,9 @@ ABOUT = About(
     "1. Overhead of the gateway",
     "The gateway and a bare ASGI proxy make the same three calls to no-op services for the same question:"
     " OCR beside image search, then the domain router. The instant reasoner leaves only the platform's own"
-    " work; the extractive one reads the question and the photo's text. A follow-up is asked about a photo"
-    " that is already there; an upload brings one of 1280 x 960, which the gateway decodes, checks, strips"
-    " and encodes again, and the proxy passes on as it is.",
+    " work; the pocket one reads the question and has the photo's text read, a fourth call. A follow-up is"
+    " asked about a photo that is already there; an upload brings one of 1280 x 960, which the gateway"
+    " decodes, checks, strips and encodes again, and the proxy passes on as it is.",
     "at most 1.3 times the bare proxy on the same transport.",
 )
 _RATE = 25.0
@@ -110,7 +110,7 @@ def _subjects(measured: Sequence[int], others: Sequence[int]) -> Iterator[list[S
         yield [
             *proxies,
             start(GATEWAY, "tests.load.bench.gateway", "--instant-reasoner"),
-            start("gateway, extractive reasoner", "tests.load.bench.gateway"),
+            start("gateway, pocket reasoner", "tests.load.bench.gateway"),
         ]
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
+from deploy.inventory import APPS
 from evaluation.data.model import Conversation
 from evaluation.data.world import load_world
 from evaluation.world.generate import main as generate_world
@@ -34,7 +35,7 @@ ABOUT = About(
     "none: figures to compare with.",
 )
 _SAMPLE = ROOT / "var" / "sample"
-_SERVICES = ("domain_router", "cropper", "image_search", "text_search", "reranker", "verifier", "ocr")
+_SERVICES = tuple(app.name for app in APPS if app.name != "gateway")
 """In the order in which `deploy.one_process` gives them their ports."""
 _WARM_UP = 6
 
@@ -68,7 +69,7 @@ async def run(bench: Bench) -> Sequence[Table]:
 @contextmanager
 def _one_process(data: Path) -> Iterator[tuple[int, Mapping[str, str], float]]:
     """The process, its addresses by name, and the seconds from its start until it was ready."""
-    first = _seven_ports()
+    first = _neighbouring_ports()
     (gateway,) = free_ports(1)
     settings = {
         "LOREGLASS_PORT": str(gateway),
@@ -83,7 +84,7 @@ def _one_process(data: Path) -> Iterator[tuple[int, Mapping[str, str], float]]:
         yield platform.pid, urls, time.monotonic() - began
 
 
-def _seven_ports() -> int:
+def _neighbouring_ports() -> int:
     """The first of as many neighbouring ports as there are services, all free just now."""
     for first in range(21_000, 60_000, 50):
         try:

@@ -208,6 +208,7 @@ services:
   reranker: {engine: cascade, weights_gb: 3.6, workspace_gb: 1.5, replicas: 2}
   verifier: {engine: white_box, gpu: cpu, concurrency: 8}
   ocr: {engine: pocket, gpu: cpu, concurrency: 3}
+  reader: {engine: pocket, gpu: cpu, concurrency: 2}
 """
 
 

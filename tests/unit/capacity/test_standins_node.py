@@ -19,9 +19,11 @@ from capacity.standins import (
     StandInReply,
     StandInRequest,
 )
+from capacity.standins.scene import FACT, SIGN
 from capacity.standins.writing import cut
 from chassis.deadlines import Clock
 from contracts.answer import Route
+from contracts.reader import ReadReply
 
 Main = Callable[[Node, Clock], Awaitable[None]]
 JSON = {"Content-Type": "application/json"}
@@ -290,6 +292,25 @@ def test_what_the_contract_does_not_know_is_a_problem(
         reply = await node.handle("reranker", StandInRequest(method, path, JSON, content))
         assert reply.status == status
         assert reply.headers["content-type"] == "application/problem+json"
+
+    _run(main)
+
+
+def test_the_reader_finds_what_a_page_or_the_sign_states_and_points_at_it() -> None:
+    async def main(node: Node, clock: Clock) -> None:
+        passages = [{"text": "Nothing."}, {"text": f"Before. {FACT} After."}, {"text": "\n".join(SIGN)}]
+        body = {"question": QUESTIONS[Route.RAG], "passages": passages, "top_n": 9}
+        request = StandInRequest("POST", "/v1/read", JSON, json.dumps(body).encode())
+        reply = ReadReply.model_validate_json(await (await node.handle("reader", request)).content())
+        assert [(each.passage_index, each.span.text) for each in reply.answers] == [
+            (1, "1931"),
+            (2, "12 minutes"),
+        ]
+        for each in reply.answers:
+            text = passages[each.passage_index]["text"]
+            assert text[each.sentence.start : each.sentence.end] == each.sentence.text
+            assert text[each.span.start : each.span.end] == each.span.text
+            assert each.sentence.start <= each.span.start < each.span.end <= each.sentence.end
 
     _run(main)
 

@@ -15,7 +15,6 @@ from starlette.routing import Route as Path
 from chassis.errors import (
     CorruptImage,
     DependencyUnavailable,
-    ImageRequired,
     InvalidRequest,
     LoreglassError,
     NotReady,
@@ -108,7 +107,6 @@ async def test_a_failure_inside_a_stream_is_its_last_event() -> None:
 @pytest.mark.parametrize(
     ("expected", "arguments"),
     [
-        (ImageRequired, {"question": "what is this?"}),
         (InvalidRequest, {"question": " ", "photo": photo()}),
         (InvalidRequest, {"question": "q", "photo": photo(), "deadline_ms": 0}),
         (InvalidRequest, {"question": "q", "photo": photo(), "deadline_ms": -1}),

@@ -15,7 +15,7 @@ from gateway.pipelines.crag_mm import CragMmPipeline
 from gateway.pipelines.direct_rag import DirectRagPipeline
 from gateway.pipelines.port import Pipeline
 from gateway.reasoning.baselines import BaselineReasoner, Retrieved
-from gateway.reasoning.extractive.baselines import ExtractiveBaselines
+from gateway.reasoning.pocket.steps import PocketBaselines
 from gateway.reasoning.port import ReadPhoto
 from gateway.stages.conclusion import Outcome
 from gateway.stages.explaining import Explaining
@@ -138,7 +138,7 @@ async def asked(
     """One question to one baseline. `resort`: the scripted reader passes for a model that sees."""
     reader, services = reader or ScriptedReader(), services or FakeServices()
     async with clients_of(services) as clients:
-        behind = ExtractiveBaselines() if resort else None
+        behind = PocketBaselines(clients.read) if resort else None
         pipeline = baseline(name, clients, reader, behind)
         run = Run("trace", Deadline.after_ms(30_000), planning=FixedPlan(plan), explain=Explaining())
         outcome = await pipeline.answer(Ask(question, photo, history=history, **ask), run)

@@ -1,4 +1,4 @@
-"""Model services for the gateway's tests: seven routes on one socket, each told how to behave.
+"""Model services for the gateway's tests: eight routes on one socket, each told how to behave.
 
 What they take and send are the contracts' own models; tests/contract compares them with the real services.
 """
@@ -17,19 +17,23 @@ from chassis.app import create_app
 from chassis.errors import Overloaded
 from chassis.metrics import Metrics
 from chassis.settings import AppSettings
+from contracts.collections import Collection, Collections
 from contracts.cropper import CropReply, Region, RegionKind
 from contracts.domain_router import Classification, ClassifyReply, Domain
 from contracts.geometry import Box, Point
 from contracts.image_search import ImageHit, ImageSearchReply
 from contracts.ocr import OcrReply, TextLine
+from contracts.reader import ReadAnswer, ReadReply, ReadRequest, TextSpan
 from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
 from contracts.text_search import TextHit, TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
 
-NAMES = ("ocr", "cropper", "image_search", "text_search", "reranker", "domain_router", "verifier")
+NAMES = ("ocr", "cropper", "image_search", "text_search", "reranker", "domain_router", "verifier", "reader")
 BOOK = "The Salt Road"
 AUTHOR = f"The author of {BOOK} is Mira Holm."
 PAGES = f"{BOOK} has 312 pages."
+READABLE = {"who": "Mira Holm", "pages": "312 pages"}
+"""A word of the question, and the words that answer it wherever they stand."""
 
 
 class Mood(StrEnum):
@@ -134,8 +138,36 @@ def prefer_pages(request: RerankRequest) -> RerankReply:
     return RerankReply(id="rerank-1", model="fake", results=results, usage=RerankUsage(total_tokens=0))
 
 
+def read_known(request: ReadRequest) -> ReadReply:
+    """The words of `READABLE` that answer, from the first passage that has them, as one sentence."""
+    asked = request.question.casefold()
+    wanted = [answer for word, answer in READABLE.items() if word in asked]
+    for index, passage in enumerate(request.passages):
+        for answer in wanted:
+            if (start := passage.text.find(answer)) >= 0:
+                return ReadReply(model="fake", answers=[read_answer(index, passage.text, answer, start)])
+    return ReadReply(model="fake", answers=[])
+
+
+def read_answer(passage: int, text: str, answer: str, start: int, probability: float = 0.9) -> ReadAnswer:
+    """`answer` at `start` of a passage that is one sentence."""
+    return ReadAnswer(
+        passage_index=passage,
+        span=TextSpan(start=start, end=start + len(answer), text=answer),
+        sentence=TextSpan(start=0, end=len(text), text=text),
+        spoken=f"{answer}.",
+        probability=probability,
+    )
+
+
+def indexed(points: int) -> Collections:
+    """An index of so many photos or pages that searches look into, and one that nobody has published yet."""
+    published = Collection(name="v1", points=points, aliases=["images", "pages"])
+    return Collections(collections=[published, Collection(name="v2", points=1)])
+
+
 class FakeServices:
-    """The seven services. They find one book, whose author and pages are known."""
+    """The eight services. They find one book, whose author and pages are known."""
 
     def __init__(self) -> None:
         self.ocr = FakeService(OcrReply(lines=[text_line("THE SALT ROAD")], width=96, height=64))
@@ -145,12 +177,14 @@ class FakeServices:
         self.reranker = FakeService(prefer_pages)
         self.domain_router = FakeService(domain_reply())
         self.verifier = FakeService(VerifyReply(supported=True, probability=0.95, checks=[]))
+        self.reader = FakeService(read_known)
+        self.collections = FakeService(indexed(3))
 
     def __getitem__(self, name: str) -> FakeService:
         return cast(FakeService, getattr(self, name))
 
     def app(self) -> FastAPI:
-        """All seven behind one socket: their paths do not meet."""
+        """All eight behind one socket: their paths do not meet."""
 
         @asynccontextmanager
         async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -198,6 +232,14 @@ class FakeServices:
         @router.post("/v1/verify", response_model=VerifyReply)
         async def verify(request: VerifyRequest) -> Any:
             return await self.verifier.serve(request)
+
+        @router.post("/v1/read", response_model=ReadReply)
+        async def read(request: ReadRequest) -> Any:
+            return await self.reader.serve(request)
+
+        @router.get("/v1/collections", response_model=Collections)
+        async def collections() -> Any:
+            return await self.collections.serve(None)
 
         return router
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,10 +12,10 @@ import httpx
 from chassis.serving import BoundApp, listen, running
 from contracts.answer import Answer
 from gateway.app import create_app
-from gateway.reasoning.extractive import ExtractiveReasoner
-from gateway.reasoning.extractive.stepwise import StepwiseExtractiveReasoner
+from gateway.budget.guards import Guards
+from gateway.reasoning.port import Read
 from gateway.settings import GatewaySettings
-from gateway.wiring import Reasoners, wire
+from gateway.wiring import Reasoners, pocket_reasoners, wire
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import FakeServices, service_settings
 from tests.unit.gateway.reasoners import ScriptedReasoner
@@ -74,11 +74,13 @@ async def gateway_before(
     reasoner: ScriptedReasoner | None = None,
     down: Mapping[str, str] | None = None,
     resort: bool = False,
+    pocket: bool = False,
     **settings: Any,
 ) -> AsyncIterator[World]:
     """A gateway in front of `services`; those in `down` are looked for where the mapping says.
 
-    `resort`: the scripted reasoner passes for a model, behind which the extractive one stands.
+    `resort`: the scripted reasoner passes for a model, behind which the pocket one stands. `pocket`: no
+    scripted one, but the pocket reasoner before the reader service.
 
     Questions that name no deadline have a minute, so that none is late because the machine is loaded.
     """
@@ -87,9 +89,13 @@ async def gateway_before(
     chosen = GatewaySettings(
         **{"answer_deadline_ms": 60_000, **service_settings(behind.url, down), **settings}
     )
-    extractive = ExtractiveReasoner() if resort else None
-    reasoners = Reasoners(thinking, StepwiseExtractiveReasoner(), few_hops_resort=extractive)
-    app = create_app(chosen, partial(wire, open_reasoners=lambda *_: reasoners))
+
+    def reasoners(_: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read) -> Reasoners:
+        reading = pocket_reasoners(read)
+        scripted = replace(reading, few_hops=thinking, resort=reading if resort else None)
+        return reading if pocket else scripted
+
+    app = create_app(chosen, partial(wire, open_reasoners=reasoners))
     bound = BoundApp(app, listen("127.0.0.1", 0))
     async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
         yield World(client, services, thinking)

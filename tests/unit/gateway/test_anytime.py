@@ -27,7 +27,7 @@ def table(folder: Path, rerank_item_ms: float = 0.0, **fixed_ms: float) -> str:
         for stage in load_latencies(PACKAGED[0]).stages
     ]
     file = folder / "latencies.toml"
-    file.write_text("[stages]\n" + "\n".join(rows) + "\n")
+    file.write_text("[stages]\n" + "\n".join(rows) + "\n[services]\nreader = { fixed_ms = 1.0 }\n")
     return str(file)
 
 

@@ -298,7 +298,7 @@ async def test_a_model_that_cannot_be_had_is_stood_in_for(name: str, error: Exce
     reader = ScriptedReader(error=error)  # type: ignore[arg-type]
     result = await asked(name, reader, question="Who wrote this book?")
     stage = "draft" if name == "cot" else "answer"
-    assert f"extractive_{stage}" in result.stages
+    assert f"pocket_{stage}" in result.stages
     assert stage in result.run.degraded
     assert result.services.ocr.calls == [PHOTO.jpeg]  # who stands in cannot see
     if name in SEARCHING:
@@ -325,8 +325,7 @@ async def test_a_plan_without_a_model_asks_none(name: str) -> None:
     if name in ("crag-mm-task-2", "crag-mm-task-3"):
         (request,) = result.services.text_search.calls
         (query,) = request.queries
-        assert BOOK in query
-        assert "author" in query  # what is asked of it, in words that pages use
+        assert query == f"Who wrote {BOOK}?"
 
 
 @pytest.mark.parametrize("name", ["llm-only", "direct-rag"])

@@ -122,7 +122,7 @@ async def test_a_model_that_is_away_is_stood_in_for_by_who_quotes() -> None:
     async with platform(script) as it:
         for name in SEARCHING:
             answer = await it.ask(name)
-            assert (answer.reason, answer.answer) == (Reason.ANSWERED, AUTHOR), name
+            assert (answer.reason, answer.answer) == (Reason.ANSWERED, "Mira Holm."), name
             assert "answer" in answer.degraded
 
 
@@ -161,7 +161,7 @@ async def test_without_a_model_every_baseline_but_cot_answers(quoting: Any) -> N
         if name == "llm-only":
             assert (answer.reason, answer.route) == (Reason.MODEL_UNSURE, Route.DIRECT)
         else:
-            assert (answer.answer, answer.route) == (AUTHOR, Route.RAG)
+            assert (answer.answer, answer.route) == ("Mira Holm.", Route.RAG)
             assert [citation.snippet for citation in answer.citations] == [AUTHOR]
     read = await quoting.ask("What is the title of this book?", pipeline="llm-only")
     assert (read.reason, read.route) == (Reason.ANSWERED, Route.DIRECT)

@@ -121,7 +121,6 @@ async def test_nothing_of_a_carried_conversation_is_remembered(client: AsyncOpen
         ([user(QUESTION, "file:///etc/passwd")], "image_url_not_allowed"),
         ([user(QUESTION, "data:image/jpeg;base64,%%%")], "malformed_request"),
         ([user(QUESTION, "data:image/jpeg;base64,AAAA")], "unsupported_image"),
-        ([user(QUESTION, None)], "image_required"),
         ([user("  ")], "invalid_request"),
         ([user(QUESTION), {"role": "assistant", "content": "Ada."}], "invalid_request"),
         ([], "invalid_request"),

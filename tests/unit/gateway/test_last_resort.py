@@ -1,6 +1,6 @@
 """A model that cannot be had in time: the answer comes from the evidence in hand, and says so."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import anyio
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable, Internal, LoreglassError, Overloaded
 from contracts.answer import Answer, Reason, Route
+from gateway.budget.stages import Stage
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Ask, Draft, Effort, Evidence, Findings, Reply
 from tests.unit.gateway.fakes import FakeServices, Mood
@@ -56,7 +57,7 @@ async def test_without_its_model_the_gateway_answers_by_quoting(
     assert (answer.reason, answer.route) == (Reason.ANSWERED, Route.RAG)
     assert "Mira Holm" in answer.answer
     assert answer.degraded == ["draft", "answer"]
-    assert {"extractive_draft", "extractive_answer"} <= set(answer.timings_ms)
+    assert {"pocket_draft", "pocket_answer"} <= set(answer.timings_ms)
 
 
 async def test_a_model_that_only_drafts_is_helped_out_with_the_answer(services: FakeServices) -> None:
@@ -66,21 +67,27 @@ async def test_a_model_that_only_drafts_is_helped_out_with_the_answer(services: 
     assert answer.degraded == ["answer"]
 
 
-async def test_a_model_that_hangs_leaves_time_for_the_last_resort(services: FakeServices) -> None:
+async def test_a_model_that_hangs_leaves_time_for_the_last_resort(
+    services: FakeServices, impatient: Callable[[Stage], None]
+) -> None:
+    impatient(Stage.DRAFT)
+    impatient(Stage.ANSWER)
     async with gateway_before(services, BrokenModel(None), resort=True) as world:
-        answer = await world.ask("Who wrote this book?", deadline_ms="3000")
-    assert answer.reason in (Reason.ANSWERED, Reason.TIMED_OUT, Reason.NO_EVIDENCE)
-    assert "draft" in answer.degraded
-    assert "extractive_draft" in answer.timings_ms
+        answer = await world.ask("Who wrote this book?")
+    assert (answer.reason, answer.degraded) == (Reason.ANSWERED, ["draft", "answer"])
+    assert "pocket_draft" in answer.timings_ms
 
 
-async def test_neither_model_nor_print_and_still_an_answer(services: FakeServices) -> None:
+async def test_neither_model_nor_print_and_still_an_answer(
+    services: FakeServices, impatient: Callable[[Stage], None]
+) -> None:
     services.ocr.mood = Mood.HANGS
+    impatient(Stage.OCR)
     async with gateway_before(services, BrokenModel(DependencyUnavailable()), resort=True) as world:
-        answer = await world.ask("Who wrote this book?", deadline_ms="4000")
+        answer = await world.ask("Who wrote this book?")
     assert answer.reason is Reason.ANSWERED, answer
     assert "Mira Holm" in answer.answer
-    assert "extractive_draft" in answer.timings_ms
+    assert "pocket_draft" in answer.timings_ms
 
 
 class HeldModel(ScriptedReasoner):

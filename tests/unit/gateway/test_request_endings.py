@@ -36,12 +36,12 @@ def lines(logs: list[Any]) -> list[tuple[str, int, str]]:
 
 
 async def test_a_chat_that_is_refused_is_logged_with_its_kind(services: FakeServices) -> None:
-    body = {"model": "loreglass", "messages": [{"role": "user", "content": "Who?"}]}
+    body = {"model": "loreglass", "messages": [{"role": "user", "content": " "}]}
     async with gateway_before(services) as world:
         with capture_logs() as logs:
             reply = await world.client.post("/v1/chat/completions", json=body)
     assert reply.status_code == 422
-    assert lines(logs) == [("/v1/chat/completions", 422, "image_required")]
+    assert lines(logs) == [("/v1/chat/completions", 422, "invalid_request")]
 
 
 async def test_a_chat_whose_time_is_over_counts_as_one(

@@ -1,4 +1,4 @@
-"""What a stage's time is counted as: its own, the model's or the extractive reasoner's, or nothing at all."""
+"""What a stage's time is counted as: its own, the model's or the pocket reasoner's, or nothing at all."""
 
 import anyio
 import pytest
@@ -118,7 +118,7 @@ async def test_a_judge_that_goes_with_the_last_resort_is_not_timed_as_the_model(
     async def work(_: Deadline) -> None:
         """Takes no time."""
 
-    await run.required(Stage.EXTRACTIVE_ANSWER, work)
+    await run.required(Stage.POCKET_ANSWER, work)
     for _ in range(50):
         await run.required(Stage.JUDGE, work)
     assert estimates.p50_ms(Stage.JUDGE) == before
@@ -143,7 +143,7 @@ async def test_ranking_nothing_says_nothing_of_how_long_ranking_takes(services: 
         (LOREGLASS, Stage.CROPPER, "no_crops"),
         (QA_DRAGON, Stage.OBJECT_LIST, "no_crops"),
         (QA_DRAGON, Stage.QUERY_SPLIT, "one_query"),
-        (QA_DRAGON, Stage.ANSWER, "extractive_answer"),
+        (QA_DRAGON, Stage.ANSWER, "pocket_answer"),
     ],
 )
 async def test_a_stage_that_the_plan_leaves_out_or_lessens_is_named_by_the_cut(

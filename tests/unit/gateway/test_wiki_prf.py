@@ -16,7 +16,7 @@ from contracts.text_search import TextSearchReply, TextSearchRequest
 from gateway.budget.plan import Plan
 from gateway.pipelines import wiki_prf
 from gateway.pipelines.wiki_prf import EVIDENCE_CHARS
-from gateway.reasoning.extractive.wiki_prf import WikiPrfExtractiveReasoner
+from gateway.reasoning.pocket.steps import PocketWikiPrf
 from gateway.reasoning.wiki_prf import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.stages.photo_tools import mirrored
 from gateway.stages.planning import FixedPlan
@@ -30,6 +30,7 @@ from tests.unit.gateway.papers import (
     best_first,
     numbered,
 )
+from tests.unit.reasoning.pocket.desk import WordReader
 from tests.unit.reasoning.vlm.stage import page
 
 pytestmark = pytest.mark.anyio
@@ -266,9 +267,9 @@ def test_what_is_no_photo_has_no_mirror_image() -> None:
         mirrored(PHOTO.jpeg[:200])
 
 
-async def test_the_extractive_reasoner_grounds_the_kind_and_captions_the_print() -> None:
+async def test_the_pocket_reasoner_grounds_the_kind_and_captions_the_print() -> None:
     services = with_crop()
-    result = await ask_wiki_prf(WikiPrfExtractiveReasoner(), services)  # type: ignore[arg-type]
+    result = await ask_wiki_prf(PocketWikiPrf(WordReader()), services)  # type: ignore[arg-type]
     assert result.notes("tool_plan") == ["caption: THE SALT ROAD"]
     assert services.text_search.calls[-1].queries == [f"THE SALT ROAD {QUESTION}"]
     assert "312" in result.outcome.answer

@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.reranker.engines.pocket import PocketReranker, load_curve
-from services.reranker.engines.question import QuestionReader
-from services.reranker.lexicon import RELATIONS
 
 ENGINE = PocketReranker()
 
@@ -22,50 +20,93 @@ def best(question: str, passages: list[str], entity: str | None = None) -> int:
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("who penned this one?", "Nils Tarr wrote Cold Bridge in a lighthouse."),
-        ("how long is the book", "The page count of Cold Bridge is 204."),
-        ("what year did it come out", "Cold Bridge was first published in 1966."),
-        ("which museum can I see it in", "Cold Bridge is on display at the Halle Gallery."),
-        ("how much does this cost", "Cold Bridge is sold for 12.50 euros."),
-        ("how heavy is it", "Cold Bridge weighs 300 grams."),
+        ("who is the author of this one?", "Hill Farm was written by Nils Tarr in a lighthouse."),
+        ("who wrote it?", "The author of Hill Farm is Nils Tarr."),
+        ("how many pages does it have", "Hill Farm has 204 pages."),
+        ("when was it published", "Hill Farm was first published in 1966."),
+        ("how much does this cost", "The price of Hill Farm is 12.50 euros."),
+        ("how heavy is it", "Hill Farm weighs 300 grams."),
     ],
 )
-def test_the_sentence_that_states_the_asked_relation_comes_first(question: str, answer: str) -> None:
-    others = ["Cold Bridge has a blue cover.", "Critics liked Cold Bridge very much."]
-    assert best(question, [*others, answer], "Cold Bridge") == 2
+def test_the_sentence_that_states_what_is_asked_comes_first(question: str, answer: str) -> None:
+    others = ["Hill Farm has a blue cover.", "Critics liked Hill Farm very much."]
+    assert best(question, [*others, answer], "Hill Farm") == 2
+
+
+def test_of_two_paragraphs_of_a_page_the_one_that_has_more_of_the_question_comes_first() -> None:
+    passages = [
+        "Aqueducts\nMost ran under the ground. Arches were built only where a valley had to be crossed.",
+        "Aqueducts\nThe Aqua Virgo was repaired under Claudius, and it still feeds the Trevi Fountain today.",
+        "Aqueducts\nLead pipes carried the water to houses and baths. Fountains ran day and night.",
+    ]
+    assert best("Which fountain does the Aqua Virgo feed?", passages) == 1
+    assert best("Where were arches built?", passages) == 0
+    assert best("What carried water to the baths?", passages) == 2
+
+
+def test_words_that_stand_together_in_the_question_count_for_more_when_they_do_in_the_passage() -> None:
+    passages = [
+        "The river bank was washed away. A central heating plant stands there now.",
+        "The central bank raised its rate twice last year.",
+    ]
+    assert best("What did the central bank do?", passages) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("When was the hall rebuilt?", "The hall was rebuilt in 1871.", "The hall was rebuilt by the town."),
+        (
+            "How much was paid for the hall?",
+            "For the hall 900 euros were paid.",
+            "The hall was paid for at once.",
+        ),
+        ("How many people does the hall hold?", "The hall holds 850 people.", "The hall holds people well."),
+    ],
+)
+def test_of_two_like_passages_the_one_with_the_wanted_kind_of_phrase_comes_first(
+    question: str, answer: str, other: str
+) -> None:
+    assert best(question, [other, answer]) == 1
+
+
+def test_what_only_the_title_says_is_no_answer() -> None:
+    title = "Basalt columns"
+    passages = [f"{title}\nTourists come in summer.", f"{title}\nThe columns form as lava cools and cracks."]
+    scores = ENGINE.rerank("How do basalt columns form?", passages, None)
+    assert scores[1] > 2 * scores[0]
 
 
 def test_the_same_fact_about_a_sibling_is_improbable() -> None:
-    passages = ["The price of Vexo 300 is 89 euros.", "The price of Vexo 500 is 129 euros."]
-    mine, siblings = ENGINE.rerank("How much is it?", passages, "Vexo 300")
+    passages = ["The price of Aero 300 is 89 euros.", "The price of Aero 500 is 129 euros."]
+    mine, siblings = ENGINE.rerank("How much is it?", passages, "Aero 300")
     assert mine > 0.5 > siblings
 
 
 def test_a_longer_name_is_another_thing() -> None:
-    passages = ["The Vexo 300 costs 89 euros.", "The Vexo 300 Pro costs 149 euros."]
-    mine, longer = ENGINE.rerank("How much is it?", passages, "Vexo 300")
+    passages = ["The Aero 300 costs 89 euros.", "The Aero 300 Pro costs 149 euros."]
+    mine, longer = ENGINE.rerank("How much does it cost?", passages, "Aero 300")
     assert mine > 0.5 > longer
 
 
-def test_a_misread_letter_in_the_name_is_forgiven() -> None:
-    score, *_ = ENGINE.rerank("who wrote it", ["The author of Winter Orchard is Ida Lund."], "Winter 0rchard")
-    assert score < 0.9
-    score, *_ = ENGINE.rerank("who wrote it", ["The author of Winter Orchard is Ida Lund."], "Winter Orchand")
-    assert score > 0.5
+def test_a_misread_letter_in_the_name_is_forgiven_and_a_misread_digit_is_not() -> None:
+    author = ["The author of Winter Orchard is Ida Lund."]
+    assert ENGINE.rerank("who wrote it", author, "Winter Orchand")[0] > 0.5
+    price = ["The price of Aero 300 is 89 euros."]
+    assert ENGINE.rerank("what is the price", price, "Aero 800")[0] < 0.5
 
 
 def test_a_comparison_wants_passages_about_both_things() -> None:
-    passages = ["The Orla K7 costs 899 euros.", "The Orla K9 costs 1,299 euros.", "The Pentra M2 is small."]
-    first, second, other = ENGINE.rerank("Is it cheaper than the Orla K9?", passages, "Orla K7")
+    passages = ["The Rollei 35 costs 899 euros.", "The Minox 35 costs 299 euros.", "The Praktica is small."]
+    first, second, other = ENGINE.rerank("Does it cost more than the Minox 35?", passages, "Rollei 35")
     assert min(first, second) > 0.5 > other
 
 
-def test_a_pronoun_goes_on_about_the_thing_named_before() -> None:
-    passages = [
-        "Ida Lund grew up poor. She was born in Malmo in 1921.",
-        "Ida Lund met Per Holm in 1950. Per Holm was born in Oslo.",
-    ]
-    assert best("where was she born?", passages, "Ida Lund") == 0
+def test_the_noun_that_points_at_the_thing_need_not_be_in_the_passage() -> None:
+    passage = ["Kielder\nIt was opened in 1982."]
+    pointing = ENGINE.rerank("When was this reservoir opened?", passage, "Kielder")[0]
+    assert pointing == pytest.approx(ENGINE.rerank("When was it opened?", passage, "Kielder")[0])
+    assert pointing > 0.5
 
 
 def test_no_passages_give_no_scores_and_an_empty_passage_is_improbable() -> None:
@@ -87,16 +128,13 @@ def test_any_text_gets_a_probability(query: str, documents: list[str], entity: s
     assert all(0.0 <= score <= 1.0 for score in scores)
 
 
+def test_letters_that_fold_to_nothing_are_scored() -> None:
+    (score,) = ENGINE.rerank("ﾞ ﾟ", ["ﾞ ﾞ ͺ\nﾟ"], "ﾞ ﾟ")
+    assert 0.0 <= score <= 1.0
+
+
 def test_weights_fitted_on_other_features_are_refused(tmp_path: Path) -> None:
     stale = tmp_path / "weights.json"
     stale.write_text(json.dumps({"intercept": 0.0, "coefficients": {"coverage": 1.0}}))
     with pytest.raises(ValueError, match="other features"):
         load_curve(stale)
-
-
-def test_every_phrasing_in_the_lexicon_finds_its_relation() -> None:
-    reader = QuestionReader()
-    assert len(RELATIONS) >= 80
-    for relation in RELATIONS:
-        for phrasing in relation.asks:
-            assert reader.read(phrasing.replace(" * ", " it "), None).cues, phrasing

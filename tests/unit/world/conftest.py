@@ -21,3 +21,8 @@ def held_out() -> Generated:
 @pytest.fixture(scope="session")
 def sample() -> Generated:
     return generate(plan_for(Split.SAMPLE))
+
+
+@pytest.fixture(scope="session")
+def wild() -> Generated:
+    return generate(plan_for(Split.WILD))

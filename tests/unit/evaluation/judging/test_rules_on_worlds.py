@@ -18,17 +18,19 @@ from evaluation.world.writing import truth_rows
 _OTHERS = 10
 
 
-def asked(seed: int) -> Iterator[tuple[Ask, Truth]]:
-    """Every question of a small world with the truth as it is written to the folder."""
-    made = generate(plan_for(Split.SAMPLE, seed, None))
+def asked(seed: int, split: Split = Split.SAMPLE) -> Iterator[tuple[Ask, Truth]]:
+    """Every question of a world with the truth as it is written to the folder."""
+    made = generate(plan_for(split, seed, None))
     for session in (*made.questions, *made.conversations):
         for turn, row in zip(session.turns, truth_rows(session), strict=True):
             yield turn.ask, Truth.model_validate(row)
 
 
-@pytest.mark.parametrize("seed", range(3, 8))
-def test_every_gold_sentence_and_accepted_spelling_is_right(seed: int) -> None:
-    for ask, truth in asked(seed):
+@pytest.mark.parametrize(
+    ("seed", "split"), [*((seed, Split.SAMPLE) for seed in range(3, 8)), (3, Split.TEST), (3, Split.WILD)]
+)
+def test_every_gold_sentence_and_accepted_spelling_is_right(seed: int, split: Split) -> None:
+    for ask, truth in asked(seed, split):
         expected = "correct" if ask.answerable else "missing"
         assert (judge(ask.answer, truth, ask.query).verdict, ask.query, ask.answer) == (
             expected,

@@ -8,6 +8,7 @@ import pytest
 from gateway.budget.course import COURSES
 from gateway.budget.latencies import PACKAGED, VlmSpeed, Work, load_latencies
 from gateway.budget.stages import Stage
+from gateway.clients.services import Services
 
 POCKET = files("gateway.budget.latencies").joinpath("pocket.toml").read_text("utf-8")
 
@@ -18,6 +19,16 @@ def test_a_packaged_table_knows_every_stage_of_every_course(name: str) -> None:
     for course in COURSES.values():
         for step in course.steps:
             assert all(latencies.expected_ms(stage) > 0 for stage in step)
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_a_packaged_table_knows_every_service_also_the_one_that_no_stage_is_named_after(name: str) -> None:
+    latencies = load_latencies(name)
+    for service in Services.names():
+        assert latencies.service(service).median_ms(1) > 0
+    assert latencies.service("ocr") == latencies.stages[Stage.OCR]
+    with pytest.raises(ValueError, match="painter"):
+        latencies.service("painter")
 
 
 def test_a_call_takes_the_longer_the_more_it_is_asked_to_do() -> None:
@@ -40,7 +51,7 @@ def test_a_server_with_prefix_caching_reads_the_photo_once() -> None:
     assert plain.expected_ms(Stage.DRAFT) == l40s.expected_ms(Stage.DRAFT)
 
 
-def test_without_a_model_its_stages_take_what_the_extractive_reasoner_takes() -> None:
+def test_without_a_model_its_stages_take_what_the_pocket_reasoner_takes() -> None:
     l40s = load_latencies("l40s")
     assert l40s.expected_ms(Stage.ANSWER) == l40s.stages[Stage.ANSWER].fixed_ms
 
@@ -60,6 +71,8 @@ def test_without_a_model_its_stages_take_what_the_extractive_reasoner_takes() ->
         (("item_ms = 200", "item_ms = true"), "stages.image_search.item_ms must be a number from 0"),
         (("follows_photo = false", "follows_photo = 0"), "draft.follows_photo must be true or false"),
         (("bridge            = { fixed_ms = 1 }", "bridge = {}"), "stages.bridge.fixed_ms is missing"),
+        (("reader = ", "painter = "), "services.painter is not known"),
+        (("[services]", "[other]"), "services.reader is missing"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_refused_in_one_sentence(

@@ -40,9 +40,9 @@ def at_admission(chooser: Planner, ms: float, course: Course = LOREGLASS, *, bus
 
 
 def test_the_ladder_is_in_the_documented_order() -> None:
-    documented = ["fewer_chunks", "no_fine_rerank", "no_judge", "extractive_answer"]
+    documented = ["fewer_chunks", "no_fine_rerank", "no_judge", "pocket_answer"]
     assert [name for name in NAMES if name in documented] == documented
-    assert NAMES[-2:] == ["extractive_answer", "extractive_draft"]
+    assert NAMES[-2:] == ["pocket_answer", "pocket_draft"]
     guide = GUIDE.read_text("utf-8")
     places = [guide.index(f"| `{name}` |") for name in NAMES]
     assert places == sorted(places)
@@ -119,17 +119,17 @@ def test_every_stage_that_is_over_shortens_what_is_ahead(course: Course, done: s
         (FP8, LOREGLASS, 10_000, None),
         (FP8, LOREGLASS, 5_000, None),
         (FP8, LOREGLASS, 3_000, "no_crops"),
-        (FP8, LOREGLASS, 2_000, "extractive_answer"),
-        (FP8, LOREGLASS, 1_000, "extractive_draft"),
-        (FP8, LOREGLASS, 300, "extractive_draft"),
+        (FP8, LOREGLASS, 2_000, "pocket_answer"),
+        (FP8, LOREGLASS, 1_000, "pocket_draft"),
+        (FP8, LOREGLASS, 300, "pocket_draft"),
         (BF16, LOREGLASS, 10_000, None),
-        (BF16, LOREGLASS, 5_000, "extractive_answer"),
-        (BF16, LOREGLASS, 3_000, "extractive_draft"),
-        (BF16, LOREGLASS, 2_000, "extractive_draft"),
+        (BF16, LOREGLASS, 5_000, "pocket_answer"),
+        (BF16, LOREGLASS, 3_000, "pocket_draft"),
+        (BF16, LOREGLASS, 2_000, "pocket_draft"),
         (FP8, QA_DRAGON, 10_000, None),
-        (FP8, QA_DRAGON, 5_000, "extractive_answer"),
+        (FP8, QA_DRAGON, 5_000, "pocket_answer"),
         (BF16, QA_DRAGON, 10_000, "no_crops"),
-        (BF16, QA_DRAGON, 5_000, "extractive_answer"),
+        (BF16, QA_DRAGON, 5_000, "pocket_answer"),
     ],
 )
 def test_an_l40s_gives_up_what_the_guide_says(
@@ -166,7 +166,7 @@ def test_a_slow_stage_costs_what_comes_after_it() -> None:
     assert at_admission(chooser, 5_000).cuts == ()
     for _ in range(50):
         chooser.estimates.observe(Stage.ANSWER, Work(), 4_000.0, 1)
-    assert names(at_admission(chooser, 5_000).cuts)[-1] == "extractive_answer"
+    assert names(at_admission(chooser, 5_000).cuts)[-1] == "pocket_answer"
 
 
 def test_under_load_that_slows_the_node_more_is_cut() -> None:
@@ -223,14 +223,14 @@ def test_what_a_plan_switches_off_costs_nothing(plan: Plan, course: Course, off:
 def test_a_cut_is_felt_only_where_its_stage_is_still_ahead() -> None:
     choice = planner().choose(300, {Stage.DRAFT, Stage.TEXT_SEARCH, Stage.RERANKER}, 1, False, LOREGLASS)
     assert choice.cuts
-    assert {"fewer_crops", "fewer_queries", "one_query", "extractive_draft"}.isdisjoint(names(choice.felt))
-    assert "extractive_answer" in names(choice.felt)
+    assert {"fewer_crops", "fewer_queries", "one_query", "pocket_draft"}.isdisjoint(names(choice.felt))
+    assert "pocket_answer" in names(choice.felt)
 
 
 def test_where_no_model_answers_giving_it_up_is_not_felt() -> None:
     choice = Planner(FULL, Estimates(POCKET)).choose(100, (), 1, False, LOREGLASS)
     assert choice.cuts == LADDER
-    assert {"extractive_answer", "extractive_draft", "shorter_answer"}.isdisjoint(names(choice.felt))
+    assert {"pocket_answer", "pocket_draft", "shorter_answer"}.isdisjoint(names(choice.felt))
 
 
 def test_the_reranker_is_asked_for_no_more_than_both_its_models_read() -> None:

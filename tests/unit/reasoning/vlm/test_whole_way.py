@@ -1,6 +1,7 @@
 """A question's whole way through the gateway with the model in it: how many calls each route takes."""
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,10 +12,12 @@ from chassis.calls import http_client
 from chassis.serving import BoundApp, listen, running
 from contracts.answer import Answer, Reason, Route
 from gateway.app import create_app
+from gateway.budget.guards import Guards
+from gateway.reasoning.port import Read
 from gateway.reasoning.vlm.client import VlmClient, VlmEndpoint
 from gateway.reasoning.vlm.reasoner import StepwiseVlmReasoner, VlmReasoner
 from gateway.settings import GatewaySettings
-from gateway.wiring import Reasoners, wire
+from gateway.wiring import Reasoners, pocket_reasoners, wire
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, service_settings
 from tests.unit.gateway.model_replies import READ, UNKNOWN, replies
 from tests.unit.gateway.platform import PHOTO
@@ -30,10 +33,16 @@ async def asked(
     services = FakeServices()
     async with vlm_server(replies(look), traits) as server, http_client() as http:
         model = VlmClient(http, VlmEndpoint(server.url, server.model))
-        reasoners = Reasoners(VlmReasoner(model), StepwiseVlmReasoner(model))
         behind = BoundApp(services.app(), listen("127.0.0.1", 0))
         settings = GatewaySettings(**service_settings(behind.url, None))  # type: ignore[arg-type]
-        app = create_app(settings, partial(wire, open_reasoners=lambda *_: reasoners))
+
+        def reasoners(
+            _settings: GatewaySettings, _http: httpx.AsyncClient, _guards: Guards, read: Read
+        ) -> Reasoners:
+            pocket = pocket_reasoners(read)
+            return replace(pocket, few_hops=VlmReasoner(model), stepwise=StepwiseVlmReasoner(model))
+
+        app = create_app(settings, partial(wire, open_reasoners=reasoners))
         bound = BoundApp(app, listen("127.0.0.1", 0))
         async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
             form = {"question": question, "pipeline": pipeline, "deadline_ms": "60000"}

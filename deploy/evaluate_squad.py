@@ -1,0 +1,94 @@
+"""`make eval-squad`: questions that people wrote about real prose, asked through a platform on this machine.
+
+The platform starts with an empty index, all paragraphs of the file become its pages, and the questions are
+asked without a photo, or with one. As in `make eval`, what was asked of the same code with the same settings
+is not asked again; once either has changed, the index is built anew and earlier runs are set aside.
+"""
+
+import hashlib
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+import typer
+from rich.console import Console
+
+from chassis.logs import configure_logging
+from corpus.cli import index
+from corpus.ingest import ingest_pages
+from deploy.evaluate import set_aside, started_platform, state_of_platform
+from deploy.settings import PocketSettings
+from evaluation.commands.report import write_report
+from evaluation.commands.run import opened_dataset, stops_politely
+from evaluation.commands.squad import show_run
+from evaluation.data.model import Dataset
+from evaluation.data.squad import PREFIX, squad_choice
+from evaluation.judging.cut import APPROXIMATE
+from evaluation.judging.rules import RuleJudge
+from evaluation.runs.asking import Asking
+from evaluation.runs.gateway import reached
+from evaluation.runs.pages import write_pages
+from evaluation.runs.several import ask_several
+from evaluation.scoring.protocols import Protocol
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    file: Annotated[Path, typer.Argument(help="SQuAD 1.1 or 2.0", exists=True, dir_okay=False)],
+    limit: Annotated[int, typer.Option(min=1, help="questions at most")] = 300,
+    unanswerable: Annotated[int, typer.Option(min=0, help="how many of them have no answer")] = 100,
+    every: Annotated[bool, typer.Option("--all", help="every question of the file instead")] = False,
+    seed: Annotated[int, typer.Option(help="chooses the questions")] = 1,
+    articles: Annotated[list[str] | None, typer.Option(help="ask about these only", metavar="A,B")] = None,
+    leave_out: Annotated[list[str] | None, typer.Option(help="ask about all but", metavar="A,B")] = None,
+    photo: Annotated[Path | None, typer.Option(help="sent with every question", exists=True)] = None,
+    pipeline: Annotated[str, typer.Option(help="which one answers")] = "loreglass",
+    concurrency: Annotated[int, typer.Option(min=1, help="questions at once")] = 2,
+    fresh: Annotated[bool, typer.Option("--fresh", help="index and ask again")] = False,
+) -> None:
+    """Index FILE's paragraphs, ask what has not been asked, and print what it came to."""
+    configure_logging("warning")
+    choice = squad_choice(articles or [], leave_out or [], None if every else unanswerable, photo)
+    asked = {"limit": None if every else limit, "seed": None if every else seed}
+    dataset = opened_dataset(f"{PREFIX}{file}", squad=choice, **asked)
+    folder = Path("var/eval/squad") / file.stem
+    if fresh:
+        shutil.rmtree(folder, ignore_errors=True)
+    runs = folder / "runs"
+    if set_aside(runs, state_of_platform()):
+        typer.echo(f"The code or its settings have changed; earlier runs: {runs}-before")
+        shutil.rmtree(folder / "index", ignore_errors=True)
+    kept: dict[str, object] = {**asked, "squad": choice.model_dump(mode="json") if choice else None}
+    run = runs / hashlib.sha256(dataset.fingerprint.encode()).hexdigest()[:8]
+    with (
+        started_platform(PocketSettings(port=0, service_port=0, data_dir=folder / "index")) as started,
+        stops_politely(),
+    ):
+        pages = write_pages(dataset.texts, folder)
+        if index(ingest_pages, "pages", pages, started.service_urls["text_search"], replace=True):
+            sys.exit("The paragraphs could not be indexed.")
+        anyio.run(_ask, started.gateway_url, dataset, run, pipeline, Asking(concurrency), kept)
+    show_run(run / pipeline, Console())
+    written = write_report(
+        [run / pipeline],
+        folder / "report",
+        judge=RuleJudge.name,
+        protocol=Protocol.CRAG_MM_2026,
+        cut=APPROXIMATE,
+    )
+    typer.echo(f"run: {run / pipeline}\nreport: {written}")
+
+
+async def _ask(
+    url: str, dataset: Dataset, run: Path, pipeline: str, asking: Asking, kept: dict[str, object]
+) -> None:
+    async with reached(url) as gateway:
+        await ask_several(dataset, run, [pipeline], asking, gateway, kept)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,241 @@
+"""SQuAD's files: articles cut into paragraphs, and questions that people wrote about each paragraph.
+
+Versions 1.1 (Rajpurkar et al. 2016) and 2.0 (Rajpurkar, Jia and Liang 2018), where a question may have no
+answer in its paragraph although it looks as if.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict
+
+from evaluation.data.checks import BadRow, identifier, text
+from evaluation.data.inside import photo_inside
+from evaluation.data.model import (
+    AnswerType,
+    AskedTurn,
+    Conversation,
+    Dataset,
+    DatasetError,
+    Part,
+    Rejected,
+    Text,
+    Truth,
+)
+from evaluation.data.world import sample
+
+PREFIX = "squad:"
+"""What a source begins with that names such a file."""
+NO_ANSWER = "I don't know."
+"""The gold answer of a question that has none, as CRAG-MM words it."""
+_LONGEST_NAME = 100
+
+
+class SquadChoice(BaseModel):
+    """Which questions are asked, and how. `articles`: titles, only these (none: all) but those `left_out`.
+
+    `unanswerable`: of a limit, how many questions have no answer (None: as they come). `photo`: sent with
+    every question; None: the questions are asked without one.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    articles: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    unanswerable: int | None = None
+    photo: Path | None = None
+
+
+def squad_choice(
+    articles: Sequence[str], left_out: Sequence[str], unanswerable: int | None, photo: Path | None
+) -> SquadChoice | None:
+    """None where nothing is chosen, as for a dataset of another kind."""
+    choice = SquadChoice(
+        articles=tuple(articles), left_out=tuple(left_out), unanswerable=unanswerable, photo=photo
+    )
+    return None if choice == SquadChoice() else choice
+
+
+def read_squad(path: Path, choice: SquadChoice, limit: int | None, seed: int | None) -> Dataset:
+    """The chosen questions, each a conversation of its own, and all paragraphs of the file as texts.
+
+    All paragraphs, whichever articles are asked about: finding the right one is part of the task. `limit`:
+    questions at most, the first ones or with a seed a random choice; they stay in the file's order. The
+    fingerprint is left to the caller. Raises `DatasetError`.
+    """
+    reading = _Reading(path)
+    reading.take_all(_articles(path))
+    if not reading.questions:
+        return Dataset(path.name, "", (), tuple(reading.rejected))
+    titles = list(dict.fromkeys(each.domain for each in reading.questions))
+    wanted = set(_named(choice.articles, titles) or titles) - set(_named(choice.left_out, titles))
+    questions = [each for each in reading.questions if each.domain in wanted]
+    if choice.photo is not None:
+        _check_photo(choice.photo)
+    chosen = (
+        Conversation(each.interaction_id, Part.SINGLE, choice.photo, (each,))
+        for each in _sampled(questions, limit, choice.unanswerable, seed)
+    )
+    return Dataset(path.name, "", tuple(chosen), tuple(reading.rejected), tuple(reading.texts))
+
+
+def _check_photo(photo: Path) -> None:
+    try:
+        photo_inside(photo.parent, photo.name)
+    except BadRow as fault:
+        raise DatasetError(f"{photo} cannot be sent along. {fault.why}") from fault
+
+
+def _articles(path: Path) -> list[Any]:
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be opened ({error.strerror}).") from error
+    except (ValueError, RecursionError) as error:
+        raise DatasetError(f"{path} is not JSON in UTF-8.") from error
+    articles = held.get("data") if isinstance(held, dict) else None
+    if not isinstance(articles, list):
+        raise DatasetError(f'{path} is not of SQuAD\'s format: it has no list "data" of articles.')
+    return articles
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What was read of the file so far. A question's `domain` is its article's title."""
+
+    path: Path
+    questions: list[AskedTurn] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    _ids: set[str] = field(default_factory=set)
+    _paragraphs: Counter[str] = field(default_factory=Counter)
+
+    def take_all(self, articles: Iterable[Any]) -> None:
+        """Every question; one that cannot be asked is named with its place."""
+        for place, article in enumerate(articles):
+            where = f"data[{place}]"
+            try:
+                title = text(_object(article), "title", if_empty="malformed_row").replace("_", " ").strip()
+                for number, paragraph in enumerate(_list(article, "paragraphs")):
+                    self._paragraph(f"{where}.paragraphs[{number}]", title, paragraph)
+            except BadRow as fault:
+                self.rejected.append(Rejected(fault.kind, where, fault.why))
+
+    def _paragraph(self, where: str, title: str, paragraph: Any) -> None:
+        try:
+            context = text(_object(paragraph), "context", if_empty="malformed_row")
+            questions = _list(paragraph, "qas")
+        except BadRow as fault:
+            self.rejected.append(Rejected(fault.kind, where, fault.why))
+            return
+        self._paragraphs[title] += 1
+        names = [self.path.stem, title, str(self._paragraphs[title])]
+        url = "file:" + "/".join(quote(name[:_LONGEST_NAME], safe="") for name in names)
+        self.texts.append(Text(url, title, context))
+        for number, each in enumerate(questions):
+            try:
+                self._claim(_question(_object(each), title))
+            except BadRow as fault:
+                self.rejected.append(Rejected(fault.kind, f"{where}.qas[{number}]", fault.why))
+
+    def _claim(self, question: AskedTurn) -> None:
+        if question.interaction_id in self._ids:
+            raise BadRow("repeated_interaction", f"Question {question.interaction_id} came before.")
+        self._ids.add(question.interaction_id)
+        self.questions.append(question)
+
+
+def _question(row: Mapping[str, Any], title: str) -> AskedTurn:
+    interaction_id = identifier(row, "id")
+    impossible = row.get("is_impossible", False)
+    if not isinstance(impossible, bool):
+        raise BadRow("malformed_row", "is_impossible is neither true nor false.")
+    golds = _answers(row, "answers")
+    if golds and impossible:
+        raise BadRow("malformed_row", "The question is said to be impossible, and has an answer.")
+    if not golds and not impossible:
+        raise BadRow("empty_answer", "There is no answer, and the question is not said to be impossible.")
+    plausible = _answers(row, "plausible_answers") if row.get("plausible_answers") is not None else ()
+    truth = Truth(
+        interaction_id=interaction_id,
+        answer_type=AnswerType.UNANSWERABLE if impossible else AnswerType.SPAN,
+        accepted=golds,
+        must_not=plausible if impossible else (),
+    )
+    return AskedTurn(
+        interaction_id=interaction_id,
+        question=text(row, "question", if_empty="empty_question"),
+        gold=golds[0] if golds else NO_ANSWER,
+        domain=title,
+        truth=truth,
+    )
+
+
+def _answers(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Each text once, in order: several people often marked the same stretch."""
+    texts = (text(_object(each), "text", if_empty="empty_answer") for each in _list(row, key))
+    return tuple(dict.fromkeys(texts))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise BadRow("malformed_row", "There is no JSON object here.")
+    return value
+
+
+def _list(row: Mapping[str, Any], key: str) -> list[Any]:
+    value = row.get(key)
+    if not isinstance(value, list):
+        raise BadRow("malformed_row", f"{key} is not a list.")
+    return value
+
+
+def _named(given: Sequence[str], titles: Sequence[str]) -> list[str]:
+    """The titles that are named, several in one text with commas between; a title may hold commas itself.
+
+    Raises `DatasetError`, which names the titles that there are.
+    """
+    known = {_key(title): title for title in titles}
+    return [title for each in given for title in _split(each.split(","), known)]
+
+
+def _split(pieces: Sequence[str], known: Mapping[str, str]) -> Iterator[str]:
+    """Of every title that the pieces begin with, the longest."""
+    while pieces:
+        for end in range(len(pieces), 0, -1):
+            if title := known.get(_key(",".join(pieces[:end]))):
+                yield title
+                pieces = pieces[end:]
+                break
+        else:
+            told = ", ".join(known.values())
+            raise DatasetError(f"No article is called {pieces[0].strip()!r}. There are: {told}.")
+
+
+def _key(title: str) -> str:
+    return " ".join(title.replace("_", " ").casefold().split())
+
+
+def _sampled(
+    questions: Sequence[AskedTurn], limit: int | None, unanswerable: int | None, seed: int | None
+) -> list[AskedTurn]:
+    if limit is None:
+        if unanswerable is not None:
+            raise DatasetError("How many unanswerable questions are asked can only be said of a limit.")
+        return list(questions)
+    if unanswerable is None:
+        return list(sample(questions, limit, seed))
+    if unanswerable > limit:
+        raise DatasetError(f"Of {limit} questions {unanswerable} cannot be unanswerable.")
+    parts = {True: limit - unanswerable, False: unanswerable}
+    chosen = {
+        each.interaction_id
+        for answerable, count in parts.items()
+        for each in sample([one for one in questions if one.answerable is answerable], count, seed)
+    }
+    return [each for each in questions if each.interaction_id in chosen]

@@ -1,0 +1,98 @@
+"""One question's passages, and what the reader finds in them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from chassis.deadlines import Deadline
+from contracts.answer import CitationKind
+from gateway.reasoning.pocket.asking import About, Asked, is_about
+from gateway.reasoning.pocket.photo import print_passage
+from gateway.reasoning.port import Read
+from gateway.state import Ask, Entity, Evidence, PhotoText, Quote, ToRead
+from language.names import names, same_name
+from language.reference import Description
+from language.words import content_stems
+
+LEADS_ON = 0.25
+"""Probability from which a description's value is read on with; it is a factor of what comes of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An answer: what to say, how sure the reader is, and the words that it rests on.
+
+    `value`: the words that answer; `sentence` holds them.
+    """
+
+    spoken: str
+    confidence: float
+    quotes: tuple[Quote, ...]
+    value: str = ""
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """What may be read for a question, and who reads it. `printed`: the photo's print without noise."""
+
+    read: Read
+    ask: Ask
+    evidence: tuple[Evidence, ...]
+    printed: PhotoText
+    entity: Entity | None
+    deadline: Deadline
+
+    def subjects(self, asked: Asked) -> tuple[str | None, ...]:
+        """What "this" or "she" in the question may stand for, likeliest first; never empty."""
+        if asked.about is About.SPOKEN:
+            return asked.names
+        thing = self._thing(asked) if asked.about is not About.NAMED else None
+        return (thing.name if thing else None,)
+
+    async def answer(self, asked: Asked) -> Reading | None:
+        """The likeliest answer, whatever the question may be about."""
+        found = [await self.find(asked.text, subject, asked) for subject in self.subjects(asked)]
+        return max(filter(None, found), key=lambda each: each.confidence, default=None)
+
+    async def find(self, question: str, subject: str | None, asked: Asked) -> Reading | None:
+        """The likeliest answer about a subject; none from a passage that does not speak of `asked.own`."""
+        passages = dict(self._passages(asked))
+        if not passages:
+            return None
+        history = self.ask.history if asked.about is About.SPOKEN else ()
+        found = await self.read(question, tuple(passages.values()), subject, history, 1, self.deadline)
+        best = next(iter(found), None)
+        if best is None or not best.spoken.strip():
+            return None
+        index, passage = list(passages.items())[best.passage]
+        if 2 * len(asked.own & content_stems(f"{passage.title} {passage.text}")) < len(asked.own):
+            return None
+        # Of a photo's print, lines of noise were left out: each line is quoted for itself.
+        lines = best.sentence.split("\n") if passage.kind is CitationKind.PHOTO else [best.sentence]
+        quotes = tuple(Quote(index, line) for line in lines if line.strip())
+        return Reading(best.spoken, best.probability, quotes, best.span, best.sentence)
+
+    async def resolve(self, described: Description, asked: Asked) -> Reading | None:
+        """The thing that a description stands for, if that is a name; not the described thing's own."""
+        found: list[Reading] = []
+        for subject in self.subjects(asked):
+            for question in described.asks if subject or not described.bare else ():
+                reading = await self.find(question, subject, asked)
+                name = next((each.text for each in names(reading.value)), None) if reading else None
+                if reading and name and reading.confidence >= LEADS_ON and not same_name(name, subject or ""):
+                    found.append(replace(reading, value=name))
+        return max(found, key=lambda each: each.confidence, default=None)
+
+    def _thing(self, asked: Asked) -> Entity | None:
+        """The thing that was recognised, if the question is about it."""
+        return self.entity if self.entity is not None and is_about(asked, self.entity) else None
+
+    def _passages(self, asked: Asked) -> Iterator[tuple[int, ToRead]]:
+        """By their places in the evidence: all but what is known of other things than the one asked about."""
+        thing = self._thing(asked)
+        for index, item in enumerate(self.evidence):
+            of_it = thing is not None and item.entity in (None, thing.name)
+            if item.kind is CitationKind.PHOTO and self.printed.lines:
+                yield index, print_passage(self.printed)
+            elif item.text.strip() and (item.kind is CitationKind.PAGE or of_it):
+                yield index, ToRead(item.text, item.entity or item.title, item.kind)

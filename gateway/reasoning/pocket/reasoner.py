@@ -1,0 +1,201 @@
+"""The pocket reasoner: works out what is asked and what to search, and lets the reader service read."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import anyio
+
+from chassis.deadlines import Deadline
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
+from contracts.answer import CitationKind, Reason
+from gateway.reasoning.calls import did_without
+from gateway.reasoning.pocket.asking import About, Asked, complete, is_about, search_queries, understand
+from gateway.reasoning.pocket.composing import compare, joined, verdict
+from gateway.reasoning.pocket.photo import photo_evidence, printed_name, readable, recognised
+from gateway.reasoning.pocket.reading import Passages, Reading
+from gateway.reasoning.port import Read, ReadPhoto
+from gateway.state import Ask, Draft, Effort, Entity, Evidence, Findings, PhotoText, Quote, Reply, Tool, Turn
+from language.comparatives import comparison
+from language.dialogue import asks_name, asks_print, halves, kind_asked
+from language.names import mentions, same_name
+from language.paraphrase import expansions
+from language.questions import AnswerType, read_question
+from language.reference import Description, description, named, pointer
+from language.scripts import is_english
+from language.sentences import sentences
+from language.words import content_stems
+
+LIKELY = 0.5
+"""Probability from which an answer is rather right than wrong: what is less likely, half an answer is not."""
+WAITING_SHARE = 0.6
+"""Of the time that is left, at most for print and pictures: without them there is still the question."""
+_MOST_SPOKEN = 25
+"""Words of a photo's print that are read out."""
+MOST_HOPS = 2
+"""Descriptions in a question that are resolved one after the other."""
+_READER = "reader"
+_LOST = {
+    DeadlineExceeded: Reason.TIMED_OUT,
+    Overloaded: Reason.OVERLOADED,
+    DependencyUnavailable: Reason.UNAVAILABLE,
+}
+
+
+class PocketReasoner:
+    """A `Reasoner` without a model; it keeps nothing between calls. `read`: the reader service."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+
+    async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+        """What is asked, what to look up, and what the photo's own print answers."""
+        asked, printed, found = understand(ask), PhotoText(), None
+        if ask.photo is not None and is_english(ask.question):
+            with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
+                printed = readable(await read_photo())
+        name, own_words = printed_name(printed), asked.about is not About.NAMED
+        meant = own_words or any(mentions(printed.plain, each) for each in asked.names)
+        if printed.lines and meant and asked.plain:
+            passages = Passages(self._read, ask, photo_evidence(printed), printed, name, deadline)
+            try:  # of what the title names nothing is known yet
+                found = _told(passages, asked) or await replace(passages, entity=None).answer(asked)
+            except tuple(_LOST):
+                did_without(_READER)  # the searches may find more, and the answer is read once more
+        return _draft(ask, asked, found, name)
+
+    async def select_entity(
+        self, ask: Ask, draft: Draft, candidates: Sequence[Entity], photo_text: PhotoText, deadline: Deadline
+    ) -> Entity | None:
+        """The thing named, or spoken of; else what picture and print agree on, if that is asked about."""
+        asked = understand(ask)
+        if asked.about in (About.NAMED, About.SPOKEN):
+            if asked.about is About.NAMED and len(asked.names) > 1:
+                return None
+            known = (*candidates, *(turn.entity for turn in reversed(ask.history) if turn.entity))
+            name = asked.names[0]
+            return next((each for each in known if same_name(each.name, name)), Entity(name, 1.0))
+        printed = readable(photo_text)
+        thing = recognised(candidates, printed)
+        if thing is None and asked.about is About.VIEW:
+            thing = printed_name(printed)
+        return thing if thing is not None and is_about(asked, thing) else None
+
+    async def bridge(self, ask: Ask, draft: Draft, findings: Findings, deadline: Deadline) -> tuple[str, ...]:
+        """Searches for what a description in the question turned out to stand for."""
+        asked = understand(ask)
+        described = description(asked.text)
+        if described is None or not is_english(ask.question):
+            return ()
+        value = await self._passages(ask, findings, deadline).resolve(described, asked)
+        return (described.replaced(asked.text, value.value), value.value) if value else ()
+
+    async def answer(
+        self, ask: Ask, draft: Draft, findings: Findings, effort: Effort, deadline: Deadline
+    ) -> Reply:
+        """What the reader finds in the evidence, with the sentences that say so; None where nothing is."""
+        if not is_english(ask.question):
+            return Reply(None, 0.0, reason=Reason.LANGUAGE)
+        if ask.photo is None and not ask.history and pointer(ask.question) and not named(ask.question):
+            return Reply(None, 0.0, reason=Reason.NEEDS_PHOTO)
+        try:
+            return await self._answer(ask, findings, deadline)
+        except tuple(_LOST) as error:
+            did_without(_READER)
+            return Reply(None, 0.0, reason=_LOST[type(error)])
+
+    async def judge(self, ask: Ask, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline) -> float:
+        """Reads once more without the quoted passages: whether others say the same."""
+        quoted = {quote.index for quote in reply.quotes}
+        others = tuple(item for index, item in enumerate(evidence) if index not in quoted)
+        thing = next((Entity(item.entity, 1.0) for item in evidence if item.entity), None)
+        found = await Passages(self._read, ask, others, PhotoText(), thing, deadline).answer(understand(ask))
+        if found is None or reply.answer is None:
+            return reply.confidence if reply.says_something else 0.0
+        same = content_stems(found.value) & content_stems(reply.answer)
+        return max(reply.confidence, found.confidence) if same else reply.confidence * (1 - found.confidence)
+
+    async def _answer(self, ask: Ask, findings: Findings, deadline: Deadline) -> Reply:
+        """Each half of the question by itself; a later half may speak of an earlier one's answer."""
+        parts, readings = halves(complete(ask)), list[Reading | None]()
+        for part in parts:
+            passages = self._passages(ask, findings, deadline)
+            reading = await self._one(passages, understand(ask, part), MOST_HOPS)
+            readings.append(reading)
+            if reading is not None and reading.confidence >= LIKELY:
+                ask = replace(ask, history=(*ask.history, Turn(part, reading.spoken, False, findings.entity)))
+        best = joined(parts, readings, LIKELY) if len(parts) > 1 else readings[0]
+        if best is None:
+            reason = Reason.MODEL_UNSURE if findings.evidence else Reason.NO_EVIDENCE
+            return Reply(None, 0.0, reason=reason)
+        return Reply(best.spoken, best.confidence, tuple(dict.fromkeys(best.quotes)))
+
+    async def _one(self, passages: Passages, asked: Asked, hops: int) -> Reading | None:
+        """The answer to a single question: read directly, or by way of what it describes."""
+        compared, described = comparison(asked.text), description(asked.text)
+        if compared is not None:
+            return await compare(passages, asked, compared)
+        told = _told(passages, asked)
+        if told is not None:
+            return told
+        if read_question(asked.text).wanted is AnswerType.YES_NO:
+            return await verdict(passages, asked)
+        found = await passages.answer(asked)
+        if found and described and not _says_rest(found, described, asked):
+            found = None  # it says who the author is, not where she lives
+        value = await passages.resolve(described, asked) if described and hops else None
+        if described is None or value is None:
+            return found
+        outer, name = described.replaced(asked.text, value.value), value.value
+        further = Asked(outer, About.NAMED, (name,), content_stems(name))
+        led = await self._one(passages, further, hops - 1)
+        if led is None or led.confidence * value.confidence <= (found.confidence if found else 0.0):
+            return found
+        return replace(led, confidence=led.confidence * value.confidence, quotes=(*value.quotes, *led.quotes))
+
+    def _passages(self, ask: Ask, findings: Findings, deadline: Deadline) -> Passages:
+        printed = readable(findings.photo_text)
+        return Passages(self._read, ask, findings.evidence, printed, findings.entity, deadline)
+
+
+def _draft(ask: Ask, asked: Asked, found: Reading | None, name: Entity | None) -> Draft:
+    shown, known = pointer(asked.text), asked.about in (About.NAMED, About.SPOKEN)
+    tools = {Tool.TEXT_SEARCH} if ask.photo is None or known else {Tool.TEXT_SEARCH, Tool.IMAGE_SEARCH}
+    return Draft(
+        object_label=(shown.nouns or None) if shown else None,
+        entity=asked.names[0] if known and (asked.about is About.SPOKEN or len(asked.names) == 1) else None,
+        reasoning=f"The question is about {asked.about.value}.",
+        answer=found.spoken if found else None,
+        confidence=found.confidence if found else 0.0,
+        self_contained=found is not None,
+        tools=frozenset(tools),
+        sub_queries=search_queries(ask, name.name if name and asked.about is About.VIEW else None),
+        quotes=tuple(quote.text for quote in found.quotes) if found else (),
+    )
+
+
+def _says_rest(found: Reading, described: Description, asked: Asked) -> bool:
+    """Whether the sentence tells what is asked beside the description: the job, not just its author."""
+    said = content_stems(found.sentence)
+    known = content_stems(described.phrase.text) | set(read_question(asked.text).focus)
+    rest = content_stems(described.replaced(asked.text, "")) - known
+    return any(stem in said or not said.isdisjoint(expansions(stem)) for stem in rest)
+
+
+def _told(passages: Passages, asked: Asked) -> Reading | None:
+    """What needs no reading: the print itself, or the thing's name, where nothing else is asked."""
+    lines, thing, evidence = passages.printed.lines, passages.entity, passages.evidence
+    place = next((index for index, item in enumerate(evidence) if item.kind is CitationKind.PHOTO), None)
+    if asks_print(asked.text) and lines and place is not None:
+        said = " ".join(passages.printed.plain.split()[:_MOST_SPOKEN])
+        sure = sum(line.score for line in lines) / len(lines)
+        return Reading(said, sure, tuple(Quote(place, line.text) for line in lines))
+    if thing is None or asked.about is not About.VIEW or not asks_name(asked.text):
+        return None
+    known = content_stems(" ".join((thing.name, *(value for _, value in thing.attributes))))
+    naming = [index for index, item in enumerate(evidence) if mentions(item.text, thing.name)]
+    if not naming or not known >= kind_asked(asked.text):
+        return None
+    index = min(naming, key=lambda each: list(CitationKind).index(evidence[each].kind))  # print, record, page
+    parts = (sentence.text for sentence in sentences(evidence[index].text))
+    quote = next((text for text in parts if mentions(text, thing.name)), evidence[index].text)
+    return Reading(f"{thing.name}.", thing.probability, (Quote(index, quote),), thing.name)

@@ -1,0 +1,179 @@
+"""What a question asks for: the type of its answer, its focus noun, its terms, and what it points at."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from language.names import Name, names
+from language.words import STOP_WORDS, Word, remembered, tokens, word_set
+
+
+class AnswerType(StrEnum):
+    """What kind of words answer a question (Li and Roth 2002's coarse classes, cut to what can be seen)."""
+
+    PERSON = "person"
+    PLACE = "place"
+    DATE = "date"
+    NUMBER = "number"
+    QUANTITY = "quantity"
+    MONEY = "money"
+    NAME = "name"
+    YES_NO = "yes_no"
+    REASON = "reason"
+    DESCRIPTION = "description"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`wanted`: the type of the answer. `focus`: stems of the noun after "which", "what" or "how many".
+
+    `terms`: the content words that an answering sentence should share, the focus among them. `dimensions`:
+    what a quantity is asked for, as `language.quantities` names it ("how tall": length). `names`: capitalised
+    runs. `points`: the question says "this", "it", "here" or the like, so part of it lies outside its words.
+    `wh`: the place of the question word among `words`; None where there is none.
+    """
+
+    text: str
+    wanted: AnswerType
+    focus: tuple[str, ...]
+    terms: tuple[Word, ...]
+    names: tuple[Name, ...]
+    points: bool
+    wh: int | None
+    words: tuple[Word, ...]
+    dimensions: frozenset[str] = frozenset()
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the answer holds a number."""
+        return self.wanted in _NUMERIC
+
+
+_NUMERIC = frozenset({AnswerType.DATE, AnswerType.NUMBER, AnswerType.QUANTITY, AnswerType.MONEY})
+_QUESTION_WORDS = frozenset({"who", "whom", "whose", "what", "which", "when", "where", "why", "how"})
+_POINTING = word_set("""
+    this that these those it its here there he him his she her they them their i'm i am me my
+""")
+_AUXILIARIES = word_set("""
+    is are was were am be been do does did has have had can could will would shall should may might must
+""")
+_BY_NOUN = {
+    AnswerType.DATE: (
+        "year years date dates day days month months century centuries decade decades season era"
+    ),
+    AnswerType.PLACE: (
+        "country city town village place state province county continent region district island street"
+        " address location capital area territory neighbourhood neighborhood"
+    ),
+    AnswerType.PERSON: "person people man woman",
+    AnswerType.NUMBER: "number percentage percent amount fraction proportion share total count ratio rate",
+    AnswerType.QUANTITY: (
+        "height width length depth weight size distance speed temperature volume capacity duration age power"
+        " thickness diameter"
+    ),
+    AnswerType.MONEY: "price cost fee salary income revenue",
+    AnswerType.NAME: "name title",
+    AnswerType.REASON: "reason purpose cause",
+}
+_TYPE_OF = {noun: wanted for wanted, nouns in _BY_NOUN.items() for noun in nouns.split()}
+_MEASURES = {
+    "length": (
+        "tall high long deep wide far big large thick height width length depth distance diameter size"
+        " thickness"
+    ),
+    "mass": "heavy weight big",
+    "time": "long old late early often duration age",
+    "temperature": "hot cold temperature",
+    "length/time": "fast speed",
+    "area": "big large size",
+    "volume": "big large capacity volume",
+    "power": "strong power",
+}
+_DIMENSIONS = {
+    word: frozenset(name for name, words in _MEASURES.items() if word in words.split())
+    for words in _MEASURES.values()
+    for word in words.split()
+}
+_DEGREES = frozenset(_DIMENSIONS) | {"hard", "small"}
+_MONEY_VERBS = word_set("cost costs pay paid price sell sold spend spent worth earn earned charge")
+_SORTS = word_set("kind type sort form variety category class")
+
+
+@remembered(256)
+def read_question(text: str) -> Question:
+    """The question's parts. Blocking, well under a millisecond."""
+    words = tokens(text)
+    wh = next((place for place, word in enumerate(words) if word.folded in _QUESTION_WORDS), None)
+    wanted, focus = _wanted(words, wh)
+    measured = words[wh + 1 : wh + 5] if wh is not None and wanted is AnswerType.QUANTITY else ()
+    return Question(
+        text=text,
+        wanted=wanted,
+        focus=(focus.stem,) if focus else (),
+        terms=tuple(word for word in words if word.folded not in STOP_WORDS or _is_acronym(word)),
+        names=tuple(name for name in names(text) if name.text.casefold() not in _QUESTION_WORDS),
+        points=any(word.folded in _POINTING for word in words),
+        wh=wh,
+        words=words,
+        dimensions=frozenset[str]().union(*(_DIMENSIONS.get(word.folded, ()) for word in measured)),
+    )
+
+
+def _is_acronym(word: Word) -> bool:
+    """ "US" and "IT" are no pronouns."""
+    return word.text.isupper() and len(word.text) > 1
+
+
+def _wanted(words: tuple[Word, ...], wh: int | None) -> tuple[AnswerType, Word | None]:
+    """The answer's type and the noun that says so, if one does."""
+    if wh is None:
+        opens = words[0].folded if words else ""
+        return (AnswerType.YES_NO if opens in _AUXILIARIES else AnswerType.DESCRIPTION), None
+    asks, rest = words[wh].folded, words[wh + 1 :]
+    simple = {
+        "who": AnswerType.PERSON,
+        "whom": AnswerType.PERSON,
+        "whose": AnswerType.PERSON,
+        "when": AnswerType.DATE,
+        "where": AnswerType.PLACE,
+        "why": AnswerType.REASON,
+    }
+    if asks in simple:
+        return simple[asks], None
+    if asks == "how":
+        return _how(words, rest)
+    return _what(rest)
+
+
+def _how(words: tuple[Word, ...], rest: tuple[Word, ...]) -> tuple[AnswerType, Word | None]:
+    degree = rest[0].folded if rest else ""
+    if degree == "much" and any(word.folded in _MONEY_VERBS for word in words):
+        return AnswerType.MONEY, None
+    if degree in ("many", "much"):
+        counted = next((word for word in rest[1:3] if word.folded not in STOP_WORDS), None)
+        return AnswerType.NUMBER, counted
+    return (AnswerType.QUANTITY if degree in _DEGREES else AnswerType.DESCRIPTION), None
+
+
+def _what(rest: tuple[Word, ...]) -> tuple[AnswerType, Word | None]:
+    """The type that the noun phrase after "what" or "which" names: "what treaty", "what is the price of"."""
+    phrase = rest
+    if rest and rest[0].folded in _AUXILIARIES:
+        phrase = tuple(word for word in rest[1:] if word.folded not in ("the", "a", "an", "its", "this"))[:2]
+        head = phrase[0] if phrase else None
+        return (_TYPE_OF.get(head.folded, AnswerType.DESCRIPTION) if head else AnswerType.DESCRIPTION), None
+    noun_phrase: list[Word] = []
+    for word in rest[:4]:
+        if word.folded in STOP_WORDS and not (noun_phrase and word.folded == "of" and _is_sort(noun_phrase)):
+            break
+        noun_phrase.append(word)
+    named = next((word for word in noun_phrase if word.folded in _TYPE_OF), None)
+    if named is not None:
+        return _TYPE_OF[named.folded], named
+    if not noun_phrase:
+        return AnswerType.DESCRIPTION, None
+    last = noun_phrase[-1] if _is_sort(noun_phrase[:1]) else noun_phrase[0]
+    return AnswerType.NAME, last
+
+
+def _is_sort(phrase: list[Word]) -> bool:
+    return bool(phrase) and phrase[0].folded.removesuffix("s") in _SORTS

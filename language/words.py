@@ -1,0 +1,159 @@
+"""Words with their places, stems and folded forms: what every other part of reading rests on."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import local
+from typing import ParamSpec, TypeVar
+
+import snowballstemmer
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list that is written with spaces between them."""
+    return frozenset(text.split())
+
+
+STOP_WORDS = word_set("""
+    a an the this that these those some any each every either neither no none all both such same other another
+    i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its
+    itself we us our ours ourselves they them their theirs themselves who whom whose which what whatever
+    whichever where when why how there here
+    be am is are was were been being do does did doing done have has had having can could will would shall
+    should may might must ought let get gets got
+    about above across after against along among around as at before behind below beneath beside besides
+    between beyond by despite down during except for from in inside into like near of off on onto out outside
+    over per since than through throughout till to toward towards under until unto up upon via with within
+    without and but or nor if so yet because while whereas although though unless whether then else
+    not only just also too very quite rather even still ever never again already once now
+    many much more most few fewer less least lot lots
+    ain't aren't can't cannot couldn't didn't doesn't don't hadn't hasn't haven't isn't mustn't shan't
+    shouldn't wasn't weren't won't wouldn't
+    s t d ll m re ve say says said tell know please hey hi hello ok okay
+""")
+"""Words that hold sentences together or address the listener, folded."""
+
+REMEMBERED_CHARS = 2000
+"""Longest text whose result is kept, so that a full memory of hostile texts stays small (tens of MB)."""
+
+_HIDDEN = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064"
+    "\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_LETTERS = r"[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*"
+_WORD = re.compile(rf"\d+(?:[.,:]\d+)*|{_LETTERS}(?:['’]{_LETTERS})*")
+_CLITIC = re.compile(r"['’](?:s|re|ve|ll|d|m)\Z", re.IGNORECASE)
+
+_stemmers = local()
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """`text` equals `source[start:end]`, in code points; `folded` and `stem` are for comparing."""
+
+    text: str
+    start: int
+    end: int
+    folded: str
+    stem: str
+
+
+def remembered(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Keep the results of the `most` latest calls of a function of strings, but none of long strings."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        kept = lru_cache(maxsize=most)(function)
+
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            length = 0
+            for text in args:
+                length += len(text)  # type: ignore[arg-type]
+            return (kept if length <= REMEMBERED_CHARS else function)(*args, **kwargs)  # type: ignore[arg-type]
+
+        call.__doc__ = function.__doc__
+        return call
+
+    return decorate
+
+
+def visible(text: str) -> str:
+    """The text without control, zero-width, bidirectional and tag characters: they only hide things."""
+    return _CONTROL.sub(" ", _HIDDEN.sub("", text))
+
+
+def fold(text: str) -> str:
+    """Lower case without accents, for comparing; not always as long as the original."""
+    return text.lower() if text.isascii() else _fold_letters(text)
+
+
+@remembered(8192)
+def _fold_letters(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text)
+    bare = "".join(c for c in decomposed if not unicodedata.combining(c))
+    return bare.casefold().replace("’", "'").replace("‘", "'")
+
+
+@remembered(16384)
+def stem(word: str) -> str:
+    """The English stem (Snowball) of a folded word."""
+    stemmer = getattr(_stemmers, "english", None)
+    if stemmer is None:
+        stemmer = _stemmers.english = snowballstemmer.stemmer("english")
+    return str(stemmer.stemWord(word))
+
+
+@remembered(512)
+def tokens(text: str) -> tuple[Word, ...]:
+    """The words and numbers of a text in order; "Anna's" is "Anna", "they're" is "they"."""
+    found = []
+    for match in _WORD.finditer(text):
+        start = match.start()
+        word, folded, stemmed = _forms(match.group())
+        found.append(Word(word, start, start + len(word), folded, stemmed))
+    return tuple(found)
+
+
+@remembered(16384)
+def _forms(shown: str) -> tuple[str, str, str]:
+    """A word without its clitic, folded, and its stem."""
+    word = _CLITIC.sub("", shown)
+    folded = fold(word)
+    return word, folded, stem(folded)
+
+
+@remembered(16384)
+def _folded(shown: str) -> str:
+    """A word without its clitic, folded; stemming it would cost far more."""
+    return fold(_CLITIC.sub("", shown))
+
+
+@remembered(2048)
+def words(text: str) -> tuple[str, ...]:
+    """Folded words in order, possessives cut."""
+    return tuple(map(_folded, _WORD.findall(text)))
+
+
+@remembered(2048)
+def content_stems(text: str) -> frozenset[str]:
+    """Stems of the words that carry meaning."""
+    return frozenset(stem(word) for word in words(text) if word not in STOP_WORDS)
+
+
+@remembered(2048)
+def squeeze(text: str) -> str:
+    """Letters and digits only, folded: OCR loses spaces, so names are compared without them."""
+    return "".join(c for c in fold(text) if c.isalnum())
+
+
+def unique(items: Iterable[str]) -> list[str]:
+    """The items in order, each once by its squeezed form."""
+    seen: dict[str, str] = {}
+    for item in items:
+        seen.setdefault(squeeze(item), item)
+    return list(seen.values())

@@ -1,0 +1,45 @@
+"""The reader service: which words of the passages answer the question."""
+
+from functools import partial
+
+from fastapi import FastAPI
+
+from chassis.app import EngineResources, ServiceSpec, create_service
+from services.reader.engine import Passage, Query, Reader
+from services.reader.routes import router
+from services.reader.settings import Engine, ReaderSettings
+
+_QUERY = Query("Who wrote it?")
+_PASSAGES = (Passage("It was written by Ada in 1907."),)
+
+
+def create_app(settings: ReaderSettings) -> FastAPI:
+    """The service with the engine that the settings name."""
+    spec = ServiceSpec(
+        name="reader",
+        routers=[router],
+        open_engine=partial(open_engine, settings),
+        probe=lambda engine: engine.read(_QUERY, _PASSAGES),
+    )
+    return create_service(spec, settings)
+
+
+def open_engine(settings: ReaderSettings, resources: EngineResources) -> Reader:
+    """The engine that the settings name. Raises one clear sentence when its model cannot be used."""
+    if settings.engine is Engine.EXTRACTIVE:
+        return _open_extractive(settings, resources)
+    from services.reader.engines.pocket import PocketReader
+
+    return PocketReader()
+
+
+def _open_extractive(settings: ReaderSettings, resources: EngineResources) -> Reader:
+    from services.reader.engines.extractive import ExtractiveReader, ReadingOptions
+    from services.reader.engines.windows import DEFAULT_MODEL, QuestionAnsweringModel, WindowLimits
+
+    accelerator = resources.open_accelerator(settings.placement)
+    limits = WindowLimits(settings.window_tokens, settings.stride_tokens, settings.max_windows)
+    source = settings.model or DEFAULT_MODEL
+    model = QuestionAnsweringModel.from_pretrained(source, accelerator, limits)
+    forward = resources.batched(model.forward, settings.batch_limits, "windows")
+    return ExtractiveReader(model, forward, ReadingOptions(settings.answer_tokens, settings.temperature))

@@ -1,0 +1,127 @@
+"""A reader without weights files: features of words under fitted linear curves."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chassis.calibration import LogisticCurve
+from language.reference import pointer, with_subject
+from services.reader.engine import Answer, Passage, Query, Span
+from services.reader.engines.features import Asked, Rarity
+from services.reader.engines.printed import PRINT_ANSWER_NAMES, PRINT_NAMES, PrintReader
+from services.reader.engines.prose import ANSWER_NAMES, SENTENCE_NAMES, SPAN_NAMES, ProseReader
+from services.reader.engines.records import RECORD_ANSWER_NAMES, RECORD_NAMES, RecordReader
+from services.reader.engines.texts import Prepared, Sentence, prepare
+from services.reader.spoken import said, words_of
+
+WEIGHTS = Path(__file__).with_name("pocket_weights.json")
+LAYOUT: Mapping[str, Sequence[str]] = {
+    "sentence": SENTENCE_NAMES,
+    "span": SPAN_NAMES,
+    "answer": ANSWER_NAMES,
+    "record": RECORD_NAMES,
+    "record_answer": RECORD_ANSWER_NAMES,
+    "print": PRINT_NAMES,
+    "print_answer": PRINT_ANSWER_NAMES,
+}
+"""The curves of the weights file and the features of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """By the names of `LAYOUT`. Raises `ValueError` for curves that were fitted on other features."""
+
+    curves: Mapping[str, LogisticCurve]
+
+    @classmethod
+    def load(cls, path: Path = WEIGHTS) -> "Curves":
+        """What `services.reader.train_pocket` wrote."""
+        stored = json.loads(path.read_text("utf-8"))
+        return cls({name: LogisticCurve.from_json(stored[name], names) for name, names in LAYOUT.items()})
+
+    def __getitem__(self, name: str) -> LogisticCurve:
+        return self.curves[name]
+
+
+class PocketReader:
+    """Reads prose, attributes and print each in its own way; the calibrated probabilities are compared."""
+
+    name = "pocket-features"
+
+    def __init__(self, curves: Curves | None = None, rarity: Rarity | None = None) -> None:
+        self._curves = curves or Curves.load()
+        self._rarity = rarity or Rarity.load()
+        self._prose = ProseReader(self._curves["sentence"], self._curves["span"])
+        self._records = RecordReader(self._curves["record"])
+        self._print = PrintReader(self._curves["print"])
+
+    def read(self, query: Query, passages: Sequence[Passage], top_n: int = 1) -> list[Answer]:
+        """The best answers, best first, of different sentences; empty if nothing is said to the question."""
+        prepared = prepare(passages)
+        if not prepared.sentences:
+            return []
+        asked = Asked(question_about(query), self._rarity)
+        found = [
+            *self._from_prose(asked, prepared),
+            *self._from_records(asked, prepared),
+            *self._from_print(Asked(about_print(query.question), self._rarity), prepared, passages),
+        ]
+        return sorted(found, key=lambda answer: -answer.probability)[:top_n]
+
+    def _from_prose(self, asked: Asked, prepared: Prepared) -> list[Answer]:
+        return [
+            _answer(
+                each.sentence,
+                each.first,
+                each.last,
+                said(words_of(each.sentence, *each.window)),
+                self._curves["answer"].probability(each.vector),
+            )
+            for each in self._prose.propose(asked, prepared)
+        ]
+
+    def _from_records(self, asked: Asked, prepared: Prepared) -> list[Answer]:
+        return [
+            _answer(
+                each.sentence,
+                each.first,
+                each.last,
+                said(
+                    f"{each.key[:1].upper()}{each.key[1:]}: {words_of(each.sentence, each.first, each.last)}"
+                ),
+                self._curves["record_answer"].probability(each.vector),
+            )
+            for each in self._records.propose(asked, prepared)
+        ]
+
+    def _from_print(self, asked: Asked, prepared: Prepared, passages: Sequence[Passage]) -> list[Answer]:
+        return [
+            _answer(
+                each.sentence,
+                each.first,
+                each.last,
+                said(each.sentence.text),
+                self._curves["print_answer"].probability(each.vector),
+            )
+            for each in self._print.propose(asked, prepared, passages)
+        ]
+
+
+def question_about(query: Query) -> str:
+    """The question with the subject's name where it points at the subject, if it does."""
+    if query.subject and pointer(query.question) is not None:
+        return with_subject(query.question, query.subject)
+    return query.question
+
+
+def about_print(question: str) -> str:
+    """The question without the noun that it points at: "this menu" is not printed on the menu."""
+    return with_subject(question, "it") if pointer(question) is not None else question
+
+
+def _answer(sentence: Sentence, first: int, last: int, spoken: str, probability: float) -> Answer:
+    start = sentence.start + sentence.words[first].start
+    end = sentence.start + sentence.words[last - 1].end
+    whole = Span(sentence.start, sentence.start + len(sentence.text))
+    return Answer(sentence.passage, Span(start, end), whole, spoken, probability)

@@ -1,0 +1,199 @@
+"""Reading print: signs, labels, covers and posters are lines with places and sizes, seldom sentences."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+
+from chassis.calibration import LogisticCurve
+from language.questions import AnswerType
+from language.words import word_set
+from services.reader.engine import Passage, PassageKind
+from services.reader.engines.features import Asked, meets, type_match
+from services.reader.engines.prose import MOST_PROPOSALS, NO_RIVAL
+from services.reader.engines.texts import Candidate, Prepared, Sentence
+
+MOST_LINES = 120
+_SOFT = 0.8
+"""What a term counts for when a line has only another word for it, as in prose."""
+_NAME_WORDS = range(2, 5)
+"""A person's name has so many words."""
+_THIN = 1e-3
+"""Height of a line whose box is empty, so that heights can be compared."""
+_ASKS_NAME = word_set("name titl call")
+_ASKS_TEXT = word_set("say read write text word print sign messag")
+
+
+@dataclass(frozen=True, slots=True)
+class PrintFeatures:
+    """Of a candidate in one line, for a question: what its line, row and neighbours share with the terms."""
+
+    row_coverage: float
+    near_coverage: float
+    photo_coverage: float
+    missing: float
+    names: float
+    type: float
+    only_of_type: float
+    same_row: float
+    line_below: float
+    line_above: float
+    relative_height: float
+    largest: float
+    whole_line: float
+    looks_like_person: float
+    person_wanted: float
+    name_wanted_largest: float
+    repeats_terms: float
+    bare: float
+    asks_text_largest: float
+    length: float
+    terms: float
+    is_number: float
+    is_date: float
+
+
+PRINT_NAMES = tuple(field.name for field in fields(PrintFeatures))
+PRINT_ANSWER_NAMES = (*PRINT_NAMES, "logit", "margin")
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """Words `first` to `last` of the line `sentence` answer."""
+
+    sentence: Sentence
+    first: int
+    last: int
+    vector: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintReader:
+    """A linear ranker of what is printed."""
+
+    lines: LogisticCurve
+
+    def propose(self, asked: Asked, prepared: Prepared, passages: Sequence[Passage]) -> list[Printed]:
+        """The two likeliest pieces of print, of different lines, with what the answering curve weighs."""
+        scored = sorted(
+            ((self.lines.logit(each.vector), each) for each in described(asked, prepared, passages)),
+            key=lambda pair: -pair[0],
+        )
+        found: list[Printed] = []
+        for logit, piece in scored:
+            if any(piece.sentence is other.sentence for other in found):
+                continue
+            rival = next(
+                (other for other, each in scored if each.sentence is not piece.sentence), logit - NO_RIVAL
+            )
+            found.append(
+                Printed(piece.sentence, piece.first, piece.last, (*piece.vector, logit, logit - rival))
+            )
+            if len(found) == MOST_PROPOSALS:
+                break
+        return found
+
+
+def described(asked: Asked, prepared: Prepared, passages: Sequence[Passage]) -> Iterator[Printed]:
+    """Every candidate of every line with its features."""
+    lines = [each for each in prepared.sentences if each.kind is PassageKind.PHOTO][:MOST_LINES]
+    if not lines:
+        return
+    boxes = _boxes(lines, passages)
+    heights = [max(bottom - top, _THIN) for top, bottom in boxes]
+    tallest = max(heights)
+    rows = _rows(lines, boxes)
+    whole = prepared.wholes[lines[0].passage]
+    pieces = [_pieces(line) for line in lines]
+    of_type = sum(type_match(asked.question, piece.types) == 1.0 for each in pieces for piece in each)
+    for place, line in enumerate(lines):
+        for piece in pieces[place]:
+            features = _features(asked, lines, rows, place, piece, heights[place] / tallest, whole, of_type)
+            yield Printed(line, piece.first, piece.last, astuple(features))
+
+
+def _pieces(line: Sentence) -> tuple[Candidate, ...]:
+    """The line's dates, numbers and names, and the line as a whole."""
+    typed = {(each.first, each.last): each.types for each in line.candidates if each.types != {"chunk"}}
+    count = len(line.words)
+    types = typed.get((0, count), frozenset[str]()) | {"line", "chunk"}
+    if not any("number" in each or "date" in each for each in typed.values()):
+        types |= {"name"} if all(not word.text[0].islower() for word in line.words) else frozenset()
+    typed[0, count] = types
+    return tuple(Candidate(first, last, types) for (first, last), types in typed.items())
+
+
+def _features(
+    asked: Asked,
+    lines: Sequence[Sentence],
+    rows: Sequence[frozenset[str]],
+    place: int,
+    piece: Candidate,
+    height: float,
+    whole: frozenset[str],
+    of_type: int,
+) -> PrintFeatures:
+    line = lines[place]
+    own = _coverage(asked, rows[place])
+    above = _coverage(asked, lines[place - 1].present) if place else 0.0
+    below = _coverage(asked, lines[place + 1].present) if place + 1 < len(lines) else 0.0
+    type_ = type_match(asked.question, piece.types)
+    inside = line.stems[piece.first : piece.last]
+    asks_name = bool(_ASKS_NAME & asked.all_stems)
+    asks_text = bool(_ASKS_TEXT & asked.all_stems)
+    largest = float(height > 0.99)
+    person = float(
+        len(inside) in _NAME_WORDS and all(w.text.isalpha() for w in line.words[piece.first : piece.last])
+    )
+    return PrintFeatures(
+        row_coverage=own,
+        near_coverage=max(own, above, below),
+        photo_coverage=_coverage(asked, whole),
+        missing=asked.rarest(lambda term: not meets(term, whole)),
+        names=len(asked.names & whole) / len(asked.names) if asked.names else 1.0,
+        type=type_,
+        only_of_type=float(type_ == 1.0 and of_type == 1),
+        same_row=type_ * own,
+        line_below=type_ * above,
+        line_above=type_ * below,
+        relative_height=height,
+        largest=largest,
+        whole_line=float("line" in piece.types),
+        looks_like_person=person,
+        person_wanted=float(asked.wanted is AnswerType.PERSON) * person,
+        name_wanted_largest=float(asks_name or asked.wanted is AnswerType.NAME) * largest,
+        repeats_terms=sum(stem in asked.weights for stem in inside) / len(inside),
+        bare=float(not asked.terms),
+        asks_text_largest=float(asks_text) * largest,
+        length=len(inside) / 10,
+        terms=len(asked.terms) / 10,
+        is_number=float("number" in piece.types),
+        is_date=float("date" in piece.types),
+    )
+
+
+def _coverage(asked: Asked, present: frozenset[str]) -> float:
+    exact = asked.share(present.__contains__)
+    return exact + _SOFT * asked.share(lambda term: term not in present and meets(term, present))
+
+
+def _boxes(lines: Sequence[Sentence], passages: Sequence[Passage]) -> list[tuple[float, float]]:
+    """Top and bottom of each line, in shares of the photo; one below the other where no boxes are told."""
+    found = []
+    for place, line in enumerate(lines):
+        boxes = passages[line.passage].boxes
+        number = passages[line.passage].text.count("\n", 0, line.start)
+        found.append(
+            (boxes[number][1], boxes[number][3]) if number < len(boxes) else (place + 0.0, place + 1.0)
+        )
+    return found
+
+
+def _rows(lines: Sequence[Sentence], boxes: Sequence[tuple[float, float]]) -> list[frozenset[str]]:
+    """For each line the stems of all lines beside it: a menu's price belongs to the dish at its height."""
+    rows = []
+    for top, bottom in boxes:
+        middle = (top + bottom) / 2
+        beside = (
+            line.present for line, (high, low) in zip(lines, boxes, strict=True) if high <= middle < low
+        )
+        rows.append(frozenset[str]().union(*beside))
+    return rows

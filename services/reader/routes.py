@@ -1,0 +1,57 @@
+"""Reading passages over HTTP."""
+
+import math
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from chassis.app import RequestDeadline, engine_pool
+from chassis.errors import InvalidRequest
+from chassis.workers import EnginePool
+from contracts.reader import ReadAnswer, ReadPassage, ReadReply, ReadRequest, TextSpan
+from services.reader.engine import Answer, Passage, PassageKind, Query, Reader, Span
+
+router = APIRouter()
+
+Pool = Annotated[EnginePool[Reader], Depends(engine_pool)]
+
+MAX_CHARACTERS = 200_000
+"""Of all passages together, titles included: reading takes time with every one of them."""
+
+
+@router.post("/v1/read")
+async def read(body: ReadRequest, pool: Pool, deadline: RequestDeadline) -> ReadReply:
+    """The answers that stand in the passages, best first; none where they say nothing to the question."""
+    query = Query(body.question, body.subject, tuple((turn.question, turn.answer) for turn in body.history))
+    passages = _passages(body.passages)
+    answers = await pool.run(lambda engine: engine.read(query, passages, body.top_n), deadline)
+    return ReadReply(model=pool.engine.name, answers=[_answer(each, passages) for each in answers])
+
+
+def _passages(sent: list[ReadPassage]) -> list[Passage]:
+    characters = sum(len(passage.text) + len(passage.title) for passage in sent)
+    if characters > MAX_CHARACTERS:
+        raise InvalidRequest(f"passages: {characters} characters together; {MAX_CHARACTERS} are read.")
+    return [_passage(each) for each in sent]
+
+
+def _passage(sent: ReadPassage) -> Passage:
+    boxes = tuple((box.left, box.top, box.right, box.bottom) for box in sent.boxes)
+    if not all(math.isfinite(side) for box in boxes for side in box):
+        raise InvalidRequest("boxes: shares of the photo's width and height.")
+    return Passage(sent.text, sent.title, PassageKind(sent.kind), boxes)
+
+
+def _answer(found: Answer, passages: list[Passage]) -> ReadAnswer:
+    text = passages[found.passage].text
+    return ReadAnswer(
+        passage_index=found.passage,
+        span=_span(found.span, text),
+        sentence=_span(found.sentence, text),
+        spoken=found.spoken,
+        probability=found.probability,
+    )
+
+
+def _span(span: Span, text: str) -> TextSpan:
+    return TextSpan(start=span.start, end=span.end, text=text[span.start : span.end])

@@ -1,0 +1,367 @@
+"""Fit the pocket reader: `python -m services.reader.train_pocket --squad FILE --sentences FILE`.
+
+Prose is fitted on a SQuAD 2.0 file (Rajpurkar et al. 2018), how rare a word is on a file of sentences with
+questions (Du et al. 2017's: question, tab, sentence), attributes and print on the rows in `training/`, which
+were written for this project. Prints what each fold gets on the articles, things or texts that it was not
+fitted on, then fits on all and writes the weights. Needs scikit-learn (the `train` dependency group); serving
+does not. About ten minutes.
+"""
+
+import argparse
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.preprocessing import StandardScaler
+from tqdm import tqdm
+
+from chassis.calibration import LogisticCurve
+from language.words import tokens
+from services.reader.engine import Passage, PassageKind, Query
+from services.reader.engines import printed, prose, records
+from services.reader.engines.features import (
+    FREQUENCIES,
+    Asked,
+    Rarity,
+    SentenceFeatures,
+    likely_places,
+    sentence_features,
+    span_features,
+    values,
+    whole_coverages,
+)
+from services.reader.engines.pocket import LAYOUT, WEIGHTS, about_print, question_about
+from services.reader.engines.texts import Prepared, Sentence, prepare
+from services.reader.spoken import said, words_of
+
+Matrix = NDArray[np.float64]
+TRAINING = Path(__file__).with_name("training")
+_PARAGRAPHS = 5
+"""Read for each question, as search would bring them."""
+_LEAST_COUNT = 3
+"""A rarer stem is as rare as one never seen."""
+_FOLDS = 8
+_WRITTEN = "written for this project"
+_SEED = 13
+_PENALTY = {
+    "sentence": 1.0,
+    "span": 0.2,
+    "answer": 0.03,
+    "record": 1.0,
+    "record_answer": 0.3,
+    "print": 1.0,
+    "print_answer": 0.3,
+}
+"""Inverse strength of the ridge penalty, on standardised features: smaller where rows are fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A question's rows. `sentences`: (place, features, holds the answer); `spans`: of the one that does."""
+
+    asked: Asked
+    group: str
+    golds: tuple[str, ...]
+    prepared: Prepared
+    sentences: tuple[tuple[int, tuple[float, ...], bool], ...]
+    spans: tuple[tuple[tuple[float, ...], bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A proposal: its vector, whether what would be said is right, and in how many words it is said."""
+
+    vector: tuple[float, ...]
+    right: bool
+    words: int
+
+
+def main() -> None:
+    """Count, fit, show and write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--squad", type=Path, required=True)
+    parser.add_argument("--sentences", type=Path, required=True)
+    parser.add_argument("--output", type=Path, default=WEIGHTS)
+    arguments = parser.parse_args()
+    count_stems(arguments.sentences)
+    rarity = Rarity.load()
+    curves: dict[str, LogisticCurve] = {}
+    for name, fitted in (
+        ("prose", fit_prose(arguments.squad, rarity)),
+        ("attributes", fit_rows("records.jsonl", "record", rarity, _record_rows)),
+        ("print", fit_rows("signs.jsonl", "print", rarity, _print_rows)),
+    ):
+        curves |= fitted
+        print(f"{name}: fitted")  # noqa: T201
+    stored = {
+        name: {
+            "intercept": round(curves[name].intercept, 4),
+            "coefficients": dict(zip(names, (round(c, 4) for c in curves[name].coefficients), strict=True)),
+        }
+        for name, names in LAYOUT.items()
+    }
+    arguments.output.write_text(json.dumps(stored, indent=1) + "\n", "utf-8")
+
+
+def count_stems(path: Path) -> None:
+    """How many sentences each stem stands in."""
+    sentences = [line.partition("\t")[2] for line in path.read_text("utf-8").splitlines()]
+    counts = Counter(stem for sentence in sentences for stem in {word.stem for word in tokens(sentence)})
+    kept = {stem: count for stem, count in sorted(counts.items()) if count >= _LEAST_COUNT}
+    text = json.dumps(
+        {"sentences": len(sentences), "counts": kept}, ensure_ascii=False, separators=(",", ":")
+    )
+    FREQUENCIES.write_text(text + "\n", "utf-8")
+
+
+def curve(vectors: Sequence[Sequence[float]], labels: Sequence[bool], penalty: float) -> LogisticCurve:
+    """Ridge logistic regression on standardised features, its weights in the features' own units."""
+    scaler = StandardScaler()
+    scaled: Matrix = scaler.fit_transform(np.array(vectors))
+    model = LogisticRegression(C=penalty, max_iter=400).fit(scaled, np.array(labels))
+    weights = model.coef_[0] / scaler.scale_
+    intercept = float(model.intercept_[0] - weights @ scaler.mean_)
+    return LogisticCurve(intercept, tuple(float(weight) for weight in weights))
+
+
+def fit_prose(path: Path, rarity: Rarity) -> dict[str, LogisticCurve]:
+    """The curves of sentences, spans and answers; prints the risk and coverage of held-out articles."""
+    reads = [*_reads(path, rarity), *_reads_of_things(rarity)]
+    held_out: list[tuple[float, Judged, bool]] = []
+    articles = dict.fromkeys(read.group for read in reads if read.group != _WRITTEN)
+    for article in tqdm(articles, desc="articles left out", unit="article"):
+        fitted, judged = _fit_reads([read for read in reads if read.group != article])
+        answer = _answer_curve(judged)
+        for read in reads:
+            if read.group == article:
+                found = _proposals(fitted, read)
+                best = max(found, key=lambda each: answer.logit(each.vector), default=None)
+                if best is not None:
+                    held_out.append((answer.probability(best.vector), best, bool(read.golds)))
+    asked = [bool(read.golds) for read in reads if read.group != _WRITTEN]
+    print(risk_table(held_out, sum(asked), len(asked) - sum(asked)))  # noqa: T201
+    fitted, judged = _fit_reads(reads)
+    return {"sentence": fitted.sentences, "span": fitted.spans, "answer": _answer_curve(judged)}
+
+
+def risk_table(found: Sequence[tuple[float, Judged, bool]], answerable: int, unanswerable: int) -> str:
+    """Shares of the answerable said right and wrong, and of the unanswerable answered, by threshold."""
+    lines = ["threshold  right %  wrong %  unanswerable answered %  median words"]
+    for threshold in np.arange(0.2, 0.65, 0.05):
+        given = [
+            (each, is_answerable) for probability, each, is_answerable in found if probability >= threshold
+        ]
+        right = sum(each.right for each, is_answerable in given if is_answerable)
+        wrong = sum(not each.right for each, is_answerable in given if is_answerable)
+        fooled = sum(not is_answerable for _, is_answerable in given)
+        words = np.median([each.words for each, _ in given]) if given else 0
+        shares = (100 * right / answerable, 100 * wrong / answerable, 100 * fooled / max(1, unanswerable))
+        lines.append("{:9.2f}  {:7.1f}  {:7.1f}  {:23.1f}  {:12.0f}".format(threshold, *shares, words))
+    return "\n".join(lines)
+
+
+def _reads(path: Path, rarity: Rarity) -> Iterator[Read]:
+    """Every question with the sentences of the paragraphs that share most with it."""
+    articles = json.loads(path.read_text("utf-8"))["data"]
+    paragraphs = [
+        (
+            Passage(paragraph["context"], article["title"].replace("_", " ")),
+            paragraph["qas"],
+            article["title"],
+        )
+        for article in articles
+        for paragraph in article["paragraphs"]
+    ]
+    prepared = [prepare([passage]) for passage, _, _ in paragraphs]
+    everything = Prepared((), tuple(each.wholes[0] for each in prepared))
+    questions = [(place, qa) for place, (_, qas, _) in enumerate(paragraphs) for qa in qas]
+    for place, qa in tqdm(questions, desc="questions", unit="question"):
+        asked = Asked(qa["question"], rarity)
+        coverages = whole_coverages(asked, everything)
+        likely = sorted(range(len(paragraphs)), key=lambda other: -coverages[other])[:_PARAGRAPHS]
+        both = prepare([paragraphs[each][0] for each in likely])
+        golds = [] if qa["is_impossible"] else qa["answers"]
+        own = likely.index(place) if place in likely else -1
+        yield _measured(asked, both, own, golds, paragraphs[place][2])
+
+
+def _reads_of_things(rarity: Rarity) -> Iterator[Read]:
+    """The pages beside the attributes, with the thing's name in the question."""
+    for line in (TRAINING / "records.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        pages = [each for each in row["passages"] if each["kind"] == "page"]
+        asked = Asked(question_about(Query(row["question"], row["subject"])), rarity)
+        both = prepare([Passage(each["text"], each["title"]) for each in pages])
+        found = [
+            (place, {"text": answer, "answer_start": each["text"].lower().find(answer.lower())})
+            for place, each in enumerate(pages)
+            for answer in row["answers"]
+            if answer.lower() in each["text"].lower()
+        ]
+        own = found[0][0] if found else -1
+        golds = [gold for place, gold in found if place == own]
+        if pages and (golds or not row["answers"]):
+            yield _measured(asked, both, own, golds, _WRITTEN)
+
+
+def _measured(asked: Asked, both: Prepared, own: int, golds: Sequence[dict[str, Any]], group: str) -> Read:
+    """The rows of one question, whose answer stands in passage `own` at the places of `golds`."""
+    narrow = whole_coverages(asked, both)
+    rows: list[tuple[int, tuple[float, ...], bool]] = []
+    spans: list[tuple[tuple[float, ...], bool]] = []
+    for index in likely_places(asked, both, PassageKind.PAGE):
+        sentence = both.sentences[index]
+        holds = sentence.passage == own and _holds(sentence, golds)
+        features = sentence_features(asked, sentence, both.wholes[sentence.passage], narrow)
+        rows.append((index, values(features), holds))
+        if holds and not spans:
+            spans = [
+                (values(span_features(asked, sentence, each)), _is_gold(sentence, each, golds))
+                for each in sentence.candidates
+            ]
+    texts = tuple(dict.fromkeys(gold["text"] for gold in golds))
+    return Read(asked, group, texts, both, tuple(rows), tuple(spans))
+
+
+def _holds(sentence: Sentence, golds: Sequence[dict[str, Any]]) -> bool:
+    return any(sentence.start <= gold["answer_start"] < sentence.start + len(sentence.text) for gold in golds)
+
+
+def _is_gold(sentence: Sentence, candidate: Any, golds: Sequence[dict[str, Any]]) -> bool:
+    """Whether candidate and a gold answer overlap by more than half (F1 by characters)."""
+    start = sentence.start + sentence.words[candidate.first].start
+    end = sentence.start + sentence.words[candidate.last - 1].end
+    for gold in golds:
+        first, last = gold["answer_start"], gold["answer_start"] + len(gold["text"])
+        if 2 * max(0, min(end, last) - max(start, first)) > 0.5 * ((end - start) + (last - first)):
+            return True
+    return False
+
+
+def _fit_reads(reads: Sequence[Read]) -> tuple[prose.ProseReader, list[Judged]]:
+    """Both rankers, and every proposal that they make for the same questions."""
+    rng = random.Random(_SEED)
+    rows = [(v, h) for read in reads if read.golds for _, v, h in read.sentences if h or rng.random() < 0.5]
+    spans = [row for read in reads for row in read.spans]
+    reader = prose.ProseReader(
+        curve([v for v, _ in rows], [h for _, h in rows], _PENALTY["sentence"]),
+        curve([v for v, _ in spans], [h for _, h in spans], _PENALTY["span"]),
+    )
+    return reader, [judged for read in reads for judged in _proposals(reader, read)]
+
+
+def _answer_curve(judged: Sequence[Judged]) -> LogisticCurve:
+    return curve([each.vector for each in judged], [each.right for each in judged], _PENALTY["answer"])
+
+
+def _proposals(reader: prose.ProseReader, read: Read) -> list[Judged]:
+    scored = [
+        prose.Scored(
+            reader.sentences.logit(vector), place, read.prepared.sentences[place], SentenceFeatures(*vector)
+        )
+        for place, vector, _ in read.sentences
+    ]
+    found = []
+    for each in reader.best_of(read.asked, scored):
+        text = said(words_of(each.sentence, *each.window))
+        right = any(_plain(gold) in _plain(text) for gold in read.golds)
+        found.append(Judged(each.vector, right, len(text.split())))
+    return found
+
+
+def _plain(text: str) -> str:
+    return " ".join(word.folded for word in tokens(text))
+
+
+Rows = Callable[[dict[str, Any], Rarity], list[tuple[tuple[float, ...], str, int]]]
+"""A row of training data -> the features and text of every candidate, and the place of its sentence."""
+
+
+def fit_rows(name: str, kind: str, rarity: Rarity, rows_of: Rows) -> dict[str, LogisticCurve]:
+    """The ranking and the answering curve of one kind of passage; prints held-out figures by thing."""
+    data = [json.loads(line) for line in (TRAINING / name).read_text("utf-8").splitlines()]
+    rows = [rows_of(row, rarity) for row in data]
+    golds = [[_plain(answer) for answer in row["answers"]] for row in data]
+    groups = [str(row["subject"] or row["passages"][0]["text"]) for row in data]
+    found: list[tuple[float, Judged, bool]] = []
+    everyone = list(range(len(data)))
+    for seen, unseen in GroupKFold(_FOLDS).split(everyone, groups=groups):
+        rank, answer = _fit_kind(kind, [rows[i] for i in seen], [golds[i] for i in seen])
+        for index in unseen:
+            best = max(
+                _judged(rank, rows[index], golds[index]), key=lambda e: answer.logit(e.vector), default=None
+            )
+            if best is not None:
+                found.append((answer.probability(best.vector), best, bool(golds[index])))
+    print(f"{name}, held out\n{risk_table(found, sum(map(bool, golds)), sum(not g for g in golds))}")  # noqa: T201
+    rank, answer = _fit_kind(kind, rows, golds)
+    return {kind: rank, f"{kind}_answer": answer}
+
+
+def _fit_kind(
+    kind: str, rows: Sequence[list[tuple[tuple[float, ...], str, int]]], golds: Sequence[list[str]]
+) -> tuple[LogisticCurve, LogisticCurve]:
+    flat = [(v, _fits(t, gold)) for each, gold in zip(rows, golds, strict=True) if gold for v, t, _ in each]
+    rank = curve([v for v, _ in flat], [label for _, label in flat], _PENALTY[kind])
+    judged = [j for each, gold in zip(rows, golds, strict=True) for j in _judged(rank, each, gold)]
+    answer = curve([j.vector for j in judged], [j.right for j in judged], _PENALTY[f"{kind}_answer"])
+    return rank, answer
+
+
+def _judged(
+    rank: LogisticCurve, rows: Sequence[tuple[tuple[float, ...], str, int]], golds: Sequence[str]
+) -> list[Judged]:
+    """The two best candidates of different sentences, as the readers propose them."""
+    scored = sorted(
+        ((rank.logit(vector), vector, text, place) for vector, text, place in rows), key=lambda r: -r[0]
+    )
+    found: dict[int, Judged] = {}
+    for logit, vector, text, place in scored:
+        if place in found or len(found) == prose.MOST_PROPOSALS:
+            continue
+        rival = next((row[0] for row in scored if row[3] != place), logit - prose.NO_RIVAL)
+        found[place] = Judged((*vector, logit, logit - rival), _fits(text, golds), len(text.split()))
+    return list(found.values())
+
+
+def _fits(text: str, golds: Sequence[str]) -> bool:
+    """Whether the candidate holds an accepted answer or is the telling part of one."""
+    plain = _plain(text)
+    return any(
+        gold in plain or (len(plain) > 3 and plain in gold and 2 * len(plain) >= len(gold)) for gold in golds
+    )
+
+
+def _passages(row: dict[str, Any]) -> list[Passage]:
+    return [
+        Passage(
+            each["text"], each["title"], PassageKind(each["kind"]), tuple(map(tuple, each.get("boxes", [])))
+        )
+        for each in row["passages"]
+    ]
+
+
+def _record_rows(row: dict[str, Any], rarity: Rarity) -> list[tuple[tuple[float, ...], str, int]]:
+    asked = Asked(question_about(Query(row["question"], row["subject"])), rarity)
+    found = enumerate(records.described(asked, prepare(_passages(row))))
+    return [(each.vector, words_of(each.sentence, each.first, each.last), place) for place, each in found]
+
+
+def _print_rows(row: dict[str, Any], rarity: Rarity) -> list[tuple[tuple[float, ...], str, int]]:
+    passages = _passages(row)
+    found = printed.described(Asked(about_print(row["question"]), rarity), prepare(passages), passages)
+    return [
+        (each.vector, words_of(each.sentence, each.first, each.last), each.sentence.start) for each in found
+    ]
+
+
+if __name__ == "__main__":
+    main()

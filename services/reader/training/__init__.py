@@ -1,0 +1,1 @@
+"""Rows of questions, passages and answers from which the pocket reader's curve is fitted."""

@@ -1,0 +1,418 @@
+"""The extractive reader on tiny weights: its numbers against direct computations, and its service."""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+from chassis.accelerator import Accelerator
+from chassis.pretrained import WrongWeights
+from services.reader.app import create_app
+from services.reader.engine import Answer, Passage, Query
+from services.reader.engines.extractive import ExtractiveReader, ReadingOptions
+from services.reader.engines.windows import Logits, QuestionAnsweringModel, Window, WindowLimits
+from services.reader.measure_passages import PRESETS, random_reader, seconds_a_call
+from services.reader.settings import ReaderSettings
+from tests.live import live
+from tests.models.tiny_bge import tiny_bge
+from tests.models.tiny_reader import POSITIONS, tiny_reader, tiny_roberta_reader
+
+CPU = Accelerator("cpu", "float32")
+Parity = Callable[..., None]
+QUESTION = "Who built the red tower?"
+TEXTS = [
+    "The red tower 7 was built by Ada in 1907. It is not a book! Is it a dog?",
+    "Ada",
+    "a dog or a book, " * 40 + "the tower was built in 1931 by Émile 🗼 Núñez.",
+    "No 🐕 is a tower; “Ada” built it — in 1907.\nRED TOWER\nOpen 10:00",
+]
+SHORT_ANSWERS = ReadingOptions(answer_tokens=6, temperature=20.0)
+"""Random weights give margins far below 0: a high temperature keeps every answer worth sending."""
+STRIDE = 16
+
+
+@pytest.fixture(scope="module")
+def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_reader(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture(scope="module")
+def roberta_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_roberta_reader(tmp_path_factory.mktemp("roberta"))
+
+
+@pytest.fixture(scope="module")
+def folders(bert_folder: Path, roberta_folder: Path) -> dict[str, Path]:
+    return {"BERT": bert_folder, "RoBERTa": roberta_folder}
+
+
+@pytest.fixture(scope="module")
+def model(bert_folder: Path) -> QuestionAnsweringModel:
+    return opened(bert_folder)
+
+
+def opened(folder: Path, most: int = 256) -> QuestionAnsweringModel:
+    limits = WindowLimits(stride=STRIDE, most=most)
+    return QuestionAnsweringModel.from_pretrained(str(folder), CPU, limits)
+
+
+def _passages(texts: Sequence[str]) -> list[Passage]:
+    return [Passage(text) for text in texts]
+
+
+def _direct_windows(folder: Path, question: str, text: str) -> list[tuple[Any, list[Any], np.ndarray, int]]:
+    """For each window: character offsets, which part each token is of, logits, and where [CLS] is.
+
+    Transformers alone, one window at a time, nothing padded.
+    """
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+    head: Any = AutoModelForQuestionAnswering.from_pretrained(folder).eval()
+    encoded = tokenizer(
+        question,
+        text,
+        truncation="only_second",
+        max_length=POSITIONS,
+        stride=STRIDE,
+        return_overflowing_tokens=True,
+        return_offsets_mapping=True,
+    )
+    found = []
+    for row, ids in enumerate(encoded["input_ids"]):
+        named = {
+            name: torch.tensor([encoded[name][row]])
+            for name in tokenizer.model_input_names
+            if name in encoded
+        }
+        with torch.inference_mode():
+            given = head(**named)
+        logits = torch.cat([given.start_logits, given.end_logits]).double().numpy()
+        parts = encoded.sequence_ids(row)
+        found.append((encoded["offset_mapping"][row], parts, logits, ids.index(tokenizer.cls_token_id)))
+    return found
+
+
+def _every_span(folder: Path, question: str, texts: Sequence[str]) -> list[tuple[float, int, int, int]]:
+    """(margin, passage, start, end) of every span of up to six tokens in every window, best first.
+
+    RoBERTa's tokens of a line break stand for no character; they do not count.
+    """
+    spans = []
+    for passage, text in enumerate(texts):
+        for offsets, parts, logits, null in _direct_windows(folder, question, text):
+            nothing = logits[0, null] + logits[1, null]
+            said = [
+                place
+                for place, part in enumerate(parts)
+                if part == 1 and offsets[place][0] < offsets[place][1]
+            ]
+            for number, first in enumerate(said):
+                for last in said[number : number + 6]:
+                    margin = logits[0, first] + logits[1, last] - nothing
+                    spans.append((float(margin), passage, offsets[first][0], offsets[last][1]))
+    return sorted(spans, key=lambda span: (-span[0], span[1:]))
+
+
+def _margin(answer: Answer, temperature: float) -> float:
+    return temperature * math.log(answer.probability / (1 - answer.probability))
+
+
+@pytest.mark.parametrize("kind", ["BERT", "RoBERTa"])
+def test_logits_are_those_of_transformers_for_the_same_windows(
+    folders: dict[str, Path], kind: str, parity: Parity
+) -> None:
+    reading = opened(folders[kind])
+    apart = 0.0
+    for text in TEXTS:
+        ours = sorted(reading.windows(QUESTION, [text]), key=lambda window: int(window.offsets[:, 0].max()))
+        theirs = _direct_windows(folders[kind], QUESTION, text)
+        for logits, (_, _, expected, _) in zip(reading.forward(ours), theirs, strict=True):
+            apart = max(apart, float(np.abs(logits - expected).max()))
+    parity(f"reader, logits of a {kind}", "AutoModelForQuestionAnswering, one unpadded window each", apart)
+
+
+@pytest.mark.parametrize("kind", ["BERT", "RoBERTa"])
+def test_the_best_span_and_its_margin_are_those_of_counting_out_every_span(
+    folders: dict[str, Path], kind: str, parity: Parity
+) -> None:
+    reader = ExtractiveReader(opened(folders[kind]), options=SHORT_ANSWERS)
+    apart = 0.0
+    for texts in (*([text] for text in TEXTS), TEXTS):
+        margin, passage, start, end = _every_span(folders[kind], QUESTION, texts)[0]
+        (answer,) = reader.read(Query(QUESTION), _passages(texts))
+        assert (answer.passage, answer.span.start, answer.span.end) == (passage, start, end)
+        apart = max(apart, abs(_margin(answer, SHORT_ANSWERS.temperature) - margin))
+    parity(f"reader, margins of a {kind}", "every span counted out", apart)
+
+
+def test_several_answers_are_of_different_sentences_best_first(model: QuestionAnsweringModel) -> None:
+    answers = ExtractiveReader(model, options=SHORT_ANSWERS).read(Query(QUESTION), _passages(TEXTS), 16)
+    assert len(answers) > 4
+    probabilities = [answer.probability for answer in answers]
+    assert probabilities == sorted(probabilities, reverse=True)
+    for one, other in itertools.combinations(answers, 2):
+        assert (
+            one.passage != other.passage
+            or one.sentence.end <= other.sentence.start
+            or other.sentence.end <= one.sentence.start
+        )
+    for answer in answers:
+        assert answer.sentence.start <= answer.span.start < answer.span.end <= answer.sentence.end
+        assert TEXTS[answer.passage][answer.span.start : answer.span.end].strip()
+        assert answer.spoken
+
+
+def test_strangers_in_the_batch_change_nothing(model: QuestionAnsweringModel) -> None:
+    mine = model.windows(QUESTION, TEXTS)
+    strangers = model.windows("is it a dog?", ["dog " * 200, "yes", "a book"])
+    alone = [model.forward([window])[0] for window in mine]
+    together = model.forward([*strangers, *mine])[len(strangers) :]
+    assert max(float(np.abs(a - b).max()) for a, b in zip(alone, together, strict=True)) < 1e-5
+
+
+def _pointing_at(model: QuestionAnsweringModel, first: str, last: str, height: float) -> Any:
+    """A forward that has its highest logits, each half of `height` above [CLS], at these words' tokens."""
+    tokenizer: Any = model._tokenizer
+    start, end = (tokenizer.convert_tokens_to_ids(word) for word in (first, last))
+
+    def forward(windows: Sequence[Window]) -> list[Logits]:
+        rows = []
+        for window in windows:
+            row = np.full((2, len(window.ids)), -50.0, np.float32)
+            row[:, window.null] = 0.0
+            row[0, np.array(window.ids) == start] = height / 2
+            row[1, np.array(window.ids) == end] = height / 2
+            rows.append(row)
+        return rows
+
+    return forward
+
+
+def _read(
+    model: QuestionAnsweringModel,
+    first: str,
+    last: str,
+    passage: Passage,
+    height: float = 4.0,
+    **options: Any,
+) -> list[Answer]:
+    reader = ExtractiveReader(model, _pointing_at(model, first, last, height), ReadingOptions(**options))
+    return reader.read(Query(QUESTION), [passage])
+
+
+@pytest.mark.parametrize("height", [6.0, 0.0, -3.0])
+def test_the_probability_is_the_logistic_of_the_margin_over_the_temperature(
+    model: QuestionAnsweringModel, height: float
+) -> None:
+    (answer,) = _read(model, "ada", "ada", Passage(TEXTS[0]), height, temperature=3.0)
+    assert answer.probability == pytest.approx(1 / (1 + math.exp(-height / 3.0)))
+
+
+def test_where_the_model_prefers_no_answer_by_far_there_is_none(model: QuestionAnsweringModel) -> None:
+    assert _read(model, "ada", "ada", Passage(TEXTS[0]), -20.0) == []
+    assert ExtractiveReader(model).read(Query(QUESTION), []) == []
+    assert ExtractiveReader(model).read(Query(QUESTION), _passages(["", " \n "])) == []
+
+
+def test_an_answer_is_no_longer_than_allowed_and_does_not_end_before_it_starts(
+    model: QuestionAnsweringModel,
+) -> None:
+    passage = Passage("ada red tower dog book")
+    (found,) = _read(model, "ada", "book", passage, answer_tokens=5)
+    assert passage.text[found.span.start : found.span.end] == passage.text
+    assert _read(model, "ada", "book", passage, answer_tokens=4) == []
+    assert _read(model, "book", "ada", passage) == []
+
+
+def test_neither_question_nor_title_is_an_answer(model: QuestionAnsweringModel) -> None:
+    passage = Passage("A book about a dog.", title="Built by Ada")
+    assert _read(model, "ada", "ada", passage) == []
+    assert _read(model, "tower", "tower", passage) == []
+    (found,) = _read(model, "dog", "dog", passage)
+    assert passage.text[found.span.start : found.span.end] == "dog"
+
+
+def test_the_model_reads_the_title_of_a_passage_that_does_not_say_it(model: QuestionAnsweringModel) -> None:
+    reader = ExtractiveReader(model, options=SHORT_ANSWERS)
+    untitled, titled, told = (
+        reader.read(Query(QUESTION), [passage])[0].probability
+        for passage in (
+            Passage("Ada built it."),
+            Passage("Ada built it.", title="The red tower"),
+            Passage("Ada built it.", title="ada"),
+        )
+    )
+    assert titled != untitled
+    assert told == untitled
+
+
+def test_a_span_that_runs_on_brings_all_of_its_sentences(model: QuestionAnsweringModel) -> None:
+    passage = Passage("It was a book. The red tower\nwas built by Ada. It was a dog.")
+    (found,) = _read(model, "red", "ada", passage)
+    assert passage.text[found.span.start : found.span.end] == "red tower\nwas built by Ada"
+    assert passage.text[found.sentence.start : found.sentence.end] == "The red tower\nwas built by Ada."
+
+
+@pytest.mark.parametrize("kind", ["BERT", "RoBERTa"])
+def test_windows_of_a_long_passage_leave_nothing_out_and_share_the_stride(
+    folders: dict[str, Path], kind: str
+) -> None:
+    text = " ".join(f"tower{number}" for number in range(200))
+    windows = opened(folders[kind]).windows(QUESTION, [text])
+    assert len(windows) > 3
+    assert max(len(window.ids) for window in windows) <= POSITIONS
+    spans = [window.offsets[window.offsets[:, 0] >= 0] for window in windows]
+    read = {place for offsets in spans for start, end in offsets for place in range(start, end)}
+    assert {place for place, letter in enumerate(text) if letter != " "} <= read
+    for one, other in itertools.pairwise(spans):
+        assert len({tuple(each) for each in one} & {tuple(each) for each in other}) == STRIDE
+
+
+def test_an_answer_far_down_a_long_passage_is_found_with_its_place(model: QuestionAnsweringModel) -> None:
+    text = "🗼 É. " + "a dog or a book, " * 60 + "it was built by Ada."
+    (found,) = _read(model, "ada", "ada", Passage(text))
+    assert text[found.span.start : found.span.end] == "Ada"
+    assert found.span.start == len(text) - 4
+
+
+def test_more_windows_than_allowed_are_not_read_and_heads_come_first(bert_folder: Path) -> None:
+    few = opened(bert_folder, most=5)
+    windows = few.windows(QUESTION, ["dog " * 500, "book " * 500, "yes"])
+    assert [window.passage for window in windows] == [0, 1, 2, 0, 1]
+
+
+def test_a_question_that_would_fill_its_window_leaves_room_for_the_passage(
+    model: QuestionAnsweringModel,
+) -> None:
+    (window,) = model.windows("tower " * 2000, ["It was built by Ada."])
+    assert int((window.offsets[:, 0] >= 0).sum()) == 6
+    assert len(window.ids) == POSITIONS // 2 + 3 + 6
+
+
+@pytest.mark.parametrize(("kind", "mark"), [("BERT", "[SEP]"), ("BERT", "[CLS]"), ("RoBERTa", "</s>")])
+def test_a_mark_that_stands_in_a_page_is_text(folders: dict[str, Path], kind: str, mark: str) -> None:
+    reading = opened(folders[kind])
+    (plain,), (marked,) = (reading.windows(QUESTION, [text]) for text in ("Ada.", f"Ada. {mark}"))
+    tokenizer: Any = AutoTokenizer.from_pretrained(folders[kind])
+    number = tokenizer.convert_tokens_to_ids(mark)
+    assert marked.ids.count(number) == plain.ids.count(number)
+    assert marked.null == plain.null == 0
+
+
+def test_the_subject_stands_where_the_question_points(model: QuestionAnsweringModel) -> None:
+    reader = ExtractiveReader(model, options=SHORT_ANSWERS)
+    pointing, named, unnamed = (
+        reader.read(query, _passages(TEXTS))[0].probability
+        for query in (
+            Query("Who built it?", "the red tower"),
+            Query("Who built the red tower?", "a dog"),
+            Query("Who built it?"),
+        )
+    )
+    assert pointing == named != unnamed
+
+
+def test_weights_without_a_head_for_questions_are_refused(tmp_path: Path, bert_folder: Path) -> None:
+    with pytest.raises(WrongWeights, match=r"weights are missing.*qa_outputs"):
+        opened(tiny_bge(tmp_path / "bge"))
+    head = AutoModelForQuestionAnswering.from_pretrained(bert_folder).eval()
+    tokenizer: Any = AutoTokenizer.from_pretrained(bert_folder)
+    tokenizer.add_tokens(["<more>"])
+    with pytest.raises(WrongWeights, match="the tokenizer has"):
+        QuestionAnsweringModel(head, tokenizer, CPU, "tiny")
+    tokenizer.cls_token = None
+    with pytest.raises(WrongWeights, match="needs a fast tokenizer"):
+        QuestionAnsweringModel(head, tokenizer, CPU, "tiny")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_measurement_reads_every_passage_once_a_call(preset: str) -> None:
+    small = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 3000}
+    reader = random_reader({**PRESETS[preset], **small}, CPU)
+    counted: list[int] = []
+    forward = reader._forward
+
+    def counting(windows: Sequence[Window]) -> Sequence[Logits]:
+        counted.extend(window.passage for window in windows)
+        return forward(windows)
+
+    reader._forward = counting
+    assert min(seconds_a_call(reader, 3, 20, 2)) > 0
+    assert sorted(counted) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def _settings(folder: Path, **changes: Any) -> ReaderSettings:
+    values: dict[str, Any] = {"port": 0, "engine": "extractive", "model": str(folder), "device": "cpu"}
+    options = {"stride_tokens": STRIDE, "answer_tokens": 6, "temperature": 20.0}
+    return ReaderSettings(**(values | options | changes))
+
+
+def _body(question: str, top_n: int = 3) -> dict[str, Any]:
+    return {"question": question, "passages": [{"text": text} for text in TEXTS], "top_n": top_n}
+
+
+@pytest.mark.anyio
+async def test_the_service_reads_as_the_engine_does(bert_folder: Path, model: QuestionAnsweringModel) -> None:
+    bare = ExtractiveReader(model, options=SHORT_ANSWERS).read(Query(QUESTION), _passages(TEXTS), 3)
+    async with live(create_app(_settings(bert_folder))) as client:
+        assert (await client.get("/health/ready")).status_code == 200
+        info = (await client.get("/info")).json()
+        reply = (await client.post("/v1/read", json=_body(QUESTION))).json()
+    assert (info["engine"], info["device"], info["dtype"]) == ("extractive", "cpu", "float32")
+    assert reply["model"] == bert_folder.name
+    assert len(reply["answers"]) == 3
+    for sent, expected in zip(reply["answers"], bare, strict=True):
+        text = TEXTS[sent["passage_index"]]
+        assert (sent["passage_index"], sent["span"]["start"]) == (expected.passage, expected.span.start)
+        assert sent["span"]["text"] == text[sent["span"]["start"] : sent["span"]["end"]]
+        assert sent["sentence"]["text"] == text[sent["sentence"]["start"] : sent["sentence"]["end"]]
+        assert sent["probability"] == pytest.approx(expected.probability, abs=1e-5)
+
+
+@pytest.mark.anyio
+async def test_concurrent_requests_share_passes_and_keep_their_own_answers(
+    bert_folder: Path, model: QuestionAnsweringModel
+) -> None:
+    questions = [f"Who built tower {number}?" for number in range(8)]
+    settings = _settings(bert_folder, batch_wait_ms=200.0, max_batch=128)
+    found: dict[str, Any] = {}
+    async with live(create_app(settings)) as client:
+
+        async def ask(question: str) -> None:
+            found[question] = (await client.post("/v1/read", json=_body(question, 1))).json()["answers"][0]
+
+        before = await _passes(client)
+        async with anyio.create_task_group() as group:
+            for question in questions:
+                group.start_soon(ask, question)
+        passes = await _passes(client) - before
+    assert passes <= 4
+    reader = ExtractiveReader(model, options=SHORT_ANSWERS)
+    for question in questions:
+        (alone,) = reader.read(Query(question), _passages(TEXTS))
+        assert (found[question]["passage_index"], found[question]["span"]["start"]) == (
+            alone.passage,
+            alone.span.start,
+        )
+        assert found[question]["probability"] == pytest.approx(alone.probability, abs=1e-5)
+
+
+async def _passes(client: httpx.AsyncClient) -> int:
+    lines = (await client.get("/metrics")).text.splitlines()
+    counts = [line for line in lines if line.startswith("loreglass_batch_items_count")]
+    return int(math.fsum(float(line.rsplit(" ", 1)[1]) for line in counts if 'forward="windows"' in line))
+
+
+@pytest.mark.anyio
+async def test_a_folder_without_a_model_stops_the_start(tmp_path: Path) -> None:
+    app = create_app(_settings(tmp_path / "none"))
+    with pytest.raises(WrongWeights, match="There is no folder"):
+        async with app.router.lifespan_context(app):
+            pass

@@ -1,0 +1,248 @@
+"""SQuAD's files as a dataset: what is asked, what becomes a page, what is chosen, and what is refused."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus.items import PageItem, page_items
+from evaluation.data.model import AnswerType, Dataset, DatasetError, Part
+from evaluation.data.opening import open_dataset
+from evaluation.data.squad import NO_ANSWER, SquadChoice
+from evaluation.runs.pages import write_pages
+from tests.unit.chassis.picture_hosts import picture
+from tests.unit.evaluation.data.small_squad import (
+    BELL,
+    DESIGNED,
+    FERRY,
+    OPENED,
+    SUNK,
+    WINTER,
+    answered,
+    articles,
+    impossible,
+    write_squad,
+)
+
+REAL = Path(__file__).resolve().parents[5] / "shared/real/squad2-eight-articles.json"
+
+
+def opened(folder: Path, data: Any = None, **options: Any) -> Dataset:
+    path = write_squad(folder / "few.json", data)
+    return open_dataset(f"squad:{path}", **options)
+
+
+def ids(dataset: Dataset) -> list[str]:
+    return [turn.interaction_id for each in dataset.conversations for turn in each.turns]
+
+
+def chosen(folder: Path, limit: int | None = None, seed: int | None = None, **choice: Any) -> list[str]:
+    return ids(opened(folder, limit=limit, seed=seed, squad=SquadChoice(**choice)))
+
+
+def test_every_question_is_asked_by_itself_without_a_photo_and_in_the_files_order(tmp_path: Path) -> None:
+    dataset = opened(tmp_path)
+    assert ids(dataset) == ["f1", "f2", "f3", "f4", "b1", "b2"]
+    assert {(each.part, each.photo, len(each.turns)) for each in dataset.conversations} == {
+        (Part.SINGLE, None, 1)
+    }
+    assert (dataset.name, dataset.rejected) == ("few.json", ())
+
+
+def test_a_question_comes_with_every_gold_once_and_its_article(tmp_path: Path) -> None:
+    turn = opened(tmp_path).conversations[0].turns[0]
+    assert turn.truth
+    assert (turn.question, turn.domain) == (OPENED["question"], "Harl, on the Senn")
+    assert (turn.gold, turn.truth.accepted) == ("12 May 1881", ("12 May 1881", "May 1881"))
+    assert (turn.truth.answer_type, turn.answerable) == (AnswerType.SPAN, True)
+
+
+def test_a_question_without_an_answer_comes_with_what_looks_like_one(tmp_path: Path) -> None:
+    turn = opened(tmp_path).conversations[2].turns[0]
+    assert turn.truth
+    assert (turn.truth.answer_type, turn.answerable, turn.gold) == (AnswerType.UNANSWERABLE, False, NO_ANSWER)
+    assert (turn.truth.accepted, turn.truth.must_not) == ((), ("12 May 1881",))
+
+
+def test_a_file_of_the_first_version_has_no_unanswerable_questions(tmp_path: Path) -> None:
+    first = {name: DESIGNED[name] for name in ("id", "question", "answers")}
+    dataset = opened(tmp_path, [{"title": "Harl", "paragraphs": [{"context": FERRY, "qas": [first]}]}])
+    assert dataset.conversations[0].turns[0].answerable
+
+
+def test_every_paragraph_is_a_page_whichever_articles_are_asked_about(tmp_path: Path) -> None:
+    dataset = opened(tmp_path, squad=SquadChoice(articles=("Bell of Orrin",)))
+    assert [(each.title, each.text) for each in dataset.texts] == [
+        ("Harl, on the Senn", FERRY),
+        ("Harl, on the Senn", WINTER),
+        ("Bell of Orrin", BELL),
+    ]
+    assert len({each.url for each in dataset.texts}) == 3
+
+
+def test_the_ingestion_takes_the_pages_and_keeps_their_words(tmp_path: Path) -> None:
+    items = list(page_items(write_pages(opened(tmp_path).texts, tmp_path / "run")))
+    pages = [item for item in items if isinstance(item, PageItem)]
+    assert len(pages) == len(items) == 3
+    assert [chunk.text for page in pages for chunk in page.chunks] == [FERRY, WINTER, BELL]
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ({"articles": ("Bell_of_Orrin",)}, ["b1", "b2"]),
+        ({"articles": ("bell of orrin",)}, ["b1", "b2"]),
+        ({"articles": ("Harl, on the Senn",)}, ["f1", "f2", "f3", "f4"]),
+        ({"articles": ("Bell of Orrin,Harl, on the Senn",)}, ["f1", "f2", "f3", "f4", "b1", "b2"]),
+        ({"articles": ("Bell of Orrin", "Harl,_on_the_Senn")}, ["f1", "f2", "f3", "f4", "b1", "b2"]),
+        ({"left_out": ("Harl, on the Senn",)}, ["b1", "b2"]),
+        (
+            {"articles": ("Harl, on the Senn, Bell of Orrin",), "left_out": ("Bell of Orrin",)},
+            ["f1", "f2", "f3", "f4"],
+        ),
+    ],
+)
+def test_articles_are_chosen_and_left_out_by_title_though_titles_hold_commas(
+    tmp_path: Path, choice: dict[str, Any], expected: list[str]
+) -> None:
+    assert chosen(tmp_path, **choice) == expected
+
+
+def test_a_title_that_is_none_is_answered_with_the_titles(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"No article is called 'Senn'.*Harl, on the Senn, Bell of Orrin"):
+        chosen(tmp_path, articles=("Bell of Orrin,Senn",))
+
+
+def test_a_limit_takes_the_first_or_with_a_seed_the_same_random_ones_in_order(tmp_path: Path) -> None:
+    everything = chosen(tmp_path)
+    assert chosen(tmp_path, limit=2) == everything[:2]
+    samples = {tuple(chosen(tmp_path, limit=3, seed=seed)) for seed in range(20)}
+    assert len(samples) > 5
+    assert all(list(sample) == [name for name in everything if name in sample] for sample in samples)
+    assert chosen(tmp_path, limit=3, seed=7) == chosen(tmp_path, limit=3, seed=7)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_of_a_limit_as_many_are_unanswerable_as_is_said(tmp_path: Path, seed: int | None) -> None:
+    asked = chosen(tmp_path, limit=3, seed=seed, unanswerable=1)
+    assert len(asked) == 3
+    assert len({"f3", "b2"} & set(asked)) == 1
+
+
+@pytest.mark.parametrize(("limit", "told"), [(None, "only be said of a limit"), (2, "3 cannot")])
+def test_more_unanswerable_questions_than_a_limit_has_are_refused(
+    tmp_path: Path, limit: int | None, told: str
+) -> None:
+    with pytest.raises(DatasetError, match=told):
+        chosen(tmp_path, limit=limit, unanswerable=3)
+
+
+def test_every_question_can_be_asked_with_one_photo(tmp_path: Path) -> None:
+    photo = tmp_path / "street.jpg"
+    photo.write_bytes(picture())
+    with_photo = opened(tmp_path, squad=SquadChoice(photo=photo))
+    assert {each.photo for each in with_photo.conversations} == {photo}
+    assert with_photo.fingerprint != opened(tmp_path).fingerprint
+
+
+@pytest.mark.parametrize("content", [b"no picture", None])
+def test_a_photo_that_is_none_is_refused_before_anything_is_asked(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    photo = tmp_path / "street.jpg"
+    if content:
+        photo.write_bytes(content)
+    with pytest.raises(DatasetError, match="cannot be sent along"):
+        opened(tmp_path, squad=SquadChoice(photo=photo))
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    return {**answered("x", "Who?", "Edda Marr"), **fields}
+
+
+@pytest.mark.parametrize(
+    ("kind", "question"),
+    [
+        ("malformed_row", "no object"),
+        ("malformed_row", changed(id=7)),
+        ("malformed_row", changed(id="a\nb")),
+        ("malformed_row", changed(answers="Edda Marr")),
+        ("malformed_row", changed(answers=["Edda Marr"])),
+        ("malformed_row", changed(answers=[{"text": 7}])),
+        ("malformed_row", changed(is_impossible="no")),
+        ("malformed_row", changed(is_impossible=True)),
+        ("malformed_row", changed(question="Who \ud800?")),
+        ("empty_answer", changed(answers=[])),
+        ("empty_answer", changed(answers=[{"text": " "}])),
+        ("empty_question", changed(question=" ")),
+        ("empty_answer", {**impossible("x", "Who?", ""), "plausible_answers": [{"text": ""}]}),
+        ("repeated_interaction", {**SUNK, "id": "f1"}),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_named_with_its_place(
+    tmp_path: Path, kind: str, question: Any
+) -> None:
+    data = articles()
+    data[1]["paragraphs"][0]["qas"].insert(1, question)
+    dataset = opened(tmp_path, data)
+    assert [(each.kind, each.where) for each in dataset.rejected] == [(kind, "data[1].paragraphs[0].qas[1]")]
+    assert len(dataset.conversations) == 6
+
+
+@pytest.mark.parametrize("paragraph", [7, {"qas": []}, {"context": "x"}, {"context": " ", "qas": []}])
+def test_a_paragraph_that_cannot_be_read_is_named_and_the_others_are_asked(
+    tmp_path: Path, paragraph: Any
+) -> None:
+    data = articles()
+    data[0]["paragraphs"].append(paragraph)
+    dataset = opened(tmp_path, data)
+    assert [each.where for each in dataset.rejected] == ["data[0].paragraphs[2]"]
+    assert (len(dataset.texts), len(dataset.conversations)) == (3, 6)
+
+
+@pytest.mark.parametrize("article", [[], {"paragraphs": []}, {"title": "A"}, {"title": 3, "paragraphs": []}])
+def test_an_article_that_cannot_be_read_is_named_and_the_others_are_asked(
+    tmp_path: Path, article: Any
+) -> None:
+    dataset = opened(tmp_path, [*articles(), article])
+    assert [each.where for each in dataset.rejected] == ["data[2]"]
+    assert len(dataset.conversations) == 6
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "7", '{"data": {}}', "[" * 100_000, "\ufeff{}"])
+def test_a_file_of_another_kind_is_refused_in_a_sentence(tmp_path: Path, content: str) -> None:
+    (tmp_path / "other.json").write_text(content, "utf-8")
+    with pytest.raises(DatasetError, match=r"not JSON|not of SQuAD's format"):
+        open_dataset(f"squad:{tmp_path}/other.json")
+
+
+def test_what_there_is_nothing_to_ask_of_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="cannot be opened"):
+        open_dataset(f"squad:{tmp_path}/none.json")
+    with pytest.raises(DatasetError, match="holds no conversations"):
+        opened(tmp_path, [])
+    with pytest.raises(DatasetError, match="malformed_row"):
+        opened(tmp_path, [7])
+    with pytest.raises(DatasetError, match="neither splits nor conversations"):
+        opened(tmp_path, part=Part.MULTI)
+
+
+def test_articles_of_a_dataset_of_another_kind_cannot_be_chosen(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="squad:FILE only"):
+        open_dataset(str(tmp_path), squad=SquadChoice(articles=("Normans",)))
+
+
+@pytest.mark.skipif(not REAL.is_file(), reason="real questions are not stored beside this repository")
+def test_real_articles_are_read_to_the_last_question() -> None:
+    dataset = open_dataset(f"squad:{REAL}", limit=300, seed=1, squad=SquadChoice(unanswerable=100))
+    turns = [turn for each in dataset.conversations for turn in each.turns]
+    held = json.loads(REAL.read_text("utf-8"))["data"]
+    assert Counter(turn.answerable for turn in turns) == {True: 200, False: 100}
+    assert len(dataset.texts) == sum(len(article["paragraphs"]) for article in held)
+    assert dataset.rejected == ()
+    everything = open_dataset(f"squad:{REAL}")
+    assert len(everything.conversations) == sum(
+        len(paragraph["qas"]) for article in held for paragraph in article["paragraphs"]
+    )

@@ -1,0 +1,96 @@
+"""Answers against stretches that people marked: what is right, and SQuAD's normalisation."""
+
+import pytest
+
+from evaluation.data.model import AnswerType, Truth
+from evaluation.judging.port import Case, Verdict
+from evaluation.judging.rules import judge_by_rules
+from evaluation.judging.spans import exact_match, normalised, says, word_f1
+
+GOLDS = ("12 May 1881", "May 1881")
+
+
+def verdict(answer: str, *golds: str, abstained: bool = False) -> Verdict:
+    truth = Truth(
+        interaction_id="q",
+        answer_type=AnswerType.SPAN if golds else AnswerType.UNANSWERABLE,
+        accepted=golds,
+        must_not=("12 May 1881",),
+    )
+    case = Case(
+        "q", "When was the ferry opened?", golds[0] if golds else "I don't know.", answer, truth, abstained
+    )
+    return judge_by_rules(case).verdict
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "12 May 1881",
+        "Opened 12 May 1881.",
+        "It was opened in May 1881, as the sign says.",
+        "THE 12 MAY 1881!",
+        "on 12\nMay  1881",
+    ],
+)
+def test_an_answer_that_holds_a_gold_as_whole_words_is_right(answer: str) -> None:
+    assert verdict(answer, *GOLDS) is Verdict.CORRECT
+
+
+@pytest.mark.parametrize("answer", ["1881", "12 May 18811", "May of 1881", "It was opened long ago.", "the"])
+def test_an_answer_that_holds_only_a_part_of_every_gold_is_wrong(answer: str) -> None:
+    assert verdict(answer, *GOLDS) is Verdict.INCORRECT
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [
+        ("red/green", "green"),
+        ("1894–1896", "1896"),
+        ("Marr's", "Marr"),
+        ("U.S.", "US"),
+        ("ten-year-old", "ten"),
+    ],
+)
+def test_what_punctuation_parts_or_joins_is_found_either_way(answer: str, gold: str) -> None:
+    assert verdict(f"It is {answer}.", gold) is Verdict.CORRECT
+
+
+@pytest.mark.parametrize("golds", [GOLDS, ()])
+def test_a_refusal_is_missing_whether_there_is_an_answer_or_not(golds: tuple[str, ...]) -> None:
+    assert verdict("I don't know. It is not clear.", *golds) is Verdict.MISSING
+    assert verdict("There is nothing in the index yet.", *golds, abstained=True) is Verdict.MISSING
+
+
+def test_any_answer_to_what_has_none_is_wrong() -> None:
+    assert verdict("12 May 1881") is Verdict.INCORRECT
+
+
+@pytest.mark.parametrize("gold", ["the", "...", "a an"])
+def test_a_gold_without_words_is_in_no_answer(gold: str) -> None:
+    assert not says("the answer, an odd one ...", [gold])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The  Bell,\tof Orrin!", "bell of orrin"),
+        ("a an the", ""),
+        ("theatre and an anvil", "theatre and anvil"),
+        ("3,400 U.S. dollars", "3400 us dollars"),
+        ("“quoted”", "“quoted”"),
+    ],
+)
+def test_texts_are_compared_as_squad_does(text: str, expected: str) -> None:
+    assert normalised(text) == expected
+
+
+def test_the_best_gold_counts() -> None:
+    assert exact_match("may 1881", GOLDS) == 1.0
+    assert word_f1("in May 1881", GOLDS) == pytest.approx(0.8)
+
+
+def test_without_golds_only_silence_matches() -> None:
+    assert (exact_match("", ()), word_f1("", ())) == (1.0, 1.0)
+    assert (exact_match("1881", ()), word_f1("1881", ())) == (0.0, 0.0)
+    assert (exact_match("", GOLDS), word_f1("", GOLDS)) == (0.0, 0.0)

@@ -1,0 +1,131 @@
+"""Marked answers in the report and on the terminal: outcomes over confidence, figures, operating points."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+from evaluation.cli import app
+from evaluation.commands.report import write_report
+from evaluation.judging.cut import APPROXIMATE
+from evaluation.reporting.loading import judged_run
+from evaluation.reporting.spans import STEPS, span_report
+from evaluation.scoring.protocols import Protocol
+from tests.unit.evaluation.reporting.generated import Skill, run, written
+from tests.unit.evaluation.reporting.generated import questions as others
+from tests.unit.evaluation.runs.squad_runs import GOLD, OTHER, Question, questions, write_run
+
+ASKED = st.lists(
+    st.builds(
+        Question,
+        confidence=st.sampled_from([0.0, 0.05, 0.1, 0.35, 0.4, 0.41, 0.7, 0.9, 1.0]),
+        said=st.sampled_from([GOLD, OTHER]),
+        answerable=st.booleans(),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ASKED)
+def test_a_step_is_what_giving_all_of_its_confidence_would_say(
+    tmp_path_factory: pytest.TempPathFactory, asked: list[Question]
+) -> None:
+    asked = [*asked, Question(0.5)]
+    folder = tmp_path_factory.mktemp("run") / "run"
+    write_run(folder, asked)
+    report = span_report(judged_run(folder, "rules", APPROXIMATE), "without operating points")
+    assert report
+    has = [each for each in asked if each.answerable]
+    no = [each for each in asked if not each.answerable]
+    for step, least in zip(report.steps, STEPS, strict=True):
+        given_ones = [each for each in has if each.confidence >= least]
+        assert step.outcomes.right == sum(each.said == GOLD for each in given_ones) / len(has)
+        assert step.outcomes.wrong == sum(each.said != GOLD for each in given_ones) / len(has)
+        assert step.outcomes.not_known == pytest.approx(1 - len(given_ones) / len(has))
+        if no:
+            assert step.outcomes.answered == sum(each.confidence >= least for each in no) / len(no)
+    confidences = [step.confidence for step in report.curve]
+    assert confidences == sorted({each.confidence for each in asked}, reverse=True)
+
+
+def page_of(folder: Path, out: Path) -> str:
+    write_report([folder], out, judge="rules", protocol=Protocol.CRAG_MM_2026, cut=APPROXIMATE)
+    return (out / "report.html").read_text("utf-8")
+
+
+def test_the_report_of_such_a_run_has_its_outcomes_its_curve_and_its_operating_points(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", questions(60))
+    page = page_of(tmp_path / "run", tmp_path / "out")
+    for told in (
+        'id="spans"',
+        "HasAns F1",
+        "confidence from 0.4",
+        "at most 3 % wrong",
+        "answer_confidence = ",
+    ):
+        assert told in page
+    assert "asked without a photo" in page
+    assert "## Marked answers" in (tmp_path / "out/report.md").read_text("utf-8")
+    assert (tmp_path / "out/figures/spans-1.svg").is_file()
+    (system,) = json.loads((tmp_path / "out/report.json").read_text("utf-8"))["systems"]
+    assert system["spans"]["scores"]["outcomes"]["answerable"] == 40
+    assert len(system["spans"]["points"]) == 6
+
+
+def test_the_report_of_another_run_says_nothing_of_marked_answers(tmp_path: Path) -> None:
+    page = page_of(written(run(Skill("one"), others(9)), tmp_path / "run"), tmp_path / "out")
+    assert "Marked answers" not in page
+    assert 'id="spans"' not in page
+
+
+def shown(folder: Path) -> Result:
+    return CliRunner().invoke(app, ["squad", str(folder)], env={"COLUMNS": "120"})
+
+
+def test_the_command_shows_outcomes_figures_the_curve_and_operating_points(tmp_path: Path) -> None:
+    write_run(
+        tmp_path / "run",
+        [Question(0.9), Question(0.9, OTHER), Question(0.1), Question(0.1, answerable=False)],
+    )
+    result = shown(tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    row = next(line for line in result.output.splitlines() if line.startswith("3 + 1"))
+    assert row.split()[3:] == [
+        "33.3",
+        "%",
+        "33.3",
+        "%",
+        "33.3",
+        "%",
+        "0.0",
+        "%",
+        "50.0",
+        "%",
+        "50.0",
+        "%",
+        "2",
+        "13",
+        "ms",
+    ]
+    assert "HasAns EM 33.3 %, F1 33.3 %, NoAns 100.0 %" in result.output
+
+
+def test_the_command_shows_where_calibrate_could_put_the_run(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", questions(60))
+    assert "at most 5 % wrong: answer_confidence=" in shown(tmp_path / "run").output
+
+
+def test_a_run_without_explanations_says_why_there_are_no_operating_points(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", questions(30), explained=False)
+    assert "a run with explanations" in shown(tmp_path / "run").output
+
+
+def test_a_run_of_another_kind_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    result = shown(written(run(Skill("one"), others(9)), tmp_path / "run"))
+    assert (result.exit_code, "eval report" in result.output) == (1, True)
+    assert shown(tmp_path / "none").exit_code == 1

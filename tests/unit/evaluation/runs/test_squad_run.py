@@ -1,0 +1,155 @@
+"""`loreglass eval run squad:FILE`: indexed first, asked without a photo or with one, gone on with, scored."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from clients.python import LoreglassClient
+from contracts.answer import Answer, Reason, Route
+from evaluation.cli import app
+from evaluation.data.opening import open_dataset
+from evaluation.record import TurnRecord
+from evaluation.runs.asking import Asking, Interview
+from evaluation.runs.store import load_run
+from gateway.stages.conclusion import Outcome, refusal
+from gateway.state import Ask
+from services.text_search.app import create_app
+from services.text_search.settings import TextSearchSettings
+from tests.live import live
+from tests.unit.chassis.picture_hosts import picture
+from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
+from tests.unit.evaluation.data.small_squad import BELL, FERRY, write_squad
+
+pytestmark = pytest.mark.anyio
+
+
+def script(ask: Ask) -> Outcome:
+    """Knows the day and the designer, is wrong about the chain, and sells the bell."""
+    said = {
+        "opened": "It opened on 12 May 1881.",
+        "designed": "Edda Marr",
+        "chain": "every year",
+        "bought": "A king",
+    }
+    for word, answer in said.items():
+        if word in ask.question:
+            return Outcome(answer, Reason.ANSWERED, 0.8, Route.RAG)
+    return refusal(Reason.NO_EVIDENCE, Route.RAG)
+
+
+async def invoke(*arguments: str | Path) -> Result:
+    told = ["run", *map(str, arguments)]
+    return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, told, env={"COLUMNS": "120"}))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_squad(tmp_path / "few.json")
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> Path:
+    path = tmp_path / "street.jpg"
+    path.write_bytes(picture())
+    return path
+
+
+async def test_the_paragraphs_are_indexed_the_questions_asked_and_their_outcomes_printed(
+    tmp_path: Path, file: Path, photo: Path
+) -> None:
+    settings = TextSearchSettings(port=0, data_dir=tmp_path / "vectors")
+    async with (
+        scripted_gateway(ScriptedPipeline(script), experiments=True) as url,
+        live(create_app(settings)) as search,
+    ):
+        told: Sequence[str | Path] = (
+            "--gateway",
+            url,
+            "--text-search-url",
+            str(search.base_url),
+            "--photo",
+            photo,
+        )
+        result = await invoke(f"squad:{file}", "--out", tmp_path / "run", *told)
+        assert result.exit_code == 0, result.output
+        found = await search.post(
+            "/v1/text-search", json={"queries": ["Bell of Orrin", "chain ferry"], "k": 9}
+        )
+        again = await invoke(f"squad:{file}", "--out", tmp_path / "run", *told)
+    assert {hit["snippet"] for hit in found.json()["hits"]} >= {BELL, FERRY}
+    (row,) = [line.split() for line in result.output.splitlines() if line.startswith("4 + 2")]
+    shares = [word for word in row if word not in "4+2%"]
+    assert shares[:6] == ["50.0", "25.0", "25.0", "50.0", "33.3", "51.1"]
+    assert "0 asked now, 6 in all" in again.output
+
+
+async def test_an_index_that_is_there_already_is_left_alone(tmp_path: Path, file: Path, photo: Path) -> None:
+    async with scripted_gateway(ScriptedPipeline(script)) as url:
+        nowhere = ("--text-search-url", "http://127.0.0.1:9", "--gateway", url, "--photo", photo)
+        refused = await invoke(f"squad:{file}", "--out", tmp_path / "run", *nowhere)
+        asked = await invoke(f"squad:{file}", "--out", tmp_path / "run", *nowhere, "--no-index")
+    assert (refused.exit_code, "--no-index goes without" in " ".join(refused.output.split())) == (1, True)
+    assert asked.exit_code == 0, asked.output
+
+
+async def test_nothing_is_indexed_for_a_gateway_that_is_not_there(tmp_path: Path, file: Path) -> None:
+    result = await invoke(f"squad:{file}", "--out", tmp_path / "run", "--gateway", "http://127.0.0.1:9")
+    assert (result.exit_code, "Is it running?" in result.output) == (1, True)
+    assert not (tmp_path / "run").exists()
+
+
+async def test_what_was_chosen_is_kept_with_the_run(tmp_path: Path, file: Path, photo: Path) -> None:
+    chosen = ("--articles", "Harl, on the Senn", "--limit", "2", "--seed", "3", "--unanswerable", "1")
+    async with scripted_gateway(ScriptedPipeline(script)) as url:
+        told = ("--gateway", url, "--no-index", "--photo", photo)
+        result = await invoke(f"squad:{file}", "--out", tmp_path / "run", *chosen, *told)
+        other = await invoke(f"squad:{file}", "--out", tmp_path / "run", *told)
+    assert result.exit_code == 0, result.output
+    header = load_run(tmp_path / "run").header
+    assert (header.limit, header.seed, header.settings["squad"]["unanswerable"]) == (2, 3, 1)
+    assert (other.exit_code, "other questions" in other.output) == (1, True)
+
+
+async def test_a_title_that_is_none_is_refused_with_the_usage(tmp_path: Path, file: Path) -> None:
+    result = await invoke(f"squad:{file}", "--out", tmp_path / "run", "--leave-out", "Nowhere")
+    assert result.exit_code == 2
+    assert "Bell of Orrin" in result.output
+
+
+async def test_without_a_photo_a_question_is_sent_alone_and_kept_without_one(file: Path) -> None:
+    sent: list[dict[str, object]] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/answer":
+            sent.append(json.loads(request.content))
+            name = f"t{len(sent)}"
+            said = Answer(
+                answer="Edda Marr",
+                abstained=False,
+                reason=Reason.ANSWERED,
+                confidence=0.8,
+                route=Route.RAG,
+                trace_id=name,
+                session_id=name,
+            )
+            return httpx.Response(200, json=said.model_dump(mode="json"))
+        return httpx.Response(404, json={})
+
+    kept: list[TurnRecord] = []
+
+    async def keep(record: TurnRecord) -> None:
+        kept.append(record)
+
+    dataset = open_dataset(f"squad:{file}", limit=2)
+    async with httpx.AsyncClient(transport=httpx.MockTransport(reply)) as http:
+        client = LoreglassClient("http://gateway.example", http)
+        await Interview(client, Asking(explain=False), keep, {}).ask_all(dataset.conversations)
+    assert [each["question"] for each in sent] == [each.turns[0].question for each in dataset.conversations]
+    assert not any(each.get("image") or each.get("session_id") for each in sent)
+    assert [(each.photo, each.error) for each in kept] == [("", None), ("", None)]

@@ -1,0 +1,172 @@
+"""Outcomes, exact match and F1 against a recomputation that shares no code with them."""
+
+import math
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contracts.answer import Answer, Reason, Route
+from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.judging.rules import judge_by_rules
+from evaluation.judging.spans import exact_match, normalised, says, word_f1
+from evaluation.judging.text import is_refusal
+from evaluation.record import TurnRecord
+from evaluation.scoring.scored import Scored, case_of
+from evaluation.scoring.spans import marked, outcomes, span_scores
+from tests.unit.evaluation.scoring import span_recomputation
+from tests.unit.evaluation.scoring.span_recomputation import Prediction, recompute
+
+WORDS = (
+    "the",
+    "a",
+    "An",
+    "bell",
+    "Bell,",
+    "of",
+    "Orrin",
+    "12",
+    "1,200",
+    "May",
+    "U.S.",
+    "don't",
+    "…",
+    "é",
+    "theme",
+)
+TEXT = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join) | st.text(max_size=30)
+GOLD = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join).filter(normalised)
+PREDICTIONS = st.lists(
+    st.fixed_dictionaries({"said": st.none() | TEXT, "golds": st.lists(GOLD, max_size=3)}),
+    min_size=1,
+    max_size=8,
+)
+
+
+def scored(prediction: Prediction, number: int = 0, client_ms: float = 10.0) -> Scored:
+    """The prediction as a run keeps it, judged by the rules."""
+    said, golds = prediction["said"], prediction["golds"]
+    name = f"q{number}"
+    answer = Answer(
+        answer=said or "I don't know.",
+        abstained=not said,
+        reason=Reason.ANSWERED if said else Reason.MODEL_UNSURE,
+        confidence=0.5 if said else 0.0,
+        route=Route.RAG,
+        trace_id=name,
+        session_id=name,
+    )
+    record = TurnRecord(
+        interaction_id=name,
+        session_id=name,
+        part=Part.SINGLE,
+        turn=0,
+        photo="",
+        question="What is it?",
+        gold=golds[0] if golds else "I don't know.",
+        truth=Truth(
+            interaction_id=name,
+            answer_type=AnswerType.SPAN if golds else AnswerType.UNANSWERABLE,
+            accepted=tuple(golds),
+        ),
+        answer=None if said is None else answer,
+        error="overloaded" if said is None else None,
+        client_ms=client_ms,
+    )
+    return Scored(record, judge_by_rules(case_of(record)))
+
+
+def figures(predictions: list[Prediction]) -> dict[str, float]:
+    """Ours, without those that there are none of."""
+    scores = span_scores([scored(each, number) for number, each in enumerate(predictions)])
+    told = {**asdict(scores), **asdict(scores.outcomes)}
+    names = (
+        "exact", "f1", "has_exact", "has_f1", "no_answer", "words_median", "words_p90",
+        "right", "wrong", "not_known", "answered",
+    )  # fmt: skip
+    return {name: told[name] for name in names if not math.isnan(told[name])}
+
+
+def speakable(prediction: Prediction) -> bool:
+    """Whether the judge and the recomputation mean the same by an answer and by a gold.
+
+    Left out: what the judge reads as a refusal or as empty, and what only its second spelling finds.
+    """
+    said, golds = prediction["said"] or "", prediction["golds"]
+    return is_refusal(said) == (not said) and says(said, golds) == span_recomputation.holds(said, golds)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PREDICTIONS)
+def test_any_predictions_score_the_same_twice(predictions: list[Prediction]) -> None:
+    kept = [each for each in predictions if speakable(each)]
+    if kept:
+        assert figures(kept) == pytest.approx(recompute(kept), abs=1e-12)
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXT, st.lists(TEXT, max_size=3))
+def test_exact_match_and_f1_are_those_of_the_published_rules(said: str, golds: list[str]) -> None:
+    assert exact_match(said, golds) == span_recomputation.exact(said, golds)
+    assert word_f1(said, golds) == pytest.approx(span_recomputation.f1(said, golds), abs=1e-12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXT, st.lists(GOLD, min_size=1, max_size=3))
+def test_f1_is_a_share_that_is_one_where_the_match_is_exact(said: str, golds: list[str]) -> None:
+    assert exact_match(said, golds) <= word_f1(said, golds) <= 1.0
+    assert exact_match(golds[0], golds) == 1.0
+
+
+@settings(max_examples=100, deadline=None)
+@given(PREDICTIONS)
+def test_what_is_right_wrong_and_not_known_makes_up_all_that_has_an_answer(
+    predictions: list[Prediction],
+) -> None:
+    found = span_scores([scored(each, number) for number, each in enumerate(predictions)]).outcomes
+    assert found.answerable + found.unanswerable == len(predictions)
+    if found.answerable:
+        assert found.right + found.wrong + found.not_known == pytest.approx(1.0)
+
+
+def test_a_failed_request_is_not_known_and_matches_nothing_not_even_silence() -> None:
+    failed = [scored({"said": None, "golds": golds}) for golds in (["Edda Marr"], [])]
+    found = span_scores(failed)
+    assert (found.exact, found.f1, found.failed) == (0.0, 0.0, 2)
+    assert (found.outcomes.not_known, found.outcomes.answered) == (1.0, 0.0)
+    assert math.isnan(found.p95_ms)
+
+
+def test_a_whole_sentence_around_the_gold_is_right_but_no_exact_match() -> None:
+    found = span_scores([scored({"said": "Edda Marr designed the ferry.", "golds": ["Edda Marr"]})])
+    assert (found.outcomes.right, found.exact, found.words_median) == (1.0, 0.0, 5)
+    assert found.f1 == pytest.approx(2 * 2 / (4 + 2))
+
+
+def test_times_are_of_every_reply_and_lengths_of_answers_only() -> None:
+    said = ["one", "one two", "", None]
+    each = [scored({"said": text, "golds": ["one"]}, n, 100.0 * (n + 1)) for n, text in enumerate(said)]
+    found = span_scores(each)
+    assert (found.words_median, found.words_p90, found.p95_ms) == (1, 2, 300.0)
+
+
+def test_questions_of_another_kind_are_not_scored_as_stretches() -> None:
+    kinds = (AnswerType.NAME, AnswerType.UNANSWERABLE)
+    others = [scored({"said": "Edda Marr", "golds": []}, n) for n in range(2)]
+    told = [
+        Scored(
+            each.record.model_copy(update={"truth": Truth(interaction_id="q", answer_type=kind)}),
+            each.judgement,
+        )
+        for each, kind in zip(others, kinds, strict=True)
+    ]
+    assert marked(told) == []
+    assert len(marked([*others, scored({"said": "", "golds": ["Edda Marr"]})])) == 3
+
+
+def test_outcomes_of_nothing_are_unknown() -> None:
+    nothing = outcomes([])
+    assert (nothing.answerable, nothing.unanswerable) == (0, 0)
+    assert math.isnan(nothing.right)
+    assert math.isnan(nothing.answered)

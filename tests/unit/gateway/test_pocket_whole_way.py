@@ -1,0 +1,124 @@
+"""The pocket profile's way through the gateway: what it is asked without a photo, and why it refuses."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from chassis.errors import DependencyUnavailable
+from contracts.answer import CitationKind, Reason
+from contracts.image_search import ImageSearchReply
+from contracts.ocr import OcrReply
+from contracts.text_search import TextSearchReply
+from tests.unit.gateway.fakes import AUTHOR, PAGES, FakeServices, Mood, image_hit, indexed
+from tests.unit.gateway.platform import World, closed_port, gateway_before
+from tests.unit.gateway.test_last_resort import BrokenModel
+
+pytestmark = pytest.mark.anyio
+
+PIPELINES = ["loreglass", "qa-dragon", "three-step", "wiki-prf", "direct-rag", "crag-mm-task-2", "llm-only"]
+CASTLE = "Castle of Aubrac"
+
+
+@pytest.fixture
+async def pocket(services: FakeServices) -> AsyncIterator[World]:
+    async with gateway_before(services, pocket=True) as world:
+        yield world
+
+
+def nothing_found(services: FakeServices) -> None:
+    """Searches that find nothing, and a photo without print."""
+    services.ocr.reply = OcrReply(lines=[], width=96, height=64)
+    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
+    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
+
+
+async def test_what_the_photo_shows_is_read_in_the_index(pocket: World, services: FakeServices) -> None:
+    answer = await pocket.ask("Who wrote this book?")
+    assert (answer.answer, answer.reason) == ("Mira Holm.", Reason.ANSWERED)
+    assert [(each.snippet, each.kind) for each in answer.citations] == [(AUTHOR, CitationKind.IMAGE)]
+    assert services.reader.calls[-1].subject == "The Salt Road"
+
+
+async def test_without_photo_and_session_pages_answer(pocket: World, services: FakeServices) -> None:
+    answer = await pocket.ask("How many pages has The Salt Road?", photo=None)
+    assert (answer.answer, answer.reason) == ("312 pages.", Reason.ANSWERED)
+    assert [each.snippet for each in answer.citations] == [PAGES]
+    assert not services.image_search.calls
+    assert not services.ocr.calls
+    following = await pocket.ask("how many pages does it have?", photo=None, session_id=answer.session_id)
+    assert following.answer == "312 pages."
+
+
+async def test_this_without_photo_and_session_asks_for_a_photo(pocket: World) -> None:
+    answer = await pocket.ask("Who wrote this?", photo=None)
+    assert (answer.reason, answer.abstained) == (Reason.NEEDS_PHOTO, True)
+    assert answer.answer == "I don't know. I need a photo to see what you mean."
+
+
+async def test_a_landmark_in_view_answers_no_question_about_another_thing(
+    pocket: World, services: FakeServices
+) -> None:
+    known = image_hit(CASTLE, 0.99, country="France", opened="1931")
+    services.image_search.reply = ImageSearchReply(hits=[known], collection="images")
+    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
+    for question in (
+        "Where does the gold in the parliamentary mace come from?",
+        "When was the park beside it opened?",
+    ):
+        answer = await pocket.ask(question)
+        assert (answer.abstained, answer.entity) == (True, None)
+        assert all(CASTLE not in passage.text for call in services.reader.calls for passage in call.passages)
+
+
+async def test_that_nothing_is_indexed_is_said(pocket: World, services: FakeServices) -> None:
+    nothing_found(services)
+    services.collections.reply = indexed(0)
+    answer = await pocket.ask("Who wrote this book?")
+    assert (answer.reason, answer.answer) == (
+        Reason.NOTHING_INDEXED,
+        "I don't know. There is nothing in the index yet.",
+    )
+
+
+@pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES, Mood.TALKS_NONSENSE])
+async def test_an_index_that_holds_nothing_of_it_is_not_said_to_be_empty(
+    pocket: World, services: FakeServices, mood: Mood
+) -> None:
+    nothing_found(services)
+    services.collections.mood = mood
+    assert (await pocket.ask("Who wrote this book?")).reason is Reason.NO_EVIDENCE
+
+
+async def test_where_something_was_found_nobody_asks_whether_anything_is_indexed(
+    pocket: World, services: FakeServices
+) -> None:
+    await pocket.ask("Who wrote this book?")
+    assert not services.collections.calls
+
+
+async def test_a_language_that_it_cannot_read_is_said(pocket: World) -> None:
+    answer = await pocket.ask("Wer hat dieses Buch geschrieben?")
+    assert answer.reason is Reason.LANGUAGE
+    assert answer.answer.endswith("I can only read English questions so far.")
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+async def test_without_its_reader_it_refuses_and_names_it(services: FakeServices, pipeline: str) -> None:
+    async with gateway_before(services, down={"reader": closed_port()}, pocket=True) as world:
+        answer = await world.ask("Who wrote this book?", pipeline=pipeline)
+    assert answer.abstained
+    assert "reader" in answer.degraded
+    assert pipeline == "llm-only" or answer.reason is Reason.UNAVAILABLE
+
+
+async def test_neither_model_nor_reader_is_an_honest_refusal(services: FakeServices) -> None:
+    model = BrokenModel(DependencyUnavailable())
+    async with gateway_before(services, model, down={"reader": closed_port()}, resort=True) as world:
+        answer = await world.ask("Who wrote this book?")
+    assert (answer.reason, answer.degraded) == (Reason.UNAVAILABLE, ["draft", "answer", "reader"])
+    assert answer.answer == "I don't know. I cannot read what I found right now."
+
+
+async def test_a_reader_that_is_too_busy_is_told_as_such(pocket: World, services: FakeServices) -> None:
+    services.reader.mood = Mood.BUSY
+    assert (await pocket.ask("Who wrote this book?")).reason is Reason.OVERLOADED

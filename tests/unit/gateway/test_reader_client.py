@@ -1,0 +1,85 @@
+"""What the gateway sends the reader, cut to what the contract takes, and what it makes of the reply."""
+
+from dataclasses import replace
+
+import pytest
+
+from chassis.deadlines import Deadline
+from chassis.errors import DependencyUnavailable
+from contracts.answer import CitationKind
+from contracts.geometry import Box
+from contracts.reader import PassageKind, ReadReply, ReadTurn
+from gateway.state import Found, ToRead, Turn
+from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, read_answer
+from tests.unit.gateway.stepwise import clients_of
+
+pytestmark = pytest.mark.anyio
+
+SIGN = ToRead("THE SALT ROAD\nMIRA HOLM", kind=CitationKind.PHOTO, boxes=((0.1, 0.2, 0.9, 0.3),) * 2)
+KNOWN = ToRead(AUTHOR, title=BOOK, kind=CitationKind.IMAGE)
+PAGE = ToRead(PAGES, title=BOOK)
+TURN = Turn("What is this?", "A book.", abstained=False)
+
+
+def deadline() -> Deadline:
+    return Deadline.after_ms(30_000)
+
+
+async def test_the_reader_is_asked_in_its_own_terms_and_its_answer_is_told_in_ours() -> None:
+    services = FakeServices()
+    async with clients_of(services) as clients:
+        found = await clients.read("Who wrote this?", [SIGN, KNOWN, PAGE], BOOK, [TURN], 3, deadline())
+    (asked,) = services.reader.calls
+    assert [each.kind for each in asked.passages] == [
+        PassageKind.PHOTO,
+        PassageKind.ATTRIBUTE,
+        PassageKind.PAGE,
+    ]
+    assert [each.title for each in asked.passages] == ["", BOOK, BOOK]
+    assert asked.passages[0].boxes == [Box(left=0.1, top=0.2, right=0.9, bottom=0.3)] * 2
+    assert (asked.question, asked.subject, asked.top_n) == ("Who wrote this?", BOOK, 3)
+    assert asked.history == [ReadTurn(question="What is this?", answer="A book.")]
+    start = AUTHOR.index("Mira Holm")
+    assert found == (Found(1, "Mira Holm", AUTHOR, "Mira Holm.", 0.9, start, start + len("Mira Holm")),)
+
+
+async def test_what_is_too_long_for_the_contract_is_cut_and_indices_stay() -> None:
+    services = FakeServices()
+    long = ToRead("x" * 30_000, title="t" * 2_000, boxes=((0.0, 0.0, 1.0, 1.0),) * 600)
+    passages = [long, *(ToRead(f"Page {number}.") for number in range(62)), PAGE, PAGE]
+    history = [replace(TURN, question=f"Turn {number}?", answer="a" * 9_000) for number in range(20)]
+    async with clients_of(services) as clients:
+        (found,) = await clients.read(
+            "How many pages?" + "?" * 5_000, passages, None, history, 99, deadline()
+        )
+    (asked,) = services.reader.calls
+    assert (len(asked.passages), found.passage) == (64, 63)
+    assert (len(asked.passages[0].text), len(asked.passages[0].boxes)) == (20_000, 512)
+    assert [turn.question for turn in asked.history] == [f"Turn {number}?" for number in range(4, 20)]
+    assert (asked.subject, asked.top_n) == (None, 16)
+
+
+async def test_where_nothing_is_said_to_the_question_there_is_no_answer() -> None:
+    async with clients_of(FakeServices()) as clients:
+        assert await clients.read("Who wrote this?", [PAGE], BOOK, (), 1, deadline()) == ()
+
+
+@pytest.mark.parametrize(("passage", "start"), [(1, 0), (-1, 0), (0, 3)])
+async def test_a_span_that_is_in_no_passage_breaks_the_contract(passage: int, start: int) -> None:
+    services = FakeServices()
+    services.reader.reply = ReadReply(model="fake", answers=[read_answer(passage, PAGES, "The", start)])
+    async with clients_of(services) as clients:
+        with pytest.raises(DependencyUnavailable, match="reader sent a reply that breaks its contract"):
+            await clients.read("How many pages?", [PAGE], None, (), 1, deadline())
+
+
+async def test_on_a_shared_card_a_call_weighs_what_it_is_given_to_read() -> None:
+    weighed: list[tuple[str, int]] = []
+
+    def weigh(service: str, items: int) -> float:
+        weighed.append((service, items))
+        return 1.0
+
+    async with clients_of(FakeServices()) as clients:
+        await replace(clients, weigh=weigh).read("Who?", [SIGN, PAGE], None, (), 1, deadline())
+    assert weighed == [("reader", 2)]

@@ -1,0 +1,78 @@
+"""QA-Dragon's steps in the pocket profile, where no model is asked."""
+
+import pytest
+
+from chassis.deadlines import Deadline
+from contracts.answer import CitationKind, Reason, Route
+from gateway.reasoning.pocket.steps import PocketSteps
+from gateway.reasoning.port import StepwiseReasoner
+from gateway.state import Ask, Effort, Entity, Evidence, Findings, PhotoText, TextLine, Tool, Turn
+from tests.unit.gateway.reasoners import lookup_draft
+from tests.unit.gateway.stepwise import PHOTO
+from tests.unit.reasoning.pocket.desk import WordReader
+
+pytestmark = pytest.mark.anyio
+
+SOON = Deadline.after_ms(60_000)
+BOOK = Entity("The Salt Road", 0.9, (("author", "Mira Holm"),))
+COVER = PhotoText((TextLine("THE SALT ROAD", 0.98, (0.2, 0.3, 0.8, 0.45)),))
+
+
+@pytest.fixture
+def steps() -> StepwiseReasoner:
+    return PocketSteps(WordReader())
+
+
+async def cover() -> PhotoText:
+    return COVER
+
+
+async def test_the_conversation_names_the_thing(steps: StepwiseReasoner) -> None:
+    ask = Ask("Who wrote it?", PHOTO, False, (Turn("What is this book?", "The Salt Road.", False, BOOK),))
+    draft = await steps.chain_of_thought(ask, None, cover, SOON)
+    assert draft.entity == BOOK.name
+
+
+async def test_the_tools_are_those_of_the_draft(steps: StepwiseReasoner) -> None:
+    ask = Ask("Who wrote this?", PHOTO)
+    tools = frozenset({Tool.TEXT_SEARCH})
+    assert await steps.choose_tools(ask, lookup_draft(tools=tools), SOON) == tools
+
+
+async def test_the_object_is_the_kind_of_thing_in_the_question(steps: StepwiseReasoner) -> None:
+    ask = Ask("Who painted this painting?", PHOTO)
+    assert await steps.list_objects(ask, SOON) == ("painting",)
+    assert await steps.select_object(ask, ["frame", "painting"], SOON) == "painting"
+    assert await steps.select_object(ask, ["frame", "wall"], SOON) == "frame"
+    assert await steps.select_object(ask, [], SOON) is None
+    assert await steps.list_objects(Ask("Who is it?", PHOTO), SOON) == ()
+
+
+async def test_a_candidate_must_agree_with_the_print(steps: StepwiseReasoner) -> None:
+    ask, draft = Ask("Who wrote this book?", PHOTO), lookup_draft()
+    assert await steps.match_entity(ask, draft, [BOOK], COVER, SOON) == BOOK
+    other = Entity("Gardens of Iron", 0.7)
+    matched = await steps.match_entity(ask, draft, [other], COVER, SOON)
+    assert matched is None or matched.name != other.name
+
+
+async def test_queries_are_split_as_drafted_and_carry_the_name(steps: StepwiseReasoner) -> None:
+    ask, draft = Ask("Who wrote this?", PHOTO), lookup_draft(sub_queries=("{entity} author",))
+    parts = await steps.split_query(ask, draft, SOON)
+    assert await steps.enhance_queries(ask, parts, BOOK, SOON) == ("The Salt Road author",)
+    assert await steps.enhance_queries(ask, ["who wrote this?"], BOOK, SOON) == ("who wrote The Salt Road?",)
+    assert await steps.enhance_queries(ask, ["Mira Holm"], BOOK, SOON) == ("Mira Holm",)
+    assert await steps.enhance_queries(ask, parts, None, SOON) == tuple(parts)
+
+
+async def test_the_answer_quotes_a_paragraph_of_attributes(steps: StepwiseReasoner) -> None:
+    """The paper joins the attributes' sentences; each is still found and quoted for itself."""
+    block = "The author of The Salt Road is Mira Holm. The publisher of The Salt Road is Harrow & Lane."
+    evidence = (Evidence(block, BOOK.name, "", CitationKind.IMAGE, 0.9, BOOK.name),)
+    findings = Findings(Route.RAG, BOOK, PhotoText(), evidence)
+    ask = Ask("Who is the publisher of this book?", PHOTO)
+    reply = await steps.answer(ask, lookup_draft(), findings, Effort(), SOON)
+    assert "Harrow & Lane" in (reply.answer or "")
+    assert reply.reason is Reason.ANSWERED
+    assert [quote.text in block for quote in reply.quotes] == [True]
+    assert 0 <= await steps.judge(ask, reply, evidence, SOON) <= 1
