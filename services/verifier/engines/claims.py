@@ -27,8 +27,8 @@ class Asked:
     """A question about `entity`, if that is known.
 
     `topics`: the other names in it. `relation`: stems of what is asked of the thing: the content words less
-    names, "this bridge" and the noun for the answer's type; `sought`: with that noun. `known`: stems that an answer may
-    repeat, in these words or others, without saying anything.
+    names, "this bridge" and the noun for the answer's type; `sought`: with that noun. `known`: stems that an
+    answer may repeat, in these words or others, without saying anything.
     """
 
     question: Question

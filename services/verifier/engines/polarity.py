@@ -17,20 +17,23 @@ _CLAUSE = re.compile(
 )
 _OPPOSITES = {
     word: stem(of)
-    for of, opposites in {
-        "open": "closed shut",
-        "allowed": "forbidden prohibited banned disallowed",
-        "safe": "unsafe dangerous harmful",
-        "possible": "impossible",
-        "available": "unavailable",
-        "alive": "dead",
-        "true": "false",
-        "suitable": "unsuitable",
-        "included": "excluded",
-        "accepted": "rejected refused declined",
-        "approved": "rejected refused declined",
-    }.items()
-    for word in opposites.split()
+    for of, *against in map(
+        str.split,
+        """
+        open closed shut
+        allowed forbidden prohibited banned disallowed
+        safe unsafe dangerous harmful
+        possible impossible
+        available unavailable
+        alive dead
+        true false
+        suitable unsuitable
+        included excluded
+        accepted rejected refused declined
+        approved rejected refused declined
+        """.strip().splitlines(),
+    )
+    for word in against
 }
 """By form, not stem: "closed" is a state, "closes at six" is a time."""
 

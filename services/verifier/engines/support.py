@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from functools import cached_property
 
 from contracts.verifier import CheckName
 from language.names import mentions, name_words, names
@@ -13,22 +12,19 @@ from language.questions import AnswerType
 from language.words import content_stems, words
 from services.verifier.engines.claims import Claim
 from services.verifier.engines.comparing import compare
-from services.verifier.engines.evidence import Facts, Statement, covered
-from services.verifier.engines.parts import Place, is_result, parts_of
+from services.verifier.engines.evidence import Statement, covered
+from services.verifier.engines.parts import is_result, parts_of
 from services.verifier.engines.polarity import conflicts, denies, stances
 
 _OPENING = 5
 """Characters before a sentence's subject: room for "The "."""
-_REACH = 5
-"""Words after which what is asked counts half for the answer: about a clause."""
 _COPULAS = frozenset({"is", "are", "was", "were", "s"})
 _ADJUNCT = re.compile(
     r"\s*(?:in|at|on|from|near|to|by|with|for|of|outside|inside)\s+(?:(?:the|an?|its|his|her|their|this|that)\s+)?\Z"
 )
-_NAMED = frozenset({AnswerType.PERSON, AnswerType.PLACE, AnswerType.NAME})
 _WHEN = re.compile(r"\d:\d\d|day\b|\b(?:night|morning|evening|noon|midnight|daily|[ap]\.?m)\b", re.IGNORECASE)
 _UNKNOWN = 0.5
-"""Whether an answer is of the wanted type, where the type cannot be seen."""
+"""Where it cannot be seen whether an answer is of the wanted type, or what a sentence says besides it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +33,19 @@ class Features:
 
     `complete`: the evidence has all numbers, dates, names and other words of the claim, and contradicts none.
     `about`: the best sentence is about the claim's subject. `topic`: share of the question's other names
-    beside it. `relation`: how much it says of what is asked, near the answer; `behind`: how much more another
-    sentence says; `explained`: how little else it says; `otherwise`: it says something else in so few words.
-    `turned`: it says the opposite. `answer_type`: the claim has what the question word wants. `loose`: "V in
-    the R" for "the R is V".
+    beside it. `relation`: how much it says of what is asked; `behind`: how much more another sentence says;
+    `explained`: how little else it says; `otherwise`: it says something else in so few words; `turned`: the
+    opposite; `answer_type`: the claim has what the question word wants; `loose`: "V in the R", no "R is V".
     """
 
     complete: float
     about: float
     topic: float
-    otherwise: float
     relation: float
     behind: float
-    turned: float
     explained: float
+    otherwise: float
+    turned: float
     answer_type: float
     loose: float
 
@@ -59,7 +54,7 @@ class Features:
         return astuple(self)
 
 
-FALLING = frozenset({"otherwise", "behind", "turned", "loose"})
+FALLING = frozenset({"behind", "otherwise", "turned", "loose"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,59 +84,43 @@ class Weighing:
         self._best = ranked[0]
         found = [(part, next((s for s in ranked if part.places(s.facts)), None)) for part in self._parts]
         amounts = [part.value for part, s in found if s is not None and isinstance(part.value, Quantity)]
-        self._found = [
-            (part, ranked[0] if s is None and is_result(part.value, amounts) else s) for part, s in found
-        ]
+        self._lacking = [part for part, s in found if s is None and not is_result(part.value, amounts)]
+        self._resting = self._best.stems.union(*(s.stems for _, s in found if s is not None))
 
     def support(self) -> Support:
         """All features of the claim, and what is wrong with it."""
         missing, denied, loose = self._missing(), self._denied(), self._is_loose()
+        relation = 0.0 if loose else covered(self._relation, self._best.facts.stems)
+        explained, otherwise = self._besides(relation)
         features = Features(
             complete=float(not (missing or denied or self._compared)),
             about=float(self._compared == "" or self._is_about(self._best)),
             topic=self._topic(),
-            otherwise=self._otherwise(),
-            relation=0.0 if loose else self._near(),
-            behind=self._behind(),
+            relation=relation,
+            behind=max(covered(self._asked.sought, s.stems) for s in self._statements) - self._said(),
+            explained=0.0 if loose else explained,
+            otherwise=otherwise,
             turned=float(self._is_turned()),
-            explained=0.0 if loose else self._explained(),
             answer_type=self._answer_type(),
             loose=float(loose),
         )
         return Support(features, self._best, missing, denied, self._compared or "")
 
+    def _said(self) -> float:
+        return covered(self._asked.sought, self._resting)
+
     def _merit(self, statement: Statement) -> tuple[int, float]:
         """How much a sentence has of the claim, and then of the question."""
-        stems, relation = statement.facts.stems, self._asked.relation
+        facts, relation = statement.facts, self._asked.relation
         # A value counts twice: whose it is, is judged by the sentence that gives it.
-        found = sum(
-            1 + (part.check is not CheckName.ENTITY) for part in self._parts if part.places(statement.facts)
-        )
-        said = (
-            covered(self._claim.terms, stems)
-            + covered(relation, stems)
-            + covered(relation, statement.context)
-        )
-        return found, said + self._is_about(statement)
-
-    @cached_property
-    def _resting(self) -> frozenset[str]:
-        """Stems of all sentences that the claim rests on, with their titles."""
-        return self._best.stems.union(*(s.stems for _, s in self._found if s is not None))
-
-    def _anchors(self) -> list[tuple[Facts, Place]]:
-        """Where the evidence has the answer."""
-        found = [
-            (s.facts, place) for part, s in self._found if s is not None for place in part.places(s.facts)
-        ]
-        told = self._asked.relation if self._claim.restates else self._claim.terms
-        best = self._best.facts
-        return found or [(best, (word.start, word.end)) for word in best.words if word.stem in told]
+        found = sum(1 + (part.check is not CheckName.ENTITY) for part in self._parts if part.places(facts))
+        said = covered(self._claim.terms, facts.stems) + covered(relation, facts.stems)
+        return found, said + covered(relation, statement.context) + self._is_about(statement)
 
     def _missing(self) -> tuple[tuple[CheckName, str], ...]:
-        lacking = [(part.check, part.text) for part, statement in self._found if statement is None]
         shown = {word.stem: word.text for word in self._facts.words}
         absent = [each for each in sorted(self._claim.terms) if covered([each], self._resting) == 0.0]
+        lacking = [(part.check, part.text) for part in self._lacking]
         return (*lacking, *((CheckName.TERMS, shown[each]) for each in absent))
 
     def _denied(self) -> tuple[str, ...]:
@@ -155,60 +134,45 @@ class Weighing:
         return tuple(conflicts(said, stances(self._best.facts)))
 
     def _subject_of_claim(self) -> str | None:
-        """What the claim tells of: the name it opens with, if the evidence has that too, else the entity."""
-        first = next((name for name in self._facts.names if name.start <= _OPENING), None)
+        """What the claim tells of: the name it opens with if the evidence has that too, else the asked."""
         asked = self._asked
-        told = (
-            asked.topics[0] if asked.topics and asked.entity and not asked.question.points else asked.entity
-        )
-        if first is None or len(self._facts.words) <= len(words(first.text)) + 1:
+        named_only = asked.topics and asked.entity and not asked.question.points
+        told = asked.topics[0] if named_only else asked.entity
+        first = next((name.text for name in self._facts.names if name.start <= _OPENING), None)
+        if first is None or len(self._facts.words) <= len(words(first)) + 1:
             return told
-        return first.text if any(s.is_about(first.text) for s in self._statements) else told
+        return first if any(s.is_about(first) for s in self._statements) else told
 
     def _is_about(self, statement: Statement) -> bool:
         """Whether the sentence or its title names the subject, goes on about it or about what is its."""
-        subject = self._subject
+        subject, facts = self._subject, statement.facts
         if not subject:
             return True
         if statement.is_about(subject):
             return not _only_in_longer(statement, subject)
         known = frozenset(words(f"{self._asked.question.text} {self._facts.text} {subject}"))
-        opening = [name.text for name in statement.facts.names if name.start <= _OPENING]
+        opening = [name.text for name in facts.names if name.start <= _OPENING]
         if mentions(statement.around, subject) and all(
             known.issuperset(name_words(name)) for name in opening
         ):
             return True
-        beside = (
-            name.text for s in self._statements if mentions(s.facts.text, subject) for name in s.facts.names
-        )
-        about = statement.title or statement.facts.text
-        return any(mentions(about, name) for name in beside if not mentions(subject, name))
+        beside = (n.text for s in self._statements if mentions(s.facts.text, subject) for n in s.facts.names)
+        return any(mentions(statement.title or facts.text, n) for n in beside if not mentions(subject, n))
 
     def _topic(self) -> float:
         topics, present = self._asked.topics, self._best.context | self._resting | self._facts.stems
         return sum(content_stems(each) <= present for each in topics) / len(topics) if topics else 1.0
 
-    def _near(self) -> float:
-        """How much of what is asked the words around the answer say; the farther, the less."""
-        if not self._relation:
-            return 1.0
-        best = 0.0
-        for facts, (start, end) in self._anchors():
-            own = [i for i, word in enumerate(facts.words) if start <= word.start < end]
-            found = 0.0
-            for each in self._relation if own else ():
-                said = expansions(each) | {each}
-                gaps = [
-                    max(own[0] - i, i - own[-1], 0) for i, word in enumerate(facts.words) if word.stem in said
-                ]
-                found += len(each) / (1 + min(gaps) / _REACH) if gaps else 0.0
-            best = max(best, found)
-        return best / sum(map(len, self._relation))
-
-    def _behind(self) -> float:
-        sought = self._asked.sought
-        most = max(covered(sought, statement.stems) for statement in self._statements)
-        return max(0.0, most - covered(sought, self._resting))
+    def _besides(self, relation: float) -> tuple[float, float]:
+        """`explained` and `otherwise` of what the sentence says beyond the answer and what it is about."""
+        named = content_stems(" ".join([self._subject or "", self._best.title, *self._asked.topics]))
+        other = self._best.facts.stems - named - self._facts.stems.difference(self._asked.known)
+        # An answer that repeats the whole sentence leaves nothing else: then all of it is looked at.
+        other = other or frozenset(word.stem for word in self._best.facts.plain) - named
+        if not self._relation or not other:
+            return (_UNKNOWN if self._relation else 1.0), 0.0
+        same = other & self._asked.known
+        return len(same) / len(other), 0.0 if same or relation else 1 / len(other)
 
     def _is_turned(self) -> bool:
         asked, best = self._asked.facts, self._best.facts
@@ -217,60 +181,37 @@ class Weighing:
         against = frozenset[str]().union(*map(opposites, asked.stems - best.stems)) - asked.stems
         return (denies(asked.text) and not denies(best.text)) or not against.isdisjoint(best.stems)
 
-    @cached_property
-    def _other(self) -> frozenset[str]:
-        """Stems of the sentence less the answer and what it is about: what it says of that."""
-        named = content_stems(" ".join([self._subject or "", self._best.title, *self._asked.topics]))
-        other = self._best.facts.stems - named - self._facts.stems.difference(self._asked.known)
-        # An answer that repeats the whole sentence leaves nothing else: then all of it is looked at.
-        return other or frozenset(word.stem for word in self._best.facts.plain) - named
-
-    def _explained(self) -> float:
-        """Share of that which the question says too, in the same words or others."""
-        if not self._relation:
-            return 1.0
-        return len(self._other & self._asked.known) / len(self._other) if self._other else _UNKNOWN
-
-    def _otherwise(self) -> float:
-        """One by the number of its words for something else; 0 where it says anything of what is asked."""
-        if not self._relation or not self._other or self._near() or self._other & self._asked.known:
-            return 0.0
-        return 1 / len(self._other)
-
     def _answer_type(self) -> float:
-        wanted, facts, amounts = self._asked.question.wanted, self._facts, self._facts.quantities
+        asked, facts, amounts = self._asked.question, self._facts, self._facts.quantities
         if self._compared == "":
             return 1.0
-        if wanted is not AnswerType.YES_NO and not (self._parts or self._claim.terms or self._claim.restates):
-            return 0.0
-        if wanted is AnswerType.DATE:
-            return float(bool(facts.dates) or _WHEN.search(facts.text) is not None)
-        if wanted is AnswerType.MONEY:
-            return float(any(amount.dimension.startswith("money") for amount in amounts))
-        if wanted is AnswerType.QUANTITY:
-            fitting = self._asked.question.dimensions
-            return float(any(not fitting or amount.dimension in fitting for amount in amounts))
-        if wanted is AnswerType.NUMBER:
-            focus = self._asked.question.focus
-            counted = frozenset(focus).union(*map(expansions, focus))
-            return float(
-                any(amount.dimension or not counted or amount.unit in counted | {""} for amount in amounts)
-            )
-        if wanted in _NAMED:
-            return float(
-                bool(self._claim.new_names or (facts.names and not facts.dates and not facts.quantities))
-            )
+        says = self._parts or self._claim.terms or self._claim.restates or asked.wanted is AnswerType.YES_NO
+        match asked.wanted if says else None:
+            case None:
+                return 0.0
+            case AnswerType.DATE:
+                return float(bool(facts.dates) or _WHEN.search(facts.text) is not None)
+            case AnswerType.MONEY:
+                return float(any(amount.dimension.startswith("money") for amount in amounts))
+            case AnswerType.QUANTITY:
+                fitting = asked.dimensions
+                return float(any(not fitting or amount.dimension in fitting for amount in amounts))
+            case AnswerType.NUMBER:
+                counted = frozenset(asked.focus).union(*map(expansions, asked.focus), {""})
+                return float(any(q.dimension or not asked.focus or q.unit in counted for q in amounts))
+            case AnswerType.PERSON | AnswerType.PLACE | AnswerType.NAME:
+                return float(bool(self._claim.new_names or (facts.names and not facts.values)))
         return _UNKNOWN
 
     def _is_loose(self) -> bool:
         """Whether what is asked for stands only in an adjunct of the answer: "met him in the capital"."""
-        asked, relation = self._asked.question, self._asked.relation
+        asked, relation, best = self._asked.question, self._asked.relation, self._best.facts
         copula = asked.words[asked.wh + 1 : asked.wh + 2] if asked.wh is not None else ()
         if not copula or copula[0].folded not in _COPULAS or len(relation) != 1:
             return False
-        best = self._best.facts
         heads = [word.start for word in best.words if covered(relation, frozenset({word.stem}))]
-        ends = [end for facts, (_, end) in self._anchors() if facts is best]
+        ends = [end for part in self._parts for _, end in part.places(best)]
+        ends += [word.end for word in best.words if word.stem in self._claim.terms]
         return any(_ADJUNCT.fullmatch(best.text[end:head]) for end in ends for head in heads if end < head)
 
 

@@ -67,16 +67,16 @@ def test_a_span_or_a_sentence_that_answers_the_question_is_supported(question: s
             "Wallace Monument",
         ),
         (
-            "How much can it carry?",
-            "The height of Crane 9 is 48 m.",
-            ["The height of Crane 9 is 48 m.", "The maker of Crane 9 is Voith."],
-            "Crane 9",
+            "How much grain does it take?",
+            "The height of Silo 4 is 31 m.",
+            ["The height of Silo 4 is 31 m.", "The maker of Silo 4 is Brock."],
+            "Silo 4",
         ),
         (
             "Who owns it?",
-            "Voith.",
-            ["The height of Crane 9 is 48 m.", "The maker of Crane 9 is Voith."],
-            "Crane 9",
+            "Brock.",
+            ["The height of Silo 4 is 31 m.", "The maker of Silo 4 is Brock."],
+            "Silo 4",
         ),
     ],
 )
@@ -87,29 +87,29 @@ def test_a_fact_about_something_else_that_was_not_asked_is_refused(
 
 
 ATTRIBUTES = [
-    "The height of Crane 9 is 48 m.",
-    "The width of Crane 9 is 17 m.",
-    "The maker of Crane 9 is Voith.",
+    "The height of Silo 4 is 31 m.",
+    "The width of Silo 4 is 12 m.",
+    "The maker of Silo 4 is Brock.",
 ]
 
 
 @pytest.mark.parametrize(
     ("question", "answer", "supported"),
     [
-        ("How tall is it?", "48 m.", True),
-        ("How tall is it?", "The height of Crane 9 is 48 m.", True),
-        ("How tall is it?", "17 m.", False),
-        ("How wide is it?", "17 m.", True),
-        ("How wide is it?", "48 m.", False),
-        ("How wide is it?", "The width of Crane 9 is 48 m.", False),
-        ("Who made it?", "Voith.", True),
-        ("Who made it?", "48 m.", False),
+        ("How tall is it?", "31 m.", True),
+        ("How tall is it?", "The height of Silo 4 is 31 m.", True),
+        ("How tall is it?", "12 m.", False),
+        ("How wide is it?", "12 m.", True),
+        ("How wide is it?", "31 m.", False),
+        ("How wide is it?", "The width of Silo 4 is 31 m.", False),
+        ("Who made it?", "Brock.", True),
+        ("Who made it?", "31 m.", False),
     ],
 )
 def test_an_attribute_supports_only_what_it_is_called_or_a_word_for_the_same(
     question: str, answer: str, supported: bool
 ) -> None:
-    found = probability(question, answer, ATTRIBUTES, "Crane 9")
+    found = probability(question, answer, ATTRIBUTES, "Silo 4")
     assert found >= ACCEPTED if supported else found < ACCEPTED
 
 
@@ -179,15 +179,15 @@ def test_a_question_that_denies_is_not_answered_by_a_sentence_that_affirms(
 @pytest.mark.parametrize(
     ("answer", "supported"),
     [
-        ("3.5 km.", True),
-        ("It is 3.5 km to the summit.", True),
-        ("1.2 km.", False),
-        ("It is 1.2 km to the summit.", False),
+        ("2.6 km.", True),
+        ("It is 2.6 km to the castle.", True),
+        ("1.4 km.", False),
+        ("It is 1.4 km to the castle.", False),
     ],
 )
 def test_each_line_of_a_sign_states_its_own(answer: str, supported: bool) -> None:
-    sign = ["Summit 3.5 km\nHut 1.2 km\nCar park 0.8 km"]
-    found = probability("How far is it to the summit?", answer, sign, None)
+    sign = ["Castle 2.6 km\nStation 1.4 km\nFerry 0.7 km"]
+    found = probability("How far is it to the castle?", answer, sign, None)
     assert found >= ACCEPTED if supported else found < ACCEPTED
 
 
