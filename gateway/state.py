@@ -181,13 +181,22 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the reasoner says: `answer` None means that it does not know. `confidence` in 0..1."""
+    """What the reasoner says: `answer` None means that it does not know. `confidence` in 0..1.
+
+    `remark`: what is said after an answer and claims nothing, such as which half of a question is left open.
+    """
 
     answer: str | None
     confidence: float
     quotes: tuple[Quote, ...] = ()
     reason: Reason = Reason.ANSWERED
     token_probabilities: tuple[float, ...] | None = None
+    remark: str = ""
+
+    @property
+    def said(self) -> str:
+        """The answer with its remark."""
+        return f"{self.answer or ''} {self.remark}".strip()
 
     @property
     def says_something(self) -> bool:

@@ -36,7 +36,7 @@ from gateway.pipelines.qa_dragon import QaDragonPipeline
 from gateway.pipelines.three_step import ThreeStepPipeline
 from gateway.pipelines.wiki_prf import WikiPrfPipeline
 from gateway.reasoning.baselines import BaselineReasoner, StepByStepReasoner
-from gateway.reasoning.pocket import PocketReasoner
+from gateway.reasoning.pocket.reasoner import PocketReasoner
 from gateway.reasoning.pocket.steps import PocketBaselines, PocketSteps, PocketThreeStep, PocketWikiPrf
 from gateway.reasoning.port import Read, Reasoner, StepwiseReasoner
 from gateway.reasoning.three_step import ThreeStepReasoner

@@ -103,7 +103,7 @@ def conclude(
     if not citable:
         return refusal(Reason.UNSUPPORTED, route, domain, entity, NOT_CITED)
     confidence = reply.confidence * (verdict.probability if verdict else 1.0)
-    return Outcome(reply.answer or "", Reason.ANSWERED, confidence, route, domain, entity, citations)
+    return Outcome(reply.said, Reason.ANSWERED, confidence, route, domain, entity, citations)
 
 
 def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Citation]:
@@ -151,7 +151,7 @@ def answered(
         return refusal(_why_not_answered(reply, findings, failures), route, domain, entity)
     explain.signal("answer_confidence", reply.confidence)
     citations = tuple(checked_citations(reply, findings.evidence))
-    return Outcome(reply.answer or "", Reason.ANSWERED, reply.confidence, route, domain, entity, citations)
+    return Outcome(reply.said, Reason.ANSWERED, reply.confidence, route, domain, entity, citations)
 
 
 def _why_not_answered(reply: Reply, findings: Findings, failures: Iterable[ErrorKind]) -> Reason:

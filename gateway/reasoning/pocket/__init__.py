@@ -1,5 +1,1 @@
 """The reasoner without a model: it works out what is asked and lets the reader service read."""
-
-from gateway.reasoning.pocket.reasoner import PocketReasoner
-
-__all__ = ["PocketReasoner"]

@@ -12,6 +12,9 @@ from language.reference import pointer
 from language.values import COUNT, DATE, Measure, bears_out, measure, moment
 from language.words import content_stems
 
+MOST_READINGS = 3
+"""Answers among which one is sought that a yes or no can be told by."""
+
 
 async def compare(passages: Passages, asked: Asked, compared: Comparison) -> Reading | None:
     """Which of two has more of it, with both values; None where one is not known, or they do not compare."""
@@ -41,10 +44,9 @@ async def _side(
     subject = passages.subjects(asked)[0] if pointer(side) else None
     about = asked if pointer(side) else Asked(side, About.NAMED, (side,), content_stems(side))
     for question in compared.asks:
-        reading = await passages.find(question.format(subject or side), subject, about)
-        value = _value(reading, compared.by_age) if reading else None
-        if reading and value:
-            return reading, value
+        for reading in await passages.find(question.format(subject or side), subject, about):
+            if value := _value(reading, compared.by_age):
+                return reading, value
     return None
 
 
@@ -57,11 +59,11 @@ def _value(reading: Reading, by_age: bool) -> Measure | None:
 async def verdict(passages: Passages, asked: Asked) -> Reading | None:
     """Yes or no, where the question holds a value, and asking openly for one finds its like; else None."""
     question = opened(asked.text)
-    reading = await passages.answer(replace(asked, text=question)) if question else None
-    said_so = bears_out(asked.text, reading.sentence) if reading else None
-    if reading is None or said_so is None:
-        return None
-    return replace(reading, spoken=f"{'Yes' if said_so else 'No'}. {reading.spoken}")
+    for reading in await passages.answers(replace(asked, text=question), MOST_READINGS) if question else ():
+        said_so = bears_out(asked.text, reading.sentence)
+        if said_so is not None:
+            return replace(reading, spoken=f"{'Yes' if said_so else 'No'}. {reading.spoken}")
+    return None
 
 
 def joined(questions: Sequence[str], readings: Sequence[Reading | None], least: float) -> Reading | None:
@@ -72,5 +74,5 @@ def joined(questions: Sequence[str], readings: Sequence[Reading | None], least: 
     missing = [asked for asked, reading in zip(questions, readings, strict=True) if reading not in known]
     told = [f"What I could not find is {asked_part(asked) or 'the rest'}." for asked in missing]
     quotes = tuple(quote for reading in known for quote in reading.quotes)
-    said = " ".join([*(reading.spoken for reading in known), *told])
-    return Reading(said, min(reading.confidence for reading in known), quotes)
+    said = " ".join(reading.spoken for reading in known)
+    return Reading(said, min(reading.confidence for reading in known), quotes, remark=" ".join(told))

@@ -47,7 +47,8 @@ def printed_name(printed: PhotoText) -> Entity | None:
     tallest = max(map(_height, clear), default=0.0)
     title = [line for line in clear if _height(line) >= _LARGEST * tallest]
     name = " ".join(line.text.strip(" .,:;|") for line in title)
-    if sum(map(_area, title)) < _LEAST_AREA or not 0 < len(name.split()) <= _MOST_WORDS:
+    area = sum(_height(line) * (line.box[2] - line.box[0]) for line in title)
+    if area < _LEAST_AREA or not 0 < len(name.split()) <= _MOST_WORDS:
         return None
     score = sum(line.score for line in title) / len(title)
     return Entity(capwords(name) if name.isupper() else name, round(NAMED_BY_PRINT * score, 4))
@@ -74,7 +75,3 @@ def _may_name(line: TextLine) -> bool:
 
 def _height(line: TextLine) -> float:
     return line.box[3] - line.box[1]
-
-
-def _area(line: TextLine) -> float:
-    return _height(line) * (line.box[2] - line.box[0])

@@ -21,7 +21,7 @@ LEADS_ON = 0.25
 class Reading:
     """An answer: what to say, how sure the reader is, and the words that it rests on.
 
-    `value`: the words that answer; `sentence` holds them.
+    `value`: the words that answer; `sentence` holds them. `remark`: see `Reply`.
     """
 
     spoken: str
@@ -29,6 +29,7 @@ class Reading:
     quotes: tuple[Quote, ...]
     value: str = ""
     sentence: str = ""
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,36 +52,42 @@ class Passages:
 
     async def answer(self, asked: Asked) -> Reading | None:
         """The likeliest answer, whatever the question may be about."""
-        found = [await self.find(asked.text, subject, asked) for subject in self.subjects(asked)]
-        return max(filter(None, found), key=lambda each: each.confidence, default=None)
+        return next(iter(await self.answers(asked, 1)), None)
 
-    async def find(self, question: str, subject: str | None, asked: Asked) -> Reading | None:
-        """The likeliest answer about a subject; none from a passage that does not speak of `asked.own`."""
+    async def answers(self, asked: Asked, most: int) -> list[Reading]:
+        """So many answers about each subject at most, the likeliest first."""
+        about = self.subjects(asked)
+        found = [each for subject in about for each in await self.find(asked.text, subject, asked, most)]
+        return sorted(found, key=lambda each: -each.confidence)
+
+    async def find(self, question: str, subject: str | None, asked: Asked, most: int = 1) -> list[Reading]:
+        """The likeliest answers about a subject; none from a passage that does not speak of `asked.own`."""
         passages = dict(self._passages(asked))
         if not passages:
-            return None
+            return []
         history = self.ask.history if asked.about is About.SPOKEN else ()
-        found = await self.read(question, tuple(passages.values()), subject, history, 1, self.deadline)
-        best = next(iter(found), None)
-        if best is None or not best.spoken.strip():
-            return None
-        index, passage = list(passages.items())[best.passage]
-        if 2 * len(asked.own & content_stems(f"{passage.title} {passage.text}")) < len(asked.own):
-            return None
-        # Of a photo's print, lines of noise were left out: each line is quoted for itself.
-        lines = best.sentence.split("\n") if passage.kind is CitationKind.PHOTO else [best.sentence]
-        quotes = tuple(Quote(index, line) for line in lines if line.strip())
-        return Reading(best.spoken, best.probability, quotes, best.span, best.sentence)
+        found = await self.read(question, tuple(passages.values()), subject, history, most, self.deadline)
+        readings = []
+        for each in found:
+            index, passage = list(passages.items())[each.passage]
+            spoken_of = asked.own & content_stems(f"{passage.title} {passage.text}")
+            if not each.spoken.strip() or 2 * len(spoken_of) < len(asked.own):
+                continue
+            # Of a photo's print, lines of noise were left out: each line is quoted for itself.
+            lines = each.sentence.split("\n") if passage.kind is CitationKind.PHOTO else [each.sentence]
+            quotes = tuple(Quote(index, line) for line in lines if line.strip())
+            readings.append(Reading(each.spoken, each.probability, quotes, each.span, each.sentence))
+        return readings
 
     async def resolve(self, described: Description, asked: Asked) -> Reading | None:
         """The thing that a description stands for, if that is a name; not the described thing's own."""
         found: list[Reading] = []
         for subject in self.subjects(asked):
             for question in described.asks if subject or not described.bare else ():
-                reading = await self.find(question, subject, asked)
-                name = next((each.text for each in names(reading.value)), None) if reading else None
-                if reading and name and reading.confidence >= LEADS_ON and not same_name(name, subject or ""):
-                    found.append(replace(reading, value=name))
+                for reading in await self.find(question, subject, asked):
+                    name = next((each.text for each in names(reading.value)), "")
+                    if name and reading.confidence >= LEADS_ON and not same_name(name, subject or ""):
+                        found.append(replace(reading, value=name))
         return max(found, key=lambda each: each.confidence, default=None)
 
     def _thing(self, asked: Asked) -> Entity | None:

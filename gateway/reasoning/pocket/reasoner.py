@@ -53,8 +53,8 @@ class PocketReasoner:
         if ask.photo is not None and is_english(ask.question):
             with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
                 printed = readable(await read_photo())
-        name, own_words = printed_name(printed), asked.about is not About.NAMED
-        meant = own_words or any(mentions(printed.plain, each) for each in asked.names)
+        name, called = printed_name(printed), asked.names if asked.about is About.NAMED else ()
+        meant = not called or any(mentions(printed.plain, each) for each in called)
         if printed.lines and meant and asked.plain:
             passages = Passages(self._read, ask, photo_evidence(printed), printed, name, deadline)
             try:  # of what the title names nothing is known yet
@@ -76,8 +76,7 @@ class PocketReasoner:
             return next((each for each in known if same_name(each.name, name)), Entity(name, 1.0))
         printed = readable(photo_text)
         thing = recognised(candidates, printed)
-        if thing is None and asked.about is About.VIEW:
-            thing = printed_name(printed)
+        thing = printed_name(printed) if thing is None and asked.about is About.VIEW else thing
         return thing if thing is not None and is_about(asked, thing) else None
 
     async def bridge(self, ask: Ask, draft: Draft, findings: Findings, deadline: Deadline) -> tuple[str, ...]:
@@ -111,8 +110,9 @@ class PocketReasoner:
         found = await Passages(self._read, ask, others, PhotoText(), thing, deadline).answer(understand(ask))
         if found is None or reply.answer is None:
             return reply.confidence if reply.says_something else 0.0
-        same = content_stems(found.value) & content_stems(reply.answer)
-        return max(reply.confidence, found.confidence) if same else reply.confidence * (1 - found.confidence)
+        if content_stems(found.value) & content_stems(reply.answer):
+            return max(reply.confidence, found.confidence)
+        return reply.confidence * (1 - found.confidence if found.confidence >= LIKELY else 1.0)
 
     async def _answer(self, ask: Ask, findings: Findings, deadline: Deadline) -> Reply:
         """Each half of the question by itself; a later half may speak of an earlier one's answer."""
@@ -125,17 +125,15 @@ class PocketReasoner:
                 ask = replace(ask, history=(*ask.history, Turn(part, reading.spoken, False, findings.entity)))
         best = joined(parts, readings, LIKELY) if len(parts) > 1 else readings[0]
         if best is None:
-            reason = Reason.MODEL_UNSURE if findings.evidence else Reason.NO_EVIDENCE
-            return Reply(None, 0.0, reason=reason)
-        return Reply(best.spoken, best.confidence, tuple(dict.fromkeys(best.quotes)))
+            return Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
+        return Reply(best.spoken, best.confidence, tuple(dict.fromkeys(best.quotes)), remark=best.remark)
 
     async def _one(self, passages: Passages, asked: Asked, hops: int) -> Reading | None:
         """The answer to a single question: read directly, or by way of what it describes."""
         compared, described = comparison(asked.text), description(asked.text)
         if compared is not None:
             return await compare(passages, asked, compared)
-        told = _told(passages, asked)
-        if told is not None:
+        if told := _told(passages, asked):
             return told
         if read_question(asked.text).wanted is AnswerType.YES_NO:
             return await verdict(passages, asked)

@@ -21,7 +21,7 @@ from chassis.logs import configure_logging
 from chassis.serving import BoundApp, from_environment, listen, running, until_signalled
 from gateway.app import create_app
 from gateway.budget.guards import Guards
-from gateway.reasoning.pocket import PocketReasoner
+from gateway.reasoning.pocket.reasoner import PocketReasoner
 from gateway.reasoning.port import Read, ReadPhoto
 from gateway.settings import GatewaySettings
 from gateway.state import Ask, Draft

@@ -11,8 +11,8 @@ from chassis.errors import LoreglassError
 from contracts.answer import CitationKind, Route
 from contracts.reader import ReadAnswer, ReadPassage, ReadReply, ReadRequest, TextSpan
 from gateway.clients.reading import answers_found, read_request
-from gateway.reasoning.pocket import PocketReasoner
 from gateway.reasoning.pocket.photo import photo_evidence
+from gateway.reasoning.pocket.reasoner import PocketReasoner
 from gateway.state import (
     Ask,
     Draft,

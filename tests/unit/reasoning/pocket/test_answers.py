@@ -5,7 +5,7 @@ import pytest
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from contracts.answer import Reason
 from gateway.reasoning.calls import calls_counted
-from gateway.reasoning.pocket import PocketReasoner
+from gateway.reasoning.pocket.reasoner import PocketReasoner
 from gateway.state import PhotoText, Quote, Reply, Tool
 from tests.unit.reasoning.pocket.desk import (
     WordReader,
@@ -144,7 +144,8 @@ async def test_both_halves_of_a_double_question_are_answered() -> None:
 
 async def test_the_half_that_cannot_be_answered_is_said() -> None:
     reply = await answered(ask("who is the author of it and how many pages does it have?"), entity=NOVEL)
-    assert reply.answer == "Ines Valdern. What I could not find is how many pages."
+    assert (reply.answer, reply.remark) == ("Ines Valdern.", "What I could not find is how many pages.")
+    assert reply.said == "Ines Valdern. What I could not find is how many pages."
     assert reply.reason is Reason.ANSWERED
 
 
