@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from language.quantities import quantities
 from language.questions import read_question
-from language.reference import AUXILIARIES, LONGEST
+from language.reference import AUXILIARIES, LONGEST, PARTICIPLE
 from language.words import STOP_WORDS, Word, remembered, word_set
 
 _LESS = word_set(
@@ -39,6 +39,12 @@ _SILENT = word_set("large wide late safe close strange rare pure fine nice simpl
 """Adjectives whose e "-er" swallows."""
 _BE = word_set("is are was were")
 _MORE = word_set("more less fewer")
+_SPEND = word_set("pay spend cost costs charge")
+_CHOICE = re.compile(
+    r"(?P<head>.*?)(?:[,:;]\s*|\s+(?=(?:at|in|from|on|with)\b))(?P<one>[^,:;]+?),?\s+or\s+(?P<two>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_AT = re.compile(r"(at|in|from|on|with) (.+)", re.IGNORECASE | re.DOTALL)
 _COUNTED = re.compile(r"[\d.,]+ ([a-z]+)")
 _LONGEST_SIDE = 80
 """Characters; what is longer is no thing's name."""
@@ -50,7 +56,8 @@ class Comparison:
 
     `by_age`: the answers may be dates. `larger`: whether the thing with the larger value is meant; `later`:
     with dates, the one of a later date.
-    `chooses`: one of the two is to be named; else it is asked whether the first is the one.
+    `chooses`: one of the two is to be named; else it is asked whether the first is the one. `placed`: the two
+    are where one other thing has that measure ("is this cheaper at A or at B?").
     """
 
     sides: tuple[str, str]
@@ -59,6 +66,7 @@ class Comparison:
     larger: bool
     later: bool
     chooses: bool
+    placed: bool = False
 
 
 @remembered(256)
@@ -69,18 +77,81 @@ def comparison(text: str) -> Comparison | None:
         return None
     for place in range(1, len(words)):
         word, after = words[place], words[place + 1] if place + 1 < len(words) else None
+        placed = _placed(text, words, place)
+        if placed is not None:
+            return placed
         more = word.folded if word.folded in _MORE and after is not None and after.folded != "than" else ""
-        if more and after is not None:
+        if more and place > 1 and words[place - 1].folded in _SPEND:
+            adjective, end = "expensive", word.end
+        elif more and after is not None:
             adjective, end = after.folded, after.end
-        elif (root := _positive(word.folded)) and _is_predicate(text, words, place):
+        elif (root := _positive(word.folded)) and (doing := _doing(text, words, place, root)):
+            return doing
+        elif root and _is_predicate(text, words, place):
             adjective, end = root, word.end
         else:
             continue
         sides, chooses = _sides(text[: word.start], text[end:])
         if sides is not None:
-            counts = bool(more) and not any(each.folded in _BE for each in words[:place])
+            before = {each.folded for each in words[:place]}
+            if more and {"is", "are"} & before and "there" in before:
+                return _contained(sides, adjective, more)
+            counts = bool(more) and adjective != "expensive" and not before & _BE
             return _compared(sides, chooses, adjective, more, counts)
     return None
+
+
+def _placed(text: str, words: Sequence[Word], place: int) -> Comparison | None:
+    """ "is this cheaper at A or at B?", "where do I pay less for this, A or B?": one thing in two places."""
+    word, after = words[place], words[place + 1] if place + 1 < len(words) else None
+    spends = word.folded in ("more", "less") and words[place - 1].folded in _SPEND
+    if word.folded in ("more", "less") and not spends and after is not None:
+        root, end = after.folded, after.end
+    else:
+        root, end = "expensive" if spends else _positive(word.folded) or "", word.end
+    opens = words[0].folded in AUXILIARIES | {"where"} and words[1].folded != "there"
+    match = _CHOICE.fullmatch(text[end:].rstrip(" ?.!")) if root and opens else None
+    first = next((each.end for each in words[:place] if each.folded in AUXILIARIES), None)
+    if match is None or first is None:
+        return None
+    thing = text[first : words[place - 1].start if spends else word.start].strip(" ,")
+    bought = re.fullmatch(r"\s*for (.+)", match["head"], re.IGNORECASE | re.DOTALL)
+    one, two = (_AT.fullmatch(match[side]) for side in ("one", "two"))
+    if bought is not None and spends:
+        thing = bought[1]
+    elif match["head"].strip() or (one is None and words[0].folded != "where"):
+        return None
+    sides = _named(one[2] if one else match["one"], two[2] if two else match["two"])
+    if sides is None or not thing:
+        return None
+    less = (root in _LESS) is (word.folded != "less")
+    at = one[1] if one else "at"
+    costs = f"how much does {thing} cost {at} {{}}?"
+    asks = (costs if root in _COST else f"how {root} is {thing} {at} {{}}?",)
+    return Comparison(sides, asks, False, not less, True, True, placed=True)
+
+
+def _doing(text: str, words: Sequence[Word], place: int, root: str) -> Comparison | None:
+    """ "does A or B run longer on a charge?", "was A or B built later?": by when or how they do it."""
+    first, verb = words[0], words[place - 1]
+    if first.folded not in _BE | {"do", "does", "did"} or (
+        first.folded in _BE and not PARTICIPLE.fullmatch(verb.folded)
+    ):
+        return None
+    match = _BEFORE.fullmatch(text[first.end : verb.start].strip())
+    sides = _named(match["one"], match["two"]) if match else None
+    if sides is None or (place + 1 < len(words) and words[place + 1].folded not in STOP_WORDS):
+        return None
+    asks = "when" if root in _AGE else f"how {root}"
+    rest = text[words[place].end :].rstrip(" ?.!")
+    return Comparison(
+        sides,
+        (f"{asks} {first.folded} {{}} {verb.text}{rest}?",),
+        root in _AGE,
+        root not in _LESS | _LATER,
+        root in _LATER,
+        True,
+    )
 
 
 def _is_predicate(text: str, words: Sequence[Word], place: int) -> bool:
@@ -128,6 +199,14 @@ def _without_verb(head: str) -> str:
 def _named(one: str, two: str) -> tuple[str, str] | None:
     sides = one.strip(" ,:;?.!"), two.strip(" ,:;?.!")
     return sides if all(0 < len(side) <= _LONGEST_SIDE for side in sides) else None
+
+
+def _contained(sides: tuple[str, str], noun: str, more: str) -> Comparison:
+    """ "Is there more sugar in this or in that?": the sides come with their prepositions."""
+    matches = [_AT.fullmatch(side) for side in sides]
+    one, two = (match[2] if match else side for match, side in zip(matches, sides, strict=True))
+    asks = f"how many {noun} are in {{}}?" if noun.endswith("s") else f"how much {noun} is in {{}}?"
+    return Comparison((one, two), (asks,), False, more == "more", True, True)
 
 
 def _compared(sides: tuple[str, str], chooses: bool, adjective: str, more: str, counts: bool) -> Comparison:

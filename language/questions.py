@@ -1,5 +1,6 @@
 """What a question asks for: the type of its answer, its focus noun, its terms, and what it points at."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -74,13 +75,14 @@ _BY_NOUN = {
     AnswerType.NAME: "name title",
     AnswerType.REASON: "reason purpose cause",
 }
-_TYPE_OF = {noun: wanted for wanted, nouns in _BY_NOUN.items() for noun in nouns.split()}
+TYPE_OF = {noun: wanted for wanted, nouns in _BY_NOUN.items() for noun in nouns.split()}
+"""Nouns that say of what type a value is: "year", "height"."""
 _MEASURES = {
     "length": (
         "tall high long deep wide far big large thick height width length depth distance diameter size"
         " thickness"
     ),
-    "mass": "heavy weight big",
+    "mass": "heavy weight weigh big",
     "time": "long old late early often duration age",
     "temperature": "hot cold temperature",
     "length/time": "fast speed",
@@ -95,6 +97,14 @@ _DIMENSIONS = {
 }
 _DEGREES = frozenset(_DIMENSIONS) | {"hard", "small"}
 _MONEY_VERBS = word_set("cost costs pay paid price sell sold spend spent worth earn earned charge")
+_DO = word_set("do does did")
+_BY_VERB = dict.fromkeys(_MONEY_VERBS, AnswerType.MONEY) | {
+    "weigh": AnswerType.QUANTITY,
+    "measure": AnswerType.QUANTITY,
+}
+_OWNS = re.compile(r"['’]s?\b")
+_LONGEST_HEAD = 4
+"""Words of a noun phrase."""
 _SORTS = word_set("kind type sort form variety category class")
 
 
@@ -103,8 +113,8 @@ def read_question(text: str) -> Question:
     """The question's parts. Blocking, well under a millisecond."""
     words = tokens(text)
     wh = next((place for place, word in enumerate(words) if word.folded in _QUESTION_WORDS), None)
-    wanted, focus = _wanted(words, wh)
-    measured = words[wh + 1 : wh + 5] if wh is not None and wanted is AnswerType.QUANTITY else ()
+    wanted, focus = _wanted(text, words, wh)
+    measured = words[wh + 1 :] if wh is not None and wanted is AnswerType.QUANTITY else ()
     return Question(
         text=text,
         wanted=wanted,
@@ -114,7 +124,9 @@ def read_question(text: str) -> Question:
         points=any(word.folded in _POINTING for word in words),
         wh=wh,
         words=words,
-        dimensions=frozenset[str]().union(*(_DIMENSIONS.get(word.folded, ()) for word in measured)),
+        dimensions=next(
+            (_DIMENSIONS[word.folded] for word in measured if word.folded in _DIMENSIONS), frozenset()
+        ),
     )
 
 
@@ -123,7 +135,7 @@ def _is_acronym(word: Word) -> bool:
     return word.text.isupper() and len(word.text) > 1
 
 
-def _wanted(words: tuple[Word, ...], wh: int | None) -> tuple[AnswerType, Word | None]:
+def _wanted(text: str, words: tuple[Word, ...], wh: int | None) -> tuple[AnswerType, Word | None]:
     """The answer's type and the noun that says so, if one does."""
     if wh is None:
         opens = words[0].folded if words else ""
@@ -141,38 +153,62 @@ def _wanted(words: tuple[Word, ...], wh: int | None) -> tuple[AnswerType, Word |
         return simple[asks], None
     if asks == "how":
         return _how(words, rest)
-    return _what(rest)
+    cut = text[words[wh].end :].startswith(("'", "’"))  # "what's": the auxiliary is cut off its question word
+    return _what(text, rest, cut)
 
 
 def _how(words: tuple[Word, ...], rest: tuple[Word, ...]) -> tuple[AnswerType, Word | None]:
     degree = rest[0].folded if rest else ""
-    if degree == "much" and any(word.folded in _MONEY_VERBS for word in words):
+    copula = degree == "much" and len(rest) > 1 and rest[1].folded in ("is", "are", "was", "were")
+    if copula or (degree == "much" and any(word.folded in _MONEY_VERBS for word in words)):
         return AnswerType.MONEY, None
+    if degree == "much" and any(word.folded == "weigh" for word in rest):
+        return AnswerType.QUANTITY, None
     if degree in ("many", "much"):
         counted = next((word for word in rest[1:3] if word.folded not in STOP_WORDS), None)
         return AnswerType.NUMBER, counted
     return (AnswerType.QUANTITY if degree in _DEGREES else AnswerType.DESCRIPTION), None
 
 
-def _what(rest: tuple[Word, ...]) -> tuple[AnswerType, Word | None]:
-    """The type that the noun phrase after "what" or "which" names: "what treaty", "what is the price of"."""
-    phrase = rest
-    if rest and rest[0].folded in _AUXILIARIES:
-        phrase = tuple(word for word in rest[1:] if word.folded not in ("the", "a", "an", "its", "this"))[:2]
-        head = phrase[0] if phrase else None
-        return (_TYPE_OF.get(head.folded, AnswerType.DESCRIPTION) if head else AnswerType.DESCRIPTION), None
+def _what(text: str, rest: tuple[Word, ...], copula: bool) -> tuple[AnswerType, Word | None]:
+    """The type that the noun phrase after "what" or "which" names: "what treaty", "what is the price of".
+
+    `copula`: "is" was cut off the question word.
+    """
+    first = rest[0].folded if rest else ""
+    if first in _DO:
+        verbs = {word.folded for word in rest}
+        return (
+            _BY_VERB[found] if (found := min(verbs & _BY_VERB.keys(), default="")) else AnswerType.DESCRIPTION
+        ), None
+    if copula or first in _AUXILIARIES:
+        head = _head(text, rest[0 if copula else 1 :])
+        return TYPE_OF.get(head, AnswerType.DESCRIPTION), None
     noun_phrase: list[Word] = []
     for word in rest[:4]:
         if word.folded in STOP_WORDS and not (noun_phrase and word.folded == "of" and _is_sort(noun_phrase)):
             break
         noun_phrase.append(word)
-    named = next((word for word in noun_phrase if word.folded in _TYPE_OF), None)
+    named = next((word for word in noun_phrase if word.folded in TYPE_OF), None)
     if named is not None:
-        return _TYPE_OF[named.folded], named
+        return TYPE_OF[named.folded], named
     if not noun_phrase:
         return AnswerType.DESCRIPTION, None
     last = noun_phrase[-1] if _is_sort(noun_phrase[:1]) else noun_phrase[0]
     return AnswerType.NAME, last
+
+
+def _head(text: str, rest: tuple[Word, ...]) -> str:
+    """The noun of the phrase that is asked for, if it tells a type: "price" of "this lamp's launch price"."""
+    owned = [place for place, word in enumerate(rest) if _OWNS.match(text, word.end)]
+    phrase = rest[owned[-1] + 1 :] if owned else rest
+    nouns: list[Word] = []
+    for word in phrase[:_LONGEST_HEAD]:
+        if word.folded in STOP_WORDS and nouns:
+            break
+        if word.folded not in STOP_WORDS:
+            nouns.append(word)
+    return next((word.folded for word in reversed(nouns) if word.folded in TYPE_OF), "")
 
 
 def _is_sort(phrase: list[Word]) -> bool:

@@ -14,10 +14,11 @@ PREPOSITIONS = word_set(
     "of for from by in on at inside beside besides near behind opposite next across around under below"
     " above over outside along past between with about"
 )
+_COPULAS = frozenset({"is", "are", "was", "were"})
 _DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
 _POSSESSIVES = frozenset({"its", "his", "her", "their"})
 _PERSONAL = frozenset({"he", "him", "his", "she", "her", "hers", "they", "them", "their", "theirs"})
-_THINGS = frozenset({"it", "its", "here", "i", "me"})
+_THINGS = frozenset({"it", "its", "here"})
 _RELATIVES = frozenset({"that", "which", "who", "where"})
 _RELATIONS = frozenset({"of", "for", "from", "by"})
 """Prepositions between a thing and what belongs to it; the others lead to another thing, or tell where."""
@@ -25,21 +26,26 @@ _WITHIN = frozenset({"in", "on", "at", "inside", "with", "about"})
 _TIMES = word_set("time moment day week month year decade century morning afternoon evening night season")
 """After "this" they tell when, and show nothing."""
 _ENDS_VERBLESS = word_set("have has had be been do get say says")
-_PARTICIPLE = re.compile(
+PARTICIPLE = re.compile(
     r".+ed|.+(?:tten|aken|oken|iven|osen)|open|known|shown|grown|drawn|born|worn"
-    r"|made|built|held|kept|sold|found|hung|set|sent|won|cut|put|spent"
+    r"|made|built|held|kept|sold|found|hung|set|sent|won|cut|put|spent|read|cast|hit|shot|bred|fed|led|laid|paid"
+    r"|taught|brought|bought|caught|lost|left|met|shut|struck|sung|begun|done"
 )
 _PARTICLES = frozenset({"up", "out", "off", "down", "away"})
 LONGEST = 1_000
 """Characters of a question that is taken apart; what is longer describes nothing and compares nothing."""
 _BELONGS = re.compile(r"['’]s?\b")
+_NOUN = r"(?!(?:that|which|who|what)\b)[\w-]+"
+_NOUNS = rf"\b(?:the|this|that) (?P<{{}}>{_NOUN}(?: {_NOUN}){{{{0,2}}}}?) "
 _SHOWN = re.compile(
-    r"\b(?:the|this|that) (?:[\w-]+ ){1,3}?(?:in|on) (?:the|this|my) (?:photo|picture|image)\b"
-    r"|\b(?:the|this|that) (?:[\w-]+ ){1,3}?(?:that |which )?"
-    r"I(?:['’]m| am| can|['’]ve| have)? \w+(?: (?:at|on|in)\b)?"
-    r"|\b(?:the|this|that) (?:[\w-]+ ){1,3}?(?:in front of|before|beside|next to|near) me\b"
+    _NOUNS.format("pictured")
+    + r"(?:in|on) (?:the|this|my) (?:photo|picture|image)\b|"
+    + _NOUNS.format("held")
+    + r"(?:that |which )?I(?:['’]m| am| can|['’]ve| have)? \w+(?: (?:at|on|in)\b)?|"
+    + _NOUNS.format("beside")
+    + r"(?:in front of|before|beside|next to|near) me\b"
     r"|\bwhat I(?:['’]m| am|['’]ve| have) \w+(?: (?:at|on|in)\b)?"
-    r"|\bmy [\w-]+",
+    r"|\bmy (?P<owned>[\w-]+)",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»]{2,100})[\"”»]|(?<!\w)['‘]([^'‘’]{2,100})['’](?!\w)")
@@ -88,7 +94,8 @@ def pointer(text: str) -> Phrase | None:
     """The last phrase that points at a thing in view or in mind: "this red book", "it", "here", "my pen"."""
     shown = _SHOWN.search(text[:LONGEST])
     if shown is not None:
-        return Phrase(shown.group(), shown.start(), shown.end(), " ".join(shown.group().split()[1:2]))
+        nouns = next(filter(None, shown.groups()), "")
+        return Phrase(shown.group(), shown.start(), shown.end(), nouns)
     question = read_question(text)
     for place in range(len(question.words) - 1, -1, -1):
         nouns = _pointing(question, place)
@@ -121,8 +128,7 @@ def shown_plainly(text: str) -> str:
     match = _SHOWN.search(text)
     if match is None:
         return text
-    first, noun = match.group().split()[:2]
-    plain = "this" if first.casefold() == "what" else f"this {noun}"
+    plain = " ".join(("this", *filter(None, match.groups())))
     return f"{text[: match.start()]}{plain}{text[match.end() :]}"
 
 
@@ -199,11 +205,11 @@ def _verb_waits(question: Question, place: int, last: Word) -> bool:
     """Whether the main verb must stand behind the subject that `place` is a part of, and `last` may be it."""
     words, auxiliary = question.words, _auxiliary(question)
     if auxiliary is None:  # "what's this called": the auxiliary is cut off its question word
-        return question.wh == place - 1 and _PARTICIPLE.fullmatch(last.folded) is not None
+        return question.wh == place - 1 and PARTICIPLE.fullmatch(last.folded) is not None
     between = words[auxiliary + 1 : place]
     opens = not between or between[0].folded in {"the"} | _POSSESSIVES | _DEMONSTRATIVES
-    copula = words[auxiliary].folded in ("is", "are", "s")
-    return auxiliary < place and opens and (not copula or _PARTICIPLE.fullmatch(last.folded) is not None)
+    copula = words[auxiliary].folded in _COPULAS
+    return auxiliary < place and opens and (not copula or PARTICIPLE.fullmatch(last.folded) is not None)
 
 
 def _pointing(question: Question, place: int) -> int | None:
@@ -285,7 +291,10 @@ def _end_of_anchor(question: Question, place: int, link: int) -> int | None:
     if words[link].folded == "where" or (shown == link + 1 and words[link].folded in _RELATIVES):
         passive = not run and last + 2 < len(words) and words[last + 1].folded in AUXILIARIES
         return last + 2 if passive else shown + min(run, _nouns(question, shown, 1) + 1)
-    verb = run and last == len(words) - 1 and _verb_waits(question, place, words[last])
+    alone = last == len(words) - 1 or PARTICIPLE.fullmatch(
+        words[last].folded
+    )  # "the writer of this married to"
+    verb = run and (run > 1 or alone) and _verb_waits(question, place, words[last])
     after = words[last + 1].folded if last + 2 == len(words) else ""
     phrasal = run > 1 and after in _PARTICLES  # "was this company set up?"
     return last - int(bool(verb or phrasal))
@@ -297,4 +306,9 @@ def _is_asked(question: Question, found: Description) -> bool:
         return False
     inside = range(found.phrase.start, found.phrase.end)
     left = (word for word in question.words if word.start not in inside)
-    return all(word.folded in STOP_WORDS | {"name", "title"} for word in left)
+    auxiliary = _auxiliary(question)
+    copula = auxiliary is not None and question.words[auxiliary].folded in _COPULAS
+    kind = (
+        question.focus if copula else ()
+    )  # "which firm is the maker of this?", not "what job did its maker have?"
+    return all(word.folded in STOP_WORDS | {"name", "title"} or word.stem in kind for word in left)

@@ -1,10 +1,10 @@
 """Fit the pocket reader: `python -m services.reader.train_pocket --squad FILE --sentences FILE`.
 
-Prose is fitted on a SQuAD 2.0 file (Rajpurkar et al. 2018), how rare a word is on a file of sentences with
-questions (Du et al. 2017's: question, tab, sentence), attributes and print on the rows in `training/`, which
-were written for this project. Prints what each fold gets on the articles, things or texts that it was not
-fitted on, then fits on all and writes the weights. Needs scikit-learn (the `train` dependency group); serving
-does not. About ten minutes.
+Open prose is fitted on a SQuAD 2.0 file (Rajpurkar et al. 2018), how rare a word is on a file of sentences
+with questions (Du et al. 2017's: question, tab, sentence), and all else on the rows in `training/`, which
+were written for this project: pages about a known thing, its attributes, and print. Prints what each fold
+gets on the articles, things or texts that it was not fitted on, then fits on all and writes the weights.
+Needs scikit-learn (the `train` dependency group); serving does not. About four minutes.
 """
 
 import argparse
@@ -24,6 +24,8 @@ from sklearn.preprocessing import StandardScaler
 from tqdm import tqdm
 
 from chassis.calibration import LogisticCurve
+from language.names import mentions
+from language.reference import named, pointer
 from language.words import tokens
 from services.reader.engine import Passage, PassageKind, Query
 from services.reader.engines import printed, prose, records
@@ -35,10 +37,11 @@ from services.reader.engines.features import (
     likely_places,
     sentence_features,
     span_features,
+    standings,
     values,
     whole_coverages,
 )
-from services.reader.engines.pocket import LAYOUT, WEIGHTS, about_print, question_about
+from services.reader.engines.pocket import ABOUT, LAYOUT, OPEN, WEIGHTS, about_print, question_about
 from services.reader.engines.texts import Prepared, Sentence, prepare
 from services.reader.spoken import said, words_of
 
@@ -49,7 +52,8 @@ _PARAGRAPHS = 5
 _LEAST_COUNT = 3
 """A rarer stem is as rare as one never seen."""
 _FOLDS = 8
-_WRITTEN = "written for this project"
+_OTHER_PAGES = 3
+"""Of other things, beside a scene's own pages, as search would bring them."""
 _SEED = 13
 _PENALTY = {
     "sentence": 1.0,
@@ -94,13 +98,13 @@ def main() -> None:
     count_stems(arguments.sentences)
     rarity = Rarity.load()
     curves: dict[str, LogisticCurve] = {}
-    for name, fitted in (
-        ("prose", fit_prose(arguments.squad, rarity)),
-        ("attributes", fit_rows("records.jsonl", "record", rarity, _record_rows)),
-        ("print", fit_rows("signs.jsonl", "print", rarity, _print_rows)),
+    for fitted in (
+        fit_prose(OPEN, list(_reads(arguments.squad, rarity))),
+        fit_prose(ABOUT, list(_reads_of_scenes(rarity))),
+        fit_rows("record", [*written("records.jsonl"), *scene_rows()], rarity, _record_rows),
+        fit_rows("print", written("signs.jsonl"), rarity, _print_rows),
     ):
         curves |= fitted
-        print(f"{name}: fitted")  # noqa: T201
     stored = {
         name: {
             "intercept": round(curves[name].intercept, 4),
@@ -132,24 +136,25 @@ def curve(vectors: Sequence[Sequence[float]], labels: Sequence[bool], penalty: f
     return LogisticCurve(intercept, tuple(float(weight) for weight in weights))
 
 
-def fit_prose(path: Path, rarity: Rarity) -> dict[str, LogisticCurve]:
-    """The curves of sentences, spans and answers; prints the risk and coverage of held-out articles."""
-    reads = [*_reads(path, rarity), *_reads_of_things(rarity)]
+def fit_prose(name: str, reads: Sequence[Read]) -> dict[str, LogisticCurve]:
+    """The curves of sentences, spans and answers; prints risk and coverage of what was left out."""
     held_out: list[tuple[float, Judged, bool]] = []
-    articles = dict.fromkeys(read.group for read in reads if read.group != _WRITTEN)
-    for article in tqdm(articles, desc="articles left out", unit="article"):
-        fitted, judged = _fit_reads([read for read in reads if read.group != article])
+    for group in tqdm(dict.fromkeys(read.group for read in reads), desc="left out", unit="group"):
+        fitted, judged = _fit_reads([read for read in reads if read.group != group])
         answer = _answer_curve(judged)
         for read in reads:
-            if read.group == article:
-                found = _proposals(fitted, read)
-                best = max(found, key=lambda each: answer.logit(each.vector), default=None)
+            if read.group == group:
+                best = max(_proposals(fitted, read), key=lambda each: answer.logit(each.vector), default=None)
                 if best is not None:
                     held_out.append((answer.probability(best.vector), best, bool(read.golds)))
-    asked = [bool(read.golds) for read in reads if read.group != _WRITTEN]
-    print(risk_table(held_out, sum(asked), len(asked) - sum(asked)))  # noqa: T201
+    asked = [bool(read.golds) for read in reads]
+    print(f"{name}, held out\n{risk_table(held_out, sum(asked), len(asked) - sum(asked))}")  # noqa: T201
     fitted, judged = _fit_reads(reads)
-    return {"sentence": fitted.sentences, "span": fitted.spans, "answer": _answer_curve(judged)}
+    return {
+        f"{name}_sentence": fitted.sentences,
+        f"{name}_span": fitted.spans,
+        f"{name}_answer": _answer_curve(judged),
+    }
 
 
 def risk_table(found: Sequence[tuple[float, Judged, bool]], answerable: int, unanswerable: int) -> str:
@@ -181,7 +186,7 @@ def _reads(path: Path, rarity: Rarity) -> Iterator[Read]:
         for paragraph in article["paragraphs"]
     ]
     prepared = [prepare([passage]) for passage, _, _ in paragraphs]
-    everything = Prepared((), tuple(each.wholes[0] for each in prepared))
+    everything = Prepared((), tuple(each.wholes[0] for each in prepared), ())
     questions = [(place, qa) for place, (_, qas, _) in enumerate(paragraphs) for qa in qas]
     for place, qa in tqdm(questions, desc="questions", unit="question"):
         asked = Asked(qa["question"], rarity)
@@ -193,34 +198,48 @@ def _reads(path: Path, rarity: Rarity) -> Iterator[Read]:
         yield _measured(asked, both, own, golds, paragraphs[place][2])
 
 
-def _reads_of_things(rarity: Rarity) -> Iterator[Read]:
-    """The pages beside the attributes, with the thing's name in the question."""
-    for line in (TRAINING / "records.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
-        pages = [each for each in row["passages"] if each["kind"] == "page"]
-        asked = Asked(question_about(Query(row["question"], row["subject"])), rarity)
-        both = prepare([Passage(each["text"], each["title"]) for each in pages])
-        found = [
-            (place, {"text": answer, "answer_start": each["text"].lower().find(answer.lower())})
-            for place, each in enumerate(pages)
+def scene_rows() -> Iterator[dict[str, Any]]:
+    """Each question of a scene as a row of the other files' form, with pages of other scenes beside."""
+    scenes = written("scenes.jsonl")
+    rng = random.Random(_SEED)
+    for number, scene in enumerate(scenes):
+        others = [page for other in scenes if other is not scene for page in other["passages"]]
+        pages = [{**page, "kind": "page"} for page in (*scene["passages"], *rng.sample(others, _OTHER_PAGES))]
+        for row in scene["questions"]:
+            subject = _subject(row["question"], scene["subject"])
+            yield {**row, "subject": subject, "passages": pages, "group": f"scenes {number % _FOLDS}"}
+
+
+def _reads_of_scenes(rarity: Rarity) -> Iterator[Read]:
+    """Questions about a thing whose name is known, with pages about it and about others."""
+    for row in scene_rows():
+        asked, both = _asked(row, rarity), prepare(_passages(row))
+        golds = [
+            (place, {"text": answer, "answer_start": page["text"].lower().find(answer.lower())})
+            for place, page in enumerate(row["passages"])
             for answer in row["answers"]
-            if answer.lower() in each["text"].lower()
+            if answer.lower() in page["text"].lower()
         ]
-        own = found[0][0] if found else -1
-        golds = [gold for place, gold in found if place == own]
-        if pages and (golds or not row["answers"]):
-            yield _measured(asked, both, own, golds, _WRITTEN)
+        own = golds[0][0] if golds else -1
+        yield _measured(asked, both, own, [gold for place, gold in golds if place == own], row["group"])
+
+
+def _subject(question: str, thing: str) -> str | None:
+    """What the gateway would say that the question is about: the thing, unless it names something else."""
+    called = named(question)
+    about = not called or pointer(question) is not None or any(mentions(thing, name) for name in called)
+    return thing if about else None
 
 
 def _measured(asked: Asked, both: Prepared, own: int, golds: Sequence[dict[str, Any]], group: str) -> Read:
     """The rows of one question, whose answer stands in passage `own` at the places of `golds`."""
-    narrow = whole_coverages(asked, both)
+    passages = standings(asked, both)
     rows: list[tuple[int, tuple[float, ...], bool]] = []
     spans: list[tuple[tuple[float, ...], bool]] = []
     for index in likely_places(asked, both, PassageKind.PAGE):
         sentence = both.sentences[index]
         holds = sentence.passage == own and _holds(sentence, golds)
-        features = sentence_features(asked, sentence, both.wholes[sentence.passage], narrow)
+        features = sentence_features(asked, sentence, passages[sentence.passage])
         rows.append((index, values(features), holds))
         if holds and not spans:
             spans = [
@@ -285,10 +304,17 @@ Rows = Callable[[dict[str, Any], Rarity], list[tuple[tuple[float, ...], str, int
 """A row of training data -> the features and text of every candidate, and the place of its sentence."""
 
 
-def fit_rows(name: str, kind: str, rarity: Rarity, rows_of: Rows) -> dict[str, LogisticCurve]:
+def written(name: str) -> list[dict[str, Any]]:
+    """The rows of a file in `training/`."""
+    return [json.loads(line) for line in (TRAINING / name).read_text("utf-8").splitlines()]
+
+
+def fit_rows(
+    kind: str, data: Sequence[dict[str, Any]], rarity: Rarity, rows_of: Rows
+) -> dict[str, LogisticCurve]:
     """The ranking and the answering curve of one kind of passage; prints held-out figures by thing."""
-    data = [json.loads(line) for line in (TRAINING / name).read_text("utf-8").splitlines()]
-    rows = [rows_of(row, rarity) for row in data]
+    measured = [(row, candidates) for row in data if (candidates := rows_of(row, rarity))]
+    data, rows = [row for row, _ in measured], [candidates for _, candidates in measured]
     golds = [[_plain(answer) for answer in row["answers"]] for row in data]
     groups = [str(row["subject"] or row["passages"][0]["text"]) for row in data]
     found: list[tuple[float, Judged, bool]] = []
@@ -301,7 +327,7 @@ def fit_rows(name: str, kind: str, rarity: Rarity, rows_of: Rows) -> dict[str, L
             )
             if best is not None:
                 found.append((answer.probability(best.vector), best, bool(golds[index])))
-    print(f"{name}, held out\n{risk_table(found, sum(map(bool, golds)), sum(not g for g in golds))}")  # noqa: T201
+    print(f"{kind}, held out\n{risk_table(found, sum(map(bool, golds)), sum(not g for g in golds))}")  # noqa: T201
     rank, answer = _fit_kind(kind, rows, golds)
     return {kind: rank, f"{kind}_answer": answer}
 
@@ -340,6 +366,10 @@ def _fits(text: str, golds: Sequence[str]) -> bool:
     )
 
 
+def _asked(row: dict[str, Any], rarity: Rarity) -> Asked:
+    return Asked(question_about(Query(row["question"], row["subject"])), rarity, row["subject"])
+
+
 def _passages(row: dict[str, Any]) -> list[Passage]:
     return [
         Passage(
@@ -350,8 +380,7 @@ def _passages(row: dict[str, Any]) -> list[Passage]:
 
 
 def _record_rows(row: dict[str, Any], rarity: Rarity) -> list[tuple[tuple[float, ...], str, int]]:
-    asked = Asked(question_about(Query(row["question"], row["subject"])), rarity)
-    found = enumerate(records.described(asked, prepare(_passages(row))))
+    found = enumerate(records.described(_asked(row, rarity), prepare(_passages(row))))
     return [(each.vector, words_of(each.sentence, each.first, each.last), place) for place, each in found]
 
 

@@ -24,7 +24,7 @@ def model() -> Path:
 
 
 def test_dense_and_terms_together_beat_terms_alone_on_paraphrases(model: Path, tmp_path: Path) -> None:
-    made = generate(plan_for(Split.SAMPLE))
+    made = generate(plan_for(Split.DEV))
     passages, about = passages_of(made, ChunkLimits(64, 6))
     paraphrases = [each for each in questions_of(made, about) if each.paraphrase]
     asked = random.Random(0).sample(paraphrases, QUESTIONS)

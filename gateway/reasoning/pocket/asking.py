@@ -34,6 +34,7 @@ class About(StrEnum):
     NAMED = "a thing that it names"
     SPOKEN = "a thing spoken of"
     OTHER = "another thing, by its description"
+    LED_TO = "what a description in it stands for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def _answered(turn: Turn) -> Iterator[str]:
 
 def is_about(asked: Asked, thing: Entity) -> bool:
     """Whether what is known of the thing may answer: a subject that the question names or describes is it."""
-    if asked.about is About.NAMED:
+    if asked.about in (About.NAMED, About.LED_TO):
         return any(same_name(name, thing.name) for name in asked.names)
     if asked.about is not About.OTHER:
         return True
@@ -131,7 +132,8 @@ def _queries(asked: Asked, printed: str | None) -> Iterator[str]:
     things = asked.names if asked.about is About.SPOKEN else (ENTITY,)
     if compared is not None:
         for side in compared.sides:
-            yield compared.asks[0].format(with_subject(side, things[0]) if pointer(side) else side)
+            query = compared.asks[0].format(side)
+            yield with_subject(query, things[0]) if pointer(query) else query
         return
     yield from (with_subject(asked.text, name) for name in things)
     if printed:

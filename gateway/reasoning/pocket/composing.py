@@ -31,7 +31,7 @@ async def compare(passages: Passages, asked: Asked, compared: Comparison) -> Rea
         side, (more, less) = compared.sides[0 if wins else 1], (a, b) if wins else (b, a)
         winner = passages.entity.name if pointer(side) and passages.entity else side
         said = f"{winner[:1].upper()}{winner[1:]}: {more.text} against {less.text}."
-    return Reading(said, first.confidence * second.confidence, (*first.quotes, *second.quotes))
+    return Reading(said, min(first.confidence, second.confidence), (*first.quotes, *second.quotes))
 
 
 async def _side(
@@ -41,10 +41,19 @@ async def _side(
     given = measure(side) if not pointer(side) and not names(side) else None
     if given is not None:
         return Reading(side, 1.0, ()), given
+    if compared.placed:
+        placed = replace(asked, own=asked.own | content_stems(side))
+        return await _measured(passages, compared, side, passages.subjects(asked)[0], placed)
     subject = passages.subjects(asked)[0] if pointer(side) else None
     about = asked if pointer(side) else Asked(side, About.NAMED, (side,), content_stems(side))
+    return await _measured(passages, compared, subject or side, subject, about)
+
+
+async def _measured(
+    passages: Passages, compared: Comparison, side: str, subject: str | None, about: Asked
+) -> tuple[Reading, Measure] | None:
     for question in compared.asks:
-        for reading in await passages.find(question.format(subject or side), subject, about):
+        for reading in await passages.find(question.format(side), subject, about):
             if value := _value(reading, compared.by_age):
                 return reading, value
     return None

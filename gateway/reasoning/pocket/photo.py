@@ -21,7 +21,7 @@ _LARGEST = 0.6
 """Height, as a share of the tallest line's, from which a line belongs to the title."""
 _LEAST_AREA = 0.01
 """Share of the photo that a title takes; a street sign in passing takes a third of it."""
-_MOST_WORDS = 10
+_MOST_WORDS = 8
 _ADDRESS = re.compile(r"\w[.@]\w{2,}")
 
 
@@ -46,6 +46,10 @@ def printed_name(printed: PhotoText) -> Entity | None:
     clear = [line for line in printed.lines if line.score >= CLEAR and _may_name(line)]
     tallest = max(map(_height, clear), default=0.0)
     title = [line for line in clear if _height(line) >= _LARGEST * tallest]
+    if (
+        sum(len(line.text.split()) for line in title) > _MOST_WORDS
+    ):  # print of one size: its first line is its title
+        title = title[:1]
     name = " ".join(line.text.strip(" .,:;|") for line in title)
     area = sum(_height(line) * (line.box[2] - line.box[0]) for line in title)
     if area < _LEAST_AREA or not 0 < len(name.split()) <= _MOST_WORDS:

@@ -9,7 +9,7 @@ from gateway.reasoning.pocket.asking import About, Asked, is_about
 from gateway.reasoning.pocket.photo import print_passage
 from gateway.reasoning.port import Read
 from gateway.state import Ask, Entity, Evidence, PhotoText, Quote, ToRead
-from language.names import names, same_name
+from language.names import mentions, names, same_name
 from language.reference import Description
 from language.words import content_stems
 
@@ -45,7 +45,7 @@ class Passages:
 
     def subjects(self, asked: Asked) -> tuple[str | None, ...]:
         """What "this" or "she" in the question may stand for, likeliest first; never empty."""
-        if asked.about is About.SPOKEN:
+        if asked.about in (About.SPOKEN, About.LED_TO):
             return asked.names
         thing = self._thing(asked) if asked.about is not About.NAMED else None
         return (thing.name if thing else None,)
@@ -65,13 +65,17 @@ class Passages:
         passages = dict(self._passages(asked))
         if not passages:
             return []
+        thing = self._thing(asked)
         history = self.ask.history if asked.about is About.SPOKEN else ()
         found = await self.read(question, tuple(passages.values()), subject, history, most, self.deadline)
         readings = []
         for each in found:
             index, passage = list(passages.items())[each.passage]
-            spoken_of = asked.own & content_stems(f"{passage.title} {passage.text}")
-            if not each.spoken.strip() or 2 * len(spoken_of) < len(asked.own):
+            text = f"{passage.title} {passage.text}"
+            about = thing is not None and mentions(text, thing.name)
+            if not each.spoken.strip() or not (
+                about or 2 * len(asked.own & content_stems(text)) >= len(asked.own)
+            ):
                 continue
             # Of a photo's print, lines of noise were left out: each line is quoted for itself.
             lines = each.sentence.split("\n") if passage.kind is CitationKind.PHOTO else [each.sentence]
@@ -99,7 +103,8 @@ class Passages:
         thing = self._thing(asked)
         for index, item in enumerate(self.evidence):
             of_it = thing is not None and item.entity in (None, thing.name)
-            if item.kind is CitationKind.PHOTO and self.printed.lines:
-                yield index, print_passage(self.printed)
+            if item.kind is CitationKind.PHOTO:
+                if self.printed.lines:
+                    yield index, print_passage(self.printed)
             elif item.text.strip() and (item.kind is CitationKind.PAGE or of_it):
                 yield index, ToRead(item.text, item.entity or item.title, item.kind)

@@ -144,7 +144,7 @@ class PocketReasoner:
         if described is None or value is None:
             return found
         outer, name = described.replaced(asked.text, value.value), value.value
-        further = Asked(outer, About.NAMED, (name,), content_stems(name))
+        further = Asked(outer, About.LED_TO, (name,), content_stems(name))
         led = await self._one(passages, further, hops - 1)
         if led is None or led.confidence * value.confidence <= (found.confidence if found else 0.0):
             return found
@@ -173,7 +173,7 @@ def _draft(ask: Ask, asked: Asked, found: Reading | None, name: Entity | None) -
 
 def _says_rest(found: Reading, described: Description, asked: Asked) -> bool:
     """Whether the sentence tells what is asked beside the description: the job, not just its author."""
-    said = content_stems(found.sentence)
+    said = content_stems(found.sentence) - content_stems(described.phrase.text)
     known = content_stems(described.phrase.text) | set(read_question(asked.text).focus)
     rest = content_stems(described.replaced(asked.text, "")) - known
     return any(stem in said or not said.isdisjoint(expansions(stem)) for stem in rest)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from language.paraphrase import expansions, opposites
 from language.questions import AnswerType, Question, read_question
-from language.words import STOP_WORDS, Word, word_set
+from language.words import STOP_WORDS, Word, tokens, word_set
 from services.reader.engine import PassageKind
 from services.reader.engines.texts import Candidate, Prepared, Sentence
 
@@ -25,6 +25,10 @@ _PREPOSITIONS = word_set("""
 """)
 MOST_LIKELY = 24
 """Sentences of a request whose features are measured."""
+_OPENING = 2
+"""Words before a sentence's subject: room for "In the"."""
+_NAMED = 0.5
+"""Share of the subject's name from which a sentence names it."""
 _ARTICLES = word_set("the a an its their his her")
 _PARAPHRASED = 0.8
 """What a term counts for when a sentence has only another word for it: less than the word itself."""
@@ -50,13 +54,18 @@ class Rarity:
 
 
 class Asked:
-    """A question with the weights of its terms; its focus noun ("what river") need not be in the sentence."""
+    """A question with the weights of its terms; its focus noun ("what river") need not be in the sentence.
 
-    def __init__(self, text: str, rarity: Rarity) -> None:
+    `subject`: the stems of the name of what it is about, with their weights, where that is known.
+    """
+
+    def __init__(self, text: str, rarity: Rarity, subject: str | None = None) -> None:
         self.question: Question = read_question(text)
+        self.subject = {word.stem: rarity.of(word.stem) for word in tokens(subject or "")}
         words = self.question.words
         focus = frozenset(self.question.focus)
-        terms = [word for word in self.question.terms if word.stem not in focus] or list(self.question.terms)
+        told = self.subject.keys() | focus
+        terms = [word for word in self.question.terms if word.stem not in told] or list(self.question.terms)
         self.focus = focus
         self.terms = tuple(dict.fromkeys(word.stem for word in terms))
         self.weights = {word.stem: rarity.of(word.stem) for word in self.question.terms}
@@ -82,6 +91,11 @@ class Asked:
     def share(self, found: Callable[[str], bool], most: float | None = None) -> float:
         """Share, by weight, of the terms that are found."""
         return sum(self.weights[term] for term in self.terms if found(term)) / (most or self.total)
+
+    def of_subject(self, present: Collection[str]) -> float:
+        """Share, by weight, of the subject's name that is there; all of it where no subject is known."""
+        found = sum(weight for stem, weight in self.subject.items() if stem in present)
+        return found / sum(self.subject.values()) if self.subject else 1.0
 
     def rarest(self, missing: Callable[[str], bool]) -> float:
         """The weight of the most telling term that is missing; 0 if none is."""
@@ -118,6 +132,13 @@ class SentenceFeatures:
     relation_missing: float
     coverage_by_passage: float
     passage_lead: float
+    subject_in_passage: float
+    subject_lead: float
+    subject_in_title: float
+    title_lead: float
+    subject: float
+    other_subject: float
+    other_name: float
     clause_coverage: float
     missing: float
     missing_in_passage: float
@@ -175,14 +196,39 @@ def whole_coverages(asked: Asked, prepared: Prepared) -> list[float]:
     return [asked.share(whole.__contains__) for whole in prepared.wholes]
 
 
-def sentence_features(
-    asked: Asked, sentence: Sentence, whole: frozenset[str], coverages: Sequence[float]
-) -> SentenceFeatures:
-    """`whole`: the stems of its passage; `coverages`: of all passages, by `whole_coverages`."""
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a passage stands among the others; shares of the question's terms and of the subject's name.
+
+    `*_lead`: how far it is behind the best of them; 0 for that one.
+    """
+
+    whole: frozenset[str]
+    coverage: float
+    lead: float
+    subject: float
+    subject_lead: float
+    title: float
+    title_lead: float
+
+
+def standings(asked: Asked, prepared: Prepared) -> list[Standing]:
+    """For each passage."""
+    coverages = whole_coverages(asked, prepared)
+    subjects, titles = (list(map(asked.of_subject, texts)) for texts in (prepared.wholes, prepared.titles))
+    most, most_subject, most_title = (max(each, default=0.0) for each in (coverages, subjects, titles))
+    return [
+        Standing(whole, own, own - most, subject, subject - most_subject, title, title - most_title)
+        for whole, own, subject, title in zip(prepared.wholes, coverages, subjects, titles, strict=True)
+    ]
+
+
+def sentence_features(asked: Asked, sentence: Sentence, standing: Standing) -> SentenceFeatures:
+    """`standing`: of its passage."""
     context = sentence.present | sentence.title
     near = context | sentence.before
     coverage = asked.share(sentence.present.__contains__)
-    own = coverages[sentence.passage]
+    whole = standing.whole
     disorder, spread = _arrangement(asked, sentence)
     negated = _is_negated(sentence.words)
     return SentenceFeatures(
@@ -193,8 +239,17 @@ def sentence_features(
         relation=_relation(asked, sentence.present),
         relation_in_context=_relation(asked, near),
         relation_missing=asked.rarest(lambda term: term not in asked.names and not meets(term, near)),
-        coverage_by_passage=own,
-        passage_lead=own - max(coverages),
+        coverage_by_passage=standing.coverage,
+        passage_lead=standing.lead,
+        subject_in_passage=standing.subject,
+        subject_lead=standing.subject_lead,
+        subject_in_title=standing.title,
+        title_lead=standing.title_lead,
+        subject=asked.of_subject(context),
+        other_subject=float(_others(asked, sentence, _OPENING)),
+        other_name=float(
+            asked.of_subject(context) < _NAMED and _others(asked, sentence, len(sentence.words))
+        ),
         clause_coverage=_clause_coverage(asked, sentence),
         missing=asked.rarest(lambda term: term not in near),
         missing_in_passage=asked.rarest(lambda term: term not in whole),
@@ -271,6 +326,8 @@ def type_match(question: Question, types: Collection[str]) -> float:
             return 0.3 * ("date" in found)
         sought = question.dimensions or ({"money"} if wanted is AnswerType.MONEY else frozenset[str]())
         return 1.0 if not sought or found & sought else 0.4
+    if wanted is AnswerType.REASON:
+        return 1.0 if "cause" in found else 0.4
     plain = "chunk" in found and not found & {"number", "date", "time"}
     if wanted in (AnswerType.PERSON, AnswerType.PLACE):
         return 1.0 if "name" in found else 0.3 * plain
@@ -345,6 +402,17 @@ def _pairs(asked: Asked, sentence: Sentence) -> float:
     """Share of the question's neighbouring words that are neighbours here too."""
     here = set(zip(sentence.stems, sentence.stems[1:], strict=False))
     return len(asked.pairs & here) / len(asked.pairs) if asked.pairs else 0.0
+
+
+def _others(asked: Asked, sentence: Sentence, last: int) -> bool:
+    """Whether a name in the first `last` words has nothing of the subject's name or the question."""
+    known = asked.all_stems | asked.subject.keys()
+    return any(
+        "name" in each.types
+        and each.first <= last
+        and known.isdisjoint(sentence.stems[each.first : each.last])
+        for each in sentence.candidates
+    )
 
 
 def _clause_coverage(asked: Asked, sentence: Sentence) -> float:

@@ -1,6 +1,7 @@
 """A reader without weights files: features of words under fitted linear curves."""
 
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +17,14 @@ from services.reader.engines.texts import Prepared, Sentence, prepare
 from services.reader.spoken import said, words_of
 
 WEIGHTS = Path(__file__).with_name("pocket_weights.json")
+OPEN, ABOUT = "open", "about"
+"""How prose is read: for any question, and for one about a thing whose name is known."""
+
+
 LAYOUT: Mapping[str, Sequence[str]] = {
-    "sentence": SENTENCE_NAMES,
-    "span": SPAN_NAMES,
-    "answer": ANSWER_NAMES,
+    **{f"{kind}_sentence": SENTENCE_NAMES for kind in (OPEN, ABOUT)},
+    **{f"{kind}_span": SPAN_NAMES for kind in (OPEN, ABOUT)},
+    **{f"{kind}_answer": ANSWER_NAMES for kind in (OPEN, ABOUT)},
     "record": RECORD_NAMES,
     "record_answer": RECORD_ANSWER_NAMES,
     "print": PRINT_NAMES,
@@ -52,7 +57,10 @@ class PocketReader:
     def __init__(self, curves: Curves | None = None, rarity: Rarity | None = None) -> None:
         self._curves = curves or Curves.load()
         self._rarity = rarity or Rarity.load()
-        self._prose = ProseReader(self._curves["sentence"], self._curves["span"])
+        self._prose = {
+            kind: ProseReader(self._curves[f"{kind}_sentence"], self._curves[f"{kind}_span"])
+            for kind in (OPEN, ABOUT)
+        }
         self._records = RecordReader(self._curves["record"])
         self._print = PrintReader(self._curves["print"])
 
@@ -61,24 +69,24 @@ class PocketReader:
         prepared = prepare(passages)
         if not prepared.sentences:
             return []
-        asked = Asked(question_about(query), self._rarity)
+        asked = Asked(question_about(query), self._rarity, query.subject)
         found = [
-            *self._from_prose(asked, prepared),
+            *self._from_prose(ABOUT if query.subject else OPEN, asked, prepared),
             *self._from_records(asked, prepared),
             *self._from_print(Asked(about_print(query.question), self._rarity), prepared, passages),
         ]
         return sorted(found, key=lambda answer: -answer.probability)[:top_n]
 
-    def _from_prose(self, asked: Asked, prepared: Prepared) -> list[Answer]:
+    def _from_prose(self, kind: str, asked: Asked, prepared: Prepared) -> list[Answer]:
         return [
             _answer(
                 each.sentence,
                 each.first,
                 each.last,
                 said(words_of(each.sentence, *each.window)),
-                self._curves["answer"].probability(each.vector),
+                self._curves[f"{kind}_answer"].probability(each.vector),
             )
-            for each in self._prose.propose(asked, prepared)
+            for each in self._prose[kind].propose(asked, prepared)
         ]
 
     def _from_records(self, asked: Asked, prepared: Prepared) -> list[Answer]:
@@ -120,8 +128,17 @@ def about_print(question: str) -> str:
     return with_subject(question, "it") if pointer(question) is not None else question
 
 
+_SIGNS = tuple("%°€$£")
+"""A value's, behind it; before it any currency's. They are no words."""
+
+
 def _answer(sentence: Sentence, first: int, last: int, spoken: str, probability: float) -> Answer:
     start = sentence.start + sentence.words[first].start
     end = sentence.start + sentence.words[last - 1].end
+    text = sentence.text
+    if start > sentence.start and unicodedata.category(text[start - sentence.start - 1]) == "Sc":
+        start -= 1
+    if text[end - sentence.start : end - sentence.start + 1] in _SIGNS:
+        end += 1
     whole = Span(sentence.start, sentence.start + len(sentence.text))
     return Answer(sentence.passage, Span(start, end), whole, spoken, probability)

@@ -14,8 +14,8 @@ from services.reader.engines.features import (
     likely_places,
     sentence_features,
     span_features,
+    standings,
     values,
-    whole_coverages,
 )
 from services.reader.engines.texts import Candidate, Prepared, Sentence
 
@@ -75,17 +75,17 @@ class ProseReader:
 
     def propose(self, asked: Asked, prepared: Prepared) -> list[Proposal]:
         """The best span of each of the likeliest sentences of pages, likeliest sentence first."""
-        coverages = whole_coverages(asked, prepared)
+        passages = standings(asked, prepared)
         scored: list[Scored] = []
         for place in likely_places(asked, prepared, PassageKind.PAGE):
             sentence = prepared.sentences[place]
-            features = sentence_features(asked, sentence, prepared.wholes[sentence.passage], coverages)
+            features = sentence_features(asked, sentence, passages[sentence.passage])
             scored.append(Scored(self.sentences.logit(values(features)), place, sentence, features))
         return self.best_of(asked, scored)
 
     def best_of(self, asked: Asked, scored: Sequence[Scored]) -> list[Proposal]:
         """As `propose`, of sentences that were scored; what shares nothing with the question is left out."""
-        sharing = [each for each in scored if each.features.coverage_with_paraphrases > 0]
+        sharing = [each for each in scored if _shares(asked, each.features)]
         ranked = sorted(sharing, key=lambda each: (-each.logit, each.place))
         found = []
         for each in ranked[:MOST_PROPOSALS]:
@@ -114,6 +114,12 @@ class ProseReader:
         return Proposal(
             sentence, chosen.first, chosen.last, window, (*values(features), *vectors[best], *measured)
         )
+
+
+def _shares(asked: Asked, features: SentenceFeatures) -> bool:
+    """Whether it says something of what is asked, or has a value of its type where the subject is named."""
+    of_subject = bool(asked.subject) and features.subject_in_passage > 0
+    return features.coverage_with_paraphrases > 0 or (of_subject and features.type == 1)
 
 
 def spoken_window(

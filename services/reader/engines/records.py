@@ -6,10 +6,10 @@ from dataclasses import astuple, dataclass, fields
 
 from chassis.calibration import LogisticCurve
 from language.paraphrase import expansions
-from language.questions import AnswerType
+from language.questions import TYPE_OF, AnswerType
 from language.words import STOP_WORDS, tokens, word_set
 from services.reader.engine import PassageKind
-from services.reader.engines.features import Asked, type_match
+from services.reader.engines.features import Asked, Standing, standings, type_match
 from services.reader.engines.prose import MOST_PROPOSALS, NO_RIVAL
 from services.reader.engines.texts import Prepared, Sentence
 
@@ -32,6 +32,12 @@ class RecordFeatures:
     only_of_type: float
     wrong_type: float
     names: float
+    repeats: float
+    named_by_type: float
+    subject: float
+    subject_lead: float
+    subject_in_title: float
+    title_lead: float
     bare: float
     key_words: float
     exact: float
@@ -84,9 +90,9 @@ def described(asked: Asked, prepared: Prepared) -> Iterator[Record]:
         if (parts := split_record(sentence)) is not None
     ]
     alone = sum(type_match(asked.question, types) == 1.0 for *_, types in split) == 1
+    passages = standings(asked, prepared)
     for sentence, key, first, types in split:
-        whole = prepared.wholes[sentence.passage]
-        features = _features(asked, sentence, key, first, whole, types, alone)
+        features = _features(asked, sentence, key, first, passages[sentence.passage], types, alone)
         yield Record(sentence, key, first, len(sentence.words), astuple(features))
 
 
@@ -120,12 +126,15 @@ def _features(
     sentence: Sentence,
     key: str,
     first: int,
-    record: frozenset[str],
+    standing: Standing,
     types: frozenset[str],
     alone: bool,
 ) -> RecordFeatures:
-    """`record`: stems of all that is known of the thing; `alone`: the only one of the wanted type."""
-    key_stems = [word.stem for word in tokens(key) if word.folded not in STOP_WORDS]
+    """`standing`: of all that is known of the thing; `alone`: the only one of the wanted type."""
+    record = standing.whole
+    key_words = [word for word in tokens(key) if word.folded not in STOP_WORDS]
+    key_stems = [word.stem for word in key_words]
+    value, known = sentence.stems[first:], asked.all_stems | asked.subject.keys()
     telling = [stem for stem in key_stems if stem not in _TYPE_NOUNS] or key_stems
     present = frozenset(sentence.stems[first:]) | sentence.title
     about = [stem for stem in (*asked.terms, *asked.focus) if stem not in sentence.title]
@@ -145,6 +154,14 @@ def _features(
         type_alone=agreement * float(bool(about) and by_key == 0),
         wrong_type=float(asked.question.numeric and not types & {"number", "date"}),
         names=len(asked.names & (present | record)) / len(asked.names) if asked.names else 1.0,
+        repeats=len(known.intersection(value)) / len(value),
+        named_by_type=float(
+            asked.wanted in {TYPE_OF.get(word.folded) for word in key_words} and telling == key_stems
+        ),
+        subject=standing.subject,
+        subject_lead=standing.subject_lead,
+        subject_in_title=standing.title,
+        title_lead=standing.title_lead,
         bare=float(not about),
         key_words=len(telling) / 4,
         exact=float(bool(telling) and all(stem in stems for stem in telling)),

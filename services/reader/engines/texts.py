@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from language.dates import dates
 from language.names import names
@@ -24,8 +25,11 @@ _TIME = re.compile(
 )
 """Times of the day and days of the week."""
 _CLAUSE_END = re.compile(r"[,;:()\[\]–—\"“”]|\.\s")
+_RANGE = re.compile(r"\s?[-–—]\s?|\sto\s")
+"""Between the two ends of a range: "17 to 20 cm", "11–14 September"."""
+_CAUSE = re.compile(r"\b(?:because|since|(?:due|owing|thanks) to|so that|in order to)\s", re.IGNORECASE)
 _CLAUSE_WORDS = word_set("""
-    which who that because but and while where when although though as since if so or whose whom than
+    which who that because but and while where when although though since if so or whose whom
 """)
 
 
@@ -59,7 +63,7 @@ class Sentence:
         inner = (
             place
             for place in range(1, len(self.words))
-            if self.is_cut(place) or self.words[place].folded in _CLAUSE_WORDS
+            if self.is_cut(place) or (self.words[place].folded in _CLAUSE_WORDS and not self._joins(place))
         )
         return (0, *inner, len(self.words))
 
@@ -73,9 +77,19 @@ class Sentence:
             numbers.append(clause)
         return tuple(numbers)
 
+    def _joins(self, place: int) -> bool:
+        """Whether the word begins no clause: "and" between two names or numbers, "that" after "was"."""
+        word, around = self.words[place].folded, self.words[place - 1 : place + 2 : 2]
+        if word == "that":
+            return around[0].folded in ("is", "are", "was", "were")
+        return word in ("and", "or") and all(not each.text[0].islower() for each in around)
+
     def is_cut(self, place: int) -> bool:
-        """Whether punctuation stands before the word at `place`."""
-        return _CLAUSE_END.search(self.text[self.words[place - 1].end : self.words[place].start]) is not None
+        """Whether punctuation stands before the word at `place`; a range's dash ("19–27 kg") is none."""
+        before, after = self.words[place - 1], self.words[place]
+        gap = self.text[before.end : after.start]
+        joins = gap == "–" and before.text[-1].isdigit() and after.text[0].isdigit()
+        return not joins and _CLAUSE_END.search(gap) is not None
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -87,17 +101,25 @@ class Sentence:
 
     def _typed(self) -> Iterator[tuple[int, int, str]]:
         measured = quantities(self.text)
-        spans = (
-            *((date.start, date.end, "date") for date in dates(self.text)),
+        dated = [(date.start, date.end, "date") for date in dates(self.text)]
+        counted = [(quantity.start, quantity.end, "number") for quantity in measured]
+        spans = [
+            *dated,
+            *counted,
             *((match.start(), match.end(), "time") for match in _TIME.finditer(self.text)),
-            *((quantity.start, quantity.end, "number") for quantity in measured),
             *(
                 (each.start, each.end, each.dimension.partition(":")[0])
                 for each in measured
                 if each.dimension
             ),
             *((name.start, name.end, "name") for name in names(self.text)),
-        )
+        ]
+        for (start, end, _), (after, last, _) in pairwise(sorted([*dated, *counted])):
+            if _RANGE.fullmatch(self.text[end:after]):
+                spans += [(start, last, type_) for first, _, type_ in spans if first == after]
+        for match in _CAUSE.finditer(self.text):
+            cut = _CLAUSE_END.search(self.text, match.end())
+            spans.append((match.start(), cut.start() if cut else len(self.text), "cause"))
         for start, end, type_ in spans:
             inside = [place for place, word in enumerate(self.words) if word.end > start and word.start < end]
             if inside:
@@ -129,10 +151,11 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """All sentences of a request, each text once, and what each passage says as a whole."""
+    """All sentences of a request, each text once; the stems of each passage as a whole, and of its title."""
 
     sentences: tuple[Sentence, ...]
     wholes: tuple[frozenset[str], ...]
+    titles: tuple[frozenset[str], ...]
 
 
 def prepare(passages: Sequence[Passage]) -> Prepared:
@@ -140,9 +163,11 @@ def prepare(passages: Sequence[Passage]) -> Prepared:
     found: list[Sentence] = []
     seen: set[tuple[str, str]] = set()
     wholes: list[frozenset[str]] = []
+    titles: list[frozenset[str]] = []
     records: dict[str, frozenset[str]] = {}
     for place, passage in enumerate(passages):
         title = frozenset(word.stem for word in tokens(passage.title))
+        titles.append(title)
         own = list(_sentences(place, passage))
         whole = title.union(*(sentence.present for sentence in own))
         if passage.kind is PassageKind.ATTRIBUTE:
@@ -154,7 +179,7 @@ def prepare(passages: Sequence[Passage]) -> Prepared:
     for place, passage in enumerate(passages):
         if passage.kind is PassageKind.ATTRIBUTE:
             wholes[place] = records[passage.title]
-    return Prepared(tuple(found[:MOST_SENTENCES]), tuple(wholes))
+    return Prepared(tuple(found[:MOST_SENTENCES]), tuple(wholes), tuple(titles))
 
 
 def _sentences(place: int, passage: Passage) -> Iterator[Sentence]:

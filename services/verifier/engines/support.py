@@ -9,6 +9,7 @@ from language.names import mentions, name_words, names
 from language.paraphrase import expansions, opposites
 from language.quantities import Quantity
 from language.questions import AnswerType
+from language.reference import Description, description, pointer
 from language.words import content_stems, words
 from services.verifier.engines.claims import Claim
 from services.verifier.engines.comparing import compare
@@ -86,6 +87,10 @@ class Weighing:
         amounts = [part.value for part, s in found if s is not None and isinstance(part.value, Quantity)]
         self._lacking = [part for part, s in found if s is None and not is_result(part.value, amounts)]
         self._resting = self._best.stems.union(*(s.stems for _, s in found if s is not None))
+        if led := self._leads_here():
+            described, bridge = led
+            self._resting |= bridge.stems
+            self._relation -= content_stems(described.phrase.text)
 
     def support(self) -> Support:
         """All features of the claim, and what is wrong with it."""
@@ -105,6 +110,24 @@ class Weighing:
             loose=float(loose),
         )
         return Support(features, self._best, missing, denied, self._compared or "")
+
+    def _leads_here(self) -> tuple[Description, Statement] | None:
+        """The sentence that says whom the question describes ("its maker"), if the best one tells of that."""
+        described = description(self._asked.question.text)
+        if described is None:
+            return None
+        sought = content_stems(described.phrase.text) - content_stems(self._asked.entity or "")
+        shown = pointer(described.phrase.text)
+        sought -= content_stems(shown.text) if shown and self._asked.entity else frozenset()
+        for each in self._statements:
+            values = (name.text for name in each.facts.names if not mentions(self._subject or "", name.text))
+            if (
+                each is not self._best
+                and covered(sought, each.stems) == 1.0
+                and any(map(self._best.is_about, values))
+            ):
+                return described, each
+        return None
 
     def _said(self) -> float:
         return covered(self._asked.sought, self._resting)
@@ -199,9 +222,14 @@ class Weighing:
             case AnswerType.NUMBER:
                 counted = frozenset(asked.focus).union(*map(expansions, asked.focus), {""})
                 return float(any(q.dimension or not asked.focus or q.unit in counted for q in amounts))
-            case AnswerType.PERSON | AnswerType.PLACE | AnswerType.NAME:
-                return float(bool(self._claim.new_names or (facts.names and not facts.values)))
+            case AnswerType.PERSON | AnswerType.PLACE:
+                return float(self._names_something())
+            case AnswerType.NAME if self._names_something():
+                return 1.0
         return _UNKNOWN
+
+    def _names_something(self) -> bool:
+        return bool(self._claim.new_names or (self._facts.names and not self._facts.values))
 
     def _is_loose(self) -> bool:
         """Whether what is asked for stands only in an adjunct of the answer: "met him in the capital"."""

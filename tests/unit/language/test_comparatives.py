@@ -47,6 +47,57 @@ def test_two_things_are_compared_by_a_measure(
     assert not found.by_age
 
 
+@pytest.mark.parametrize(
+    ("question", "asks", "larger"),
+    [
+        ("is this lamp cheaper at Ikea or at Habitat?", "how much does this lamp cost at {}?", False),
+        ("where is this lamp more expensive, Ikea or Habitat?", "how much does this lamp cost at {}?", True),
+        ("where do I pay less for this lamp, Ikea or Habitat?", "how much does this lamp cost at {}?", False),
+        ("does it cost more at Ikea or at Habitat?", "how much does it cost at {}?", True),
+        ("where is the tea hotter, at Ikea or at Habitat?", "how hot is the tea at {}?", True),
+    ],
+)
+def test_one_thing_is_compared_in_two_places(question: str, asks: str, larger: bool) -> None:
+    found = comparison(question)
+    assert found is not None
+    assert (found.sides, found.asks, found.larger) == (("Ikea", "Habitat"), (asks,), larger)
+    assert found.placed
+    assert found.chooses
+
+
+@pytest.mark.parametrize(
+    ("question", "sides", "asks", "larger"),
+    [
+        (
+            "does the Nile or the Amazon flow longer at night?",
+            ("the Nile", "the Amazon"),
+            "how long does {} flow at night?",
+            True,
+        ),
+        ("was Big Ben or the Shard built later?", ("Big Ben", "the Shard"), "when was {} built?", False),
+        (
+            "is there more salt in this soup or in bread?",
+            ("this soup", "bread"),
+            "how much salt is in {}?",
+            True,
+        ),
+        ("are there fewer pages in this or in Emma?", ("this", "Emma"), "how many pages are in {}?", False),
+        (
+            "does the soup or the salad cost more here?",
+            ("the soup", "the salad"),
+            "how much does {} cost?",
+            True,
+        ),
+    ],
+)
+def test_two_things_are_compared_by_what_they_do_or_hold(
+    question: str, sides: tuple[str, str], asks: str, larger: bool
+) -> None:
+    found = comparison(question)
+    assert found is not None
+    assert (found.sides, found.asks[0], found.larger, found.chooses) == (sides, asks, larger, True)
+
+
 def test_age_may_be_told_by_dates() -> None:
     older, newer = comparison("which is older, A or B?"), comparison("is A newer than B?")
     assert older is not None
