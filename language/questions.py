@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from language.names import Name, names
+from language.quantities import quantities
 from language.words import STOP_WORDS, Word, remembered, tokens, word_set
 
 
@@ -103,6 +104,7 @@ _BY_VERB = dict.fromkeys(_MONEY_VERBS, AnswerType.MONEY) | {
     "measure": AnswerType.QUANTITY,
 }
 _OWNS = re.compile(r"['’]s?\b")
+_CONTAINS = frozenset({"in", "there", "left", "on"})
 _LONGEST_HEAD = 4
 """Words of a noun phrase."""
 _SORTS = word_set("kind type sort form variety category class")
@@ -124,10 +126,15 @@ def read_question(text: str) -> Question:
         points=any(word.folded in _POINTING for word in words),
         wh=wh,
         words=words,
-        dimensions=next(
-            (_DIMENSIONS[word.folded] for word in measured if word.folded in _DIMENSIONS), frozenset()
-        ),
+        dimensions=_counted(focus)
+        or next((_DIMENSIONS[word.folded] for word in measured if word.folded in _DIMENSIONS), frozenset()),
     )
+
+
+def _counted(focus: Word | None) -> frozenset[str]:
+    """What is measured by a unit that is asked for: "how many calories", "how many litres"."""
+    counted = quantities(f"1 {focus.text}") if focus else ()
+    return frozenset(each.dimension.partition(":")[0] for each in counted if each.dimension)
 
 
 def _is_acronym(word: Word) -> bool:
@@ -159,8 +166,10 @@ def _wanted(text: str, words: tuple[Word, ...], wh: int | None) -> tuple[AnswerT
 
 def _how(words: tuple[Word, ...], rest: tuple[Word, ...]) -> tuple[AnswerType, Word | None]:
     degree = rest[0].folded if rest else ""
-    copula = degree == "much" and len(rest) > 1 and rest[1].folded in ("is", "are", "was", "were")
-    if copula or (degree == "much" and any(word.folded in _MONEY_VERBS for word in words)):
+    priced = degree == "much" and len(rest) > 2 and rest[1].folded in ("is", "are", "was", "were")
+    if (priced and rest[2].folded not in _CONTAINS) or (
+        degree == "much" and any(word.folded in _MONEY_VERBS for word in words)
+    ):
         return AnswerType.MONEY, None
     if degree == "much" and any(word.folded == "weigh" for word in rest):
         return AnswerType.QUANTITY, None

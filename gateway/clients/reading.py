@@ -1,6 +1,6 @@
 """What the gateway asks the reader, and its answers, in terms of the gateway's state."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from chassis.errors import DependencyUnavailable
 from contracts.answer import CitationKind
@@ -12,6 +12,8 @@ from gateway.state import Found, ToRead, Turn
 _QUESTION_CHARS, _SUBJECT_CHARS, _ANSWER_CHARS = 4_096, 1_000, 8_192
 _TEXT_CHARS, _TITLE_CHARS, _BOXES = 20_000, 1_000, 512
 _PASSAGES, _TURNS, _ANSWERS = 64, 16, 16
+_CHARS = 200_000
+"""Of all passages together, titles included; what comes after is left out."""
 
 _KIND = {
     CitationKind.PAGE: PassageKind.PAGE,
@@ -26,7 +28,7 @@ def read_request(
     """The request, cut to what the contract takes; offsets and indices stay those of what was given."""
     return ReadRequest(
         question=question[:_QUESTION_CHARS],
-        passages=[_passage(each) for each in passages[:_PASSAGES]],
+        passages=list(_within(map(_passage, passages[:_PASSAGES]))),
         subject=subject[:_SUBJECT_CHARS] if subject else None,
         history=[_turn(each) for each in history[-_TURNS:]],
         top_n=min(top_n, _ANSWERS),
@@ -48,6 +50,16 @@ def _passage(passage: ToRead) -> ReadPassage:
         kind=_KIND[passage.kind],
         boxes=boxes[:_BOXES],
     )
+
+
+def _within(passages: Iterable[ReadPassage]) -> Iterator[ReadPassage]:
+    """The first passages that together are not too long."""
+    left = _CHARS
+    for each in passages:
+        left -= len(each.text) + len(each.title)
+        if left < 0:
+            return
+        yield each
 
 
 def _turn(turn: Turn) -> ReadTurn:

@@ -25,6 +25,10 @@ _PREPOSITIONS = word_set("""
 """)
 MOST_LIKELY = 24
 """Sentences of a request whose features are measured."""
+_BARE = frozenset({"number", "chunk", "name"})
+"""The types of a number without unit."""
+_MEASURED = frozenset({"length", "mass", "volume", "area", "temperature", "money"})
+"""Dimensions of which no value is a count."""
 _OPENING = 2
 """Words before a sentence's subject: room for "In the"."""
 _NAMED = 0.5
@@ -325,7 +329,11 @@ def type_match(question: Question, types: Collection[str]) -> float:
         if "number" not in found:
             return 0.3 * ("date" in found)
         sought = question.dimensions or ({"money"} if wanted is AnswerType.MONEY else frozenset[str]())
-        return 1.0 if not sought or found & sought else 0.4
+        if wanted is AnswerType.NUMBER and not sought:  # "how many pages": a bare count, no 24 cm
+            return 0.4 if found & _MEASURED else 1.0
+        if not sought or found & sought:
+            return 1.0
+        return 0.5 if found <= _BARE else 0.3  # on a sign the unit is left out: "PENRITH 29"
     if wanted is AnswerType.REASON:
         return 1.0 if "cause" in found else 0.4
     plain = "chunk" in found and not found & {"number", "date", "time"}

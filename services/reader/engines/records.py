@@ -91,7 +91,10 @@ def described(asked: Asked, prepared: Prepared) -> Iterator[Record]:
     ]
     alone = sum(type_match(asked.question, types) == 1.0 for *_, types in split) == 1
     passages = standings(asked, prepared)
+    known = asked.all_stems | asked.subject.keys()
     for sentence, key, first, types in split:
+        if known.issuperset(sentence.stems[first:]):
+            continue  # it says again what the question names
         features = _features(asked, sentence, key, first, passages[sentence.passage], types, alone)
         yield Record(sentence, key, first, len(sentence.words), astuple(features))
 
