@@ -30,12 +30,7 @@ def spoken(question: str, sentence: str, span: str, subject: str | None, title: 
     ]
     if not inside:
         return said(span)
-    return said(words_of(whole, *clause_around(whole, inside[0], inside[-1] + 1)))
-
-
-def words_of(sentence: Sentence, first: int, last: int) -> str:
-    """The text from one word to another, with its punctuation."""
-    return sentence.text[sentence.words[first].start : _end(sentence, last)]
+    return said(whole.between(*clause_around(whole, inside[0], inside[-1] + 1)))
 
 
 def said(text: str) -> str:
@@ -51,10 +46,3 @@ def said(text: str) -> str:
     if words[0].islower():
         plain = plain[0].upper() + plain[1:]
     return plain if plain[-1] in ".!?" else f"{plain}."
-
-
-def _end(sentence: Sentence, last: int) -> int:
-    """Behind the last word, with a unit or closing sign that touches it ("5 %" keeps its sign)."""
-    end = sentence.words[last - 1].end
-    touching = re.compile(r"\s?[%°€£$]\w?").match(sentence.text, end)
-    return touching.end() if touching else end

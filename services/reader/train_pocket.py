@@ -30,20 +30,19 @@ from language.words import tokens
 from services.reader.engine import Passage, PassageKind, Query
 from services.reader.engines import printed, prose, records
 from services.reader.engines.features import (
-    FREQUENCIES,
-    Asked,
-    Rarity,
     SentenceFeatures,
     likely_places,
+    passage_features,
     sentence_features,
     span_features,
-    standings,
     values,
     whole_coverages,
 )
 from services.reader.engines.pocket import ABOUT, LAYOUT, OPEN, WEIGHTS, about_print, question_about
-from services.reader.engines.texts import Prepared, Sentence, prepare
-from services.reader.spoken import said, words_of
+from services.reader.engines.ranking import Piece, likeliest
+from services.reader.engines.terms import FREQUENCIES, Rarity, WeightedQuestion
+from services.reader.engines.texts import Candidate, Prepared, Sentence, prepare
+from services.reader.spoken import said
 
 Matrix = NDArray[np.float64]
 TRAINING = Path(__file__).with_name("training")
@@ -71,7 +70,7 @@ _PENALTY = {
 class Read:
     """A question's rows. `sentences`: (place, features, holds the answer); `spans`: of the one that does."""
 
-    asked: Asked
+    asked: WeightedQuestion
     group: str
     golds: tuple[str, ...]
     prepared: Prepared
@@ -101,8 +100,8 @@ def main() -> None:
     for fitted in (
         fit_prose(OPEN, list(_reads(arguments.squad, rarity))),
         fit_prose(ABOUT, list(_reads_of_scenes(rarity))),
-        fit_rows("record", [*written("records.jsonl"), *scene_rows()], rarity, _record_rows),
-        fit_rows("print", written("signs.jsonl"), rarity, _print_rows),
+        fit_rows("record", [*written("records.jsonl"), *scene_rows()], rarity, _record_pieces),
+        fit_rows("print", written("signs.jsonl"), rarity, _printed_pieces),
     ):
         curves |= fitted
     stored = {
@@ -189,7 +188,7 @@ def _reads(path: Path, rarity: Rarity) -> Iterator[Read]:
     everything = Prepared((), tuple(each.wholes[0] for each in prepared), ())
     questions = [(place, qa) for place, (_, qas, _) in enumerate(paragraphs) for qa in qas]
     for place, qa in tqdm(questions, desc="questions", unit="question"):
-        asked = Asked(qa["question"], rarity)
+        asked = WeightedQuestion(qa["question"], rarity)
         coverages = whole_coverages(asked, everything)
         likely = sorted(range(len(paragraphs)), key=lambda other: -coverages[other])[:_PARAGRAPHS]
         both = prepare([paragraphs[each][0] for each in likely])
@@ -203,7 +202,9 @@ def scene_rows() -> Iterator[dict[str, Any]]:
     scenes = written("scenes.jsonl")
     rng = random.Random(_SEED)
     for number, scene in enumerate(scenes):
-        others = [page for other in scenes if other is not scene for page in other["passages"]]
+        # Of its own fold only: what is held out must not have been seen as another's page.
+        beside = [other for other in scenes[number % _FOLDS :: _FOLDS] if other is not scene]
+        others = [page for other in beside for page in other["passages"]]
         pages = [{**page, "kind": "page"} for page in (*scene["passages"], *rng.sample(others, _OTHER_PAGES))]
         for row in scene["questions"]:
             subject = _subject(row["question"], scene["subject"])
@@ -231,9 +232,11 @@ def _subject(question: str, thing: str) -> str | None:
     return thing if about else None
 
 
-def _measured(asked: Asked, both: Prepared, own: int, golds: Sequence[dict[str, Any]], group: str) -> Read:
+def _measured(
+    asked: WeightedQuestion, both: Prepared, own: int, golds: Sequence[dict[str, Any]], group: str
+) -> Read:
     """The rows of one question, whose answer stands in passage `own` at the places of `golds`."""
-    passages = standings(asked, both)
+    passages = passage_features(asked, both)
     rows: list[tuple[int, tuple[float, ...], bool]] = []
     spans: list[tuple[tuple[float, ...], bool]] = []
     for index in likely_places(asked, both, PassageKind.PAGE):
@@ -254,7 +257,7 @@ def _holds(sentence: Sentence, golds: Sequence[dict[str, Any]]) -> bool:
     return any(sentence.start <= gold["answer_start"] < sentence.start + len(sentence.text) for gold in golds)
 
 
-def _is_gold(sentence: Sentence, candidate: Any, golds: Sequence[dict[str, Any]]) -> bool:
+def _is_gold(sentence: Sentence, candidate: Candidate, golds: Sequence[dict[str, Any]]) -> bool:
     """Whether candidate and a gold answer overlap by more than half (F1 by characters)."""
     start = sentence.start + sentence.words[candidate.first].start
     end = sentence.start + sentence.words[candidate.last - 1].end
@@ -290,7 +293,7 @@ def _proposals(reader: prose.ProseReader, read: Read) -> list[Judged]:
     ]
     found = []
     for each in reader.best_of(read.asked, scored):
-        text = said(words_of(each.sentence, *each.window))
+        text = said(each.sentence.between(*each.window))
         right = any(_plain(gold) in _plain(text) for gold in read.golds)
         found.append(Judged(each.vector, right, len(text.split())))
     return found
@@ -300,8 +303,8 @@ def _plain(text: str) -> str:
     return " ".join(word.folded for word in tokens(text))
 
 
-Rows = Callable[[dict[str, Any], Rarity], list[tuple[tuple[float, ...], str, int]]]
-"""A row of training data -> the features and text of every candidate, and the place of its sentence."""
+Pieces = Callable[[dict[str, Any], Rarity], list[Piece]]
+"""A row of training data -> what may answer in its passages."""
 
 
 def written(name: str) -> list[dict[str, Any]]:
@@ -310,11 +313,11 @@ def written(name: str) -> list[dict[str, Any]]:
 
 
 def fit_rows(
-    kind: str, data: Sequence[dict[str, Any]], rarity: Rarity, rows_of: Rows
+    kind: str, data: Sequence[dict[str, Any]], rarity: Rarity, pieces_of: Pieces
 ) -> dict[str, LogisticCurve]:
     """The ranking and the answering curve of one kind of passage; prints held-out figures by thing."""
-    measured = [(row, candidates) for row in data if (candidates := rows_of(row, rarity))]
-    data, rows = [row for row, _ in measured], [candidates for _, candidates in measured]
+    measured = [(row, pieces) for row in data if (pieces := pieces_of(row, rarity))]
+    data, rows = [row for row, _ in measured], [pieces for _, pieces in measured]
     golds = [[_plain(answer) for answer in row["answers"]] for row in data]
     groups = [str(row["subject"] or row["passages"][0]["text"]) for row in data]
     found: list[tuple[float, Judged, bool]] = []
@@ -333,29 +336,19 @@ def fit_rows(
 
 
 def _fit_kind(
-    kind: str, rows: Sequence[list[tuple[tuple[float, ...], str, int]]], golds: Sequence[list[str]]
+    kind: str, rows: Sequence[list[Piece]], golds: Sequence[list[str]]
 ) -> tuple[LogisticCurve, LogisticCurve]:
-    flat = [(v, _fits(t, gold)) for each, gold in zip(rows, golds, strict=True) if gold for v, t, _ in each]
-    rank = curve([v for v, _ in flat], [label for _, label in flat], _PENALTY[kind])
-    judged = [j for each, gold in zip(rows, golds, strict=True) for j in _judged(rank, each, gold)]
+    answerable = [(each, gold) for pieces, gold in zip(rows, golds, strict=True) if gold for each in pieces]
+    fits = [_fits(piece.text, gold) for piece, gold in answerable]
+    rank = curve([piece.vector for piece, _ in answerable], fits, _PENALTY[kind])
+    judged = [j for pieces, gold in zip(rows, golds, strict=True) for j in _judged(rank, pieces, gold)]
     answer = curve([j.vector for j in judged], [j.right for j in judged], _PENALTY[f"{kind}_answer"])
     return rank, answer
 
 
-def _judged(
-    rank: LogisticCurve, rows: Sequence[tuple[tuple[float, ...], str, int]], golds: Sequence[str]
-) -> list[Judged]:
-    """The two best candidates of different sentences, as the readers propose them."""
-    scored = sorted(
-        ((rank.logit(vector), vector, text, place) for vector, text, place in rows), key=lambda r: -r[0]
-    )
-    found: dict[int, Judged] = {}
-    for logit, vector, text, place in scored:
-        if place in found or len(found) == prose.MOST_PROPOSALS:
-            continue
-        rival = next((row[0] for row in scored if row[3] != place), logit - prose.NO_RIVAL)
-        found[place] = Judged((*vector, logit, logit - rival), _fits(text, golds), len(text.split()))
-    return list(found.values())
+def _judged(rank: LogisticCurve, pieces: Sequence[Piece], golds: Sequence[str]) -> list[Judged]:
+    best = likeliest(pieces, rank)
+    return [Judged(each.vector, _fits(each.text, golds), len(each.text.split())) for each in best]
 
 
 def _fits(text: str, golds: Sequence[str]) -> bool:
@@ -366,8 +359,8 @@ def _fits(text: str, golds: Sequence[str]) -> bool:
     )
 
 
-def _asked(row: dict[str, Any], rarity: Rarity) -> Asked:
-    return Asked(question_about(Query(row["question"], row["subject"])), rarity, row["subject"])
+def _asked(row: dict[str, Any], rarity: Rarity) -> WeightedQuestion:
+    return WeightedQuestion(question_about(Query(row["question"], row["subject"])), rarity, row["subject"])
 
 
 def _passages(row: dict[str, Any]) -> list[Passage]:
@@ -379,17 +372,14 @@ def _passages(row: dict[str, Any]) -> list[Passage]:
     ]
 
 
-def _record_rows(row: dict[str, Any], rarity: Rarity) -> list[tuple[tuple[float, ...], str, int]]:
-    found = enumerate(records.described(_asked(row, rarity), prepare(_passages(row))))
-    return [(each.vector, words_of(each.sentence, each.first, each.last), place) for place, each in found]
+def _record_pieces(row: dict[str, Any], rarity: Rarity) -> list[Piece]:
+    return list(records.record_pieces(_asked(row, rarity), prepare(_passages(row))))
 
 
-def _print_rows(row: dict[str, Any], rarity: Rarity) -> list[tuple[tuple[float, ...], str, int]]:
+def _printed_pieces(row: dict[str, Any], rarity: Rarity) -> list[Piece]:
     passages = _passages(row)
-    found = printed.described(Asked(about_print(row["question"]), rarity), prepare(passages), passages)
-    return [
-        (each.vector, words_of(each.sentence, each.first, each.last), each.sentence.start) for each in found
-    ]
+    asked = WeightedQuestion(about_print(row["question"]), rarity)
+    return list(printed.printed_pieces(asked, prepare(passages), passages))
 
 
 if __name__ == "__main__":

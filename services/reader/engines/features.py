@@ -4,25 +4,17 @@ Coverage by inverse document frequency follows Yih et al. 2013 and the sentence 
 et al. 2016, section 5); the words of a sentence, of its context and of its whole passage are told apart.
 """
 
-import json
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
-from functools import cached_property
 from operator import attrgetter
-from pathlib import Path
 
-from language.paraphrase import expansions, opposites
-from language.questions import AnswerType, Question, read_question
-from language.words import STOP_WORDS, Word, tokens, word_set
+from language.questions import AnswerType, Question
+from language.words import STOP_WORDS, word_set
 from services.reader.engine import PassageKind
+from services.reader.engines.terms import WeightedQuestion, is_negated, met
 from services.reader.engines.texts import Candidate, Prepared, Sentence
 
-FREQUENCIES = Path(__file__).with_name("stem_frequencies.json")
-_NEGATIONS = word_set("not no never none nor neither without cannot non")
-_PREPOSITIONS = word_set("""
-    with from to of in by for at on into as against about like through after before under
-""")
 MOST_LIKELY = 24
 """Sentences of a request whose features are measured."""
 _BARE = frozenset({"number", "chunk", "name"})
@@ -34,93 +26,6 @@ _OPENING = 2
 _NAMED = 0.5
 """Share of the subject's name from which a sentence names it."""
 _ARTICLES = word_set("the a an its their his her")
-_PARAPHRASED = 0.8
-"""What a term counts for when a sentence has only another word for it: less than the word itself."""
-
-
-class Rarity:
-    """How telling a stem is, in 0..1: inverse document frequency by sentences, 1 for a stem never seen."""
-
-    def __init__(self, sentences: int, counts: dict[str, int]) -> None:
-        self._counts = counts
-        self._sentences = sentences
-        self._most = math.log((sentences + 1) / 0.5)
-
-    @classmethod
-    def load(cls, path: Path = FREQUENCIES) -> "Rarity":
-        """What `services.reader.train_pocket` counted."""
-        stored = json.loads(path.read_text("utf-8"))
-        return cls(stored["sentences"], stored["counts"])
-
-    def of(self, stem: str) -> float:
-        """The weight of a stem."""
-        return math.log((self._sentences + 1) / (self._counts.get(stem, 0) + 0.5)) / self._most
-
-
-class Asked:
-    """A question with the weights of its terms; its focus noun ("what river") need not be in the sentence.
-
-    `subject`: the stems of the name of what it is about, with their weights, where that is known.
-    """
-
-    def __init__(self, text: str, rarity: Rarity, subject: str | None = None) -> None:
-        self.question: Question = read_question(text)
-        self.subject = {word.stem: rarity.of(word.stem) for word in tokens(subject or "")}
-        words = self.question.words
-        focus = frozenset(self.question.focus)
-        told = self.subject.keys() | focus
-        terms = [word for word in self.question.terms if word.stem not in told] or list(self.question.terms)
-        self.focus = focus
-        self.terms = tuple(dict.fromkeys(word.stem for word in terms))
-        self.weights = {word.stem: rarity.of(word.stem) for word in self.question.terms}
-        self.total = sum(self.weights[term] for term in self.terms) or 1.0
-        self.all_stems = frozenset(word.stem for word in words)
-        self.pairs = frozenset(zip((w.stem for w in words), (w.stem for w in words[1:]), strict=False))
-        self.names = frozenset(word.stem for word in terms if self._is_named(word))
-        self.numbers = frozenset(word.stem for word in terms if word.text[0].isdigit())
-        self.negated = _is_negated(words)
-        self.wanted = self.question.wanted
-        self._rarity = rarity
-        self.opposites = (
-            frozenset[str]().union(*(opposites(stem) for stem in self.all_stems)) - self.all_stems
-        )
-
-    def _is_named(self, word: Word) -> bool:
-        return any(name.start <= word.start < name.end for name in self.question.names)
-
-    def weight(self, stem: str) -> float:
-        """How telling the stem is."""
-        return self._rarity.of(stem)
-
-    def share(self, found: Callable[[str], bool], most: float | None = None) -> float:
-        """Share, by weight, of the terms that are found."""
-        return sum(self.weights[term] for term in self.terms if found(term)) / (most or self.total)
-
-    def of_subject(self, present: Collection[str]) -> float:
-        """Share, by weight, of the subject's name that is there; all of it where no subject is known."""
-        found = sum(weight for stem, weight in self.subject.items() if stem in present)
-        return found / sum(self.subject.values()) if self.subject else 1.0
-
-    def rarest(self, missing: Callable[[str], bool]) -> float:
-        """The weight of the most telling term that is missing; 0 if none is."""
-        return max((self.weights[term] for term in self.terms if missing(term)), default=0.0)
-
-    @cached_property
-    def asks_subject(self) -> bool:
-        """Whether the question word is a verb's subject: "who invented", not "who did they invent"."""
-        place = self.question.wh
-        if place is None or place + 1 >= len(self.question.words) or self.focus:
-            return False
-        return self.question.words[place + 1].folded not in STOP_WORDS
-
-    @cached_property
-    def preposition(self) -> str:
-        """The preposition that governs the question word: "what … made of", "in which"."""
-        words, place = self.question.words, self.question.wh
-        if words and words[-1].folded in _PREPOSITIONS:
-            return words[-1].folded
-        before = words[place - 1].folded if place else ""
-        return before if before in _PREPOSITIONS else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +100,13 @@ class SpanFeatures:
     after_article: float
 
 
-def whole_coverages(asked: Asked, prepared: Prepared) -> list[float]:
+def whole_coverages(asked: WeightedQuestion, prepared: Prepared) -> list[float]:
     """For each passage the share of the terms that it has somewhere."""
-    return [asked.share(whole.__contains__) for whole in prepared.wholes]
+    return [asked.share(whole) for whole in prepared.wholes]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PassageFeatures:
     """How a passage stands among the others; shares of the question's terms and of the subject's name.
 
     `*_lead`: how far it is behind the best of them; 0 for that one.
@@ -216,39 +121,41 @@ class Standing:
     title_lead: float
 
 
-def standings(asked: Asked, prepared: Prepared) -> list[Standing]:
+def passage_features(asked: WeightedQuestion, prepared: Prepared) -> list[PassageFeatures]:
     """For each passage."""
     coverages = whole_coverages(asked, prepared)
     subjects, titles = (list(map(asked.of_subject, texts)) for texts in (prepared.wholes, prepared.titles))
     most, most_subject, most_title = (max(each, default=0.0) for each in (coverages, subjects, titles))
     return [
-        Standing(whole, own, own - most, subject, subject - most_subject, title, title - most_title)
+        PassageFeatures(whole, own, own - most, subject, subject - most_subject, title, title - most_title)
         for whole, own, subject, title in zip(prepared.wholes, coverages, subjects, titles, strict=True)
     ]
 
 
-def sentence_features(asked: Asked, sentence: Sentence, standing: Standing) -> SentenceFeatures:
-    """`standing`: of its passage."""
+def sentence_features(
+    asked: WeightedQuestion, sentence: Sentence, passage: PassageFeatures
+) -> SentenceFeatures:
+    """`passage`: those of the passage that it stands in."""
     context = sentence.present | sentence.title
     near = context | sentence.before
-    coverage = asked.share(sentence.present.__contains__)
-    whole = standing.whole
+    coverage = asked.share(sentence.present)
+    whole = passage.whole
     disorder, spread = _arrangement(asked, sentence)
-    negated = _is_negated(sentence.words)
+    negated = is_negated(sentence.words)
     return SentenceFeatures(
         coverage=coverage,
         coverage_squared=coverage**2,
-        coverage_with_paraphrases=_with_paraphrases(asked, context),
-        coverage_with_context=asked.share(near.__contains__),
+        coverage_with_paraphrases=asked.share_met(context),
+        coverage_with_context=asked.share(near),
         relation=_relation(asked, sentence.present),
         relation_in_context=_relation(asked, near),
-        relation_missing=asked.rarest(lambda term: term not in asked.names and not meets(term, near)),
-        coverage_by_passage=standing.coverage,
-        passage_lead=standing.lead,
-        subject_in_passage=standing.subject,
-        subject_lead=standing.subject_lead,
-        subject_in_title=standing.title,
-        title_lead=standing.title_lead,
+        relation_missing=asked.rarest(lambda term: term not in asked.names and not met(term, near)),
+        coverage_by_passage=passage.coverage,
+        passage_lead=passage.lead,
+        subject_in_passage=passage.subject,
+        subject_lead=passage.subject_lead,
+        subject_in_title=passage.title,
+        title_lead=passage.title_lead,
         subject=asked.of_subject(context),
         other_subject=float(_others(asked, sentence, _OPENING)),
         other_name=float(
@@ -275,7 +182,7 @@ def sentence_features(asked: Asked, sentence: Sentence, standing: Standing) -> S
     )
 
 
-def span_features(asked: Asked, sentence: Sentence, candidate: Candidate) -> SpanFeatures:
+def span_features(asked: WeightedQuestion, sentence: Sentence, candidate: Candidate) -> SpanFeatures:
     """Where the candidate stands among the question's terms, and whether it is what the question wants."""
     first, last, types = candidate.first, candidate.last, candidate.types
     stems, words = sentence.stems, sentence.words
@@ -344,7 +251,7 @@ def type_match(question: Question, types: Collection[str]) -> float:
     return 0.8 if "chunk" in found and "date" not in found else 0.3
 
 
-def best_type(asked: Asked, sentence: Sentence) -> float:
+def best_type(asked: WeightedQuestion, sentence: Sentence) -> float:
     """The best match of type among candidates that say something new."""
     fresh = (
         each
@@ -354,10 +261,10 @@ def best_type(asked: Asked, sentence: Sentence) -> float:
     return max((type_match(asked.question, each.types) for each in fresh), default=0.0)
 
 
-def likely_places(asked: Asked, prepared: Prepared, kind: PassageKind) -> list[int]:
+def likely_places(asked: WeightedQuestion, prepared: Prepared, kind: PassageKind) -> list[int]:
     """Places of the sentences that share most with the question; the others are not read closely."""
     shared = [
-        (asked.share((each.present | each.title | each.before).__contains__), place)
+        (asked.share(each.present | each.title | each.before), place)
         for place, each in enumerate(prepared.sentences)
         if each.kind is kind
     ]
@@ -376,43 +283,26 @@ def values(features: SentenceFeatures | SpanFeatures) -> tuple[float, ...]:
     return _VALUES[type(features)](features)
 
 
-def _is_negated(words: Sequence[Word]) -> bool:
-    return any(word.folded in _NEGATIONS or word.folded.endswith("n't") for word in words)
-
-
-def _with_paraphrases(asked: Asked, context: frozenset[str]) -> float:
-    found = asked.share(context.__contains__)
-    other = asked.share(lambda term: term not in context and not context.isdisjoint(expansions(term)))
-    return found + _PARAPHRASED * other
-
-
-def meets(term: str, present: frozenset[str]) -> bool:
-    """Whether the term, or another word for it, is there."""
-    return term in present or not present.isdisjoint(expansions(term))
-
-
-def _relation(asked: Asked, present: frozenset[str]) -> float:
+def _relation(asked: WeightedQuestion, present: frozenset[str]) -> float:
     """Share, by weight, of what is asked beside names; all of it where only names are asked."""
     weights = {term: asked.weights[term] for term in asked.terms if term not in asked.names}
     total = sum(weights.values())
     if not total:
         return 1.0
-    exact = sum(weight for term, weight in weights.items() if term in present)
-    other = sum(weight for term, weight in weights.items() if term not in present and meets(term, present))
-    return (exact + _PARAPHRASED * other) / total
+    return sum(weight * met(term, present) for term, weight in weights.items()) / total
 
 
 def _share_of(wanted: frozenset[str], present: frozenset[str]) -> float:
     return len(wanted & present) / len(wanted) if wanted else 1.0
 
 
-def _pairs(asked: Asked, sentence: Sentence) -> float:
+def _pairs(asked: WeightedQuestion, sentence: Sentence) -> float:
     """Share of the question's neighbouring words that are neighbours here too."""
     here = set(zip(sentence.stems, sentence.stems[1:], strict=False))
     return len(asked.pairs & here) / len(asked.pairs) if asked.pairs else 0.0
 
 
-def _others(asked: Asked, sentence: Sentence, last: int) -> bool:
+def _others(asked: WeightedQuestion, sentence: Sentence, last: int) -> bool:
     """Whether a name in the first `last` words has nothing of the subject's name or the question."""
     known = asked.all_stems | asked.subject.keys()
     return any(
@@ -423,16 +313,16 @@ def _others(asked: Asked, sentence: Sentence, last: int) -> bool:
     )
 
 
-def _clause_coverage(asked: Asked, sentence: Sentence) -> float:
+def _clause_coverage(asked: WeightedQuestion, sentence: Sentence) -> float:
     """The best coverage by two neighbouring clauses."""
     ends = (*sentence.breaks[2:], len(sentence.stems))
     pieces = (
         frozenset(sentence.stems[first:last]) for first, last in zip(sentence.breaks, ends, strict=False)
     )
-    return max((asked.share(piece.__contains__) for piece in pieces), default=0.0)
+    return max((asked.share(piece) for piece in pieces), default=0.0)
 
 
-def _arrangement(asked: Asked, sentence: Sentence) -> tuple[float, float]:
+def _arrangement(asked: WeightedQuestion, sentence: Sentence) -> tuple[float, float]:
     """Share of pairs of terms in another order than in the question, and how far apart the terms stand."""
     places = [sentence.stems.index(term) for term in asked.terms if term in sentence.present]
     if len(places) < 2:
@@ -442,7 +332,7 @@ def _arrangement(asked: Asked, sentence: Sentence) -> tuple[float, float]:
 
 
 def _distances(
-    asked: Asked, sentence: Sentence, candidate: Candidate
+    asked: WeightedQuestion, sentence: Sentence, candidate: Candidate
 ) -> tuple[float, int, float, float, float]:
     """Weight of near terms, words to the nearest, weight of terms before, after, and in the same clause."""
     near = before = after = same = 0.0
@@ -469,7 +359,7 @@ def _gap(place: int, candidate: Candidate) -> int:
     return candidate.first - place if place < candidate.first else place - candidate.last + 1
 
 
-def _term_at(asked: Asked, sentence: Sentence, place: int, step: int) -> bool:
+def _term_at(asked: WeightedQuestion, sentence: Sentence, place: int, step: int) -> bool:
     """Whether a term stands at the place, or behind one stop word there."""
     words = sentence.words
     if not 0 <= place < len(words):

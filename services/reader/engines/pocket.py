@@ -1,20 +1,20 @@
 """A reader without weights files: features of words under fitted linear curves."""
 
 import json
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from chassis.calibration import LogisticCurve
 from language.reference import pointer, with_subject
 from services.reader.engine import Answer, Passage, Query, Span
-from services.reader.engines.features import Asked, Rarity
-from services.reader.engines.printed import PRINT_ANSWER_NAMES, PRINT_NAMES, PrintReader
+from services.reader.engines.printed import PRINT_ANSWER_NAMES, PRINT_NAMES, printed_pieces
 from services.reader.engines.prose import ANSWER_NAMES, SENTENCE_NAMES, SPAN_NAMES, ProseReader
-from services.reader.engines.records import RECORD_ANSWER_NAMES, RECORD_NAMES, RecordReader
+from services.reader.engines.ranking import Piece, likeliest
+from services.reader.engines.records import RECORD_ANSWER_NAMES, RECORD_NAMES, record_pieces
+from services.reader.engines.terms import Rarity, WeightedQuestion
 from services.reader.engines.texts import Prepared, Sentence, prepare
-from services.reader.spoken import said, words_of
+from services.reader.spoken import said
 
 WEIGHTS = Path(__file__).with_name("pocket_weights.json")
 OPEN, ABOUT = "open", "about"
@@ -61,58 +61,46 @@ class PocketReader:
             kind: ProseReader(self._curves[f"{kind}_sentence"], self._curves[f"{kind}_span"])
             for kind in (OPEN, ABOUT)
         }
-        self._records = RecordReader(self._curves["record"])
-        self._print = PrintReader(self._curves["print"])
 
     def read(self, query: Query, passages: Sequence[Passage], top_n: int = 1) -> list[Answer]:
         """The best answers, best first, of different sentences; empty if nothing is said to the question."""
         prepared = prepare(passages)
         if not prepared.sentences:
             return []
-        asked = Asked(question_about(query), self._rarity, query.subject)
+        asked = WeightedQuestion(question_about(query), self._rarity, query.subject)
+        of_print = WeightedQuestion(about_print(query.question), self._rarity)
         found = [
             *self._from_prose(ABOUT if query.subject else OPEN, asked, prepared),
-            *self._from_records(asked, prepared),
-            *self._from_print(Asked(about_print(query.question), self._rarity), prepared, passages),
+            *self._from_pieces("record", record_pieces(asked, prepared)),
+            *self._from_pieces("print", printed_pieces(of_print, prepared, passages)),
         ]
         return sorted(found, key=lambda answer: -answer.probability)[:top_n]
 
-    def _from_prose(self, kind: str, asked: Asked, prepared: Prepared) -> list[Answer]:
+    def _from_prose(self, kind: str, asked: WeightedQuestion, prepared: Prepared) -> list[Answer]:
+        curve = self._curves[f"{kind}_answer"]
         return [
             _answer(
                 each.sentence,
                 each.first,
                 each.last,
-                said(words_of(each.sentence, *each.window)),
-                self._curves[f"{kind}_answer"].probability(each.vector),
+                each.sentence.between(*each.window),
+                curve.probability(each.vector),
             )
             for each in self._prose[kind].propose(asked, prepared)
         ]
 
-    def _from_records(self, asked: Asked, prepared: Prepared) -> list[Answer]:
+    def _from_pieces(self, kind: str, pieces: Iterable[Piece]) -> list[Answer]:
+        """Of attributes ("record"), said with their keys, or of print, said by the line."""
+        curve = self._curves[f"{kind}_answer"]
         return [
             _answer(
                 each.sentence,
                 each.first,
                 each.last,
-                said(
-                    f"{each.key[:1].upper()}{each.key[1:]}: {words_of(each.sentence, each.first, each.last)}"
-                ),
-                self._curves["record_answer"].probability(each.vector),
+                f"{each.key[:1].upper()}{each.key[1:]}: {each.text}" if each.key else each.sentence.text,
+                curve.probability(each.vector),
             )
-            for each in self._records.propose(asked, prepared)
-        ]
-
-    def _from_print(self, asked: Asked, prepared: Prepared, passages: Sequence[Passage]) -> list[Answer]:
-        return [
-            _answer(
-                each.sentence,
-                each.first,
-                each.last,
-                said(each.sentence.text),
-                self._curves["print_answer"].probability(each.vector),
-            )
-            for each in self._print.propose(asked, prepared, passages)
+            for each in likeliest(pieces, self._curves[kind])
         ]
 
 
@@ -128,17 +116,8 @@ def about_print(question: str) -> str:
     return with_subject(question, "it") if pointer(question) is not None else question
 
 
-_SIGNS = tuple("%°€$£")
-"""A value's, behind it; before it any currency's. They are no words."""
-
-
-def _answer(sentence: Sentence, first: int, last: int, spoken: str, probability: float) -> Answer:
-    start = sentence.start + sentence.words[first].start
-    end = sentence.start + sentence.words[last - 1].end
-    text = sentence.text
-    if start > sentence.start and unicodedata.category(text[start - sentence.start - 1]) == "Sc":
-        start -= 1
-    if text[end - sentence.start : end - sentence.start + 1] in _SIGNS:
-        end += 1
+def _answer(sentence: Sentence, first: int, last: int, words: str, probability: float) -> Answer:
+    """`words`: what is said, as it stands in the text."""
+    start, end = (sentence.start + place for place in sentence.bounds(first, last))
     whole = Span(sentence.start, sentence.start + len(sentence.text))
-    return Answer(sentence.passage, Span(start, end), whole, spoken, probability)
+    return Answer(sentence.passage, Span(start, end), whole, said(words), probability)

@@ -3,17 +3,15 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 
-from chassis.calibration import LogisticCurve
 from language.questions import AnswerType
 from language.words import word_set
 from services.reader.engine import Passage, PassageKind
-from services.reader.engines.features import Asked, meets, type_match
-from services.reader.engines.prose import MOST_PROPOSALS, NO_RIVAL
+from services.reader.engines.features import type_match
+from services.reader.engines.ranking import RANKED, Piece
+from services.reader.engines.terms import WeightedQuestion, met
 from services.reader.engines.texts import Candidate, Prepared, Sentence
 
 MOST_LINES = 120
-_SOFT = 0.8
-"""What a term counts for when a line has only another word for it, as in prose."""
 _NAME_WORDS = range(2, 5)
 """A person's name has so many words."""
 _THIN = 1e-3
@@ -52,47 +50,12 @@ class PrintFeatures:
 
 
 PRINT_NAMES = tuple(field.name for field in fields(PrintFeatures))
-PRINT_ANSWER_NAMES = (*PRINT_NAMES, "logit", "margin")
+PRINT_ANSWER_NAMES = (*PRINT_NAMES, *RANKED)
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """Words `first` to `last` of the line `sentence` answer."""
-
-    sentence: Sentence
-    first: int
-    last: int
-    vector: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PrintReader:
-    """A linear ranker of what is printed."""
-
-    lines: LogisticCurve
-
-    def propose(self, asked: Asked, prepared: Prepared, passages: Sequence[Passage]) -> list[Printed]:
-        """The two likeliest pieces of print, of different lines, with what the answering curve weighs."""
-        scored = sorted(
-            ((self.lines.logit(each.vector), each) for each in described(asked, prepared, passages)),
-            key=lambda pair: -pair[0],
-        )
-        found: list[Printed] = []
-        for logit, piece in scored:
-            if any(piece.sentence is other.sentence for other in found):
-                continue
-            rival = next(
-                (other for other, each in scored if each.sentence is not piece.sentence), logit - NO_RIVAL
-            )
-            found.append(
-                Printed(piece.sentence, piece.first, piece.last, (*piece.vector, logit, logit - rival))
-            )
-            if len(found) == MOST_PROPOSALS:
-                break
-        return found
-
-
-def described(asked: Asked, prepared: Prepared, passages: Sequence[Passage]) -> Iterator[Printed]:
+def printed_pieces(
+    asked: WeightedQuestion, prepared: Prepared, passages: Sequence[Passage]
+) -> Iterator[Piece]:
     """Every candidate of every line with its features."""
     lines = [each for each in prepared.sentences if each.kind is PassageKind.PHOTO][:MOST_LINES]
     if not lines:
@@ -107,7 +70,7 @@ def described(asked: Asked, prepared: Prepared, passages: Sequence[Passage]) -> 
     for place, line in enumerate(lines):
         for piece in pieces[place]:
             features = _features(asked, lines, rows, place, piece, heights[place] / tallest, whole, of_type)
-            yield Printed(line, piece.first, piece.last, astuple(features))
+            yield Piece(line, piece.first, piece.last, astuple(features))
 
 
 def _pieces(line: Sentence) -> tuple[Candidate, ...]:
@@ -122,7 +85,7 @@ def _pieces(line: Sentence) -> tuple[Candidate, ...]:
 
 
 def _features(
-    asked: Asked,
+    asked: WeightedQuestion,
     lines: Sequence[Sentence],
     rows: Sequence[frozenset[str]],
     place: int,
@@ -132,9 +95,9 @@ def _features(
     of_type: int,
 ) -> PrintFeatures:
     line = lines[place]
-    own = _coverage(asked, rows[place])
-    above = _coverage(asked, lines[place - 1].present) if place else 0.0
-    below = _coverage(asked, lines[place + 1].present) if place + 1 < len(lines) else 0.0
+    own = asked.share_met(rows[place])
+    above = asked.share_met(lines[place - 1].present) if place else 0.0
+    below = asked.share_met(lines[place + 1].present) if place + 1 < len(lines) else 0.0
     type_ = type_match(asked.question, piece.types)
     inside = line.stems[piece.first : piece.last]
     asks_name = bool(_ASKS_NAME & asked.all_stems)
@@ -146,8 +109,8 @@ def _features(
     return PrintFeatures(
         row_coverage=own,
         near_coverage=max(own, above, below),
-        photo_coverage=_coverage(asked, whole),
-        missing=asked.rarest(lambda term: not meets(term, whole)),
+        photo_coverage=asked.share_met(whole),
+        missing=asked.rarest(lambda term: not met(term, whole)),
         names=len(asked.names & whole) / len(asked.names) if asked.names else 1.0,
         type=type_,
         only_of_type=float(type_ == 1.0 and of_type == 1),
@@ -168,11 +131,6 @@ def _features(
         is_number=float("number" in piece.types),
         is_date=float("date" in piece.types),
     )
-
-
-def _coverage(asked: Asked, present: frozenset[str]) -> float:
-    exact = asked.share(present.__contains__)
-    return exact + _SOFT * asked.share(lambda term: term not in present and meets(term, present))
 
 
 def _boxes(lines: Sequence[Sentence], passages: Sequence[Passage]) -> list[tuple[float, float]]:

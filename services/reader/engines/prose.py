@@ -8,15 +8,16 @@ from chassis.calibration import LogisticCurve
 from language.questions import AnswerType
 from services.reader.engine import PassageKind
 from services.reader.engines.features import (
-    Asked,
     SentenceFeatures,
     SpanFeatures,
     likely_places,
+    passage_features,
     sentence_features,
     span_features,
-    standings,
     values,
 )
+from services.reader.engines.ranking import MOST_PROPOSALS, NO_RIVAL
+from services.reader.engines.terms import WeightedQuestion
 from services.reader.engines.texts import Candidate, Prepared, Sentence
 
 MOST_SPOKEN = 25
@@ -25,10 +26,6 @@ SHORT = 12
 """Words said around a span that is likely enough by itself."""
 LIKELY_SPAN = 0.6
 """Share of probability from which a span is said with its clause only; below it a longer clause is safer."""
-MOST_PROPOSALS = 2
-"""Sentences of each kind of passage that are proposed."""
-NO_RIVAL = 3.0
-"""The lead, in log odds, of what has no rival; about the largest that rivals leave."""
 SENTENCE_NAMES = tuple(field.name for field in fields(SentenceFeatures))
 SPAN_NAMES = tuple(f"span_{field.name}" for field in fields(SpanFeatures))
 _TYPES = tuple(AnswerType)
@@ -73,9 +70,9 @@ class ProseReader:
     sentences: LogisticCurve
     spans: LogisticCurve
 
-    def propose(self, asked: Asked, prepared: Prepared) -> list[Proposal]:
+    def propose(self, asked: WeightedQuestion, prepared: Prepared) -> list[Proposal]:
         """The best span of each of the likeliest sentences of pages, likeliest sentence first."""
-        passages = standings(asked, prepared)
+        passages = passage_features(asked, prepared)
         scored: list[Scored] = []
         for place in likely_places(asked, prepared, PassageKind.PAGE):
             sentence = prepared.sentences[place]
@@ -83,7 +80,7 @@ class ProseReader:
             scored.append(Scored(self.sentences.logit(values(features)), place, sentence, features))
         return self.best_of(asked, scored)
 
-    def best_of(self, asked: Asked, scored: Sequence[Scored]) -> list[Proposal]:
+    def best_of(self, asked: WeightedQuestion, scored: Sequence[Scored]) -> list[Proposal]:
         """As `propose`, of sentences that were scored; what shares nothing with the question is left out."""
         sharing = [each for each in scored if _shares(asked, each.features)]
         ranked = sorted(sharing, key=lambda each: (-each.logit, each.place))
@@ -96,7 +93,12 @@ class ProseReader:
         return found
 
     def _best_span(
-        self, asked: Asked, sentence: Sentence, features: SentenceFeatures, logit: float, margin: float
+        self,
+        asked: WeightedQuestion,
+        sentence: Sentence,
+        features: SentenceFeatures,
+        logit: float,
+        margin: float,
     ) -> Proposal | None:
         candidates = sentence.candidates
         if not candidates:
@@ -116,7 +118,7 @@ class ProseReader:
         )
 
 
-def _shares(asked: Asked, features: SentenceFeatures) -> bool:
+def _shares(asked: WeightedQuestion, features: SentenceFeatures) -> bool:
     """Whether it says something of what is asked, or has a value of its type where the subject is named."""
     of_subject = bool(asked.subject) and features.subject_in_passage > 0
     return features.coverage_with_paraphrases > 0 or (of_subject and features.type == 1)

@@ -4,20 +4,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 
-from chassis.calibration import LogisticCurve
-from language.paraphrase import expansions
 from language.questions import TYPE_OF, AnswerType
 from language.words import STOP_WORDS, tokens, word_set
 from services.reader.engine import PassageKind
-from services.reader.engines.features import Asked, Standing, standings, type_match
-from services.reader.engines.prose import MOST_PROPOSALS, NO_RIVAL
+from services.reader.engines.features import PassageFeatures, passage_features, type_match
+from services.reader.engines.ranking import RANKED, Piece
+from services.reader.engines.terms import WeightedQuestion, met
 from services.reader.engines.texts import Prepared, Sentence
 
 _LINE = re.compile(r"([A-Z][\w ,'’/-]{1,40}): (\S[^\n]{0,200})")
 _RECORD = re.compile(r"(The [^\n]{1,100}?) of [^\n]{1,300}? is ")
 _TYPE_NOUNS = word_set("date year time day name number place person amount type kind")
-_SOFT = 0.8
-"""What a term counts for when a key has only another word for it, as in prose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +45,10 @@ class RecordFeatures:
 
 
 RECORD_NAMES = tuple(field.name for field in fields(RecordFeatures))
-RECORD_ANSWER_NAMES = (*RECORD_NAMES, "logit", "margin")
+RECORD_ANSWER_NAMES = (*RECORD_NAMES, *RANKED)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The value is words `first` to `last` of `sentence`; `vector` fits one of the two curves."""
-
-    sentence: Sentence
-    key: str
-    first: int
-    last: int
-    vector: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RecordReader:
-    """A linear ranker of attributes."""
-
-    records: LogisticCurve
-
-    def propose(self, asked: Asked, prepared: Prepared) -> list[Record]:
-        """The attributes, likeliest first, with what the answering curve weighs."""
-        scored = sorted(
-            ((self.records.logit(record.vector), record) for record in described(asked, prepared)),
-            key=lambda pair: -pair[0],
-        )
-        found = []
-        for logit, record in scored[:MOST_PROPOSALS]:
-            rival = next((other for other, each in scored if each is not record), logit - NO_RIVAL)
-            vector = (*record.vector, logit, logit - rival)
-            found.append(Record(record.sentence, record.key, record.first, record.last, vector))
-        return found
-
-
-def described(asked: Asked, prepared: Prepared) -> Iterator[Record]:
+def record_pieces(asked: WeightedQuestion, prepared: Prepared) -> Iterator[Piece]:
     """Every attribute with its features."""
     split = [
         (sentence, *parts, _types(sentence, parts[1]))
@@ -90,13 +56,13 @@ def described(asked: Asked, prepared: Prepared) -> Iterator[Record]:
         if (parts := split_record(sentence)) is not None
     ]
     alone = sum(type_match(asked.question, types) == 1.0 for *_, types in split) == 1
-    passages = standings(asked, prepared)
+    passages = passage_features(asked, prepared)
     known = asked.all_stems | asked.subject.keys()
     for sentence, key, first, types in split:
         if known.issuperset(sentence.stems[first:]):
             continue  # it says again what the question names
         features = _features(asked, sentence, key, first, passages[sentence.passage], types, alone)
-        yield Record(sentence, key, first, len(sentence.words), astuple(features))
+        yield Piece(sentence, first, len(sentence.words), astuple(features), key)
 
 
 def split_record(sentence: Sentence) -> tuple[str, int] | None:
@@ -125,16 +91,16 @@ def _first_word(sentence: Sentence, key: str, start: int) -> tuple[str, int] | N
 
 
 def _features(
-    asked: Asked,
+    asked: WeightedQuestion,
     sentence: Sentence,
     key: str,
     first: int,
-    standing: Standing,
+    passage: PassageFeatures,
     types: frozenset[str],
     alone: bool,
 ) -> RecordFeatures:
-    """`standing`: of all that is known of the thing; `alone`: the only one of the wanted type."""
-    record = standing.whole
+    """`passage`: of all that is known of the thing; `alone`: the only one of the wanted type."""
+    record = passage.whole
     key_words = [word for word in tokens(key) if word.folded not in STOP_WORDS]
     key_stems = [word.stem for word in key_words]
     value, known = sentence.stems[first:], asked.all_stems | asked.subject.keys()
@@ -144,12 +110,12 @@ def _features(
     about = list(dict.fromkeys(about))
     weights = {stem: asked.weight(stem) for stem in about}
     total = sum(weights.values())
-    by_key = sum(weights[stem] * _met(stem, frozenset(key_stems)) for stem in about)
-    by_record = sum(weights[stem] * _met(stem, record | frozenset(key_stems)) for stem in about)
+    by_key = sum(weights[stem] * met(stem, frozenset(key_stems)) for stem in about)
+    by_record = sum(weights[stem] * met(stem, record | frozenset(key_stems)) for stem in about)
     agreement = type_match(asked.question, types)
     stems = frozenset(about)
     return RecordFeatures(
-        key_asked=sum(_met(stem, stems) for stem in telling) / max(1, len(telling)),
+        key_asked=sum(met(stem, stems) for stem in telling) / max(1, len(telling)),
         asked_by_key=by_key / total if total else 0.0,
         asked_by_record=by_record / total if total else 1.0,
         type=agreement,
@@ -161,10 +127,10 @@ def _features(
         named_by_type=float(
             asked.wanted in {TYPE_OF.get(word.folded) for word in key_words} and telling == key_stems
         ),
-        subject=standing.subject,
-        subject_lead=standing.subject_lead,
-        subject_in_title=standing.title,
-        title_lead=standing.title_lead,
+        subject=passage.subject,
+        subject_lead=passage.subject_lead,
+        subject_in_title=passage.title,
+        title_lead=passage.title_lead,
         bare=float(not about),
         key_words=len(telling) / 4,
         exact=float(bool(telling) and all(stem in stems for stem in telling)),
@@ -179,9 +145,3 @@ def _types(sentence: Sentence, first: int) -> frozenset[str]:
     """The types of the value's words; a value without any is a plain chunk."""
     inside = [candidate.types for candidate in sentence.candidates if candidate.first >= first]
     return frozenset({"chunk"}).union(*inside)
-
-
-def _met(stem: str, present: frozenset[str]) -> float:
-    if stem in present:
-        return 1.0
-    return _SOFT if not present.isdisjoint(expansions(stem)) else 0.0

@@ -1,6 +1,7 @@
 """Sentences prepared for reading: tokens, clauses, and the spans that may be an answer."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ _TIME = re.compile(
 _CLAUSE_END = re.compile(r"[,;:()\[\]–—\"“”]|\.\s")
 _RANGE = re.compile(r"\s?[-–—]\s?|\sto\s")
 """Between the two ends of a range: "17 to 20 cm", "11–14 September"."""
+_SIGN_BEHIND = re.compile(r"\s?[%°€£$]\w?")
 _CAUSE = re.compile(r"\b(?:because|since|(?:due|owing|thanks) to|so that|in order to)\s", re.IGNORECASE)
 _CLAUSE_WORDS = word_set("""
     which who that because but and while where when although though since if so or whose whom
@@ -83,6 +85,17 @@ class Sentence:
         if word == "that":
             return around[0].folded in ("is", "are", "was", "were")
         return word in ("and", "or") and all(not each.text[0].islower() for each in around)
+
+    def bounds(self, first: int, last: int) -> tuple[int, int]:
+        """Where the words `first` to `last` stand in the text, with a sign beside them ("€4", "5 %")."""
+        start, end = self.words[first].start, self.words[last - 1].end
+        before, after = self.text[max(0, start - 1) : start], _SIGN_BEHIND.match(self.text, end)
+        return start - (unicodedata.category(before or " ") == "Sc"), after.end() if after else end
+
+    def between(self, first: int, last: int) -> str:
+        """The text of the words `first` to `last`, with its punctuation."""
+        start, end = self.bounds(first, last)
+        return self.text[start:end]
 
     def is_cut(self, place: int) -> bool:
         """Whether punctuation stands before the word at `place`; a range's dash ("19–27 kg") is none."""
