@@ -302,7 +302,10 @@ def _end_of_anchor(question: Question, place: int, link: int) -> int | None:
 
 def _is_asked(question: Question, found: Description) -> bool:
     """Whether nothing is asked but who or what the description stands for."""
-    if question.wh is not None and question.words[question.wh].folded not in ("who", "what", "which"):
+    wh = question.wh
+    if wh is not None and question.words[wh].folded not in ("who", "what", "which"):
+        return False
+    if wh and question.words[wh - 1].folded in PREPOSITIONS:  # "in which town is the museum that owns it?"
         return False
     inside = range(found.phrase.start, found.phrase.end)
     left = (word for word in question.words if word.start not in inside)

@@ -100,10 +100,11 @@ def topics(history: Sequence[Turn], *, answers_first: bool) -> tuple[str, ...]:
 
 
 def _answered(turn: Turn) -> Iterator[str]:
-    """Names in an answer that are not the thing's own."""
+    """Names in an answer that are not the thing's own; of "Cuisine: Silesian" not the attribute's."""
     if not turn.abstained:
-        own = turn.entity.name if turn.entity else ""
-        yield from (name.text for name in names(turn.answer) if not same_name(name.text, own))
+        own, said = turn.entity.name if turn.entity else "", turn.answer
+        told = (name.text for name in names(said) if not said.startswith(":", name.end))
+        yield from (name for name in told if not same_name(name, own))
 
 
 def is_about(asked: Asked, thing: Entity) -> bool:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from chassis.deadlines import Deadline
 from contracts.answer import CitationKind
 from gateway.reasoning.pocket.asking import About, Asked, is_about
-from gateway.reasoning.pocket.photo import print_passage
+from gateway.reasoning.pocket.photo import AGREES, print_passage
 from gateway.reasoning.port import Read
 from gateway.state import Ask, Entity, Evidence, PhotoText, Quote, ToRead
-from language.names import mentions, names, same_name
-from language.reference import Description
+from language.names import agreement, mentions, names, same_name
+from language.reference import Description, pointer
 from language.words import content_stems
 
 LEADS_ON = 0.25
@@ -99,12 +99,19 @@ class Passages:
         return self.entity if self.entity is not None and is_about(asked, self.entity) else None
 
     def _passages(self, asked: Asked) -> Iterator[tuple[int, ToRead]]:
-        """By their places in the evidence: all but what is known of other things than the one asked about."""
+        """By their places in the evidence: all but what is known of other things than the one asked about.
+
+        Where the question points at a thing in view that nobody recognised, only pages whose title is printed
+        on it: the others may be about any thing of its kind.
+        """
         thing = self._thing(asked)
+        unknown = asked.about is About.VIEW and thing is None and pointer(asked.text) is not None
         for index, item in enumerate(self.evidence):
             of_it = thing is not None and item.entity in (None, thing.name)
             if item.kind is CitationKind.PHOTO:
                 if self.printed.lines:
                     yield index, print_passage(self.printed)
+            elif unknown and (agreement(item.title, self.printed.plain) or 0.0) < AGREES:
+                continue
             elif item.text.strip() and (item.kind is CitationKind.PAGE or of_it):
                 yield index, ToRead(item.text, item.entity or item.title, item.kind)

@@ -104,6 +104,11 @@ def test_names_are_what_is_called_by_name_or_stands_in_quotation_marks() -> None
         ),
         ("When was the author of Dracula born?", "the author of Dracula", "When was X born?"),
         (
+            "in which town is the company that makes this?",
+            "the company that makes this",
+            "in which town is X?",
+        ),
+        (
             "where was the founder of the company that makes this born?",
             "the company that makes this",
             "where was the founder of X born?",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.reasoning.pocket.asking import topics
 from gateway.state import PhotoText
 from tests.unit.reasoning.pocket.desk import (
     BASILICA,
@@ -64,6 +65,17 @@ async def test_its_attributes_answer_no_question_about_another_thing(question: s
     assert reply.quotes == ()
 
 
+async def test_pages_answer_for_a_thing_in_view_only_where_it_is_known_or_their_title_is_printed_on_it() -> (
+    None
+):
+    menu = page("The chef of the restaurant is Walter Brandt.", "The Olive Barge")
+    question = ask("who is the chef of this restaurant?")
+    assert (await answered(question, menu)).answer is None
+    assert (await answered(question, menu, printed=sign("HOUSE OF LANTERNS", "Soup 4.50"))).answer is None
+    assert (await answered(question, menu, printed=sign("The Olive Barge", "Soup 4.50"))).answer
+    assert (await answered(ask("who is the chef of the Olive Barge?"), menu)).answer
+
+
 async def test_a_described_subject_that_the_thing_is_known_for_is_the_thing_s() -> None:
     bell = thing(BASILICA, 0.97, great_bell="Odette")
     assert await selected(ask("When was the great bell cast?"), bell) == bell
@@ -117,6 +129,11 @@ async def test_there_is_the_place_just_named() -> None:
     assert place is not None
     assert place.name == "Colmar"
     assert await selected(ask("how many towers are there?", before)) == CHURCH
+
+
+async def test_the_name_of_an_attribute_is_no_name_of_a_thing() -> None:
+    before = turn("Which style is it known for?", "Style: Gothic.", CHURCH)
+    assert topics([before], answers_first=True) == ("Gothic", CHURCH.name)
 
 
 async def test_a_new_photo_shows_what_this_is_now() -> None:
