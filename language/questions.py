@@ -31,7 +31,8 @@ class Question:
     `terms`: the content words that an answering sentence should share, the focus among them. `dimensions`:
     what a quantity is asked for, as `language.quantities` names it ("how tall": length). `names`: capitalised
     runs. `points`: the question says "this", "it", "here" or the like, so part of it lies outside its words.
-    `wh`: the place of the question word among `words`; None where there is none.
+    `wh`: the place of the question word among `words`; None where there is none. `begin`: the place where the
+    question itself begins; what stands before only leads up to it ("one more thing: …").
     """
 
     text: str
@@ -42,7 +43,13 @@ class Question:
     points: bool
     wh: int | None
     words: tuple[Word, ...]
+    begin: int = 0
     dimensions: frozenset[str] = frozenset()
+
+    @property
+    def itself(self) -> str:
+        """The text from where the question itself begins."""
+        return self.text[self.words[self.begin].start :] if self.begin else self.text
 
     @property
     def numeric(self) -> bool:
@@ -103,8 +110,16 @@ _BY_VERB = dict.fromkeys(_MONEY_VERBS, AnswerType.MONEY) | {
     "weigh": AnswerType.QUANTITY,
     "measure": AnswerType.QUANTITY,
 }
+_JOINS = word_set("""
+    about above after against among around as at before behind below beneath beside besides between despite
+    during for from in into near of on over since through throughout till to toward towards under unlike until
+    upon via with within without because if once though although unless whether while
+""")
+"""What follows one of these belongs to the question: "after the war, who …"; not so "by the way"."""
+_PAUSE = re.compile(r"[,:;.!?](?=\s)|\s[-–—]\s|—")
 _OWNS = re.compile(r"['’]s?\b")
-_CONTAINS = frozenset({"in", "there", "left", "on"})
+_CONTAINS = frozenset({"in", "inside"})
+_CONTENT = frozenset({"mass", "volume"})
 _LONGEST_HEAD = 4
 """Words of a noun phrase."""
 _SORTS = word_set("kind type sort form variety category class")
@@ -115,20 +130,49 @@ def read_question(text: str) -> Question:
     """The question's parts. Blocking, well under a millisecond."""
     words = tokens(text)
     wh = next((place for place, word in enumerate(words) if word.folded in _QUESTION_WORDS), None)
-    wanted, focus = _wanted(text, words, wh)
+    begin = _begin(text, words, wh)
+    wanted, focus = _wanted(text, words[begin:], None if wh is None else wh - begin)
     measured = words[wh + 1 :] if wh is not None and wanted is AnswerType.QUANTITY else ()
     return Question(
         text=text,
         wanted=wanted,
         focus=(focus.stem,) if focus else (),
-        terms=tuple(word for word in words if word.folded not in STOP_WORDS or _is_acronym(word)),
+        terms=tuple(word for word in words[begin:] if word.folded not in STOP_WORDS or _is_acronym(word)),
         names=tuple(name for name in names(text) if name.text.casefold() not in _QUESTION_WORDS),
         points=any(word.folded in _POINTING for word in words),
         wh=wh,
         words=words,
-        dimensions=_counted(focus)
-        or next((_DIMENSIONS[word.folded] for word in measured if word.folded in _DIMENSIONS), frozenset()),
+        begin=begin,
+        dimensions=_counted(focus) or _measured(measured),
     )
+
+
+def _measured(words: tuple[Word, ...]) -> frozenset[str]:
+    """What is measured: "how tall", "what weight or volume", "how much is in it"."""
+    place = next((place for place, word in enumerate(words) if word.folded in _DIMENSIONS), None)
+    if place is None:
+        amount = bool(words) and words[0].folded == "much"
+        return _CONTENT if amount and any(word.folded in _CONTAINS for word in words) else frozenset()
+    found = _DIMENSIONS[words[place].folded]
+    joined = words[place + 1].folded == "or" if place + 2 < len(words) else False
+    return found | _DIMENSIONS.get(words[place + 2].folded, frozenset()) if joined else found
+
+
+def _begin(text: str, words: tuple[Word, ...], wh: int | None) -> int:
+    """The place of the first word after the last pause, where what stands before says nothing."""
+    paused = [
+        place
+        for place in range(1, len(words))
+        if _PAUSE.search(text, words[place - 1].end, words[place].start + 1)
+    ]
+    if wh is None:
+        paused = [place for place in paused if words[place].folded in _AUXILIARIES]
+    begin = max((place for place in paused if wh is None or place <= wh), default=0)
+    told = any(
+        word.folded in _JOINS | _POINTING or not word.text.isalpha() or (place and word.text[0].isupper())
+        for place, word in enumerate(words[:begin])
+    )
+    return 0 if told else begin
 
 
 def _counted(focus: Word | None) -> frozenset[str]:
@@ -167,11 +211,13 @@ def _wanted(text: str, words: tuple[Word, ...], wh: int | None) -> tuple[AnswerT
 def _how(words: tuple[Word, ...], rest: tuple[Word, ...]) -> tuple[AnswerType, Word | None]:
     degree = rest[0].folded if rest else ""
     priced = degree == "much" and len(rest) > 2 and rest[1].folded in ("is", "are", "was", "were")
-    if (priced and rest[2].folded not in _CONTAINS) or (
+    if (priced and rest[2].folded not in _CONTAINS | {"there", "left", "on"}) or (
         degree == "much" and any(word.folded in _MONEY_VERBS for word in words)
     ):
         return AnswerType.MONEY, None
-    if degree == "much" and any(word.folded == "weigh" for word in rest):
+    if degree == "much" and (
+        any(word.folded == "weigh" for word in rest) or (priced and rest[2].folded in _CONTAINS)
+    ):
         return AnswerType.QUANTITY, None
     if degree in ("many", "much"):
         counted = next((word for word in rest[1:3] if word.folded not in STOP_WORDS), None)

@@ -308,7 +308,7 @@ def _is_asked(question: Question, found: Description) -> bool:
     if wh and question.words[wh - 1].folded in PREPOSITIONS:  # "in which town is the museum that owns it?"
         return False
     inside = range(found.phrase.start, found.phrase.end)
-    left = (word for word in question.words if word.start not in inside)
+    left = (word for word in question.words[question.begin :] if word.start not in inside)
     auxiliary = _auxiliary(question)
     copula = auxiliary is not None and question.words[auxiliary].folded in _COPULAS
     kind = (

@@ -34,7 +34,8 @@ STOP_WORDS = word_set("""
     many much more most few fewer less least lot lots
     ain't aren't can't cannot couldn't didn't doesn't don't hadn't hasn't haven't isn't mustn't shan't
     shouldn't wasn't weren't won't wouldn't
-    s t d ll m re ve say says said tell know please hey hi hello ok okay
+    s t d ll m re ve say says said tell know please thank thanks hey hi hello ok okay
+    something anything everything someone anyone
 """)
 """Words that hold sentences together or address the listener, folded."""
 

@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 import structlog
+from hypothesis import settings
+
+# A slow machine fails no property; what else holds (CI's own profile, say) stays.
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -80,7 +80,8 @@ def understand(ask: Ask, text: str | None = None) -> Asked:
 
 def complete(ask: Ask) -> str:
     """The question, with what a follow-up leaves out taken from the turns before it."""
-    questions = [shown_plainly(text) for text in (*(turn.question for turn in ask.history), ask.question)]
+    turns = (*(turn.question for turn in ask.history), ask.question)
+    questions = [shown_plainly(read_question(text).itself) for text in turns]
     return reduce(lambda before, text: completed(text, before), questions)
 
 

@@ -187,7 +187,8 @@ def _told(passages: Passages, asked: Asked) -> Reading | None:
         said = " ".join(passages.printed.plain.split()[:_MOST_SPOKEN])
         sure = sum(line.score for line in lines) / len(lines)
         return Reading(said, sure, tuple(Quote(place, line.text) for line in lines))
-    if thing is None or asked.about is not About.VIEW or not asks_name(asked.text):
+    spoken_of = asked.about is About.SPOKEN and thing is not None and same_name(asked.names[0], thing.name)
+    if thing is None or not (spoken_of or asked.about is About.VIEW) or not asks_name(asked.text):
         return None
     known = content_stems(" ".join((thing.name, *(value for _, value in thing.attributes))))
     naming = [index for index, item in enumerate(evidence) if mentions(item.text, thing.name)]

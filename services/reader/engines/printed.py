@@ -11,11 +11,18 @@ from services.reader.engines.ranking import RANKED, Piece
 from services.reader.engines.terms import WeightedQuestion, met
 from services.reader.engines.texts import Candidate, Prepared, Sentence
 
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
 MOST_LINES = 120
 _NAME_WORDS = range(2, 5)
 """A person's name has so many words."""
 _THIN = 1e-3
 """Height of a line whose box is empty, so that heights can be compared."""
+_NEXT_LINE = 0.8
+"""What the noun that is counted is worth on the line below its number, against one on its own line."""
+_BARE = frozenset({"number", "line", "chunk", "name"})
+"""The types of a number without unit."""
+_GOVERNS = {AnswerType.PLACE: word_set("at in on near"), AnswerType.PERSON: frozenset({"by"})}
 _ASKS_NAME = word_set("name titl call")
 _ASKS_TEXT = word_set("say read write text word print sign messag")
 
@@ -30,6 +37,9 @@ class PrintFeatures:
     missing: float
     names: float
     type: float
+    counted: float
+    other_unit: float
+    governed: float
     only_of_type: float
     same_row: float
     line_below: float
@@ -49,6 +59,17 @@ class PrintFeatures:
     is_date: float
 
 
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around a line, as stems: beside it, and next above and below it in its column."""
+
+    row: frozenset[str]
+    above: frozenset[str]
+    below: frozenset[str]
+    height: float
+    """Of the line, as a share of the tallest one's."""
+
+
 PRINT_NAMES = tuple(field.name for field in fields(PrintFeatures))
 PRINT_ANSWER_NAMES = (*PRINT_NAMES, *RANKED)
 
@@ -61,15 +82,16 @@ def printed_pieces(
     if not lines:
         return
     boxes = _boxes(lines, passages)
-    heights = [max(bottom - top, _THIN) for top, bottom in boxes]
+    heights = [max(bottom - top, _THIN) for _, top, _, bottom in boxes]
     tallest = max(heights)
-    rows = _rows(lines, boxes)
+    rows, columns = _rows(lines, boxes), _columns(lines, boxes)
     whole = prepared.wholes[lines[0].passage]
     pieces = [_pieces(line) for line in lines]
     of_type = sum(type_match(asked.question, piece.types) == 1.0 for each in pieces for piece in each)
     for place, line in enumerate(lines):
         for piece in pieces[place]:
-            features = _features(asked, lines, rows, place, piece, heights[place] / tallest, whole, of_type)
+            around = Around(rows[place], *columns[place], heights[place] / tallest)
+            features = _features(asked, line, piece, around, whole, of_type)
             yield Piece(line, piece.first, piece.last, astuple(features))
 
 
@@ -86,23 +108,22 @@ def _pieces(line: Sentence) -> tuple[Candidate, ...]:
 
 def _features(
     asked: WeightedQuestion,
-    lines: Sequence[Sentence],
-    rows: Sequence[frozenset[str]],
-    place: int,
+    line: Sentence,
     piece: Candidate,
-    height: float,
+    around: Around,
     whole: frozenset[str],
     of_type: int,
 ) -> PrintFeatures:
-    line = lines[place]
-    own = asked.share_met(rows[place])
-    above = asked.share_met(lines[place - 1].present) if place else 0.0
-    below = asked.share_met(lines[place + 1].present) if place + 1 < len(lines) else 0.0
+    own = asked.share_met(around.row)
+    above, below = asked.share_met(around.above), asked.share_met(around.below)
     type_ = type_match(asked.question, piece.types)
     inside = line.stems[piece.first : piece.last]
+    before = line.words[piece.first - 1].folded if piece.first else ""
+    counts = asked.question.numeric and bool(asked.focus)
+    counted = counts * (1.0 if asked.focus & line.present else _NEXT_LINE * bool(asked.focus & around.below))
     asks_name = bool(_ASKS_NAME & asked.all_stems)
     asks_text = bool(_ASKS_TEXT & asked.all_stems)
-    largest = float(height > 0.99)
+    largest = float(around.height > 0.99)
     person = float(
         len(inside) in _NAME_WORDS and all(w.text.isalpha() for w in line.words[piece.first : piece.last])
     )
@@ -113,11 +134,14 @@ def _features(
         missing=asked.rarest(lambda term: not met(term, whole)),
         names=len(asked.names & whole) / len(asked.names) if asked.names else 1.0,
         type=type_,
+        counted=counted,
+        other_unit=float(counts and not counted and not piece.types <= _BARE),
+        governed=float(before in _GOVERNS.get(asked.wanted, ())),
         only_of_type=float(type_ == 1.0 and of_type == 1),
         same_row=type_ * own,
         line_below=type_ * above,
         line_above=type_ * below,
-        relative_height=height,
+        relative_height=around.height,
         largest=largest,
         whole_line=float("line" in piece.types),
         looks_like_person=person,
@@ -133,25 +157,40 @@ def _features(
     )
 
 
-def _boxes(lines: Sequence[Sentence], passages: Sequence[Passage]) -> list[tuple[float, float]]:
-    """Top and bottom of each line, in shares of the photo; one below the other where no boxes are told."""
-    found = []
+def _boxes(lines: Sequence[Sentence], passages: Sequence[Passage]) -> list[Box]:
+    """Where each line stands, in shares of the photo; one below the other where no boxes are told."""
+    found: list[Box] = []
     for place, line in enumerate(lines):
         boxes = passages[line.passage].boxes
         number = passages[line.passage].text.count("\n", 0, line.start)
-        found.append(
-            (boxes[number][1], boxes[number][3]) if number < len(boxes) else (place + 0.0, place + 1.0)
-        )
+        left, top, right, bottom = boxes[number] if number < len(boxes) else (0.0, place, 1.0, place + 1.0)
+        found.append((left, top, right, bottom))
     return found
 
 
-def _rows(lines: Sequence[Sentence], boxes: Sequence[tuple[float, float]]) -> list[frozenset[str]]:
+def _columns(lines: Sequence[Sentence], boxes: Sequence[Box]) -> list[tuple[frozenset[str], frozenset[str]]]:
+    """For each line the stems of the next one above it and below it that it overlaps in width."""
+    found = []
+    for left, top, right, bottom in boxes:
+        gaps = {
+            place: (high + low) - (top + bottom)
+            for place, (begin, high, end, low) in enumerate(boxes)
+            if begin < right and left < end
+        }
+        above = max((place for place in gaps if gaps[place] < 0), key=gaps.__getitem__, default=None)
+        below = min((place for place in gaps if gaps[place] > 0), key=gaps.__getitem__, default=None)
+        one, other = (frozenset[str]() if each is None else lines[each].present for each in (above, below))
+        found.append((one, other))
+    return found
+
+
+def _rows(lines: Sequence[Sentence], boxes: Sequence[Box]) -> list[frozenset[str]]:
     """For each line the stems of all lines beside it: a menu's price belongs to the dish at its height."""
     rows = []
-    for top, bottom in boxes:
+    for _, top, _, bottom in boxes:
         middle = (top + bottom) / 2
         beside = (
-            line.present for line, (high, low) in zip(lines, boxes, strict=True) if high <= middle < low
+            line.present for line, (_, high, _, low) in zip(lines, boxes, strict=True) if high <= middle < low
         )
         rows.append(frozenset[str]().union(*beside))
     return rows

@@ -37,7 +37,7 @@ VISITS = st.lists(st.builds(Visit, _MS, _MS, _MS, st.none() | _MS), max_size=25)
 
 
 @given(visits=VISITS, workers=st.integers(1, 3), queue=st.integers(0, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_station_is_empty_when_all_have_left_and_was_never_overfull(
     visits: list[Visit], workers: int, queue: int
 ) -> None:
@@ -70,7 +70,7 @@ def test_a_station_is_empty_when_all_have_left_and_was_never_overfull(
 
 
 @given(visits=VISITS, sequences=st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_batch_is_empty_when_all_have_left_and_was_never_overfull(
     visits: list[Visit], sequences: int
 ) -> None:

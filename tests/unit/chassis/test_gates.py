@@ -285,7 +285,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(steps=STEPS, capacity=st.floats(0.5, 8), max_waiting=st.integers(0, 5))
 async def test_whatever_comes_and_goes_no_weight_leaks(
     steps: list[tuple[str, float, float | None]], capacity: float, max_waiting: int

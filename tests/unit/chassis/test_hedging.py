@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chassis.errors import DependencyUnavailable
@@ -148,7 +148,6 @@ def test_when_both_fail_the_error_comes_out() -> None:
             hedger.read(store.read)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(1e-5, 50), min_size=1, max_size=100), st.floats(0.05, 1))
 def test_a_quantile_is_at_most_one_step_above_the_value_it_stands_for(
     values: list[float], quantile: float

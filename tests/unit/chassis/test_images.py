@@ -114,7 +114,7 @@ def test_half_a_file_is_corrupt(kind: str) -> None:
         decode_rgb(whole[: len(whole) // 2])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data(), kind=st.sampled_from(["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"]))
 def test_flipped_bytes_never_escape_as_another_error(data: st.DataObject, kind: str) -> None:
     damaged = bytearray(pictures.noise(kind))
@@ -128,7 +128,7 @@ def test_flipped_bytes_never_escape_as_another_error(data: st.DataObject, kind: 
     assert pixels.ndim == 3
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(min_size=1, max_size=400))
 def test_random_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(LoreglassError):

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chassis.limits import GradientLimit
@@ -14,7 +14,6 @@ IN_FLIGHT = st.integers(min_value=1, max_value=500)
 LEARNT = st.lists(st.tuples(SECONDS, IN_FLIGHT) | st.none(), max_size=200)
 
 
-@settings(deadline=None)
 @given(LEARNT, st.floats(1, 4), st.floats(4, 100), st.floats(-10, 1_000))
 def test_the_limit_stays_between_floor_and_ceiling_whatever_it_learns(
     learnt: list[tuple[float, int] | None], floor: float, ceiling: float, initial: float
@@ -30,7 +29,6 @@ def test_the_limit_stays_between_floor_and_ceiling_whatever_it_learns(
         assert floor <= limit.value <= ceiling
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0.001, 10), st.integers(1, 100)), min_size=1, max_size=100))
 def test_a_limit_that_is_hardly_used_does_not_grow(learnt: list[tuple[float, int]]) -> None:
     limit = GradientLimit(40, ceiling=200, clock=lambda: 0.0)

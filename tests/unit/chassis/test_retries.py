@@ -3,13 +3,12 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chassis.retries import RetryBudget
 
 
-@settings(deadline=None)
 @given(st.integers(1, 2_000), st.floats(0, 0.5), st.integers(0, 10))
 def test_no_more_than_the_share_and_the_burst_are_repeated(calls: int, share: float, burst: int) -> None:
     budget = RetryBudget(share, burst)

@@ -1,7 +1,7 @@
 """Infobox values as people read them."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corpus.attributes import clean_attributes, clean_markup, clean_snippet
@@ -75,7 +75,6 @@ MARKS = [
 MARKUP = st.lists(st.sampled_from([*MARKS, " ", "\n"]) | st.text(max_size=5), max_size=60).map("".join)
 
 
-@settings(deadline=None)
 @given(MARKUP)
 @example("{{convert|}}[[|]]{{|}}{{}}[[]]")
 @example("{{birth date|99999999999999999999|1|1}}")
@@ -121,7 +120,6 @@ def test_attributes_may_be_a_text(text: str, attributes: dict[str, str]) -> None
     assert clean_attributes(text) == attributes
 
 
-@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(), lambda inner: st.lists(inner), max_leaves=8

@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.chunking import ChunkLimits, chunk_page, count_tokens
@@ -74,7 +74,6 @@ BLOCKS = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(BLOCKS, max_size=8))
 def test_no_passage_is_too_long_and_no_word_is_lost(blocks: list[Block]) -> None:
     limits = ChunkLimits(most=60, overlap=10)

@@ -120,7 +120,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=40).map("".join))
 def test_broken_html_gives_a_page_or_a_reason(html: str) -> None:
     try:

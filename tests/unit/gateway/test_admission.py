@@ -346,7 +346,7 @@ VISITS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(VISITS, st.integers(1, 3), st.integers(0, 5))
 def test_whatever_comes_no_limit_is_passed_no_place_is_idle_and_none_is_lost(
     visits: list[Visit], in_flight: int, waiting: int

@@ -88,7 +88,6 @@ def test_tenants_that_come_and_go_do_not_pass_one_that_waits() -> None:
     assert served.index("waits") <= 6
 
 
-@settings(deadline=None)
 @given(ENTRIES)
 def test_everybody_gets_a_turn_and_a_tenants_turns_are_by_deadline(
     asked: list[tuple[int, str, Priority]],
@@ -103,7 +102,7 @@ def test_everybody_gets_a_turn_and_a_tenants_turns_are_by_deadline(
             assert own == sorted(own)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(1, 4), st.integers(1, 5))
 def test_none_waits_longer_than_its_share_however_many_come(places: int, tenants: int) -> None:
     names = [f"tenant {number}" for number in range(tenants)]
@@ -123,7 +122,6 @@ def test_none_waits_longer_than_its_share_however_many_come(places: int, tenants
     assert seen >= set(waiting)
 
 
-@settings(deadline=None)
 @given(ENTRIES, st.integers(0, 20), st.sampled_from("abc"), st.sampled_from(Priority))
 def test_the_expected_turn_is_never_beyond_the_whole_queue(
     asked: list[tuple[int, str, Priority]], due_at: int, tenant: str, priority: Priority
@@ -156,7 +154,6 @@ def test_the_expected_turn_of_a_tenant_that_holds_places_is_after_those_who_hold
     assert queue.places_until(newcomer) == 4
 
 
-@settings(deadline=None)
 @given(ENTRIES, st.integers(0, 30))
 def test_a_queue_cut_to_its_room_keeps_every_priority_within_its_share(
     asked: list[tuple[int, str, Priority]], room: int

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from language.questions import read_question
 from language.reference import description, named, own_subject, pointer, points_back, with_subject
 
 WORDS = st.lists(
@@ -192,3 +193,22 @@ def test_whatever_is_asked_phrases_stand_where_they_say(question: str) -> None:
     assert shown is None or question[shown.start : shown.end] == shown.text
     assert found is None or found.replaced(question, found.phrase.text) == question
     assert isinstance(own_subject(question), frozenset)
+
+
+@pytest.mark.parametrize(
+    ("said", "itself"),
+    [
+        ("one more thing: who runs the Kasimir Mill?", "who runs the Kasimir Mill?"),
+        ("Nice. In which town does she live?", "In which town does she live?"),
+        ("sorry, is it open today?", "is it open today?"),
+        ("After the war, who ruled Prussia?", "After the war, who ruled Prussia?"),
+        ("In 1066, which battle was fought?", "In 1066, which battle was fought?"),
+        ("I am lost, where is the station?", "I am lost, where is the station?"),
+        ("The old Mill, who runs it?", "The old Mill, who runs it?"),
+    ],
+)
+def test_what_only_leads_up_to_a_question_is_no_part_of_it(said: str, itself: str) -> None:
+    question = read_question(said)
+    assert question.itself == itself
+    assert question.wanted is read_question(itself).wanted
+    assert question.terms[0].start >= len(said) - len(itself)

@@ -57,7 +57,7 @@ def test_a_question_without_a_clue_is_not_decided(question: str) -> None:
 
 
 @given(st.text(max_size=120), st.text(max_size=200))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_text_gets_a_distribution(question: str, recognized_text: str) -> None:
     probabilities = ENGINE.classify(question, recognized_text, None)
     assert len(probabilities) == len(DOMAINS)

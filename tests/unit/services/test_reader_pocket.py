@@ -1,7 +1,7 @@
 """The pocket reader: what it finds in prose, attributes and print, and what it leaves alone."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.reader.engine import Answer, Passage, PassageKind, Query
@@ -142,7 +142,6 @@ def test_a_passage_given_twice_is_no_rival_of_itself(reader: PocketReader) -> No
     assert twice.probability == pytest.approx(once.probability)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200), st.lists(st.text(max_size=400), max_size=4))
 def test_any_text_gives_verbatim_spans_and_probabilities(
     reader: PocketReader, question: str, texts: list[str]

@@ -121,7 +121,7 @@ def test_a_passage_scores_the_same_whatever_is_beside_it() -> None:
 
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=120), max_size=3), st.none() | st.text(max_size=30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_text_gets_a_probability(query: str, documents: list[str], entity: str | None) -> None:
     scores = ENGINE.rerank(query, documents, entity)
     assert len(scores) == len(documents)

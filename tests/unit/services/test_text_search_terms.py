@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.text_search.terms import Analyzer
@@ -44,7 +44,6 @@ def test_text_without_words_has_no_terms() -> None:
     assert Analyzer().terms("… !! — ?") == []
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_cut_the_same_way_twice(text: str) -> None:
     analyzer = Analyzer()

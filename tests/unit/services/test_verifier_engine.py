@@ -46,7 +46,7 @@ def dated_facts(draw: st.DrawFn) -> tuple[str, str, int, str, int]:
 
 
 @given(measured_facts())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_an_answer_copied_from_the_evidence_is_supported(fact: tuple[str, str, int, str]) -> None:
     sentence, name, _, _ = fact
     verdict = verify("What do you know about it?", sentence, f"Some history first. {sentence}", entity=name)
@@ -57,7 +57,7 @@ def test_an_answer_copied_from_the_evidence_is_supported(fact: tuple[str, str, i
 
 
 @given(measured_facts(), st.integers(2, 999))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_another_number_is_not_supported(fact: tuple[str, str, int, str], other: int) -> None:
     sentence, name, number, _ = fact
     assume(other != number)
@@ -67,7 +67,7 @@ def test_another_number_is_not_supported(fact: tuple[str, str, int, str], other:
 
 
 @given(measured_facts(), st.sampled_from(UNITS))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_another_unit_is_not_supported(fact: tuple[str, str, int, str], other: str) -> None:
     sentence, name, _, unit = fact
     assume(other != unit)
@@ -77,7 +77,7 @@ def test_another_unit_is_not_supported(fact: tuple[str, str, int, str], other: s
 
 
 @given(dated_facts(), st.integers(1801, 2020), st.sampled_from(MONTHS))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_another_date_is_not_supported(
     fact: tuple[str, str, int, str, int], other_year: int, other_month: str
 ) -> None:
@@ -91,7 +91,7 @@ def test_another_date_is_not_supported(
 
 
 @given(measured_facts(), PLACES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_another_thing_is_not_supported(fact: tuple[str, str, int, str], other: str) -> None:
     sentence, name, _, _ = fact
     assume(other not in name)
@@ -106,7 +106,7 @@ def test_another_thing_is_not_supported(fact: tuple[str, str, int, str], other: 
     KINDS,
     st.sampled_from(["waterproof", "open on Sundays", "suitable for children", "made of steel"]),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_denied_fact_is_not_supported(name: str, kind: str, what: str) -> None:
     sentence, denied = f"The {name} {kind} is {what}.", f"The {name} {kind} is not {what}."
     for answer, evidence in ((sentence, denied), (denied, sentence)):
@@ -122,7 +122,7 @@ def test_a_denied_fact_is_not_supported(name: str, kind: str, what: str) -> None
     st.lists(st.text(max_size=120), max_size=3),
     st.none() | st.text(max_size=20),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_any_text_gets_a_probability_and_a_true_span(
     question: str, answer: str, evidence: list[str], entity: str | None
 ) -> None:

@@ -87,7 +87,7 @@ class Walk:
         assert sum(map(_size, found)) == self.store.held_bytes
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(STEPS)
 def test_the_store_never_exceeds_its_bounds(steps: list[tuple[str, int, int]]) -> None:
     async def walk() -> None:

@@ -1,7 +1,7 @@
 """Rules where there is only a gold sentence."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.data.model import AnswerType
@@ -204,7 +204,6 @@ TEXT = st.text(max_size=80) | st.lists(
 ).map(" ".join)
 
 
-@settings(deadline=None)
 @given(question=TEXT, gold=TEXT, answer=TEXT)
 def test_whatever_is_written_there_is_a_verdict(question: str, gold: str, answer: str) -> None:
     judgement = judge_by_rules(Case("i", question, gold, answer))

@@ -30,7 +30,7 @@ ASKED = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ASKED)
 def test_a_step_is_what_giving_all_of_its_confidence_would_say(
     tmp_path_factory: pytest.TempPathFactory, asked: list[Question]

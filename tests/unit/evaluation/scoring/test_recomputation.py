@@ -49,7 +49,7 @@ CONVERSATION = st.lists(
 
 
 @pytest.mark.parametrize("protocol", Protocol)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(CONVERSATION, min_size=1, max_size=5))
 def test_any_predictions_score_the_same_twice(
     protocol: Protocol, conversations: list[list[tuple[str | None, str]]]

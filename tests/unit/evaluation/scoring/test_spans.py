@@ -97,7 +97,7 @@ def speakable(prediction: Prediction) -> bool:
     return is_refusal(said) == (not said) and says(said, golds) == span_recomputation.holds(said, golds)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(PREDICTIONS)
 def test_any_predictions_score_the_same_twice(predictions: list[Prediction]) -> None:
     kept = [each for each in predictions if speakable(each)]
@@ -105,21 +105,21 @@ def test_any_predictions_score_the_same_twice(predictions: list[Prediction]) -> 
         assert figures(kept) == pytest.approx(recompute(kept), abs=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(TEXT, st.lists(TEXT, max_size=3))
 def test_exact_match_and_f1_are_those_of_the_published_rules(said: str, golds: list[str]) -> None:
     assert exact_match(said, golds) == span_recomputation.exact(said, golds)
     assert word_f1(said, golds) == pytest.approx(span_recomputation.f1(said, golds), abs=1e-12)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXT, st.lists(GOLD, min_size=1, max_size=3))
 def test_f1_is_a_share_that_is_one_where_the_match_is_exact(said: str, golds: list[str]) -> None:
     assert exact_match(said, golds) <= word_f1(said, golds) <= 1.0
     assert exact_match(golds[0], golds) == 1.0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(PREDICTIONS)
 def test_what_is_right_wrong_and_not_known_makes_up_all_that_has_an_answer(
     predictions: list[Prediction],
