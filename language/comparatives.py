@@ -85,7 +85,7 @@ def comparison(text: str) -> Comparison | None:
             adjective, end = "expensive", word.end
         elif more and after is not None:
             adjective, end = after.folded, after.end
-        elif (root := _positive(word.folded)) and (doing := _doing(text, words, place, root)):
+        elif (root := _positive(text, word)) and (doing := _doing(text, words, place, root)):
             return doing
         elif root and _is_predicate(text, words, place):
             adjective, end = root, word.end
@@ -108,7 +108,7 @@ def _placed(text: str, words: Sequence[Word], place: int) -> Comparison | None:
     if word.folded in ("more", "less") and not spends and after is not None:
         root, end = after.folded, after.end
     else:
-        root, end = "expensive" if spends else _positive(word.folded) or "", word.end
+        root, end = "expensive" if spends else _positive(text, word) or "", word.end
     opens = words[0].folded in AUXILIARIES | {"where"} and words[1].folded != "there"
     match = _CHOICE.fullmatch(text[end:].rstrip(" ?.!")) if root and opens else None
     first = next((each.end for each in words[:place] if each.folded in AUXILIARIES), None)
@@ -162,8 +162,11 @@ def _is_predicate(text: str, words: Sequence[Word], place: int) -> bool:
     return before in _BE | {"the"} and (bool(gap.strip()) or words[place + 1].folded in STOP_WORDS)
 
 
-def _positive(word: str) -> str | None:
-    """ "long" of "longer"; None where the word is no comparative."""
+def _positive(text: str, shown: Word) -> str | None:
+    """ "long" of "longer"; None where the word is no comparative, or part of a name ("Butcher's Arms")."""
+    word = shown.folded
+    if (shown.start and shown.text[0].isupper()) or text.startswith(("'", "’"), shown.end):
+        return None
     if word in _IRREGULAR or word in _NONE or not re.fullmatch(r"[a-z]{2,}er", word):
         return _IRREGULAR.get(word)
     root = word[:-2]
@@ -205,14 +208,18 @@ def _contained(sides: tuple[str, str], noun: str, more: str) -> Comparison:
     """ "Is there more sugar in this or in that?": the sides come with their prepositions."""
     matches = [_AT.fullmatch(side) for side in sides]
     one, two = (match[2] if match else side for match, side in zip(matches, sides, strict=True))
-    asks = f"how many {noun} are in {{}}?" if noun.endswith("s") else f"how much {noun} is in {{}}?"
-    return Comparison((one, two), (asks,), False, more == "more", True, True)
+    return Comparison((one, two), (_contents(noun),), False, more == "more", True, True)
+
+
+def _contents(noun: str) -> str:
+    return f"how many {noun} are in {{}}?" if noun.endswith("s") else f"how much {noun} is in {{}}?"
 
 
 def _compared(sides: tuple[str, str], chooses: bool, adjective: str, more: str, counts: bool) -> Comparison:
     """`more`: the word before the adjective, if there is one; `counts`: before a noun ("more pages")."""
     if counts:
-        asks: tuple[str, ...] = (f"how many {adjective} does {{}} have?",)
+        many = adjective.endswith("s")
+        asks: tuple[str, ...] = (f"how many {adjective} does {{}} have?" if many else _contents(adjective),)
         return Comparison(sides, asks, False, more == "more", True, chooses)
     less = (adjective in _LESS | _LATER) is (more != "less")
     later = (adjective in _LATER) is (more != "less")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from language.names import Name, names
-from language.quantities import quantities
+from language.quantities import Quantity, quantities
 from language.words import STOP_WORDS, Word, remembered, tokens, word_set
 
 
@@ -29,10 +29,11 @@ class Question:
     """`wanted`: the type of the answer. `focus`: stems of the noun after "which", "what" or "how many".
 
     `terms`: the content words that an answering sentence should share, the focus among them. `dimensions`:
-    what a quantity is asked for, as `language.quantities` names it ("how tall": length). `names`: capitalised
-    runs. `points`: the question says "this", "it", "here" or the like, so part of it lies outside its words.
-    `wh`: the place of the question word among `words`; None where there is none. `begin`: the place where the
-    question itself begins; what stands before only leads up to it ("one more thing: …").
+    what a quantity is asked for, as `language.quantities` names it ("how tall": length). `unit`: the size,
+    in base units, of a unit that is asked for ("how many litres"), or 0. `names`: capitalised runs.
+    `points`: the question says "this", "it", "here" or the like, so part of it lies outside its words.
+    `wh`: the place of the question word among `words`; None where there is none. `begin`: the place where
+    the question itself begins; what stands before only leads up to it ("one more thing: …").
     """
 
     text: str
@@ -45,6 +46,7 @@ class Question:
     words: tuple[Word, ...]
     begin: int = 0
     dimensions: frozenset[str] = frozenset()
+    unit: float = 0.0
 
     @property
     def itself(self) -> str:
@@ -132,6 +134,7 @@ def read_question(text: str) -> Question:
     wh = next((place for place, word in enumerate(words) if word.folded in _QUESTION_WORDS), None)
     begin = _begin(text, words, wh)
     wanted, focus = _wanted(text, words[begin:], None if wh is None else wh - begin)
+    counted = _counted(focus)
     measured = words[wh + 1 :] if wh is not None and wanted is AnswerType.QUANTITY else ()
     return Question(
         text=text,
@@ -143,7 +146,8 @@ def read_question(text: str) -> Question:
         wh=wh,
         words=words,
         begin=begin,
-        dimensions=_counted(focus) or _measured(measured),
+        dimensions=frozenset(each.dimension.partition(":")[0] for each in counted) or _measured(measured),
+        unit=counted[0].base if counted else 0.0,
     )
 
 
@@ -175,10 +179,9 @@ def _begin(text: str, words: tuple[Word, ...], wh: int | None) -> int:
     return 0 if told else begin
 
 
-def _counted(focus: Word | None) -> frozenset[str]:
-    """What is measured by a unit that is asked for: "how many calories", "how many litres"."""
-    counted = quantities(f"1 {focus.text}") if focus else ()
-    return frozenset(each.dimension.partition(":")[0] for each in counted if each.dimension)
+def _counted(focus: Word | None) -> tuple[Quantity, ...]:
+    """One of the unit that is asked for: "how many calories", "how many litres"."""
+    return tuple(each for each in quantities(f"1 {focus.text}") if each.dimension) if focus else ()
 
 
 def _is_acronym(word: Word) -> bool:

@@ -1,8 +1,10 @@
 """Reading print: signs, labels, covers and posters are lines with places and sizes, seldom sentences."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 
+from language.quantities import quantities
 from language.questions import AnswerType
 from language.words import word_set
 from services.reader.engine import Passage, PassageKind
@@ -20,8 +22,6 @@ _THIN = 1e-3
 """Height of a line whose box is empty, so that heights can be compared."""
 _NEXT_LINE = 0.8
 """What the noun that is counted is worth on the line below its number, against one on its own line."""
-_BARE = frozenset({"number", "line", "chunk", "name"})
-"""The types of a number without unit."""
 _GOVERNS = {AnswerType.PLACE: word_set("at in on near"), AnswerType.PERSON: frozenset({"by"})}
 _ASKS_NAME = word_set("name titl call")
 _ASKS_TEXT = word_set("say read write text word print sign messag")
@@ -38,7 +38,7 @@ class PrintFeatures:
     names: float
     type: float
     counted: float
-    other_unit: float
+    counted_lead: float
     governed: float
     only_of_type: float
     same_row: float
@@ -88,11 +88,16 @@ def printed_pieces(
     whole = prepared.wholes[lines[0].passage]
     pieces = [_pieces(line) for line in lines]
     of_type = sum(type_match(asked.question, piece.types) == 1.0 for each in pieces for piece in each)
-    for place, line in enumerate(lines):
-        for piece in pieces[place]:
-            around = Around(rows[place], *columns[place], heights[place] / tallest)
-            features = _features(asked, line, piece, around, whole, of_type)
-            yield Piece(line, piece.first, piece.last, astuple(features))
+    arounds = [Around(rows[i], *columns[i], heights[i] / tallest) for i in range(len(lines))]
+    found = [
+        (line, piece, around, _counted(asked, line, piece, around))
+        for line, around, each in zip(lines, arounds, pieces, strict=True)
+        for piece in each
+    ]
+    most = max(counted for *_, counted in found)
+    for line, piece, around, counted in found:
+        features = _features(asked, line, piece, around, whole, of_type, (counted, counted - most))
+        yield Piece(line, piece.first, piece.last, astuple(features))
 
 
 def _pieces(line: Sentence) -> tuple[Candidate, ...]:
@@ -113,14 +118,13 @@ def _features(
     around: Around,
     whole: frozenset[str],
     of_type: int,
+    counted: tuple[float, float],
 ) -> PrintFeatures:
     own = asked.share_met(around.row)
     above, below = asked.share_met(around.above), asked.share_met(around.below)
     type_ = type_match(asked.question, piece.types)
     inside = line.stems[piece.first : piece.last]
     before = line.words[piece.first - 1].folded if piece.first else ""
-    counts = asked.question.numeric and bool(asked.focus)
-    counted = counts * (1.0 if asked.focus & line.present else _NEXT_LINE * bool(asked.focus & around.below))
     asks_name = bool(_ASKS_NAME & asked.all_stems)
     asks_text = bool(_ASKS_TEXT & asked.all_stems)
     largest = float(around.height > 0.99)
@@ -134,8 +138,8 @@ def _features(
         missing=asked.rarest(lambda term: not met(term, whole)),
         names=len(asked.names & whole) / len(asked.names) if asked.names else 1.0,
         type=type_,
-        counted=counted,
-        other_unit=float(counts and not counted and not piece.types <= _BARE),
+        counted=counted[0],
+        counted_lead=counted[1],
         governed=float(before in _GOVERNS.get(asked.wanted, ())),
         only_of_type=float(type_ == 1.0 and of_type == 1),
         same_row=type_ * own,
@@ -155,6 +159,17 @@ def _features(
         is_number=float("number" in piece.types),
         is_date=float("date" in piece.types),
     )
+
+
+def _counted(asked: WeightedQuestion, line: Sentence, piece: Candidate, around: Around) -> float:
+    """Whether the number counts what "how many" asks for: by its unit, or a noun beside it or below it."""
+    if not asked.question.numeric or not asked.focus or "number" not in piece.types:
+        return 0.0
+    found = quantities(line.between(piece.first, piece.last))
+    units = (each.base / each.value for each in found if each.dimension and each.value)
+    if asked.focus & line.present or any(math.isclose(unit, asked.question.unit) for unit in units):
+        return 1.0
+    return _NEXT_LINE * bool(asked.focus & around.below)
 
 
 def _boxes(lines: Sequence[Sentence], passages: Sequence[Passage]) -> list[Box]:

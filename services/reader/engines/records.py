@@ -57,10 +57,11 @@ def record_pieces(asked: WeightedQuestion, prepared: Prepared) -> Iterator[Piece
     ]
     alone = sum(type_match(asked.question, types) == 1.0 for *_, types in split) == 1
     passages = passage_features(asked, prepared)
-    known = asked.all_stems | asked.subject.keys()
+    own = asked.subject.keys()
     for sentence, key, first, types in split:
-        if known.issuperset(sentence.stems[first:]):
-            continue  # it says again what the question names
+        value = frozenset(sentence.stems[first:])
+        if value <= asked.all_stems - own or (own and own <= value <= asked.all_stems | own):
+            continue  # it says again what the question names; a maker may well stand in its product's name
         features = _features(asked, sentence, key, first, passages[sentence.passage], types, alone)
         yield Piece(sentence, first, len(sentence.words), astuple(features), key)
 
@@ -103,7 +104,7 @@ def _features(
     record = passage.whole
     key_words = [word for word in tokens(key) if word.folded not in STOP_WORDS]
     key_stems = [word.stem for word in key_words]
-    value, known = sentence.stems[first:], asked.all_stems | asked.subject.keys()
+    value, known = sentence.stems[first:], asked.all_stems - asked.subject.keys()
     telling = [stem for stem in key_stems if stem not in _TYPE_NOUNS] or key_stems
     present = frozenset(sentence.stems[first:]) | sentence.title
     about = [stem for stem in (*asked.terms, *asked.focus) if stem not in sentence.title]

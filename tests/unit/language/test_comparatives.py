@@ -27,6 +27,7 @@ from language.comparatives import comparison
             False,
             True,
         ),
+        ("does this have more sugar than Cola?", ("this", "Cola"), "how much sugar is in {}?", True, False),
         ("is A less expensive than B?", ("A", "B"), "how much does {} cost?", False, False),
         (
             "does this have more pages than Dracula?",
@@ -122,3 +123,9 @@ def test_age_may_be_told_by_dates() -> None:
 )
 def test_what_compares_no_two_things_is_no_comparison(question: str) -> None:
     assert comparison(question) is None
+
+
+def test_a_name_that_ends_like_a_comparative_compares_nothing() -> None:
+    found = comparison("was this house or The Brewer's Arms built later?")
+    assert found is not None
+    assert (found.sides, found.asks) == (("this house", "The Brewer's Arms"), ("when was {} built?",))

@@ -77,6 +77,17 @@ def test_an_attribute_is_found_by_another_word_for_its_key(reader: PocketReader)
     assert found.probability > 0.5
 
 
+def test_a_value_that_is_part_of_the_thing_s_name_answers_and_the_whole_name_does_not(
+    reader: PocketReader,
+) -> None:
+    drill = "Halvor DX 40"
+    known = (record("brand", "Halvor", drill), record("model", drill, drill), record("weight", "2 kg", drill))
+    found = first(reader, "Who makes this?", *known, subject=drill)
+    assert found is not None
+    assert found.spoken == "Brand: Halvor."
+    assert all(each.spoken != f"Model: {drill}." for each in reader.read(Query("Which?", drill), known, 3))
+
+
 def test_a_key_with_of_in_it_is_read_whole(reader: PocketReader) -> None:
     records = (record("height", "52 m"), record("number of steps", "248"))
     found = first(reader, "How many steps does this have?", *records, subject="Ribe Cathedral")
@@ -120,6 +131,18 @@ def test_a_price_beside_a_dish_belongs_to_it_by_its_height_in_the_photo(reader: 
     found = first(reader, "How much is the lentil soup?", menu)
     assert found is not None
     assert "7.50" in found.spoken
+
+
+def test_a_number_belongs_to_the_noun_below_it_in_its_column(reader: PocketReader) -> None:
+    label = Passage(
+        "14\n350\nstitches\npieces",
+        kind=PassageKind.PHOTO,
+        boxes=((0.1, 0.2, 0.3, 0.3), (0.6, 0.2, 0.8, 0.3), (0.1, 0.35, 0.3, 0.4), (0.6, 0.35, 0.8, 0.4)),
+    )
+    for question, number in (("how many stitches are there?", "14"), ("how many pieces?", "350")):
+        found = first(reader, question, label)
+        assert found is not None
+        assert found.spoken == f"{number}."
 
 
 def test_nothing_is_read_where_nothing_is_shared(reader: PocketReader) -> None:
