@@ -233,8 +233,10 @@ def type_match(question: Question, types: Collection[str]) -> float:
     if wanted is AnswerType.DATE:
         return 1.0 if "date" in found else 0.8 * ("time" in found)
     if question.numeric:
-        if "number" not in found:
-            return 0.3 * ("date" in found)
+        if (
+            "number" not in found
+        ):  # a year may stand where a count is read, but no date is a height or a price
+            return 0.3 * ("date" in found and wanted is AnswerType.NUMBER)
         sought = question.dimensions or ({"money"} if wanted is AnswerType.MONEY else frozenset[str]())
         if wanted is AnswerType.NUMBER and not sought:  # "how many pages": a bare count, no 24 cm
             return 0.4 if found & _MEASURED else 1.0

@@ -86,7 +86,7 @@ def printed_pieces(
     tallest = max(heights)
     rows, columns = _rows(lines, boxes), _columns(lines, boxes)
     whole = prepared.wholes[lines[0].passage]
-    pieces = [_pieces(line) for line in lines]
+    pieces = [[each for each in _pieces(line) if not _repeats(asked, line, each)] for line in lines]
     of_type = sum(type_match(asked.question, piece.types) == 1.0 for each in pieces for piece in each)
     arounds = [Around(rows[i], *columns[i], heights[i] / tallest) for i in range(len(lines))]
     found = [
@@ -94,10 +94,15 @@ def printed_pieces(
         for line, around, each in zip(lines, arounds, pieces, strict=True)
         for piece in each
     ]
-    most = max(counted for *_, counted in found)
+    most = max((counted for *_, counted in found), default=0.0)
     for line, piece, around, counted in found:
         features = _features(asked, line, piece, around, whole, of_type, (counted, counted - most))
         yield Piece(line, piece.first, piece.last, astuple(features))
+
+
+def _repeats(asked: WeightedQuestion, line: Sentence, piece: Candidate) -> bool:
+    """Whether the words are the question's own."""
+    return asked.all_stems.issuperset(line.stems[piece.first : piece.last])
 
 
 def _pieces(line: Sentence) -> tuple[Candidate, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 from contracts.verifier import CheckName
-from language.names import mentions, name_words, names
+from language.names import mentions, name_words, names, same_name
 from language.paraphrase import expansions, opposites
 from language.quantities import Quantity
 from language.questions import AnswerType
@@ -87,8 +87,9 @@ class Weighing:
         amounts = [part.value for part, s in found if s is not None and isinstance(part.value, Quantity)]
         self._lacking = [part for part, s in found if s is None and not is_result(part.value, amounts)]
         self._resting = self._best.stems.union(*(s.stems for _, s in found if s is not None))
-        if led := self._leads_here():
-            described, bridge = led
+        self._led = self._leads_here()
+        if self._led:
+            described, bridge = self._led
             self._resting |= bridge.stems
             self._relation -= content_stems(described.phrase.text)
 
@@ -99,7 +100,7 @@ class Weighing:
         explained, otherwise = self._besides(relation)
         features = Features(
             complete=float(not (missing or denied or self._compared)),
-            about=float(self._compared == "" or self._is_about(self._best)),
+            about=float(self._compared == "" or self._led is not None or self._is_about(self._best)),
             topic=self._topic(),
             relation=relation,
             behind=max(covered(self._asked.sought, s.stems) for s in self._statements) - self._said(),
@@ -120,11 +121,13 @@ class Weighing:
         shown = pointer(described.phrase.text)
         sought -= content_stems(shown.text) if shown and self._asked.entity else frozenset()
         for each in self._statements:
-            values = (name.text for name in each.facts.names if not mentions(self._subject or "", name.text))
+            # A maker's name may be part of its product's: only the product's own leads nowhere.
+            thing = self._asked.entity or self._subject or ""
+            values = (name.text for name in each.facts.names if not same_name(thing, name.text))
             if (
                 each is not self._best
                 and covered(sought, each.stems) == 1.0
-                and any(map(self._best.is_about, values))
+                and any(self._best.is_about(v) and not _only_in_longer(self._best, v) for v in values)
             ):
                 return described, each
         return None

@@ -145,6 +145,12 @@ def test_a_number_belongs_to_the_noun_below_it_in_its_column(reader: PocketReade
         assert found.spoken == f"{number}."
 
 
+def test_print_that_only_repeats_the_question_is_no_answer(reader: PocketReader) -> None:
+    cover = Passage("Inga Moen\nThe Ferry", kind=PassageKind.PHOTO)
+    found = reader.read(Query("which prize did Inga Moen win?"), [cover], 3)
+    assert all("Moen" not in each.spoken for each in found)
+
+
 def test_nothing_is_read_where_nothing_is_shared(reader: PocketReader) -> None:
     assert reader.read(Query("Which spider builds orb webs?"), [CANAL]) == []
     assert reader.read(Query("Which spider builds orb webs?"), []) == []

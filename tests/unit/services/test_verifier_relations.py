@@ -195,3 +195,10 @@ def test_an_answer_that_only_repeats_the_question_is_not_supported() -> None:
     page = ["Ben Lomond\nBen Lomond was first mapped by Timothy Pont."]
     assert probability("Who mapped Ben Lomond?", "Timothy Pont.", page, "Ben Lomond") >= ACCEPTED
     assert probability("Who mapped Ben Lomond?", "Ben Lomond.", page, "Ben Lomond") < ACCEPTED
+
+
+def test_what_is_said_of_a_maker_whose_name_its_product_bears_is_supported_and_of_a_sibling_is_not() -> None:
+    question, drill = "when was the maker of this drill founded?", "Halvor DX 40"
+    bridge, other = f"The brand of {drill} is Halvor.", "The Halvor DX 80 was founded in 1961."
+    assert probability(question, "1961.", [bridge, "Halvor was founded in 1961."], drill) >= ACCEPTED
+    assert probability(question, "1961.", [bridge, other], drill) < ACCEPTED
