@@ -28,8 +28,10 @@ def root() -> None:
 
 @app.command()
 def ask(
-    photo: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="a photo of what you see")],
-    question: Annotated[str, typer.Argument(help="what you want to know")],
+    told: Annotated[
+        list[str],
+        typer.Argument(metavar="[PHOTO] QUESTION", help="a photo of what you see, and what you want to know"),
+    ],
     session: Annotated[str | None, typer.Option(help="go on with this conversation")] = None,
     deadline_ms: Annotated[int | None, typer.Option(help="milliseconds that you are willing to wait")] = None,
     pipeline: Annotated[
@@ -41,13 +43,14 @@ def ask(
     gateway: Annotated[str | None, typer.Option(help="the gateway's URL")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the whole reply as JSON")] = False,
 ) -> None:
-    """Ask about PHOTO. Where the gateway wants a key, it is read from LOREGLASS_API_KEY."""
+    """Ask about PHOTO, or a question that needs none. A key, where one is wanted: LOREGLASS_API_KEY."""
+    photo, question = _photo_and_question(told)
     settings, experiment = ClientSettings(), Experiment(explain=True) if explain else None
     url, key = gateway or settings.gateway_url, settings.api_key.get_secret_value()
 
     async def run() -> Answer:
         async with LoreglassClient(url, key=key) as client:
-            return await client.ask(question, photo.read_bytes(), session, deadline_ms, pipeline, experiment)
+            return await client.ask(question, photo, session, deadline_ms, pipeline, experiment)
 
     try:
         answer = anyio.run(run)
@@ -60,3 +63,13 @@ def ask(
         show_answer(answer, Console())
         if answer.explanation is not None:
             show_explanation(answer.explanation, Console())
+
+
+def _photo_and_question(told: list[str]) -> tuple[bytes | None, str]:
+    *photos, question = told
+    if len(photos) > 1:
+        raise typer.BadParameter("give one photo and one question; put quotation marks around the question")
+    path = Path(photos[0]) if photos else None
+    if path is not None and not path.is_file():
+        raise typer.BadParameter(f"there is no photo {path}")
+    return path.read_bytes() if path else None, question

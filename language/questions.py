@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from language.names import Name, names
 from language.quantities import Quantity, quantities
-from language.words import STOP_WORDS, Word, remembered, tokens, word_set
+from language.words import STOP_WORDS, Word, remembered, stem, tokens, word_set
 
 
 class AnswerType(StrEnum):
@@ -52,6 +52,12 @@ class Question:
     def itself(self) -> str:
         """The text from where the question itself begins."""
         return self.text[self.words[self.begin].start :] if self.begin else self.text
+
+    @property
+    def making(self) -> frozenset[str]:
+        """Stems of its verbs that bring a thing into being, if it asks when: a bare year tells that."""
+        asks_when = self.wanted is AnswerType.DATE
+        return frozenset(term.stem for term in self.terms if asks_when and term.stem in _MAKING)
 
     @property
     def numeric(self) -> bool:
@@ -105,6 +111,18 @@ _DIMENSIONS = {
     for words in _MEASURES.values()
     for word in words.split()
 }
+BARE_DATE = frozenset({"year", "date"})
+"""A thing's attribute that is called no more than this is the date of its making."""
+_MAKING = frozenset(
+    map(
+        stem,
+        word_set("""
+            make made build built construct erect paint draw drawn write written wrote compose publish
+            release issue found create invent produce launch introduce
+        """),
+    )
+)
+"""Verbs of creation (Levin 1993, class 26)."""
 _DEGREES = frozenset(_DIMENSIONS) | {"hard", "small"}
 _MONEY_VERBS = word_set("cost costs pay paid price sell sold spend spent worth earn earned charge")
 _DO = word_set("do does did")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 
-from language.questions import TYPE_OF, AnswerType
+from language.questions import BARE_DATE, TYPE_OF, AnswerType
 from language.words import STOP_WORDS, tokens, word_set
 from services.reader.engine import PassageKind
 from services.reader.engines.features import PassageFeatures, passage_features, type_match
@@ -31,6 +31,7 @@ class RecordFeatures:
     names: float
     repeats: float
     named_by_type: float
+    year_of_making: float
     subject: float
     subject_lead: float
     subject_in_title: float
@@ -127,6 +128,9 @@ def _features(
         repeats=len(known.intersection(value)) / len(value),
         named_by_type=float(
             asked.wanted in {TYPE_OF.get(word.folded) for word in key_words} and telling == key_stems
+        ),
+        year_of_making=float(
+            bool(asked.question.making) and {word.folded for word in key_words} <= BARE_DATE
         ),
         subject=passage.subject,
         subject_lead=passage.subject_lead,

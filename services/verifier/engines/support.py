@@ -8,7 +8,7 @@ from contracts.verifier import CheckName
 from language.names import mentions, name_words, names, same_name
 from language.paraphrase import expansions, opposites
 from language.quantities import Quantity
-from language.questions import AnswerType
+from language.questions import BARE_DATE, AnswerType
 from language.reference import Description, description, pointer
 from language.words import content_stems, words
 from services.verifier.engines.claims import Claim
@@ -92,6 +92,9 @@ class Weighing:
             described, bridge = self._led
             self._resting |= bridge.stems
             self._relation -= content_stems(described.phrase.text)
+        stated = {word.folded for word in self._best.facts.plain}
+        if stated and stated <= BARE_DATE:
+            self._relation -= self._asked.question.making
 
     def support(self) -> Support:
         """All features of the claim, and what is wrong with it."""

@@ -88,6 +88,15 @@ def test_a_value_that_is_part_of_the_thing_s_name_answers_and_the_whole_name_doe
     assert all(each.spoken != f"Model: {drill}." for each in reader.read(Query("Which?", drill), known, 3))
 
 
+def test_a_bare_year_is_that_of_the_making_and_of_nothing_else(reader: PocketReader) -> None:
+    known = (record("type", "organ"), record("year", "1731"), record("maker", "A. Olsen"))
+    built = first(reader, "When was it built?", *known, subject="Ribe Cathedral")
+    sold = first(reader, "When was it sold?", *known, subject="Ribe Cathedral")
+    assert built is not None
+    assert (built.spoken, built.probability > 0.5) == ("Year: 1731.", True)
+    assert sold is None or sold.probability < 0.4
+
+
 def test_a_key_with_of_in_it_is_read_whole(reader: PocketReader) -> None:
     records = (record("height", "52 m"), record("number of steps", "248"))
     found = first(reader, "How many steps does this have?", *records, subject="Ribe Cathedral")

@@ -202,3 +202,9 @@ def test_what_is_said_of_a_maker_whose_name_its_product_bears_is_supported_and_o
     bridge, other = f"The brand of {drill} is Halvor.", "The Halvor DX 80 was founded in 1961."
     assert probability(question, "1961.", [bridge, "Halvor was founded in 1961."], drill) >= ACCEPTED
     assert probability(question, "1961.", [bridge, other], drill) < ACCEPTED
+
+
+def test_a_bare_year_supports_when_a_thing_was_made_and_not_when_it_was_sold() -> None:
+    known = ["The year of Ribe Organ is 1731."]
+    assert probability("When was this built?", "Year: 1731.", known, "Ribe Organ") >= ACCEPTED
+    assert probability("When was this sold?", "Year: 1731.", known, "Ribe Organ") < REFUSED

@@ -1,0 +1,39 @@
+"""`loreglass ask`: with a photo, without one, and what it says of arguments that it cannot use."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+from typer.testing import CliRunner
+
+from clients.cli import app
+from gateway.state import Ask
+from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
+from tests.unit.clients.test_python_client import follow, photo
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_question_is_asked_with_a_photo_or_without_one(tmp_path: Path) -> None:
+    shot, asked = tmp_path / "photo.jpg", list[Ask]()
+    shot.write_bytes(photo())
+    async with scripted_gateway(ScriptedPipeline(lambda ask: asked.append(ask) or follow(ask))) as url:
+        for arguments in (["how tall is K2?"], [str(shot), "what is this?"]):
+            done = await anyio.to_thread.run_sync(
+                CliRunner().invoke, app, ["ask", *arguments, "--gateway", url]
+            )
+            assert done.exit_code == 0
+    assert [(ask.question, ask.photo is None) for ask in asked] == [
+        ("how tall is K2?", True),
+        ("what is this?", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["missing.jpg", "what is this?"], "there is no photo"), (["a.jpg", "what", "is"], "quotation marks")],
+)
+def test_arguments_that_it_cannot_use_are_refused_with_what_to_do(arguments: list[str], said: str) -> None:
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["ask", *arguments])
+    assert done.exit_code == 2
+    assert said in done.output
