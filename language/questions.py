@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from language.names import Name, names
 from language.quantities import Quantity, quantities
-from language.words import STOP_WORDS, Word, remembered, stem, tokens, word_set
+from language.words import STOP_WORDS, Word, content_stems, remembered, tokens, word_set
 
 
 class AnswerType(StrEnum):
@@ -113,15 +113,10 @@ _DIMENSIONS = {
 }
 BARE_DATE = frozenset({"year", "date"})
 """A thing's attribute that is called no more than this is the date of its making."""
-_MAKING = frozenset(
-    map(
-        stem,
-        word_set("""
-            make made build built construct erect paint draw drawn write written wrote compose publish
-            release issue found create invent produce launch introduce
-        """),
-    )
-)
+_MAKING = content_stems("""
+    make made build built construct erect paint draw drawn write written wrote compose publish release issue
+    found create invent produce launch introduce
+""")
 """Verbs of creation (Levin 1993, class 26)."""
 _DEGREES = frozenset(_DIMENSIONS) | {"hard", "small"}
 _MONEY_VERBS = word_set("cost costs pay paid price sell sold spend spent worth earn earned charge")

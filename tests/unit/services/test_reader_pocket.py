@@ -157,7 +157,7 @@ def test_a_number_belongs_to_the_noun_below_it_in_its_column(reader: PocketReade
 def test_print_that_only_repeats_the_question_is_no_answer(reader: PocketReader) -> None:
     cover = Passage("Inga Moen\nThe Ferry", kind=PassageKind.PHOTO)
     found = reader.read(Query("which prize did Inga Moen win?"), [cover], 3)
-    assert all("Moen" not in each.spoken for each in found)
+    assert [each.spoken for each in found] == ["The Ferry."]
 
 
 def test_nothing_is_read_where_nothing_is_shared(reader: PocketReader) -> None:
