@@ -101,6 +101,7 @@ class Passages:
     def _passages(self, asked: Asked) -> Iterator[tuple[int, ToRead]]:
         """By their places in the evidence: all but what is known of other things than the one asked about.
 
+        What is printed on a thing tells of it, not of what a description in the question leads to.
         Where the question points at a thing in view that nobody recognised, only pages whose title is printed
         on it: the others may be about any thing of its kind.
         """
@@ -109,7 +110,7 @@ class Passages:
         for index, item in enumerate(self.evidence):
             of_it = thing is not None and item.entity in (None, thing.name)
             if item.kind is CitationKind.PHOTO:
-                if self.printed.lines:
+                if self.printed.lines and asked.about is not About.LED_TO:
                     yield index, print_passage(self.printed)
             elif unknown and (agreement(item.title, self.printed.plain) or 0.0) < AGREES:
                 continue

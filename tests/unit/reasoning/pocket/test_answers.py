@@ -102,6 +102,16 @@ async def test_the_second_hop_is_answered_from_both_pages(question: str) -> None
     ]
 
 
+async def test_what_a_description_leads_to_is_not_read_off_the_thing_in_view() -> None:
+    question, printed = (
+        ask("which hobby did the author of this book have?"),
+        sign("Valdern Hobby House Corvo"),
+    )
+    assert (await answered(question, entity=NOVEL, printed=printed)).answer is None
+    hers = page("Ines Valdern had one hobby, Falconry.", "Ines Valdern")
+    assert (await answered(question, hers, entity=NOVEL, printed=printed)).answer == "Falconry."
+
+
 async def test_a_description_of_a_named_thing_is_resolved_too() -> None:
     evidence = (page("Ines Valdern is the author of The Glass Harbour."), BORN)
     reply = await answered(ask("Where was the author of The Glass Harbour born?", photo=False), *evidence)
