@@ -8,7 +8,7 @@
 # make load    wearers against the pocket platform and a stand-in fleet: report and plots in var/load (LOAD="--shape ramp")
 # make containers-check  builds the images, runs them with podman, asks, kills, recovers, takes down
 # make dashboards  Grafana's dashboards anew, and their pictures from a real Prometheus
-# make serve   leave the platform running (loreglass ask PHOTO "QUESTION")
+# make serve   leave the platform running (loreglass ask PHOTO "QUESTION"); MODEL=URL: with that model server
 # make eval    a split of the synthetic world through the platform (SPLIT=test PIPELINES="loreglass qa-dragon", or all)
 # make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
 # make check   format, lint, types, architecture, contracts
@@ -17,11 +17,16 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 SPLIT ?= dev
-# Names of pipelines, or all of them but the ablations: PIPELINES=all
+# Names of pipelines, qa-dragon-no-reranking and the like, or all pipelines: PIPELINES=all
 PIPELINES ?= loreglass
+# A model server for make serve, and which of its models (its key: LOREGLASS_MODEL_KEY)
+MODEL ?=
+MODEL_NAME ?=
 # A file of SQuAD 1.1 or 2.0, and for example: --all, or --articles "A,B" --photo street.jpg
 FILE ?=
 SQUAD ?=
+# A process of tests for each core; a file of tests stays in one, so that what it starts is started once.
+WORKERS ?= --numprocesses auto --maxprocesses 4 --dist loadfile
 # For example: --index-url https://download.pytorch.org/whl/cpu
 TORCH_FROM ?=
 # For example: --quick, or --only overhead pocket
@@ -39,13 +44,13 @@ demo: $(VENV)/.pocket
 	$(BIN)/python -m deploy.demo
 
 serve: $(VENV)/.pocket
-	$(BIN)/python -m deploy.one_process
+	$(if $(MODEL),LOREGLASS_MODEL="$(MODEL)" LOREGLASS_MODEL_NAME="$(MODEL_NAME)") $(BIN)/python -m deploy.one_process
 
 test: $(VENV)/.models
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(WORKERS)
 
 test-fast: $(VENV)/.dev
-	$(BIN)/python -m pytest --ignore tests/models
+	$(BIN)/python -m pytest $(WORKERS) --ignore tests/models
 
 test-vllm: $(VENV)/.models
 	$(BIN)/python -m tests.vllm
@@ -54,13 +59,13 @@ meaning: $(VENV)/.models
 	PYTHONPATH=tests/vllm/site $(BIN)/python -m deploy.meaning
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m tests.load.bench $(BENCH)
+	$(BIN)/python -m bench $(BENCH)
 
 bench-gpu: $(VENV)/.models
 	$(BIN)/python -m deploy.gpu_stages
 
 load: $(VENV)/.dev
-	$(BIN)/python -m tests.load.run $(LOAD)
+	$(BIN)/python -m bench.load $(LOAD)
 
 dashboards: $(VENV)/.dev
 	$(BIN)/python -m deploy.grafana --write

@@ -7,15 +7,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gateway.budget.course import LOREGLASS, QA_DRAGON, Course
-from gateway.budget.estimates import Estimates
-from gateway.budget.latencies import Latencies, VlmSpeed, load_latencies
-from gateway.budget.plan import FULL, LADDER
-from gateway.budget.planner import Planner
+from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH as LOREGLASS
+from gateway.pipelines.qa_dragon.pipeline import STAGE_GRAPH as QA_DRAGON
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import Latencies, VlmSpeed, load_latencies
+from gateway.planning.plan import FULL, LADDER
+from gateway.planning.planner import Planner
+from gateway.planning.stage_graph import StageGraph
 
 FP8 = VlmSpeed()
 BF16 = VlmSpeed(prefill_ms_per_1k=96.0, decode_ms_per_token=28.0)
-"""Llama-3.2-11B-Vision on an L40S; the figures' source is beside the tables in `gateway/budget/latencies`."""
+"""Llama-3.2-11B-Vision on an L40S; their source is beside the tables in `gateway/planning/latencies`."""
 DEADLINES_MS = (10_000, 5_000, 3_000, 2_000, 1_000, 300)
 
 
@@ -25,12 +27,12 @@ class Case:
 
     node: str
     latencies: Latencies
-    course: Course
+    stage_graph: StageGraph
 
     @property
     def title(self) -> str:
         """For a head or a row."""
-        return f"{self.node}, `{self.course.name}`"
+        return f"{self.node}, `{self.stage_graph.name}`"
 
     @property
     def planner(self) -> Planner:
@@ -45,9 +47,9 @@ def cases() -> Iterator[Case]:
         "L40S bf16": load_latencies("l40s", BF16),
         "pocket": load_latencies("pocket"),
     }
-    for course in (LOREGLASS, QA_DRAGON):
+    for stage_graph in (LOREGLASS, QA_DRAGON):
         for node, latencies in nodes.items():
-            yield Case(node, latencies, course)
+            yield Case(node, latencies, stage_graph)
 
 
 def rungs_table(cases: Sequence[Case]) -> str:
@@ -58,7 +60,7 @@ def rungs_table(cases: Sequence[Case]) -> str:
         plans.append(cut.apply(plans[-1]))
     names = [("–", "nothing"), *((f"`{cut.name}`", _limits(cut.limits)) for cut in LADDER)]
     for plan, (name, limits) in zip(plans, names, strict=True):
-        expected = (case.planner.expected_ms(plan, (), 1, case.course) for case in cases)
+        expected = (case.planner.expected_ms(plan, (), 1, case.stage_graph) for case in cases)
         rows.append([name, limits, *(f"{ms:,.0f}" for ms in expected)])
     return _markdown(rows)
 
@@ -67,7 +69,7 @@ def deadlines_table(cases: Sequence[Case]) -> str:
     """A row a node and pipeline, a column a deadline: the last cut made at admission."""
     rows = [["node, pipeline", *(f"{ms / 1000:g} s" for ms in DEADLINES_MS)]]
     for case in cases:
-        choices = (case.planner.choose(ms, (), 1, False, case.course) for ms in DEADLINES_MS)
+        choices = (case.planner.choose(ms, (), 1, False, case.stage_graph) for ms in DEADLINES_MS)
         rows.append([case.title, *(_last(tuple(cut.name for cut in choice.cuts)) for choice in choices)])
     return _markdown(rows)
 

@@ -3,7 +3,7 @@
 LoreglassError
 ├── one class per `ErrorKind` (MalformedRequest, SessionNotFound, Overloaded, …), made from the table
 
-Servers turn these into problem+json (`chassis.problems`); clients turn problem+json back into the class
+Servers turn these into problem+json (`chassis.http.problems`); clients turn problem+json back into the class
 that the server raised (`error_from_problem`). `detail` is shown to callers: no path, address or stack in it.
 """
 
@@ -183,7 +183,7 @@ ERROR_TABLE: dict[ErrorKind, ErrorEntry] = {
     ErrorKind.IMAGE_URL_NOT_ALLOWED: ErrorEntry(422, "Image URLs are not accepted here"),
     ErrorKind.IMAGE_REQUIRED: ErrorEntry(422, "A photo is needed"),
     ErrorKind.SESSION_NOT_FOUND: ErrorEntry(404, "No such session"),
-    ErrorKind.PIPELINE_NOT_FOUND: ErrorEntry(422, "No pipeline of this name"),
+    ErrorKind.PIPELINE_NOT_FOUND: ErrorEntry(404, "No pipeline of this name"),
     ErrorKind.TRACE_NOT_FOUND: ErrorEntry(404, "No such trace"),
     ErrorKind.COLLECTION_NOT_FOUND: ErrorEntry(404, "No such collection"),
     ErrorKind.COLLECTION_CONFLICT: ErrorEntry(409, "The collection is in use"),

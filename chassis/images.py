@@ -80,6 +80,11 @@ def upright_rgb(data: bytes, limits: ImageLimits, max_side: int | None) -> Image
         raise CorruptImage("The image is damaged or incomplete.") from error
 
 
+def upright(picture: Image.Image, max_side: int | None) -> Image.Image:
+    """A decoded picture as `upright_rgb` gives it. Blocking; `picture` stays as it is."""
+    return _to_rgb(_turn_upright(picture), max_side)
+
+
 def _open(data: bytes, limits: ImageLimits) -> Image.Image:
     picture = Image.open(io.BytesIO(data), formats=_FORMATS)
     width, height = picture.size
@@ -96,9 +101,9 @@ def _open(data: bytes, limits: ImageLimits) -> Image.Image:
 def _turn_upright(picture: Image.Image) -> Image.Image:
     picture.load()
     try:
-        return ImageOps.exif_transpose(picture) or picture
+        return ImageOps.exif_transpose(picture)
     except Exception:  # noqa: BLE001 - malformed EXIF: the pixels are fine, the tag is not
-        return picture
+        return picture.copy()
 
 
 def _to_rgb(picture: Image.Image, max_side: int | None) -> Image.Image:

@@ -13,7 +13,7 @@ import anyio.to_thread
 from PIL import Image, UnidentifiedImageError
 
 from chassis.errors import LoreglassError
-from chassis.fetching import FetchFailed, FetchLimits, PublicFetcher
+from chassis.http.fetching import FetchFailed, FetchLimits, PublicFetcher
 from chassis.images import ImageLimits, upright_rgb
 
 AT_ONCE = 4

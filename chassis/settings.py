@@ -4,10 +4,10 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from chassis.accelerator import Placement
-from chassis.batching import BatchLimits
-from chassis.remote import RemoteServer
+from chassis.http.remote import RemoteServer
+from chassis.models.batching import BatchLimits
+from chassis.models.workers import PoolSize
 from chassis.startup import WrongSettings
-from chassis.workers import PoolSize
 
 POCKET = "pocket"
 DRAIN_S = 3
@@ -26,10 +26,18 @@ class AppSettings(BaseSettings):
     drain_s: int = Field(
         default=DRAIN_S, ge=0, description="for finishing what is in hand, once told to stop"
     )
-    heed_sampling: bool = Field(
+    trust_remote_sampling: bool = Field(
         default=True, description="callers' traceparent says whether traces are kept, not our sampler"
     )
+    heed_sampling: bool | None = Field(
+        default=None, description="the old name of trust_remote_sampling; gone in the next version"
+    )
     log_level: str = Field(default="info", pattern="(?i)^(debug|info|warning|error|critical)$")
+
+    @property
+    def trusts_remote_sampling(self) -> bool:
+        """`trust_remote_sampling`, or what is set by its old name."""
+        return self.trust_remote_sampling if self.heed_sampling is None else self.heed_sampling
 
 
 class ServiceSettings(AppSettings):

@@ -10,7 +10,6 @@ is asked, and how many questions at once: `LOREGLASS_GATEWAY_URL`, `LOREGLASS_AP
 searches what was indexed there.
 """
 
-import io
 import time
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -20,9 +19,10 @@ import anyio
 import anyio.to_thread
 import structlog
 from anyio.from_thread import start_blocking_portal
-from PIL import Image, ImageOps
+from PIL import Image
 
 from chassis.errors import LoreglassError, Overloaded
+from chassis.images import encoded, upright
 from clients.python import LoreglassClient
 from clients.settings import AgentSettings
 
@@ -37,7 +37,6 @@ _WAY_BACK_MS = 500
 _PAUSE_S = 0.5
 _MAX_SIDE = 2048  # pixels; the gateway scales down further
 _QUALITY = 92
-_MAX_TURNS = 31  # of history: a chat request has 64 messages at most
 _ENCODERS = 4
 
 History = Sequence[Mapping[str, Any]]
@@ -145,46 +144,17 @@ _Asked = tuple[str, Image.Image | None, Sequence[tuple[str, str]]]
 
 def photo_of(image: Image.Image) -> bytes:
     """The picture upright, opaque and of bounded size, as JPEG. Blocking; `image` stays as it is."""
-    picture = _upright(image)
-    if picture.mode.startswith(("I", "F")):
-        picture = _to_8_bit(picture)
-    if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
-        layer = picture.convert("RGBA")
-        picture = Image.new("RGB", layer.size, "white")
-        picture.paste(layer, mask=layer.getchannel("A"))
-    picture = picture.convert("RGB")  # a copy, or one of ours
-    picture.thumbnail((_MAX_SIDE, _MAX_SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
-    buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=_QUALITY)
-    return buffer.getvalue()
-
-
-def _upright(image: Image.Image) -> Image.Image:
-    image.load()
-    try:
-        return ImageOps.exif_transpose(image)
-    except Exception:  # noqa: BLE001 - malformed EXIF: the pixels are fine, the tag is not
-        return image
-
-
-def _to_8_bit(picture: Image.Image) -> Image.Image:
-    """Stretched to 0..255."""
-    levels = picture.convert("F")
-    low, high = levels.getextrema()
-    if not isinstance(low, int | float) or not isinstance(high, int | float) or high <= low:
-        return Image.new("L", picture.size)
-    scale = 255.0 / (high - low)
-    return levels.point(lambda value: value * scale - low * scale).convert("L")
+    return encoded(upright(image, _MAX_SIDE), _QUALITY)
 
 
 def _pairs(histories: Sequence[History | None]) -> list[tuple[str, str]]:
-    """A question with the answer that came next, newest last; what nobody replied to is no turn."""
+    """A question with the answer that came next, newest last; a question without a reply is no turn."""
     pairs: list[tuple[str, str]] = []
     for history in histories:
         for message, reply in pairwise(history or ()):
             if (message.get("role"), reply.get("role")) == ("user", "assistant"):
                 pairs.append((_text(message.get("content")), _text(reply.get("content"))))
-    return pairs[-_MAX_TURNS:]
+    return pairs
 
 
 def _text(content: object) -> str:

@@ -11,13 +11,21 @@ import anyio
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from chassis.calls import FilePart, ServiceClient, http_client
-from chassis.deadlines import Deadline
-from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
-from chassis.problems import PROBLEM_JSON
-from clients.chat import ChatAnswer, ChatQuestion, messages_of
+from chassis.errors import (
+    DeadlineExceeded,
+    DependencyUnavailable,
+    InvalidRequest,
+    LoreglassError,
+    error_from_problem,
+)
+from chassis.http.calls import FilePart, ServiceClient, http_client
+from chassis.http.problems import PROBLEM_JSON
+from chassis.resilience.deadlines import Deadline
+from chassis.validation import first_fault
+from clients.chat import messages_of
 from contracts import headers
 from contracts.answer import Answer, AnswerRequest, Citation, Experiment, StageEvent, TokenEvent, Trace
+from contracts.chat import ChatCompletion, ChatRequest
 from contracts.errors import Problem
 
 StreamEvent = StageEvent | Citation | TokenEvent | Answer | Problem
@@ -107,17 +115,18 @@ class LoreglassClient:
     ) -> Answer:
         """The answer to the next question of a conversation that the caller keeps, about its one photo.
 
-        `history`: (question, answer) pairs, oldest first, at most 31. Nothing of it is kept, and what a
-        session knows of the thing beyond those words is not known here.
+        `history`: (question, answer) pairs, oldest first; the gateway reads the newest of many. Nothing of
+        it is kept, and what a session knows of the thing beyond those words is not known here.
         """
-        asked = ChatQuestion(
-            model=pipeline,
-            messages=messages_of(history, question, photo),
-            deadline_ms=deadline_ms,
-            experiment=experiment,
-        )
+        messages = messages_of(history, question, photo)
+        try:
+            asked = ChatRequest(
+                model=pipeline, messages=messages, deadline_ms=deadline_ms, experiment=experiment
+            )
+        except ValidationError as error:
+            raise InvalidRequest(first_fault(error)) from error
         path, deadline = "/v1/chat/completions", _patience(deadline_ms)
-        return (await self._gateway.send_json("POST", path, asked, ChatAnswer, deadline)).loreglass
+        return (await self._gateway.send_json("POST", path, asked, ChatCompletion, deadline)).loreglass
 
     async def ask_stream(
         self,

@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from chassis.calls import ServiceClient, http_client
 from chassis.errors import LoreglassError
+from chassis.http.calls import ServiceClient, http_client
 from chassis.picture_cache import PictureCache
 from contracts.collections import Collection
 from corpus.crag_mm.image_index import Pictures, image_source

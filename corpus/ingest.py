@@ -9,8 +9,8 @@ from typing import Generic
 import anyio
 import anyio.to_thread
 
-from chassis.calls import FilePart, ServiceClient, http_client
-from chassis.deadlines import Deadline
+from chassis.http.calls import FilePart, ServiceClient, http_client
+from chassis.resilience.deadlines import Deadline
 from contracts.collections import Indexed
 from contracts.image_search import ImageItem, ImageItems
 from contracts.text_search import Chunks

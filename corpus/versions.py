@@ -8,9 +8,9 @@ from typing import TypeVar
 import anyio
 from pydantic import BaseModel
 
-from chassis.calls import ServiceClient
-from chassis.deadlines import Deadline
 from chassis.errors import CollectionNotFound, LoreglassError
+from chassis.http.calls import ServiceClient
+from chassis.resilience.deadlines import Deadline
 from contracts.collections import (
     Collection,
     Collections,

@@ -19,8 +19,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from chassis.logs import configure_logging
-from chassis.serving import BoundApp, listen, running
+from chassis.http.serving import BoundApp, listen, running
+from chassis.telemetry.logs import configure_logging
 from deploy.meaning import packaged_model
 from services.text_search.app import create_app
 from services.text_search.encoding import Pooling

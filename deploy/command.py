@@ -1,10 +1,31 @@
 """The `loreglass` command: what asks the platform, what measures it, and what reckons how it fits."""
 
+from typing import Annotated
+
+import typer
+
 from capacity.cli import app as capacity_app
 from clients.cli import app
 from evaluation.cli import app as evaluation_app
 
 app.add_typer(capacity_app)
+
+
+@app.command()
+def serve(
+    model_url: Annotated[
+        str | None, typer.Option(help="a model server: Ollama, llama.cpp, LM Studio, vLLM, a hosted one")
+    ] = None,
+    model_name: Annotated[str | None, typer.Option(help="which of its models")] = None,
+    port: Annotated[int | None, typer.Option(help="where the gateway listens")] = None,
+) -> None:
+    """Run the whole platform on this machine, with a model or without. A model's key: LOREGLASS_MODEL_KEY."""
+    from deploy.one_process import main as run
+
+    chosen = {"model": model_url, "model_name": model_name, "port": port}
+    run(**{name: value for name, value in chosen.items() if value is not None})
+
+
 app.add_typer(evaluation_app, name="eval")
 
 

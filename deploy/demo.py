@@ -14,7 +14,7 @@ from rich.progress import track
 from rich.table import Table
 
 from chassis.errors import LoreglassError
-from chassis.logs import configure_logging
+from chassis.telemetry.logs import configure_logging
 from clients.python import LoreglassClient
 from contracts.answer import Answer
 from corpus.cli import index

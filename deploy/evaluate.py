@@ -19,7 +19,7 @@ import typer
 from anyio.from_thread import start_blocking_portal
 from rich.console import Console
 
-from chassis.logs import configure_logging
+from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
@@ -33,13 +33,13 @@ from evaluation.judging.rules import RuleJudge
 from evaluation.runs.asking import Asking
 from evaluation.runs.gateway import reached
 from evaluation.runs.several import ask_several
+from evaluation.runs.systems import System
 from evaluation.runs.tally import print_run
 from evaluation.scoring.protocols import Protocol
 from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
 
 ALL, DEFAULT = "all", "loreglass"
-_LEFT_OUT = "-no-"
 _MEASURED = ("chassis", "corpus", "gateway", "language", "proto/contracts", "services")
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -52,7 +52,8 @@ def main(
     seed: Annotated[int | None, typer.Option(help="another seed than the split's own")] = None,
     limit: Annotated[int | None, typer.Option(help="conversations at most, of each part")] = None,
     pipelines: Annotated[
-        str, typer.Option(help="which to ask; `all`: every one that is no ablation", metavar="NAMES")
+        str,
+        typer.Option(help="which to ask, `all`, or `qa-dragon-no-reranking` and the like", metavar="NAMES"),
     ] = DEFAULT,
     concurrency: Annotated[int, typer.Option(min=1, help="conversations at once")] = 2,
     fresh: Annotated[bool, typer.Option("--fresh", help="generate, index and ask again")] = False,
@@ -143,11 +144,10 @@ async def _chosen(url: str, pipelines: str) -> list[str]:
     """The names of the pipelines to ask; raises `GatewayRefuses` where there is no such one."""
     async with reached(url) as gateway:
         if pipelines.strip() == ALL:
-            names = [name for name in gateway.pipelines if _LEFT_OUT not in name]
-            return sorted(names, key=lambda name: name != DEFAULT)  # whose failures the report shows
+            return sorted(gateway.pipelines, key=lambda name: name != DEFAULT)  # whose failures are shown
         names = list(dict.fromkeys(pipelines.replace(",", " ").split()))
         for name in names:
-            gateway.require(name)
+            gateway.require(System.named(name).pipeline)
         return names
 
 

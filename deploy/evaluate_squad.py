@@ -15,7 +15,7 @@ import anyio
 import typer
 from rich.console import Console
 
-from chassis.logs import configure_logging
+from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import ingest_pages
 from deploy.evaluate import set_aside, started_platform, state_of_platform

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 import anyio
 
-from chassis.logs import configure_logging
-from chassis.serving import BoundApp, from_environment, listen, running, until_signalled
+from chassis.http.serving import BoundApp, from_environment, listen, running, until_signalled
 from chassis.settings import TelemetrySettings
 from chassis.startup import CannotStart
-from chassis.telemetry import open_telemetry
+from chassis.telemetry.logs import configure_logging
+from chassis.telemetry.setup import open_telemetry
+from deploy.model_server import ModelServer, find_model
 from deploy.settings import PocketSettings
 from gateway.app import create_app as create_gateway
-from gateway.settings import GatewaySettings
+from gateway.settings import GatewaySettings, Reasoning
 from services.cropper.app import create_app as create_cropper
 from services.cropper.settings import CropperSettings
 from services.domain_router.app import create_app as create_domain_router
@@ -51,6 +52,12 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
     Raises `OSError` on a taken port, and `CannotStart` where settings or an engine will not do.
     """
     gateway_settings = gateway_settings_for(settings.host)  # before a socket is bound
+    if settings.model:
+        model = await find_model(
+            settings.model, settings.model_name, settings.model_key.get_secret_value(), tell=_say
+        )
+        _say(model.described(gateway_settings))
+        gateway_settings = answered_by(model, gateway_settings, settings)
     services = _bind_services(settings)
     urls = {name: bound.url for name, bound in services.items()}
     gateway_settings = gateway_settings.model_copy(update={f"{name}_url": url for name, url in urls.items()})
@@ -65,6 +72,23 @@ def gateway_settings_for(host: str) -> GatewaySettings:
     if "experiments" in settings.model_fields_set or not _is_loopback(host):
         return settings
     return settings.model_copy(update={"experiments": True})
+
+
+def answered_by(model: ModelServer, gateway: GatewaySettings, settings: PocketSettings) -> GatewaySettings:
+    """The gateway's settings with the model behind them; a speed that the operator has set stays."""
+    update = {
+        "reasoning": Reasoning.VLM,
+        "vlm_url": model.url,
+        "vlm_model": model.model,
+        "vlm_key": settings.model_key,
+    }
+    if "vlm_speed" not in gateway.model_fields_set:
+        update["vlm_speed"] = model.speed
+    return gateway.model_copy(update=update)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
 
 
 def _is_loopback(host: str) -> bool:
@@ -94,17 +118,17 @@ def _bind_services(settings: PocketSettings) -> dict[str, BoundApp]:
     }
 
 
-def main() -> None:
-    """Serve until told to stop."""
+def main(**chosen: object) -> None:
+    """Serve until told to stop. `chosen`: settings of `PocketSettings` instead of the environment's."""
     try:
-        settings = from_environment(PocketSettings)
+        settings = from_environment(PocketSettings, **chosen)
     except CannotStart as error:
         sys.exit(str(error))
     configure_logging(settings.log_level)
 
     async def serve() -> None:
         async with platform(settings) as running_platform:
-            sys.stderr.write(f"Loreglass answers at {running_platform.gateway_url} (Ctrl-C stops it)\n")
+            _say(f"Loreglass answers at {running_platform.gateway_url} (Ctrl-C stops it)")
             await until_signalled()
 
     try:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -19,6 +19,11 @@ class PocketSettings(BaseSettings):
     )
     data_dir: Path = Field(default=Path("var/loreglass"), description="indexes are kept here")
     log_level: str = "info"
+    model: str = Field(
+        default="", description="a model server that answers: http://127.0.0.1:11434/v1 (Ollama)"
+    )
+    model_name: str = Field(default="", description="which of its models; the only one needs no name")
+    model_key: SecretStr = SecretStr("")
 
 
 def told_by_environment() -> dict[str, str]:

@@ -16,6 +16,7 @@ class RunHeader(_Kept):
     """What was asked of whom. `name`: the system in reports, the pipeline's unless told otherwise.
 
     `seed` and `limit` chose the conversations. `thresholds`: overrides sent with every question.
+    `without`: modules of the pipeline that every question was answered without.
     `explained`: the gateway was asked for explanations and gave them.
     """
 
@@ -30,6 +31,7 @@ class RunHeader(_Kept):
     limit: int | None = None
     seed: int | None = None
     thresholds: dict[str, float] = {}
+    without: list[str] = []
     explained: bool = False
     rejected: dict[str, int] = {}
     settings: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 """`python -m gateway`."""
 
-from chassis.serving import run
+from chassis.http.serving import run
 from gateway.app import create_app
 from gateway.settings import GatewaySettings
 

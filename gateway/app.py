@@ -5,8 +5,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from fastapi import FastAPI
 
-from chassis.app import create_app as create_chassis_app
-from chassis.metrics import Metrics
+from chassis.http.app import create_app as create_chassis_app
+from chassis.telemetry.metrics import Metrics
 from gateway.routes import answer, chat, sessions, traces
 from gateway.settings import GatewaySettings
 from gateway.wiring import Gateway, wire

@@ -9,8 +9,9 @@ from pydantic import AfterValidator, Field, SecretStr, TypeAdapter, field_valida
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from chassis.settings import AppSettings
-from gateway.budget.latencies import VlmSpeed
-from gateway.budget.placement import PlacementPlan
+from gateway.planning.latencies import VlmSpeed
+from gateway.planning.placement import PlacementPlan
+from gateway.planning.stages import USUAL_DEADLINE_MS
 
 
 def _is_http(given: str) -> str:
@@ -34,7 +35,7 @@ class SessionBackend(StrEnum):
 
 
 class Reasoning(StrEnum):
-    """Who answers: the reader service, with words of the evidence, or a vision-language model."""
+    """What answers: the reader service, with words of the evidence, or a vision-language model."""
 
     POCKET = "pocket"
     VLM = "vlm"
@@ -50,7 +51,7 @@ class GatewaySettings(AppSettings):
         default=65_000, description="hard stop of one exchange; see max_deadline_ms"
     )
     max_body_bytes: int = 32 * 2**20
-    heed_sampling: bool = Field(
+    trust_remote_sampling: bool = Field(
         default=False, description="only where all callers may decide which traces are kept"
     )
 
@@ -78,7 +79,7 @@ class GatewaySettings(AppSettings):
     vlm_history_turns: int = Field(default=4, ge=0, description="earlier turns in a prompt")
     vlm_history_chars: int = Field(default=1_600, ge=0, description="of the earlier turns, in all")
 
-    answer_deadline_ms: int = Field(default=10_000, description="for callers that name none")
+    answer_deadline_ms: int = Field(default=USUAL_DEADLINE_MS, description="for callers that name none")
     min_deadline_ms: int = 1
     max_deadline_ms: int = 60_000
     max_question_chars: int = 2_000

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from itertools import pairwise
 
 from contracts.answer import CitationKind, Reason, Route
 
@@ -21,14 +22,16 @@ class Photo:
 class TextLine:
     """One line read from a photo: `score` in 0..1, box (left, top, right, bottom) in 0..1 of the photo,
     turned so that its text is level.
-
-    `slope`: how far the line falls per step to the right, both in shares of the photo.
     """
 
     text: str
     score: float
     box: tuple[float, float, float, float]
-    slope: float = 0.0
+
+    def is_right_of(self, other: "TextLine") -> bool:
+        """Whether it stands behind the other, at its height."""
+        middle = (self.box[1] + self.box[3]) / 2
+        return self.box[0] >= other.box[2] and other.box[1] <= middle < other.box[3]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,14 @@ class PhotoText:
     def plain(self) -> str:
         """The lines joined by newlines."""
         return "\n".join(line.text for line in self.lines)
+
+    @property
+    def rows(self) -> str:
+        """As `plain`, with what stands side by side in one line: a dish and its price."""
+        told = [self.lines[0].text] if self.lines else []
+        for before, line in pairwise(self.lines):
+            told += (" " if line.is_right_of(before) else "\n", line.text)
+        return "".join(told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +76,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Query:
     """One question with everything that came with it. `photo_is_new` is false when the session lent it."""
 
     question: str
@@ -80,7 +91,7 @@ class Ask:
 
 
 class Priority(StrEnum):
-    """Who is let in first when not all can be: someone who waits, a program, work that may take its time."""
+    """Which questions are let in first: a person waits, a program asks, or the work may take its time."""
 
     INTERACTIVE = "interactive"
     STANDARD = "standard"
@@ -88,7 +99,7 @@ class Priority(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class GenerationBudget:
     """What a model may read and write for one answer; `answer_tokens` at most, evidence in characters."""
 
     answer_tokens: int = 288
@@ -213,7 +224,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class Context:
     """Everything known when the answer is written."""
 
     route: Route

@@ -1,12 +1,14 @@
 """The cut-offs of the pipelines: one versioned file, read once, so that calibration can replace it."""
 
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
 
 from chassis.startup import WrongSettings
+from chassis.toml_files import Share, checked, read_toml
 
 PACKAGED = Path(__file__).with_suffix(".toml")
 VERSION = "version"
@@ -26,20 +28,27 @@ class Thresholds:
     `token_min`, `token_mean`: the white-box verifier's thresholds (QA-Dragon, section 4.3).
     """
 
-    version: int
-    direct_confidence: float
-    direct_from: float
-    verify_from: float
-    same_thing: float
-    decisive: float
-    tau_coarse: float
-    tau_fine: float
-    answer_confidence: float
-    supported: float
-    borderline: float
-    judged: float
-    token_min: float
-    token_mean: float
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    version: Annotated[int, Field(strict=True, ge=1)]
+    direct_confidence: Share
+    direct_from: Share
+    verify_from: Share
+    same_thing: Share
+    decisive: Share
+    tau_coarse: Share
+    tau_fine: Share
+    answer_confidence: Share
+    supported: Share
+    borderline: Share
+    judged: Share
+    token_min: Share
+    token_mean: Share
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for cut-offs that contradict each other."""
+        if self.borderline < self.supported:
+            raise ValueError("borderline must not be below supported")
 
     @property
     def relevant(self) -> float:
@@ -48,73 +57,28 @@ class Thresholds:
 
     def with_overrides(self, values: Mapping[str, float]) -> "Thresholds":
         """These with some others. Raises `ValueError`, which names the first that is wrong."""
-        known = [field.name for field in fields(self) if field.name != VERSION]
+        known = asdict(self)
         for name in values:
-            if name not in known:
+            if name not in known or name == VERSION:
                 raise ValueError(f"there is no threshold {name[:40]!r}")
-        shares: dict[str, Any] = {name: _share(name, value) for name, value in values.items()}
-        changed = replace(self, **shares)
-        _in_order(changed.supported, changed.borderline)
-        return changed
+        return checked(Thresholds, {**known, **values}, "They")
 
 
 def load_thresholds(path: Path | None = None) -> Thresholds:
     """Those of the file, or the packaged ones. Raises `WrongSettings` if it cannot be used."""
     source = path or PACKAGED
-    try:
-        content = tomllib.loads(source.read_text("utf-8"))
-    except OSError as error:
-        raise WrongSettings(f"The thresholds file {source} cannot be read.") from error
-    except ValueError as error:  # not TOML, or not UTF-8
-        raise WrongSettings(f"The thresholds file {source} is not TOML: {error}.") from error
-    try:
-        return Thresholds(**_checked(content))
-    except ValueError as error:
-        raise WrongSettings(f"The thresholds file {source} cannot be used: {error}.") from error
-
-
-def _checked(content: Mapping[str, Any]) -> dict[str, Any]:
-    """All values by name. Raises `ValueError` for the first thing that is wrong."""
-    known = [field.name for field in fields(Thresholds)]
-    values = dict(_values(content))
-    for name in values:
-        if name not in known:
-            raise ValueError(f"there is no threshold {name}")
-    for name in known:
-        if name not in values:
-            raise ValueError(f"{name} is missing")
-    version = values[VERSION]
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise ValueError(f"version must be a whole number from 1, not {version!r}")
-    shares = {name: _share(name, value) for name, value in values.items() if name != VERSION}
-    _in_order(shares["supported"], shares["borderline"])
-    return {VERSION: version, **shares}
-
-
-def _in_order(supported: float, borderline: float) -> None:
-    if borderline < supported:
-        raise ValueError("borderline must not be below supported")
-
-
-def _values(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Name and value of every entry; the tables are for the reader, but no name may stand in two."""
-    seen: set[str] = set()
-    for key, value in content.items():
-        for name, entry in value.items() if isinstance(value, dict) else [(key, value)]:
-            if name in seen:
-                raise ValueError(f"{name} is given twice")
-            seen.add(name)
-            yield name, entry
-
-
-def _share(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise ValueError(f"{name} must be a number in 0..1, not {value!r}")
-    return float(value)
+    name = f"The thresholds file {source}"
+    content, values = read_toml(source, name), dict[str, object]()
+    for key, value in content.items():  # its tables are for the reader, but no name may stand in two
+        for entry, given in value.items() if isinstance(value, dict) else [(key, value)]:
+            if entry in values:
+                raise WrongSettings(f"{name} cannot be used: {entry} is given twice.")
+            values[entry] = given
+    return checked(Thresholds, values, name)
 
 
 @dataclass(frozen=True, slots=True)
-class Depths:
+class RetrievalLimits:
     """How much is looked at: candidates, crops, hits, chunks; what of a search is kept unranked.
 
     `chunks_to_judge`: how many of the reranked chunks its second, costlier model reads (the cascade's K1).

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from language.quantities import quantities
 from language.questions import read_question
-from language.reference import AUXILIARIES, LONGEST, PARTICIPLE
-from language.words import STOP_WORDS, Word, remembered, word_set
+from language.reference import LONGEST, PARTICIPLE
+from language.words import AUXILIARIES, COPULAS, STOP_WORDS, Word, remembered, word_set
 
 _LESS = word_set(
     "short small little few cheap light low narrow near close slow cold cool thin shallow quiet young"
@@ -37,7 +37,6 @@ _BEFORE = re.compile(
 )
 _SILENT = word_set("large wide late safe close strange rare pure fine nice simple")
 """Adjectives whose e "-er" swallows."""
-_BE = word_set("is are was were")
 _MORE = word_set("more less fewer")
 _SPEND = word_set("pay spend cost costs charge")
 _CHOICE = re.compile(
@@ -96,7 +95,7 @@ def comparison(text: str) -> Comparison | None:
             before = {each.folded for each in words[:place]}
             if more and {"is", "are"} & before and "there" in before:
                 return _contained(sides, adjective, more)
-            counts = bool(more) and adjective != "expensive" and not before & _BE
+            counts = bool(more) and adjective != "expensive" and not before & COPULAS
             return _compared(sides, chooses, adjective, more, counts)
     return None
 
@@ -134,8 +133,8 @@ def _placed(text: str, words: Sequence[Word], place: int) -> Comparison | None:
 def _doing(text: str, words: Sequence[Word], place: int, root: str) -> Comparison | None:
     """ "does A or B run longer on a charge?", "was A or B built later?": by when or how they do it."""
     first, verb = words[0], words[place - 1]
-    if first.folded not in _BE | {"do", "does", "did"} or (
-        first.folded in _BE and not PARTICIPLE.fullmatch(verb.folded)
+    if first.folded not in COPULAS | {"do", "does", "did"} or (
+        first.folded in COPULAS and not PARTICIPLE.fullmatch(verb.folded)
     ):
         return None
     match = _BEFORE.fullmatch(text[first.end : verb.start].strip())
@@ -159,7 +158,7 @@ def _is_predicate(text: str, words: Sequence[Word], place: int) -> bool:
     if place + 1 == len(words) or words[place + 1].folded == "than":
         return True
     before, gap = words[place - 1].folded, text[words[place].end : words[place + 1].start]
-    return before in _BE | {"the"} and (bool(gap.strip()) or words[place + 1].folded in STOP_WORDS)
+    return before in COPULAS | {"the"} and (bool(gap.strip()) or words[place + 1].folded in STOP_WORDS)
 
 
 def _positive(text: str, shown: Word) -> str | None:

@@ -3,9 +3,9 @@
 import re
 
 from language.questions import read_question
-from language.reference import AUXILIARIES, PREPOSITIONS, pointer
+from language.reference import PREPOSITIONS, pointer
 from language.values import COUNT, DATE, NAME, value_asked
-from language.words import remembered, word_set
+from language.words import AUXILIARIES, remembered, word_set
 
 MOST_HALVES = 3
 _WH = "who|whom|whose|what|which|when|where|why|how"

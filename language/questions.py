@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from language.names import Name, names
 from language.quantities import Quantity, quantities
-from language.words import STOP_WORDS, Word, content_stems, remembered, tokens, word_set
+from language.words import AUXILIARIES, COPULAS, STOP_WORDS, Word, content_stems, remembered, tokens, word_set
 
 
 class AnswerType(StrEnum):
@@ -70,9 +70,6 @@ _QUESTION_WORDS = frozenset({"who", "whom", "whose", "what", "which", "when", "w
 _POINTING = word_set("""
     this that these those it its here there he him his she her they them their i'm i am me my
 """)
-_AUXILIARIES = word_set("""
-    is are was were am be been do does did has have had can could will would shall should may might must
-""")
 _BY_NOUN = {
     AnswerType.DATE: (
         "year years date dates day days month months century centuries decade decades season era"
@@ -134,7 +131,7 @@ _JOINS = word_set("""
 _PAUSE = re.compile(r"[,:;.!?](?=\s)|\s[-–—]\s|—")
 _OWNS = re.compile(r"['’]s?\b")
 _CONTAINS = frozenset({"in", "inside"})
-_CONTENT = frozenset({"mass", "volume"})
+_CONTENT = frozenset({"mass", "volume", "share"})
 _LONGEST_HEAD = 4
 """Words of a noun phrase."""
 _SORTS = word_set("kind type sort form variety category class")
@@ -183,7 +180,7 @@ def _begin(text: str, words: tuple[Word, ...], wh: int | None) -> int:
         if _PAUSE.search(text, words[place - 1].end, words[place].start + 1)
     ]
     if wh is None:
-        paused = [place for place in paused if words[place].folded in _AUXILIARIES]
+        paused = [place for place in paused if words[place].folded in AUXILIARIES]
     begin = max((place for place in paused if wh is None or place <= wh), default=0)
     told = any(
         word.folded in _JOINS | _POINTING or not word.text.isalpha() or (place and word.text[0].isupper())
@@ -206,7 +203,7 @@ def _wanted(text: str, words: tuple[Word, ...], wh: int | None) -> tuple[AnswerT
     """The answer's type and the noun that says so, if one does."""
     if wh is None:
         opens = words[0].folded if words else ""
-        return (AnswerType.YES_NO if opens in _AUXILIARIES else AnswerType.DESCRIPTION), None
+        return (AnswerType.YES_NO if opens in AUXILIARIES else AnswerType.DESCRIPTION), None
     asks, rest = words[wh].folded, words[wh + 1 :]
     simple = {
         "who": AnswerType.PERSON,
@@ -226,19 +223,27 @@ def _wanted(text: str, words: tuple[Word, ...], wh: int | None) -> tuple[AnswerT
 
 def _how(words: tuple[Word, ...], rest: tuple[Word, ...]) -> tuple[AnswerType, Word | None]:
     degree = rest[0].folded if rest else ""
-    priced = degree == "much" and len(rest) > 2 and rest[1].folded in ("is", "are", "was", "were")
-    if (priced and rest[2].folded not in _CONTAINS | {"there", "left", "on"}) or (
-        degree == "much" and any(word.folded in _MONEY_VERBS for word in words)
-    ):
-        return AnswerType.MONEY, None
-    if degree == "much" and (
-        any(word.folded == "weigh" for word in rest) or (priced and rest[2].folded in _CONTAINS)
-    ):
-        return AnswerType.QUANTITY, None
-    if degree in ("many", "much"):
-        counted = next((word for word in rest[1:3] if word.folded not in STOP_WORDS), None)
-        return AnswerType.NUMBER, counted
+    if degree == "much":
+        return _how_much(words, rest)
+    if degree == "many":
+        return AnswerType.NUMBER, _counted_noun(rest)
     return (AnswerType.QUANTITY if degree in _DEGREES else AnswerType.DESCRIPTION), None
+
+
+def _how_much(words: tuple[Word, ...], rest: tuple[Word, ...]) -> tuple[AnswerType, Word | None]:
+    """A price ("how much is it"), a weight, what is contained ("how much is in it"), or else a number."""
+    after_copula = rest[2].folded if len(rest) > 2 and rest[1].folded in COPULAS else ""
+    priced = after_copula and after_copula not in _CONTAINS | {"there", "left", "on"}
+    if priced or any(word.folded in _MONEY_VERBS for word in words):
+        return AnswerType.MONEY, None
+    if after_copula in _CONTAINS or any(word.folded == "weigh" for word in rest):
+        return AnswerType.QUANTITY, None
+    contained = any(word.folded in _CONTAINS for word in rest)
+    return AnswerType.QUANTITY if contained else AnswerType.NUMBER, _counted_noun(rest)
+
+
+def _counted_noun(rest: tuple[Word, ...]) -> Word | None:
+    return next((word for word in rest[1:3] if word.folded not in STOP_WORDS), None)
 
 
 def _what(text: str, rest: tuple[Word, ...], copula: bool) -> tuple[AnswerType, Word | None]:
@@ -252,7 +257,7 @@ def _what(text: str, rest: tuple[Word, ...], copula: bool) -> tuple[AnswerType, 
         return (
             _BY_VERB[found] if (found := min(verbs & _BY_VERB.keys(), default="")) else AnswerType.DESCRIPTION
         ), None
-    if copula or first in _AUXILIARIES:
+    if copula or first in AUXILIARIES:
         head = _head(text, rest[0 if copula else 1 :])
         return TYPE_OF.get(head, AnswerType.DESCRIPTION), None
     noun_phrase: list[Word] = []

@@ -5,16 +5,12 @@ from dataclasses import dataclass
 
 from language.names import names
 from language.questions import Question, read_question
-from language.words import STOP_WORDS, Word, remembered, word_set
+from language.words import AUXILIARIES, COPULAS, STOP_WORDS, Word, remembered, word_set
 
-AUXILIARIES = word_set(
-    "is are was were s do does did has have had can could will would shall should may might must"
-)
 PREPOSITIONS = word_set(
     "of for from by in on at inside beside besides near behind opposite next across around under below"
     " above over outside along past between with about"
 )
-_COPULAS = frozenset({"is", "are", "was", "were"})
 _DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
 _POSSESSIVES = frozenset({"its", "his", "her", "their"})
 _PERSONAL = frozenset({"he", "him", "his", "she", "her", "hers", "they", "them", "their", "theirs"})
@@ -208,7 +204,7 @@ def _verb_waits(question: Question, place: int, last: Word) -> bool:
         return question.wh == place - 1 and PARTICIPLE.fullmatch(last.folded) is not None
     between = words[auxiliary + 1 : place]
     opens = not between or between[0].folded in {"the"} | _POSSESSIVES | _DEMONSTRATIVES
-    copula = words[auxiliary].folded in _COPULAS
+    copula = words[auxiliary].folded in COPULAS
     return auxiliary < place and opens and (not copula or PARTICIPLE.fullmatch(last.folded) is not None)
 
 
@@ -310,7 +306,7 @@ def _is_asked(question: Question, found: Description) -> bool:
     inside = range(found.phrase.start, found.phrase.end)
     left = (word for word in question.words[question.begin :] if word.start not in inside)
     auxiliary = _auxiliary(question)
-    copula = auxiliary is not None and question.words[auxiliary].folded in _COPULAS
+    copula = auxiliary is not None and question.words[auxiliary].folded in COPULAS
     kind = (
         question.focus if copula else ()
     )  # "which firm is the maker of this?", not "what job did its maker have?"

@@ -7,10 +7,9 @@ from language.names import mentions, names
 from language.numbers import numbers
 from language.quantities import quantities, same_quantity
 from language.reference import pointer
-from language.words import remembered, word_set, words
+from language.words import is_negation, remembered, words
 
 DATE, COUNT, NAME = "date", "count", "name"
-_NEGATIONS = word_set("not never no neither nor without")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def value_asked(question: str) -> tuple[str, int, int] | None:
 def bears_out(question: str, sentence: str) -> bool | None:
     """Whether a sentence says the value that a yes-or-no question holds; None where none can be compared."""
     held = value_asked(question)
-    if held is None or _NEGATIONS & set(words(sentence)) or "n't" in sentence or "n’t" in sentence:
+    if held is None or any(map(is_negation, words(sentence))):
         return None
     kind, start, end = held
     if kind == NAME:

@@ -7,6 +7,8 @@ import pytest
 import structlog
 from hypothesis import settings
 
+from tests.parity import pytest_terminal_summary  # noqa: F401 - a hook, which pytest finds here
+
 # A slow machine fails no property; what else holds (CI's own profile, say) stays.
 settings.register_profile("untimed", settings(), deadline=None)
 settings.load_profile("untimed")

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import httpx
 from fastapi import FastAPI
 
-from chassis.serving import BoundApp, listen, running
+from chassis.http.serving import BoundApp, listen, running
 
 
 @asynccontextmanager

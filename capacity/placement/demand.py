@@ -11,35 +11,39 @@ from dataclasses import dataclass
 from capacity.placement.node_file import PlacementFile
 from capacity.placement.packing import Layout
 from capacity.placement.speed import step_ms, vlm_speed
-from gateway.budget.course import LOREGLASS, QA_DRAGON, Course
-from gateway.budget.latencies import Latencies, ModelStage, Work, load_latencies
-from gateway.budget.plan import Plan
-from gateway.budget.stages import Stage
+from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH as LOREGLASS
+from gateway.pipelines.qa_dragon.pipeline import STAGE_GRAPH as QA_DRAGON
+from gateway.planning.latencies import Latencies, ModelStage, Work, load_latencies
+from gateway.planning.plan import Plan
+from gateway.planning.stage_graph import StageGraph
+from gateway.planning.stages import Stage
 
 TYPICAL = Plan(crops=2, sub_queries=2, chunks=40, evidence_chars=6_000)
 """A question as most are; the full plan is what it may be."""
 
 _IDENTIFY = {Stage.IMAGE_SEARCH, Stage.CROPPER, Stage.CROP_SEARCH, Stage.SELECT_ENTITY}
-_RARE = {Stage.BRIDGE, Stage.BRIDGE_SEARCH, Stage.BRIDGE_RERANKER, Stage.JUDGE}
+_RARE = {Stage.SECOND_HOP, Stage.SECOND_HOP_SEARCH, Stage.SECOND_HOP_RERANKER, Stage.JUDGE}
 _SERVICE = {
     Stage.CROP_SEARCH: "image_search",
-    Stage.BRIDGE_SEARCH: "text_search",
-    Stage.BRIDGE_RERANKER: "reranker",
+    Stage.SECOND_HOP_SEARCH: "text_search",
+    Stage.SECOND_HOP_RERANKER: "reranker",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What a route usually is: a pipeline's course without the stages that it is usually spared."""
+    """What a route usually is: a pipeline's stage_graph without the stages that it is usually spared."""
 
     name: str
-    course: Course
+    stage_graph: StageGraph
     spared: frozenset[Stage]
 
     def steps(self) -> Iterator[list[Stage]]:
         """Stages that run side by side, in order."""
-        for step in self.course.in_order(TYPICAL.speculate):
-            left = [each for each in step if each not in self.spared and self.course.includes(each, TYPICAL)]
+        for step in self.stage_graph.in_order(TYPICAL.speculate):
+            left = [
+                each for each in step if each not in self.spared and self.stage_graph.includes(each, TYPICAL)
+            ]
             if left:
                 yield left
 
@@ -141,8 +145,8 @@ def _demand(way: Way, latencies: Latencies, file: PlacementFile) -> Demand:
     for step in way.steps():
         slowest = 0.0
         for stage in step:
-            work = way.course.work(stage, TYPICAL)
-            model = latencies.model_stages.get(stage) if way.course.asks_model(stage, TYPICAL) else None
+            work = way.stage_graph.work(stage, TYPICAL)
+            model = latencies.model_stages.get(stage) if way.stage_graph.asks_model(stage, TYPICAL) else None
             if model is None:
                 ms = latencies.stages[stage].median_ms(work.items)
                 name = _SERVICE.get(stage, stage.value)

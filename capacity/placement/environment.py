@@ -16,7 +16,7 @@ from capacity.placement.node_file import POCKET, WITHOUT_MODEL
 from capacity.placement.packing import VLM
 from capacity.placement.proposal import Proposal
 from capacity.placement.speed import vlm_speed
-from gateway.budget.placement import PlacementPlan, ServiceShare
+from gateway.planning.placement import PlacementPlan, ServiceShare
 
 GATEWAY = "gateway"
 Variables = dict[str, str]

@@ -5,7 +5,7 @@ sequence; reading tokens and photos is bound by computing (the roofline of both)
 """
 
 from capacity.placement.node_file import Node
-from gateway.budget.latencies import VlmSpeed
+from gateway.planning.latencies import VlmSpeed
 from services.vlm.presets import Preset
 
 MEMORY_EFFICIENCY = 0.77

@@ -16,8 +16,8 @@ from capacity.simulation.outcomes import Result, knee
 from capacity.simulation.run import Nodes
 from capacity.simulation.run import simulate as run_simulation
 from capacity.simulation.tables import by_route, knee_sentence, totals
-from chassis.logs import configure_logging
 from chassis.startup import CannotStart
+from chassis.telemetry.logs import configure_logging
 
 app = typer.Typer(add_completion=False)
 

@@ -13,14 +13,14 @@ from capacity.simulation.load import Arrival, Load
 from capacity.simulation.outcomes import End, Outcome
 from capacity.simulation.transport import node_client, service_url
 from capacity.standins import QUESTIONS, SERVICES, Calibration, Node
-from chassis.deadlines import Clock, Deadline
 from chassis.errors import LoreglassError, Overloaded
-from chassis.metrics import Metrics
-from chassis.tracing import TRACE_ID
+from chassis.resilience.deadlines import Clock, Deadline
+from chassis.telemetry.metrics import Metrics
+from chassis.telemetry.tracing import TRACE_ID
 from contracts.answer import Answer
-from gateway.pipelines.execution import Question
+from gateway.planning.run import ignore_stage
+from gateway.serving.execution import Question
 from gateway.settings import GatewaySettings, Reasoning
-from gateway.stages.run import ignore_stage
 from gateway.state import Photo
 from gateway.wiring import Gateway, wire
 

@@ -12,7 +12,7 @@ from capacity.simulation.outcomes import Figures, Outcome, Result
 from capacity.simulation.platforms import Platform, open_platform
 from capacity.simulation.virtual_time import run_virtual
 from capacity.standins import VLM, Calibration
-from chassis.deadlines import Clock
+from chassis.resilience.deadlines import Clock
 from chassis.startup import WrongSettings
 from contracts.answer import Route
 from gateway.settings import GatewaySettings

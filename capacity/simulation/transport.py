@@ -47,5 +47,5 @@ class NodeTransport(httpx.AsyncBaseTransport):
 
 
 def node_client(handle: Handle) -> httpx.AsyncClient:
-    """Like `chassis.calls.http_client`, but for the network."""
+    """Like `chassis.http.calls.http_client`, but for the network."""
     return httpx.AsyncClient(transport=NodeTransport(handle), timeout=None)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, TypeVarTuple
 
 from anyio._backends._asyncio import WorkerThread  # no public call tells whether anyio's threads are at work
 
-from chassis.deadlines import Clock
+from chassis.resilience.deadlines import Clock
 
 Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Self
 
-from gateway.budget.latencies import Latencies, ModelStage, StageLatency, VlmSpeed, load_latencies
-from gateway.budget.stages import Stage
+from gateway.planning.latencies import Latencies, ModelStage, StageLatency, VlmSpeed, load_latencies
+from gateway.planning.stages import Stage
 
 VLM = "vlm"
 

@@ -35,7 +35,7 @@ class ChatCall:
 
     name: str
     model: str
-    opening: str
+    prefix: str
     task: str
     prompt: ReadPrompt
     max_tokens: int
@@ -52,15 +52,15 @@ def read_call(content: bytes, photo_tokens: int) -> ChatCall:
         system, parts = _messages(body["messages"])
         texts = [str(part["text"]) for part in parts if part["type"] == "text"]
         photos = [str(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"]
-        opening, task = texts[0], "\n".join(texts[1:])
+        prefix, task = texts[0], "\n".join(texts[1:])
         return ChatCall(
             name=_form_name(body, task),
             model=str(body["model"]),
-            opening=opening,
+            prefix=prefix,
             task=task,
             prompt=ReadPrompt(
-                opening=hashlib.sha256("\0".join([system, *photos, opening]).encode()).hexdigest(),
-                opening_tokens=tokens_in(system) + tokens_in(opening),
+                prefix=hashlib.sha256("\0".join([system, *photos, prefix]).encode()).hexdigest(),
+                prefix_tokens=tokens_in(system) + tokens_in(prefix),
                 further_tokens=tokens_in(task),
                 photo_tokens=photo_tokens * len(photos),
             ),

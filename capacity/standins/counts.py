@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, LoreglassError
+from chassis.resilience.deadlines import Deadline
 
 
 @dataclass(slots=True)

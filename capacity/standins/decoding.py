@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from chassis.deadlines import Clock
-from gateway.budget.latencies import VlmSpeed
+from chassis.resilience.deadlines import Clock
+from gateway.planning.latencies import VlmSpeed
 
 _MOST_LAG_S = 0.1
 """So far behind its timetable a step may make up for it; timers are late, and one step after another."""
@@ -22,18 +22,18 @@ _MOST_LAG_S = 0.1
 class ReadPrompt:
     """What has to be read, in tokens of text and of photo.
 
-    `opening` names the beginning that other prompts may share: `opening_tokens` of text, and the photo.
+    `prefix` names the beginning that other prompts may share: `prefix_tokens` of text, and the photo.
     """
 
-    opening: str
-    opening_tokens: int
+    prefix: str
+    prefix_tokens: int
     further_tokens: int
     photo_tokens: int = 0
 
     @property
     def tokens(self) -> int:
         """All of it."""
-        return self.photo_tokens + self.opening_tokens + self.further_tokens
+        return self.photo_tokens + self.prefix_tokens + self.further_tokens
 
 
 @dataclass(eq=False, slots=True)
@@ -76,14 +76,14 @@ class PrefixCache:
         self._size = size
         self._kept: OrderedDict[str, None] = OrderedDict()
 
-    def __contains__(self, opening: str) -> bool:
-        return opening in self._kept
+    def __contains__(self, prefix: str) -> bool:
+        return prefix in self._kept
 
-    def keep(self, opening: str) -> None:
+    def keep(self, prefix: str) -> None:
         """The newest; the one used longest ago gives way."""
         if self._size:
-            self._kept[opening] = None
-            self._kept.move_to_end(opening)
+            self._kept[prefix] = None
+            self._kept.move_to_end(prefix)
             if len(self._kept) > self._size:
                 self._kept.popitem(last=False)
 
@@ -166,7 +166,7 @@ class ContinuousBatch:
     def _end_step(self, newcomers: list[Running]) -> None:
         planned, now = self._ends_at or 0.0, self._clock()
         for newcomer in newcomers:
-            self._cache.keep(newcomer.prompt.opening)
+            self._cache.keep(newcomer.prompt.prefix)
         for sequence in self._running:
             sequence.write(self._interval)
         self._running = [sequence for sequence in self._running if sequence.written < sequence.tokens]
@@ -185,9 +185,9 @@ class ContinuousBatch:
         """Reading the prompt, but for a beginning that is still known."""
         prompt, speed = newcomer.prompt, self._speed
         text, vision = prompt.further_tokens, 0.0
-        if prompt.opening in self._cache:
-            newcomer.cached_tokens = prompt.opening_tokens + prompt.photo_tokens
+        if prompt.prefix in self._cache:
+            newcomer.cached_tokens = prompt.prefix_tokens + prompt.photo_tokens
         else:
-            text += prompt.opening_tokens
+            text += prompt.prefix_tokens
             vision = speed.vision_ms if prompt.photo_tokens else 0.0
         return (vision + speed.prefill_ms_per_1k * text / 1000) / newcomer.pace

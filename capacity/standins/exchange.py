@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
 
-from chassis.deadlines import Clock, Deadline
 from chassis.errors import ERROR_TABLE, InvalidRequest, LoreglassError, MalformedRequest, problem_of
+from chassis.resilience.deadlines import Clock, Deadline
 from contracts import headers
 
 Body = TypeVar("Body", bound=BaseModel)

@@ -24,8 +24,8 @@ from capacity.standins.exchange import (
 from capacity.standins.replies import ROUTES
 from capacity.standins.stations import Station
 from capacity.standins.writing import cut, written
-from chassis.deadlines import Clock, Deadline
 from chassis.errors import LoreglassError, MethodNotAllowed, NotFound
+from chassis.resilience.deadlines import Clock, Deadline
 from contracts.operations import Health, Info
 
 _CHAT = "/v1/chat/completions"
@@ -154,7 +154,7 @@ class Node:
 
     def _transcript(self, call: ChatCall) -> Transcript:
         """What the model will write, and in how many tokens. Raises `RefusedChat`."""
-        usual, text = self.calibration.prompt(call.name), written(call.name, call.opening, call.task)
+        usual, text = self.calibration.prompt(call.name), written(call.name, call.prefix, call.task)
         if usual is None or text is None:
             raise RefusedChat(f"Nothing is known of the schema {call.name}.", "response_format")
         rng = self._random[VLM]

@@ -22,7 +22,7 @@ from contracts.reader import ReadAnswer, ReadReply, ReadRequest, TextSpan
 from contracts.reranker import RerankDocument, RerankReply, RerankRequest, RerankResult, RerankUsage
 from contracts.text_search import TextHit, TextSearchReply, TextSearchRequest
 from contracts.verifier import Check, CheckName, SupportingSpan, VerifyReply, VerifyRequest
-from gateway.budget.course import rerank_items
+from gateway.planning.stage_graph import rerank_items
 
 _WIDTH, _HEIGHT = 1200, 900
 _MODEL = "stand-in"

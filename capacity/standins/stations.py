@@ -6,8 +6,8 @@ from collections import deque
 import anyio
 
 from capacity.standins.counts import Counts
-from chassis.deadlines import Clock, Deadline
 from chassis.errors import DeadlineExceeded, Overloaded
+from chassis.resilience.deadlines import Clock, Deadline
 
 _TOO_LATE = "The work did not finish in time."
 

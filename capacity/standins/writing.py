@@ -8,23 +8,25 @@ from types import MappingProxyType
 
 from capacity.standins import scene
 from contracts.answer import Route
-from gateway.reasoning.vlm.baseline_schemas import PlainAnswer, RewrittenQuery, SteppedAnswer
-from gateway.reasoning.vlm.schemas import (
+from gateway.llm.schemas import (
     Answerability,
     ChainOfThought,
-    EntityMatch,
     GroundedAnswer,
     Judgement,
+    Structured,
+    Understanding,
+    Verdict,
+)
+from gateway.pipelines.baselines.schemas import PlainAnswer, RewrittenQuery, SteppedAnswer
+from gateway.pipelines.qa_dragon.schemas import (
+    EntityMatch,
     ObjectChoice,
     ObjectList,
     QueryRewrite,
     QuerySplit,
-    Structured,
     ToolChoice,
-    Understanding,
-    Verdict,
 )
-from gateway.reasoning.vlm.three_step import Ranking, SearchPhrase
+from gateway.pipelines.three_step.model import Ranking, SearchPhrase
 from gateway.state import Tool
 
 _QUESTION = re.compile(r"^Question: (.*)$", re.MULTILINE)
@@ -33,15 +35,15 @@ _CANDIDATE = re.compile(rf"^(\d+)\. {re.escape(scene.ENTITY)}\b", re.MULTILINE)
 _SEARCHES = re.compile(r"^<<<searches>>>\n(.*?)\n<<<end>>>", re.MULTILINE | re.DOTALL)
 
 
-def written(name: str, opening: str, task: str) -> str | None:
+def written(name: str, prefix: str, task: str) -> str | None:
     """The JSON or text for the prompt called `name`; None for a prompt that is none of ours.
 
-    `opening`: the text that holds the question; `task`: the stage's own text behind it.
+    `prefix`: the text that holds the question; `task`: the stage's own text behind it.
     """
     write, tell = _WRITERS.get(name), _TEXTS.get(name)
     if write is None:
         return None if tell is None else tell(task)
-    asked = _QUESTION.findall(opening)
+    asked = _QUESTION.findall(prefix)
     route = scene.route_of(asked[-1] if asked else "")
     return json.dumps(write(route, task).model_dump(mode="json"))
 

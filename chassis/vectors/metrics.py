@@ -6,7 +6,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from chassis.errors import LoreglassError
-from chassis.metrics import Metrics
+from chassis.telemetry.metrics import Metrics
 from chassis.vectors.port import VectorStore
 
 

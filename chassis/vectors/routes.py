@@ -4,11 +4,11 @@ from typing import Annotated, Protocol
 
 from fastapi import APIRouter, Depends
 
-from chassis.app import RequestDeadline, engine_pool
 from chassis.errors import CollectionNotFound, InvalidRequest
+from chassis.http.app import RequestDeadline, engine_pool
+from chassis.models.workers import EnginePool
 from chassis.vectors.names import is_point_id
 from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore
-from chassis.workers import EnginePool
 from contracts.collections import (
     Collection,
     Collections,

@@ -9,7 +9,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
-from chassis.hedging import Hedger
+from chassis.resilience.hedging import Hedger
 from chassis.vectors.conflicts import require_schema
 from chassis.vectors.names import is_collection_name, not_found, require_collection_name
 from chassis.vectors.port import (

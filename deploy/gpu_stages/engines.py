@@ -107,7 +107,7 @@ def open_qformer(bench: Bench) -> list[Stage]:
     """domain_router's feature and head, and the reranker's coarse stage, on one BLIP-2."""
     from transformers import Blip2Config, Blip2ForImageTextRetrieval, BlipImageProcessorPil
 
-    from chassis.qformer import QFormer
+    from chassis.models.qformer import QFormer
 
     vision, small = dict(bench.sizes.vision), dict(bench.sizes.qformer)
     text = {

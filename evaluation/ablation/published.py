@@ -7,6 +7,7 @@ against them, unless they were made so too.
 from dataclasses import dataclass
 
 from evaluation.data.model import Part
+from evaluation.runs.systems import System
 
 NOT_HERE = "needs the authors' fine-tuned model"
 
@@ -22,8 +23,8 @@ class Printed:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`pipeline`: ours, None where there is none. `marks`: of the table's components. `printed`: by source,
-    None for a dash.
+    """`pipeline`: our system's name, None where there is none. `marks`: of the table's components. `printed`:
+    by source, None for a dash.
     """
 
     method: str
@@ -136,14 +137,19 @@ TABLE_4 = PaperTable(
 PAPER_TABLES = {table.key: table for table in (TABLE_2, TABLE_3, TABLE_4)}
 OWN = "own"
 OWN_SYSTEM = "loreglass"
-LEFT_OUT = "-no-"
-"""In a pipeline's name: what follows is left out of what comes before."""
+OWN_MODULES = (
+    *("crops", "image-search", "ocr", "fusion-search", "reranking", "second-hop", "verifier"),
+    *("search-router", "judge"),
+)
+"""Of our own system: each is left out once."""
 
 
-def pipelines_for(tables: tuple[str, ...], offered: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Those that the tables want and the gateway has, each once; and those that it does not have."""
+def systems_for(tables: tuple[str, ...], offered: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Those that the tables want and whose pipelines the gateway has, each once; and those without one."""
     wanted = [row.pipeline for key in tables if key != OWN for row in PAPER_TABLES[key].rows if row.pipeline]
     if OWN in tables:
-        wanted += [OWN_SYSTEM, *(name for name in offered if name.startswith(OWN_SYSTEM + LEFT_OUT))]
-    distinct = list(dict.fromkeys(wanted))
-    return [name for name in distinct if name in offered], [name for name in distinct if name not in offered]
+        wanted += [OWN_SYSTEM, *(f"{OWN_SYSTEM}-no-{module}" for module in OWN_MODULES)]
+    there: dict[bool, list[str]] = {True: [], False: []}
+    for name in dict.fromkeys(wanted):
+        there[System.named(name).pipeline in offered].append(name)
+    return there[True], there[False]

@@ -53,7 +53,12 @@ async def ask_again(
     runs = []
     for setting in settings:
         asking = Asking(
-            concurrency, header.deadline_ms, header.pipeline, {**header.thresholds, **setting}, explain=True
+            concurrency,
+            header.deadline_ms,
+            header.pipeline,
+            {**header.thresholds, **setting},
+            explain=True,
+            without=tuple(header.without),
         )
         name = ",".join(f"{name}={value:g}" for name, value in setting.items())
         choice = {"limit": header.limit, "seed": header.seed, "squad": header.settings.get("squad")}

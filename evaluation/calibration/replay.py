@@ -1,6 +1,6 @@
 """What a run would have said under other thresholds, from what it explained of every question.
 
-The rule is the gateway's (`gateway.stages.verification` and `.conclusion` document it and say what they
+The rule is the gateway's (`gateway.steps.verification` and `.conclusion` document it and say what they
 record; a test holds the two against each other). It is exact for `answer_confidence`, `supported`,
 `borderline`, `judged`, `token_min`, `token_mean`, and for `direct_confidence`, `direct_from` where every
 question went the whole way (`direct_from=1`), with four reservations:

@@ -52,7 +52,7 @@ def ablate(
     no_fetch: NoFetch = False,
     cache: Cache = None,
 ) -> None:
-    """Ask every ablation that the gateway has the questions of DATASET; write the papers' tables with ours.
+    """Ask the questions of DATASET with each module left out; write the papers' tables with ours.
 
     The same command goes on where it stopped: what was asked is not asked again. For a model's verdicts, let
     it judge the runs below the folder (`eval judge`), then give the command again with --judge.
@@ -90,7 +90,7 @@ def _asked(
 ) -> "list[Run]":
     import anyio
 
-    from evaluation.ablation.published import pipelines_for
+    from evaluation.ablation.published import systems_for
     from evaluation.runs.gateway import reached
     from evaluation.runs.several import ask_several
 
@@ -99,7 +99,7 @@ def _asked(
     async def work() -> "list[Run]":
         async with reached(url, key) as gateway:
             offered = tuple(name for name in gateway.pipelines if _FOLDER_NAME.fullmatch(name))
-            names, absent = pipelines_for(tables, offered)
+            names, absent = systems_for(tables, offered)
             if absent:
                 typer.echo(f"not on this gateway: {', '.join(absent)}", err=True)
             done = await ask_several(opened, out / "runs", names, asking, gateway, choice)

@@ -60,6 +60,10 @@ def run(
     threshold: Annotated[
         list[str] | None, typer.Option(help="another cut-off, for every question", metavar="NAME=VALUE")
     ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="answer without this module, for every question", metavar="MODULE"),
+    ] = None,
     no_explain: Annotated[
         bool, typer.Option("--no-explain", help="do not ask for explanations: smaller, but no refusal curve")
     ] = False,
@@ -85,17 +89,10 @@ def run(
     from evaluation.runs.running import Task
 
     squad = squad_choice(articles or [], leave_out or [], unanswerable, photo)
-    asking = Asking(concurrency, deadline_ms, pipeline, thresholds_of(threshold or []), not no_explain)
-    opened = opened_dataset(
-        dataset,
-        part=part,
-        split=split,
-        limit=limit,
-        seed=seed,
-        cache=cache,
-        fetch_images=not no_fetch,
-        squad=squad,
-    )
+    cut_offs, modules = thresholds_of(threshold or []), tuple(without or ())
+    asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, not no_explain, modules)
+    chosen = {"part": part, "split": split, "limit": limit, "seed": seed, "squad": squad}
+    opened = opened_dataset(dataset, cache=cache, fetch_images=not no_fetch, **chosen)
     kept = squad.model_dump(mode="json") if squad else None
     task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": kept})
     with stops_politely():

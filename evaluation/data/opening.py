@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from chassis.fetching import PublicFetcher
+from chassis.http.fetching import PublicFetcher
 from chassis.picture_cache import PictureCache
 from evaluation.data import hub
 from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rejected

@@ -22,14 +22,14 @@ Keep = Callable[[TurnRecord], Awaitable[None]]
 NO_PHOTO = "photo_unreadable"
 _DEFAULT_PIPELINE = "loreglass"
 _FORGET_S = 5
-_MAX_HISTORY = 31  # turns; what a chat request has room for
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
     """How to ask. `concurrency` conversations run at once; None leaves a choice to the gateway.
 
-    `explain`: ask for explanations. `thresholds`: other cut-offs, for every question.
+    `explain`: ask for explanations. `thresholds`: other cut-offs, for every question. `without`: modules of
+    the pipeline that every question is answered without.
     """
 
     concurrency: int = 2
@@ -37,6 +37,7 @@ class Asking:
     pipeline: str | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)
     explain: bool = True
+    without: tuple[str, ...] = ()
 
 
 class Interview:
@@ -51,7 +52,10 @@ class Interview:
         patience: Patience | None = None,
         sleep: Sleep = anyio.sleep,
     ) -> None:
-        self.questioner = Questioner(asking.explain, asking.thresholds, patience, sleep)
+        wanted = Experiment(
+            explain=asking.explain, thresholds=dict(asking.thresholds), without=list(asking.without)
+        )
+        self.questioner = Questioner(wanted, patience, sleep)
         self._client = client
         self._asking = asking
         self._keep = keep
@@ -163,7 +167,7 @@ class _Talk:
                 self._session_id = ""
         if self._history:
             return await self._client.ask_in(
-                self._history[-_MAX_HISTORY:],
+                self._history,
                 question,
                 self._photo,
                 self._pipeline,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import httpx
 from pydantic import BaseModel
 
-from chassis.calls import ServiceClient, http_client
-from chassis.deadlines import Deadline
 from chassis.errors import LoreglassError, Unauthorized
+from chassis.http.calls import ServiceClient, http_client
+from chassis.resilience.deadlines import Deadline
 from clients.python import LoreglassClient
 from evaluation.runs.patience import GatewayLost, GatewayRefuses
 

@@ -5,7 +5,7 @@ Whatever else goes wrong is what came of the question, unless it would go wrong 
 """
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import aiohttp
@@ -59,19 +59,16 @@ class Reply:
 
 
 class Questioner:
-    """Asks for a whole run. `explain`, `thresholds`: what every question is sent with, as long as the gateway
-    takes it; where it takes no experiments, `explains` becomes false and the questions go without.
+    """Asks for a whole run. `wanted`: what every question is sent with. Where the gateway takes no
+    experiments and only explanations were wanted, `explains` becomes false and the questions go without.
     """
 
     def __init__(
-        self,
-        explain: bool,
-        thresholds: Mapping[str, float],
-        patience: Patience | None = None,
-        sleep: Sleep = anyio.sleep,
+        self, wanted: Experiment, patience: Patience | None = None, sleep: Sleep = anyio.sleep
     ) -> None:
-        self.explains = explain
-        self._thresholds = dict(thresholds)
+        self.explains = wanted.explain
+        self._wanted = wanted
+        self._varies = bool(wanted.thresholds or wanted.without)
         self._patience = patience or Patience()
         self._sleep = sleep
         self._losses = 0
@@ -97,9 +94,9 @@ class Questioner:
                 return Reply(answer, None, client_ms, tries.overloaded)
 
     def _experiment(self) -> Experiment | None:
-        if not self.explains and not self._thresholds:
+        if not self.explains and not self._varies:
             return None
-        return Experiment(explain=self.explains, thresholds=self._thresholds)
+        return self._wanted.model_copy(update={"explain": self.explains})
 
     def _pause_s(
         self, failure: LoreglassError, experiment: Experiment | None, tries: "_Tries"
@@ -115,7 +112,7 @@ class Questioner:
                 return None
             asked_for = failure.retry_after_s or self._patience.pause_s
             return min(asked_for, self._patience.longest_pause_s)
-        if experiment and failure.kind is ErrorKind.EXPERIMENTS_NOT_ALLOWED and not self._thresholds:
+        if experiment and failure.kind is ErrorKind.EXPERIMENTS_NOT_ALLOWED and not self._varies:
             self.explains = False
             return 0.0
         self._stop_where_all_would_fail(failure)
@@ -137,13 +134,14 @@ class Questioner:
     def _stop_where_all_would_fail(self, failure: LoreglassError) -> None:
         if failure.kind in _FOR_EVERY_QUESTION:
             raise GatewayRefuses(failure.detail) from failure
-        if not self._thresholds:
+        if not self._varies:
             return
         if failure.kind is ErrorKind.EXPERIMENTS_NOT_ALLOWED:
             raise GatewayRefuses(
-                f"{failure.detail} Without that, thresholds cannot be set a question."
+                f"{failure.detail} Without that, a question can have no thresholds of its own and leave out "
+                "no module."
             ) from failure
-        named = any(name in failure.detail for name in (*self._thresholds, "threshold", "experiment"))
+        named = any(name in failure.detail for name in (*self._wanted.thresholds, "threshold", "experiment"))
         if failure.kind is ErrorKind.INVALID_REQUEST and named:
             raise GatewayRefuses(failure.detail) from failure
 

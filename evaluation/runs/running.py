@@ -107,6 +107,7 @@ def _header(task: Task, gateway: Gateway) -> RunHeader:
         limit=task.choice.get("limit"),
         seed=task.choice.get("seed"),
         thresholds=dict(asking.thresholds),
+        without=list(asking.without),
         rejected=task.dataset.rejections,
         settings={
             "explain": asking.explain,

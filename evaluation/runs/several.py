@@ -1,4 +1,4 @@
-"""Several pipelines asked the same questions, one after the other, each in a run of its own."""
+"""Several systems asked the same questions, one after the other, each in a run of its own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +11,7 @@ from evaluation.runs.gateway import Gateway
 from evaluation.runs.progress import watched
 from evaluation.runs.running import Task, make_run
 from evaluation.runs.store import Run
+from evaluation.runs.systems import System
 from evaluation.runs.tally import Tally
 from evaluation.scoring.scored import Scored
 
@@ -18,19 +19,21 @@ from evaluation.scoring.scored import Scored
 async def ask_several(
     dataset: Dataset,
     folder: Path,
-    pipelines: Sequence[str],
+    systems: Sequence[str],
     asking: Asking,
     gateway: Gateway,
     choice: Mapping[str, Any],
 ) -> list[tuple[Run, list[Scored]]]:
-    """Each pipeline's run in `folder`/<pipeline>, complete, with what the rule judge says of it.
+    """Each system's run in `folder`/<its name>, complete, with what the rule judge says of it.
 
     What was asked before is not asked again. One at a time, so that no system waits for another's questions.
     Raises `RunStopped` and `RunError`; what has been answered until then is kept.
     """
     done: list[tuple[Run, list[Scored]]] = []
-    for name in pipelines:
-        task = Task(dataset, folder / name, replace(asking, pipeline=name), name, choice)
+    for name in systems:
+        system = System.named(name)
+        asked = replace(asking, pipeline=system.pipeline, without=system.without)
+        task = Task(dataset, folder / name, asked, name, choice)
         tally = Tally()
         with watched(tally, task.turns, name) as on_record:
             made = await make_run(task, gateway, on_record=on_record)

@@ -7,7 +7,7 @@ it writes leaves half a line, which is cut off when the run is opened again: its
 import fcntl
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from chassis.validation import first_fault
 from evaluation.data.model import Rejected
 from evaluation.record import RunHeader, TurnRecord
 
@@ -180,6 +181,7 @@ def _differences(kept: RunHeader, asked: RunHeader) -> list[str]:
         _SELECTION: kept.fingerprint != asked.fingerprint,
         f"pipeline {kept.pipeline or 'left to the gateway'}": kept.pipeline != asked.pipeline,
         "other thresholds": kept.thresholds != asked.thresholds,
+        "other modules left out": kept.without != asked.without,
         "another deadline": kept.deadline_ms != asked.deadline_ms,
         "another choice about explanations": kept.settings.get("explain") != asked.settings.get("explain"),
     }
@@ -213,7 +215,7 @@ def _header(folder: Path) -> RunHeader:
     except OSError as error:
         raise RunError(f"{folder} holds no run: there is no {HEADER}.") from error
     except ValidationError as error:
-        raise RunError(f"{path} cannot be read: {_first(error)}.") from error
+        raise RunError(f"{path} cannot be read: {first_fault(error)}.") from error
 
 
 def _records(folder: Path) -> tuple[list[TurnRecord], int]:
@@ -231,7 +233,7 @@ def _records(folder: Path) -> tuple[list[TurnRecord], int]:
             if number == len(lines) - 1 and lines[-1] == b"":
                 break  # torn as well: the disk had the line's length, but not yet what is in it
             raise RunError(
-                f"{path}, line {number}: {_first(error)}. Without that line its question is asked again."
+                f"{path}, line {number}: {first_fault(error)}. Without that line its question is asked again."
             ) from error
         if record.interaction_id in seen:
             first = seen[record.interaction_id]
@@ -249,7 +251,7 @@ def _rejected(folder: Path) -> tuple[Rejected, ...]:
     try:
         rows = [_RejectedLine.model_validate_json(line) for line in path.read_bytes().split(b"\n") if line]
     except ValidationError as error:
-        raise RunError(f"{path} cannot be read: {_first(error)}.") from error
+        raise RunError(f"{path} cannot be read: {first_fault(error)}.") from error
     return tuple(Rejected(row.kind, row.where, row.why) for row in rows)
 
 
@@ -257,12 +259,6 @@ class _RejectedLine(BaseModel):
     kind: str
     where: str
     why: str
-
-
-def _first(error: ValidationError) -> str:
-    told: Mapping[str, Any] = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in told["loc"])
-    return f"{where}: {told['msg']}" if where else str(told["msg"])
 
 
 def _replace(path: Path, text: str) -> None:

@@ -3,20 +3,21 @@
 import math
 from collections.abc import Sequence
 
+from contracts.geometry import Point
 from contracts.ocr import OcrReply
 from contracts.ocr import TextLine as ReadLine
 from gateway.state import PhotoText, TextLine
 
-_LEVEL_WITHIN = math.radians(8)
-"""A smaller tilt is left to the reader, who has each line's slope."""
+_ORDERED_WITHIN = math.radians(8)
+"""Lines that tilt less come in reading order from OCR."""
 
 
 def photo_text(reply: OcrReply) -> PhotoText:
-    """The lines, boxes in shares of the photo; one taken askew or upside down is turned level first."""
+    """The lines with their boxes in shares of the photo, turned so that a row's lines are side by side."""
     angle = _text_angle(reply.lines)
-    frame = _Frame(reply.width, reply.height, 0.0 if abs(angle) < _LEVEL_WITHIN else angle)
-    lines = tuple(frame.line(line) for line in reply.lines)
-    if frame.angle:
+    frame = _Frame(reply.width, reply.height, angle)
+    lines = tuple(TextLine(line.text, line.score, frame.box(line.quadrilateral)) for line in reply.lines)
+    if abs(angle) >= _ORDERED_WITHIN:
         lines = tuple(sorted(lines, key=lambda line: (line.box[1] + line.box[3], line.box[0])))
     return PhotoText(lines)
 
@@ -36,7 +37,6 @@ class _Frame:
     """Turns points back by `angle` and scales what the turned photo covers to 0..1."""
 
     def __init__(self, width: int, height: int, angle: float) -> None:
-        self.angle = angle
         self._cos, self._sin = math.cos(-angle), math.sin(-angle)
         corners = [self._turn(x, y) for x in (0, width) for y in (0, height)]
         xs, ys = zip(*corners, strict=True)
@@ -46,11 +46,9 @@ class _Frame:
     def _turn(self, x: float, y: float) -> tuple[float, float]:
         return x * self._cos - y * self._sin, x * self._sin + y * self._cos
 
-    def line(self, line: ReadLine) -> TextLine:
-        """One line with its box and slope in this frame."""
-        turned = [self._turn(point.x, point.y) for point in line.quadrilateral]
+    def box(self, quadrilateral: Sequence[Point]) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom of a line in this frame."""
+        turned = [self._turn(point.x, point.y) for point in quadrilateral]
         xs = [(x - self._left) / self._width for x, _ in turned]
         ys = [(y - self._top) / self._height for _, y in turned]
-        run = xs[1] - xs[0]
-        slope = (ys[1] - ys[0]) / run if abs(run) > abs(xs[2] - xs[1]) else 0.0
-        return TextLine(line.text, line.score, (min(xs), min(ys), max(xs), max(ys)), slope)
+        return min(xs), min(ys), max(xs), max(ys)

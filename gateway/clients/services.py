@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
-from chassis.calls import FilePart, ServiceClient
-from chassis.deadlines import Deadline
+from chassis.errors import CollectionNotFound
+from chassis.http.calls import FilePart, ServiceClient
+from chassis.resilience.deadlines import Deadline
 from contracts.collections import Collections
 from contracts.cropper import CropReply
 from contracts.domain_router import ClassifyReply, Domain
@@ -32,7 +33,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class PhotoRecipients:
     """Which services read the photo itself; the others are spared its bytes."""
 
     domain_router: bool = False
@@ -72,7 +73,7 @@ class Services:
     domain_router: ServiceClient
     verifier: ServiceClient
     reader: ServiceClient
-    sight: Sight = Sight()
+    photo_to: PhotoRecipients = PhotoRecipients()
     weigh: Weigh = weightless
 
     @classmethod
@@ -90,7 +91,7 @@ class Services:
     ) -> Domain:
         """The question's domain."""
         fields: dict[str, str | list[str]] = {"question": question, "recognized_text": recognized}
-        seen = [_file("image", jpeg)] if jpeg and self.sight.domain_router else []
+        seen = [_file("image", jpeg)] if jpeg and self.photo_to.domain_router else []
         reply = await self.domain_router.send_multipart(
             "/v1/classify", seen, fields, ClassifyReply, deadline, weight_ms=self.weigh("domain_router", 1)
         )
@@ -99,15 +100,21 @@ class Services:
     async def search_photos(
         self, jpegs: Sequence[bytes], count: int, deadline: Deadline
     ) -> tuple[Entity, ...]:
-        """Known things that the photo, or some of its crops, show; one each, most probable first."""
-        reply = await self.image_search.send_multipart(
-            "/v1/image-search",
-            [_file("images", jpeg) for jpeg in jpegs],
-            {"k": str(count)},
-            ImageSearchReply,
-            deadline,
-            weight_ms=self.weigh("image_search", len(jpegs)),
-        )
+        """Known things that the photo, or some of its crops, show; one each, most probable first.
+
+        None where no photos are indexed, which is an installation's choice and no failure.
+        """
+        try:
+            reply = await self.image_search.send_multipart(
+                "/v1/image-search",
+                [_file("images", jpeg) for jpeg in jpegs],
+                {"k": str(count)},
+                ImageSearchReply,
+                deadline,
+                weight_ms=self.weigh("image_search", len(jpegs)),
+            )
+        except CollectionNotFound:
+            return ()
         return tuple(_entity(hit) for hit in reply.hits)
 
     async def crop(
@@ -127,12 +134,15 @@ class Services:
     async def search_pages(
         self, queries: Sequence[str], count: int, deadline: Deadline
     ) -> tuple[Passage, ...]:
-        """Passages for all sub-queries together, best first."""
+        """Passages for all sub-queries together, best first; none where no pages are indexed."""
         body = TextSearchRequest(queries=list(queries), k=count)
         weight_ms = self.weigh("text_search", len(queries))
-        reply = await self.text_search.send_json(
-            "POST", "/v1/text-search", body, TextSearchReply, deadline, weight_ms=weight_ms
-        )
+        try:
+            reply = await self.text_search.send_json(
+                "POST", "/v1/text-search", body, TextSearchReply, deadline, weight_ms=weight_ms
+            )
+        except CollectionNotFound:
+            return ()
         return tuple(Passage(hit.snippet, hit.title, hit.url, hit.last_modified) for hit in reply.hits)
 
     async def rerank(
@@ -150,7 +160,7 @@ class Services:
         """
         body = RerankRequest(query=query, documents=list(texts), entity=entity, fine_top_n=fine)
         weight_ms = self.weigh("reranker", len(texts))
-        if jpeg and self.sight.reranker:
+        if jpeg and self.photo_to.reranker:
             fields: dict[str, str | list[str]] = {"request": body.model_dump_json(exclude_none=True)}
             reply = await self.reranker.send_multipart(
                 "/v1/rerank", [_file("image", jpeg)], fields, RerankReply, deadline, weight_ms=weight_ms

@@ -2,10 +2,10 @@
 
 from typing import Protocol, runtime_checkable
 
-from gateway.budget.course import Course
-from gateway.stages.conclusion import Outcome
-from gateway.stages.run import Run
-from gateway.state import Ask
+from gateway.planning.run import Run
+from gateway.planning.stage_graph import StageGraph
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome
 from gateway.thresholds import Thresholds
 
 
@@ -18,11 +18,11 @@ class Pipeline(Protocol):
         ...
 
     @property
-    def course(self) -> Course:
+    def stage_graph(self) -> StageGraph:
         """The stages that it may go through, for planning."""
         ...
 
-    async def answer(self, ask: Ask, run: Run) -> Outcome:
+    async def answer(self, query: Query, run: Run) -> Outcome:
         """The outcome. Raises `LoreglassError` only when not even a refusal can be honest."""
         ...
 

@@ -6,16 +6,16 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from chassis.app import RequestDeadline
-from chassis.deadlines import Deadline
 from chassis.errors import problem_of
-from chassis.problems import problem_response
+from chassis.http.app import RequestDeadline
+from chassis.http.problems import problem_response
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, AnswerRequest, StageEvent, TokenEvent
-from gateway.pipelines.execution import Admitted
+from gateway.planning.run import ignore_stage
 from gateway.routes.dependencies import CallerDep, GatewayDep
 from gateway.routes.intake import read_question
 from gateway.routes.streaming import Emit, EventStream, pieces
-from gateway.stages.run import ignore_stage
+from gateway.serving.execution import Admitted
 from gateway.wiring import Gateway
 
 router = APIRouter()

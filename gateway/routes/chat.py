@@ -17,21 +17,22 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
-from chassis.app import RequestDeadline
-from chassis.deadlines import Deadline
 from chassis.errors import (
     ERROR_TABLE,
     ImageUrlNotAllowed,
     InvalidRequest,
     LoreglassError,
     MalformedRequest,
+    PipelineNotFound,
     problem_of,
 )
-from chassis.problems import problem_response
+from chassis.http.app import RequestDeadline
+from chassis.http.problems import problem_response
+from chassis.resilience.deadlines import Deadline
+from chassis.validation import first_fault
 from contracts.answer import Answer, StageEvent
-from gateway.pipelines.execution import Admitted, Question
-from gateway.reasoning.refusals import is_refusal
-from gateway.routes.chat_wire import (
+from contracts.chat import (
+    MOST_MESSAGES,
     Annotation,
     ChatChunk,
     ChatCompletion,
@@ -44,13 +45,15 @@ from gateway.routes.chat_wire import (
     Models,
     UrlCitation,
 )
+from gateway.planning.run import ignore_stage
+from gateway.reasoning.refusals import is_refusal
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import allowed, checked_deadline_ms, photo_of, question_text
 from gateway.routes.streaming import Begin, DataStream, Send, pieces
 from gateway.routes.strict_json import read_json
-from gateway.sessions.port import Session
+from gateway.serving.execution import Admitted, Question
+from gateway.serving.sessions.port import Session
 from gateway.settings import GatewaySettings
-from gateway.stages.run import ignore_stage
 from gateway.state import Turn
 from gateway.wiring import Gateway
 
@@ -64,6 +67,15 @@ async def list_models(gateway: GatewayDep) -> Models:
     """The pipelines, as models."""
     started = int(gateway.started_at)
     return Models(data=[Model(id=name, created=started) for name in sorted(gateway.execution.pipelines)])
+
+
+@router.get("/models/{name}", response_model=Model)
+async def show_model(name: str, request: Request, gateway: GatewayDep) -> Model | Response:
+    """One pipeline, as a model."""
+    if name not in gateway.execution.pipelines:
+        error = PipelineNotFound("There is no pipeline of this name; GET /v1/models lists them.")
+        return _refused(error, request.state.trace_id)
+    return Model(id=name, created=int(gateway.started_at))
 
 
 @router.post(
@@ -102,9 +114,7 @@ def _request(body: bytes) -> ChatRequest:
     try:
         return ChatRequest.model_validate(read_json(body))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])[:80]
-        raise InvalidRequest(f"{where or 'body'}: {first['msg']}") from error
+        raise InvalidRequest(first_fault(error)) from error
 
 
 async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, deadline: Deadline) -> Question:
@@ -119,9 +129,18 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
         data = await anyio.to_thread.run_sync(_photo_bytes, sent[-1])
         photo = await photo_of(data, gateway.settings, gateway.photo_slots, deadline, gateway.photo_decoded)
     is_new = bool(last.photos)
-    carried = Session("", None if is_new else photo, tuple(_turns(asked.messages[:-1], gateway.settings)))
-    photo = photo if is_new else None
-    return Question(text, photo, None, deadline_ms, asked.model, carried, experiment=experiment)
+    newest = asked.messages[-MOST_MESSAGES:-1]
+    carried = Session("", None if is_new else photo, tuple(_turns(newest, gateway.settings)))
+    return Question(
+        text=text,
+        photo=photo if is_new else None,
+        session_id=None,
+        deadline_ms=deadline_ms,
+        pipeline=asked.model,
+        carried=carried,
+        shortened=len(asked.messages) > MOST_MESSAGES,
+        experiment=experiment,
+    )
 
 
 def _photo_bytes(uri: str) -> bytes:
@@ -151,7 +170,6 @@ def _completion(answer: Answer, model: str) -> ChatCompletion:
     sources = [
         Annotation(url_citation=UrlCitation(url=each.url, title=each.title, start_index=0, end_index=whole))
         for each in answer.citations
-        if each.url
     ]
     return ChatCompletion(
         id=_id(answer.trace_id),

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from contracts.headers import PRIORITY
-from gateway.tenants import Caller
+from gateway.serving.tenants import Caller
 from gateway.wiring import Gateway
 
 

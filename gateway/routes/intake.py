@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
-from chassis.deadlines import Deadline
 from chassis.errors import (
     DeadlineExceeded,
     ExperimentsNotAllowed,
@@ -24,10 +23,12 @@ from chassis.errors import (
     UnsupportedMediaType,
 )
 from chassis.images import CleanImage, ImageLimits, clean_image
-from chassis.spans import span
+from chassis.resilience.deadlines import Deadline
+from chassis.telemetry.spans import span
+from chassis.validation import first_fault
 from contracts.answer import AnswerRequest, Experiment
-from gateway.pipelines.execution import Question
 from gateway.routes.strict_json import read_json
+from gateway.serving.execution import Question
 from gateway.settings import GatewaySettings
 from gateway.state import Photo
 from gateway.wiring import Gateway
@@ -113,9 +114,7 @@ def _fields(values: dict[str, Any]) -> AnswerRequest:
     try:
         return AnswerRequest.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])[:80]
-        raise InvalidRequest(f"{where or 'body'}: {first['msg']}") from error
+        raise InvalidRequest(first_fault(error)) from error
 
 
 def allowed(experiment: Experiment | None, settings: GatewaySettings) -> Experiment | None:

@@ -1,6 +1,7 @@
 """Server-sent events whose producer is cancelled when the caller leaves.
 
-A stream begins with its first event: what is refused before that is refused with its own status.
+A stream begins with its first event: what is refused before that is refused with its own status. While it is
+silent, comments are sent.
 """
 
 import re
@@ -13,13 +14,17 @@ from starlette.types import Receive, Scope
 from starlette.types import Send as SendMessage
 
 from chassis.errors import Internal, LoreglassError
-from chassis.problems import note_problem
+from chassis.http.problems import note_problem
+from gateway.planning.run import side_by_side
 
 Emit = Callable[[str, BaseModel], Awaitable[None]]
 Send = Callable[[BaseModel | str], Awaitable[None]]
 Begin = Callable[[], Awaitable[None]]
 
 
+HEARTBEAT_S = 5.0
+"""Between comments that keep proxies and clients from taking a question that is worked on for a dead one."""
+_COMMENT = ":\n\n"
 _PIECE = re.compile(r"\S+\s*")
 
 
@@ -62,8 +67,17 @@ class _Stream(Response):
                     await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
                 await send({"type": "http.response.body", "body": block.encode(), "more_body": True})
 
+        async def beat() -> None:
+            while True:
+                await anyio.sleep(HEARTBEAT_S)
+                if begun:
+                    await write(_COMMENT)
+
         try:
-            await self._produce(write)
+            async with side_by_side() as group:
+                group.start_soon(beat)
+                await self._produce(write)
+                group.cancel_scope.cancel()
         except LoreglassError as error:
             if not begun:
                 await self._refusal(error)(scope, receive, send)
@@ -101,7 +115,8 @@ class EventStream(_Stream):
 class DataStream(_Stream):
     """Unnamed events: `produce(send, begin)`, where `send(data)` is one event; OpenAI's clients read these.
 
-    `begin()`: the caller may know by now that it will be answered. `refusal`, `told`: see `EventStream`.
+    `begin()` tells the caller that the question is being worked on; it may be called again and again.
+    `refusal`, `told`: see `EventStream`.
     """
 
     def __init__(
@@ -115,7 +130,7 @@ class DataStream(_Stream):
                 await write(_data(data))
 
             async def begin() -> None:
-                await write("")
+                await write(_COMMENT)
 
             await produce(send, begin)
 

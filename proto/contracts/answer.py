@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from pydantic import Base64Bytes, Field, StrictBool, StrictFloat
+from pydantic import Base64Bytes, Field, StrictBool, StrictFloat, StrictStr
 
 from contracts.domain_router import Domain
 from contracts.errors import Problem
@@ -51,11 +51,13 @@ class Experiment(Request):
     """For those who measure a platform of their own; refused where its operator has not allowed it.
 
     `explain`: send an `Explanation` along. `thresholds`: cut-offs for this question only, by the names of
-    the gateway's thresholds file, each in 0..1.
+    the gateway's thresholds file, each in 0..1. `without`: modules of the pipeline that this question is
+    answered without, by name; a name that the pipeline does not have is refused with those that it has.
     """
 
     explain: StrictBool = False
     thresholds: dict[str, StrictFloat] = Field(default={}, max_length=32)
+    without: list[StrictStr] = Field(default=[], max_length=32)
 
 
 class AnswerRequest(Request):
@@ -107,7 +109,7 @@ class Explanation(Message):
     `token_min`, `token_mean`, `support` (verifier), `evidence_support` (the part of it that comes from the
     evidence), `judged` (model judge); 0 or 1: `judge_first` (before the other checks), `judge_asked` (where
     there was one to ask), `citable` (sources stand, or need not). How the last of them decide stands in
-    `gateway.stages.verification` and `conclusion`. `thresholds`: those in force; none where the pipeline has
+    `gateway.steps.verification` and `conclusion`. `thresholds`: those in force; none where the pipeline has
     none.
     """
 

@@ -1,6 +1,6 @@
 """`python -m services.cropper`."""
 
-from chassis.serving import run
+from chassis.http.serving import run
 from services.cropper.app import create_app
 from services.cropper.settings import CropperSettings
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from fastapi import FastAPI
 
-from chassis.app import EngineResources, ServiceSpec, create_service
+from chassis.http.app import EngineResources, ServiceSpec, create_service
 from services.cropper.engine import RGB, Cropper
 from services.cropper.routes import router
 from services.cropper.settings import CropperSettings, Engine

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
 
-from chassis.app import RequestDeadline, engine_pool
 from chassis.errors import InvalidRequest
+from chassis.http.app import RequestDeadline, engine_pool
+from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb, encode_jpeg
-from chassis.workers import EnginePool
 from contracts.cropper import CropReply, Region, RegionKind
 from contracts.geometry import Box, Point
 from services.cropper.engine import Cropper, FoundRegion

@@ -1,6 +1,6 @@
 """`python -m services.domain_router`."""
 
-from chassis.serving import run
+from chassis.http.serving import run
 from services.domain_router.app import create_app
 from services.domain_router.settings import DomainRouterSettings
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from fastapi import FastAPI
 
-from chassis.app import EngineResources, ServiceSpec, create_service
+from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.startup import WrongSettings
 from contracts.domain_router import Domain
 from services.domain_router.engine import DomainRouter

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, File, Form, UploadFile
 
-from chassis.app import RequestDeadline, engine_pool
+from chassis.http.app import RequestDeadline, engine_pool
+from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
-from chassis.workers import EnginePool
 from contracts.domain_router import Classification, ClassifyReply, Domain
 from services.domain_router.engine import IMAGE_SIDE, DomainRouter
 

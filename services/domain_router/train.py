@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from chassis.accelerator import Placement, open_accelerator
-from chassis.pretrained import WrongWeights
-from chassis.qformer import DEFAULT_MODEL, QFormer
+from chassis.models.pretrained import WrongWeights
+from chassis.models.qformer import DEFAULT_MODEL, QFormer
 from contracts.domain_router import Domain
 from services.domain_router.engines.blip2 import witness
 from services.domain_router.engines.domain_head import DomainHead

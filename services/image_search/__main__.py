@@ -1,6 +1,6 @@
 """`python -m services.image_search`."""
 
-from chassis.serving import run
+from chassis.http.serving import run
 from services.image_search.app import create_app
 from services.image_search.settings import ImageSearchSettings
 

@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
 from pydantic import ValidationError
 
-from chassis.app import AppMetrics, RequestDeadline, engine_pool
-from chassis.deadlines import Deadline
 from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest
+from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
+from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
+from chassis.resilience.deadlines import Deadline
 from chassis.vectors.names import is_point_id
-from chassis.workers import EnginePool
 from contracts.collections import Indexed
 from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchReply
 from services.image_search.embeddings import Embedding, EmbeddingsReply, EmbeddingsRequest, data_of_uri

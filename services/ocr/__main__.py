@@ -1,6 +1,6 @@
 """`python -m services.ocr`."""
 
-from chassis.serving import run
+from chassis.http.serving import run
 from services.ocr.app import create_app
 from services.ocr.settings import OcrSettings
 

@@ -6,8 +6,8 @@ import numpy as np
 from fastapi import FastAPI
 from PIL import Image, ImageDraw
 
-from chassis.app import EngineResources, ServiceSpec, create_service
-from chassis.metrics import Metrics
+from chassis.http.app import EngineResources, ServiceSpec, create_service
+from chassis.telemetry.metrics import Metrics
 from services.ocr.cache import ReplyCache
 from services.ocr.engine import RGB, OcrEngine
 from services.ocr.routes import router

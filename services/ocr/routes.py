@@ -6,9 +6,9 @@ from typing import Annotated
 import anyio.to_thread
 from fastapi import APIRouter, Depends, File, Request, UploadFile
 
-from chassis.app import RequestDeadline, engine_pool
+from chassis.http.app import RequestDeadline, engine_pool
+from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
-from chassis.workers import EnginePool
 from contracts.geometry import Point
 from contracts.ocr import OcrReply, TextLine
 from services.ocr.cache import ReplyCache

@@ -1,6 +1,6 @@
 """`python -m services.reader`."""
 
-from chassis.serving import run
+from chassis.http.serving import run
 from services.reader.app import create_app
 from services.reader.settings import ReaderSettings
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from fastapi import FastAPI
 
-from chassis.app import EngineResources, ServiceSpec, create_service
+from chassis.http.app import EngineResources, ServiceSpec, create_service
 from services.reader.engine import Passage, Query, Reader
 from services.reader.routes import router
 from services.reader.settings import Engine, ReaderSettings

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from chassis.app import RequestDeadline, engine_pool
 from chassis.errors import InvalidRequest
-from chassis.workers import EnginePool
+from chassis.http.app import RequestDeadline, engine_pool
+from chassis.models.workers import EnginePool
 from contracts.reader import ReadAnswer, ReadPassage, ReadReply, ReadRequest, TextSpan
 from services.reader.engine import Answer, Passage, PassageKind, Query, Reader, Span
 

@@ -1,6 +1,6 @@
 """`python -m services.reranker`."""
 
-from chassis.serving import run
+from chassis.http.serving import run
 from services.reranker.app import create_app
 from services.reranker.settings import RerankerSettings
 

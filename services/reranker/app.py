@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from fastapi import FastAPI
 
-from chassis.app import EngineResources, ServiceSpec, create_service
+from chassis.http.app import EngineResources, ServiceSpec, create_service
 from services.reranker.engine import Reranker
 from services.reranker.routes import router
 from services.reranker.settings import Engine, RerankerSettings
@@ -40,7 +40,7 @@ def open_engine(settings: RerankerSettings, resources: EngineResources) -> Reran
 
 
 def _open_cascade(settings: RerankerSettings, resources: EngineResources) -> Reranker:
-    from chassis import qformer
+    from chassis.models import qformer
     from services.reranker.engines import qwen3
     from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from chassis.accelerator import Placement, open_accelerator
-from chassis.batching import BatchLimits, MicroBatcher
+from chassis.models.batching import BatchLimits, MicroBatcher
 from services.reranker.engines.cascade import FineStage, Pair
 
 _WAIT_MS = 50.0

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from chassis.app import RequestDeadline, engine_pool
+from chassis.http.app import RequestDeadline, engine_pool
+from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
-from chassis.workers import EnginePool
 from contracts.reranker import RerankDocument, RerankReply, RerankRequest, RerankResult, RerankUsage
 from services.reranker.engine import Reranker
 from services.reranker.intake import body_schema, read_call

@@ -1,6 +1,6 @@
 """`python -m services.text_search`."""
 
-from chassis.serving import run
+from chassis.http.serving import run
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from fastapi import FastAPI
 
-from chassis.app import EngineResources, ServiceSpec, create_service
+from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import collections_router

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from chassis.app import AppMetrics, RequestDeadline, engine_pool
-from chassis.workers import EnginePool
+from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
+from chassis.models.workers import EnginePool
 from contracts.collections import Indexed
 from contracts.text_search import Chunk, Chunks, TextHit, TextSearchReply, TextSearchRequest
 from services.text_search.engine import FusedHit, Passage, TextSearchEngine

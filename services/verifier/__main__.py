@@ -1,6 +1,6 @@
 """`python -m services.verifier`."""
 
-from chassis.serving import run
+from chassis.http.serving import run
 from services.verifier.app import create_app
 from services.verifier.settings import VerifierSettings
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from fastapi import FastAPI
 
-from chassis.app import EngineResources, ServiceSpec, create_service
+from chassis.http.app import EngineResources, ServiceSpec, create_service
 from services.verifier.engine import ModelSignals, Verifier
 from services.verifier.routes import router
 from services.verifier.settings import Engine, VerifierSettings

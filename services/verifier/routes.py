@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from chassis.app import RequestDeadline, engine_pool
 from chassis.errors import InvalidRequest
-from chassis.workers import EnginePool
+from chassis.http.app import RequestDeadline, engine_pool
+from chassis.models.workers import EnginePool
 from contracts.verifier import Check, SupportingSpan, VerifyReply, VerifyRequest
 from services.verifier.engine import ModelSignals, Span, Verdict, Verifier
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from time import monotonic
 from types import FrameType
 
+from bench.ports import free_ports
 from deploy.images.building import Builder, CannotBuild
 from deploy.images.catalogue import BASE, IMAGES
 from tests.containers.deployment import Containers
@@ -26,7 +27,6 @@ from tests.containers.isolation import faults
 from tests.containers.project import ROOT, Project
 from tests.containers.sizes import table
 from tests.deploy.base_image import TAG, CannotMake, make, present
-from tests.journey.deployments import free_ports
 
 PULL_S = 120
 JOURNEYS_S = 900

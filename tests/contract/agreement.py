@@ -104,6 +104,10 @@ def _proto_type(field: Image) -> str:
     return str(field["type"]).removeprefix("TYPE_").lower()
 
 
+NOT_OURS = {"chat"}
+"""Shapes that others have defined: OpenAI's chat completions."""
+
+
 def read_contracts() -> Spelling:
     """The spelling that the pydantic models have."""
     messages: dict[tuple[str, str], Mapping[str, Shape]] = {}
@@ -118,6 +122,8 @@ def read_contracts() -> Spelling:
 
 def _contract_classes() -> Iterator[tuple[str, type]]:
     for info in pkgutil.iter_modules(contracts.__path__):
+        if info.name in NOT_OURS:
+            continue
         module = importlib.import_module(f"contracts.{info.name}")
         for value in vars(module).values():
             if isinstance(value, type) and value.__module__ == module.__name__:

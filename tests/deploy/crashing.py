@@ -1,12 +1,9 @@
 """A platform with sessions in a real, persistent Redis, that can lose power and disks."""
 
 import os
-import random
 import shutil
-import socket
 import subprocess
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -16,15 +13,15 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
+from bench.ports import free_ports
 from deploy.inventory import APPS, App
-from tests.journey.deployments import ROOT, OverHttp, free_ports
+from tests.journey.deployments import ROOT, OverHttp
 
 CONFIG = ROOT / "deploy" / "compose" / "redis.conf"
 RESTORE_REDIS = ROOT / "deploy" / "backup" / "restore_redis.sh"
 RESTORE_INDEX = ROOT / "deploy" / "backup" / "restore_index.sh"
 START_S = 30
 PLATFORM_START_S = 90
-_PORTS = range(20_000, 32_000)
 """Below those of outgoing connections, so that none is taken while the platform is down."""
 WITH_DATA = ("image_search", "text_search")
 
@@ -87,7 +84,7 @@ class CrashingPlatform(OverHttp):
         self._data = data
         self._redis = redis
         self._process: subprocess.Popen[bytes] | None = None
-        [port], first = free_ports(1), _free_run(len(APPS) - 1)
+        port, first, *_ = free_ports(len(APPS))
         self.gateway_url = f"http://127.0.0.1:{port}"
         self.service_urls = {
             app.name: f"http://127.0.0.1:{first + place}" for place, app in enumerate(_in_order_of_ports())
@@ -167,20 +164,6 @@ def restore_index(archive: Path, data: Path) -> None:
 def _in_order_of_ports() -> list[App]:
     """The services, as deploy/one_process.py gives them the ports after its first."""
     return sorted((app for app in APPS if app.name != "gateway"), key=lambda app: app.port)
-
-
-def _free_run(count: int) -> int:
-    """The first of so many ports in a row that nobody listens on just now."""
-    order = random.SystemRandom()
-    while True:
-        first = order.choice(_PORTS)
-        with ExitStack() as held:
-            try:
-                for port in range(first, first + count):
-                    held.enter_context(socket.create_server(("127.0.0.1", port)))
-            except OSError:
-                continue
-            return first
 
 
 def require_redis() -> None:

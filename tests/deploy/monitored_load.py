@@ -17,6 +17,11 @@ from pathlib import Path
 
 import anyio
 
+from bench.arrivals import poisson
+from bench.fleet import Mode
+from bench.generator import Body, Generator, Load, generator
+from bench.on_fleet import asked, mixed
+from bench.photo import multipart, photo
 from clients.python import LoreglassClient
 from contracts.answer import Route
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
@@ -26,11 +31,6 @@ from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
 from tests.deploy.monitoring import Watched, hold_memory, watched
 from tests.journey.deployments import SeparateProcesses
-from tests.load.bench.arrivals import poisson
-from tests.load.bench.generator import Body, Generator, Load, generator
-from tests.load.bench.on_fleet import asked, mixed
-from tests.load.bench.photo import multipart, photo
-from tests.load.fleet import Mode
 
 ENTITIES = 12
 _ASKED = 6  # of the world: some more than once, as wearers do

@@ -13,12 +13,12 @@ from typing import Any
 
 import httpx
 
+from bench.fleet import Mode
+from bench.on_fleet import Platform, platform
+from bench.ports import free_ports
 from capacity.standins import Calibration
 from deploy.inventory import APPS, VLM_HOST
 from tests.journey.deployments import ROOT, OverHttp
-from tests.load.bench.on_fleet import Platform, platform
-from tests.load.bench.processes import free_ports
-from tests.load.fleet import Mode
 
 BINARY = "prometheus"
 _UP_S = 60.0

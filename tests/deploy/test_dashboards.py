@@ -151,7 +151,7 @@ def test_every_panel_shows_data_of_apps_under_load(platforms: Watched, path: Pat
         'loreglass_questions_total{reason="left"} > 0',
         'loreglass_stages_total{state="failed"} > 0',
         'loreglass_degraded_total{kind="ocr"} > 0',
-        'loreglass_admission_refused_total{lane="full"} > 0',
+        'loreglass_admission_refused_total{tier="full"} > 0',
         "loreglass_ingested_total > 0",
         'loreglass_cache_lookups_total{outcome="hit"} > 0',
         "vllm:generation_tokens_total > 0",

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from capacity.simulation.cli import app as simulation
 from clients.cli import app as loreglass
 from clients.settings import ClientSettings
 from corpus.settings import CorpusSettings
+from deploy.house import drawing
 from deploy.inventory import APPS
 from deploy.weights.settings import WeightsSettings
 from services.vlm.settings import ServeSettings
@@ -90,12 +91,23 @@ def declares(text: str, option: str) -> bool:
     return f'"{option}"' in text or bool(re.search(rf"\b{option[2:].replace('-', '_')}: ", text))
 
 
-@each_page
-def test_a_module_that_is_run_exists_and_takes_these_options(page: Path) -> None:
-    for module, words in modules(page):
-        if module.partition(".")[0] in _FOLDERS:  # others are somebody else's
-            assert source(module), module
-            assert [each for each in options(words) if not declares(source(module), each)] == [], module
+def each_of(find: Callable[[Path], Iterator[Any]]) -> pytest.MarkDecorator:
+    """A case for each thing that the pages tell, so that no test passes by finding nothing."""
+    found = [(page, told) for page in PAGES for told in find(page)]
+    ids = [f"{page.relative_to(ROOT)} {number}" for number, (page, _) in enumerate(found)]
+    return pytest.mark.parametrize("told", [told for _, told in found], ids=ids)
+
+
+def our_modules(page: Path) -> Iterator[tuple[str, list[str]]]:
+    """Of the modules that are run, those that are not somebody else's."""
+    return (told for told in modules(page) if told[0].partition(".")[0] in _FOLDERS)
+
+
+@each_of(our_modules)
+def test_a_module_that_is_run_exists_and_takes_these_options(told: tuple[str, list[str]]) -> None:
+    module, words = told
+    assert source(module), module
+    assert [each for each in options(words) if not declares(source(module), each)] == [], module
 
 
 def check_loreglass(words: list[str]) -> None:
@@ -111,30 +123,45 @@ def check_loreglass(words: list[str]) -> None:
     assert not options(words) - known, f"loreglass {command.name}"
 
 
-@each_page
-def test_the_command_has_these_subcommands_and_options(page: Path) -> None:
+def loreglass_words(page: Path) -> Iterator[list[str]]:
+    """What the command is given, on its own or in its container."""
     for name, *words in commands(page):
         if name == "loreglass":
-            check_loreglass(words)
+            yield words
         if "corpus" in words and name in ("docker", "podman-compose") and "run" in words:
-            check_loreglass(words[words.index("corpus") + 1 :])
+            yield words[words.index("corpus") + 1 :]
 
 
-@each_page
-def test_make_has_these_targets(page: Path) -> None:
+@each_of(loreglass_words)
+def test_the_command_has_these_subcommands_and_options(told: list[str]) -> None:
+    check_loreglass(told)
+
+
+@each_of(lambda page: (words for name, *words in commands(page) if name == "make"))
+def test_make_has_these_targets(told: list[str]) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    for name, *words in commands(page):
-        if name == "make":
-            assert {word for word in words if word[:1] not in "-." and "=" not in word} <= targets, words
+    assert {word for word in told if word[:1] not in "-." and "=" not in word} <= targets
 
 
-@each_page
-def test_load_is_made_with_options_that_it_has(page: Path) -> None:
-    handed = [option for line in code(page) for option in re.findall(r'LOAD="([^"]*)"', line)]
-    asked = options([word for words in handed for word in words.split()])
-    assert [each for each in asked if not declares(source("tests.load.run"), each)] == []
-    ours = set(re.findall(r"--wearers-[a-z-]+", page.read_text()))
-    assert [each for each in ours if not declares(source("tests.load.locustfile"), each)] == []
+def example_options(variable: str) -> list[str]:
+    """The options that the Makefile's example for a variable has."""
+    example = re.search(rf"^# For example: (.*)\n{variable} ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return sorted(options(example[1].replace(",", "").split())) if example else []
+
+
+@pytest.mark.parametrize("told", example_options("LOAD"))
+def test_load_is_made_with_options_that_it_has(told: str) -> None:
+    assert declares(source("bench.load"), told)
+
+
+@pytest.mark.parametrize("told", example_options("BENCH"))
+def test_benchmarks_are_run_with_options_that_they_have(told: str) -> None:
+    assert declares(source("bench"), told)
+
+
+@each_of(lambda page: iter(sorted(set(re.findall(r"--wearers-[a-z-]+", page.read_text())))))
+def test_wearers_have_these_options(told: str) -> None:
+    assert declares(source("bench.wearers.locustfile"), told)
 
 
 def is_there(word: str, page: Path) -> bool:
@@ -176,13 +203,24 @@ def test_variables_are_read_by_somebody(page: Path) -> None:
     assert not set(_VARIABLE.findall(page.read_text())) - variables()
 
 
-@each_page
-def test_services_of_compose_have_these_names(page: Path) -> None:
+def compose_services(page: Path) -> Iterator[str]:
+    """The services that `docker compose` is told to do something with."""
     for name, *words in commands(page):
-        if (name, words[:1]) != ("docker", ["compose"]):
-            continue
         verb = next((word for word in words if word in _NAMING), "")
-        after = words[words.index(verb) + 1 :] if verb else []
-        named = [word for word in after if re.fullmatch(r"[a-z][a-z0-9-]+", word)]
-        wanted = named[:1] if verb == "exec" else named
-        assert not set(wanted) - set(SERVICES), words
+        if (name, words[:1]) == ("docker", ["compose"]) and verb:
+            named = [
+                word for word in words[words.index(verb) + 1 :] if re.fullmatch(r"[a-z][a-z0-9-]+", word)
+            ]
+            yield from named[:1] if verb == "exec" else named
+
+
+@each_of(compose_services)
+def test_services_of_compose_have_these_names(told: str) -> None:
+    assert told in SERVICES
+
+
+def test_the_house_is_drawn_as_it_stands() -> None:
+    shown = re.findall(
+        r"^```mermaid\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert shown == [drawing()]

@@ -16,8 +16,8 @@ from time import monotonic
 
 import httpx
 
+from bench.ports import free_ports
 from chassis.keys import ApiKey
-from tests.journey.deployments import free_ports
 from tests.unit.chassis.pictures import encoded, scene
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from chassis.serving import listen
+from chassis.http.serving import listen
 from chassis.vectors.edge import EdgeStore
 from corpus.settings import CorpusSettings
 from deploy.one_process import platform

@@ -15,7 +15,7 @@ import yaml
 from contracts.answer import Reason
 from deploy.inventory import APPS, VLM_HOST, VLM_PORT
 from gateway.app import create_app
-from gateway.budget.admission import Refusal
+from gateway.serving.admission import Refusal
 from gateway.settings import GatewaySettings
 
 ROOT = Path(__file__).resolve().parents[2]

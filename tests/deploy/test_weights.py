@@ -30,7 +30,7 @@ FILES = {
 DEFAULTS = {
     "cropper": "services/cropper/detection/detector.py",
     "text_search": "services/text_search/engines/bge.py",
-    "domain_router": "chassis/qformer.py",
+    "domain_router": "chassis/models/qformer.py",
     "reranker": "services/reranker/engines/qwen3.py",
     "reader": "services/reader/engines/windows.py",
 }

@@ -1,7 +1,6 @@
 """Ways to run the platform: everything in one process, or every app in a process of its own."""
 
 import os
-import socket
 import subprocess
 import sys
 from abc import ABC, abstractmethod
@@ -16,6 +15,7 @@ import anyio
 import httpx
 from anyio.from_thread import start_blocking_portal
 
+from bench.ports import free_ports
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
@@ -175,10 +175,3 @@ class SeparateProcesses(OverHttp, Killable):
 
     def _url(self, name: str) -> str:
         return f"http://127.0.0.1:{self._ports[name]}"
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on just now, all different."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in sockets]

@@ -3,18 +3,21 @@
 import asyncio
 import math
 import os
+import socket
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.load.bench.arrivals import Outcome, Reply, closed_loop, evenly, open_loop, poisson
-from tests.load.bench.figures import Table, number, percentile, share
-from tests.load.bench.generator import reply_of
-from tests.load.bench.on_fleet import calls, fate_of, fates
-from tests.load.bench.processes import cpu_seconds, environment, free_ports, memory_mib, sockets, tree
-from tests.load.bench.report import About, rewritten, section, write
+from bench.arrivals import Outcome, Reply, closed_loop, evenly, open_loop, poisson
+from bench.figures import Table, number, percentile, share
+from bench.generator import reply_of
+from bench.on_fleet import calls, fate_of, fates
+from bench.ports import free_ports
+from bench.processes import cpu_seconds, memory_mib, sockets, tree
+from bench.report import About, rewritten, section, write
+from bench.settings import environment
 
 pytestmark = pytest.mark.anyio
 
@@ -222,5 +225,18 @@ def test_measured_processes_do_not_inherit_settings(monkeypatch: pytest.MonkeyPa
     assert environment({"LOREGLASS_PORT": "1"})["LOREGLASS_PORT"] == "1"
 
 
-def test_ports_are_free_and_different() -> None:
-    assert len(set(free_ports(5))) == 5
+def test_ports_are_neighbours_and_given_out_once() -> None:
+    first, second = free_ports(5), free_ports(5)
+    assert first == list(range(first[0], first[0] + 5))
+    assert not set(first) & set(second)
+
+
+def test_no_port_is_one_that_an_outgoing_connection_may_be_lent() -> None:
+    lent_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    assert max(free_ports(50)) < lent_from
+
+
+def test_a_port_that_is_taken_is_passed_over() -> None:
+    (before,) = free_ports(1)
+    with socket.create_server(("127.0.0.1", before + 2)):
+        assert before + 2 not in free_ports(4)

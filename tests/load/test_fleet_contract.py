@@ -11,20 +11,20 @@ import httpx
 import pytest
 from PIL import Image
 
+from bench.fleet import Fleet, Mode, Served, Switch, serving
 from capacity.standins import QUESTIONS, SERVICES, VLM, Calibration, Node
-from chassis.calls import ServiceClient, http_client
-from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
+from chassis.http.calls import ServiceClient, http_client
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, CitationKind, Reason, Route
 from contracts.domain_router import Domain
 from contracts.operations import Info
 from gateway.app import create_app
-from gateway.clients.services import Services, Sight
-from gateway.reasoning.vlm.client import VlmClient, VlmEndpoint
+from gateway.clients.services import PhotoRecipients, Services
+from gateway.llm.client import VlmClient, VlmEndpoint
 from gateway.settings import GatewaySettings
 from gateway.state import ToRead
 from tests.live import live
-from tests.load.fleet import Fleet, Mode, Served, Switch, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def _fleet(calibration: Calibration = INSTANT) -> AsyncIterator[tuple[Serv
 async def _services(calibration: Calibration = INSTANT) -> AsyncIterator[tuple[Services, Served, Node]]:
     async with _fleet(calibration) as (served, node), http_client() as http:
         clients: dict[str, Any] = {n: ServiceClient(http, n, served.urls[n]) for n in Services.names()}
-        yield Services(**clients, sight=Sight(domain_router=True, reranker=True)), served, node
+        yield Services(**clients, photo_to=PhotoRecipients(domain_router=True, reranker=True)), served, node
 
 
 def _gateway_settings(served: Served) -> GatewaySettings:

@@ -6,13 +6,13 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from bench.fleet import serving
+from bench.photo import photo
 from capacity.standins import QUESTIONS, SERVICES, VLM, Calibration, Node
 from contracts.answer import Answer, Route
 from gateway.app import create_app
 from gateway.settings import GatewaySettings
 from tests.live import live
-from tests.load.bench.photo import photo
-from tests.load.fleet import serving
 
 pytestmark = pytest.mark.anyio
 

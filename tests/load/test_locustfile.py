@@ -14,17 +14,17 @@ from threading import Lock, Thread
 import pytest
 from PIL import Image, ImageOps
 
+from bench.settings import ROOT, environment
+from bench.wearers.material import Conversation, plain, write
+from bench.wearers.records import Asked, Fate, Results
 from contracts.answer import Answer, Reason, Route
 from tests.journey.deployments import OneProcess
-from tests.load.bench.processes import ROOT, environment
-from tests.load.wearers.material import Conversation, plain, write
-from tests.load.wearers.records import Asked, Fate, Results
 
 PATIENCE_S = 120
 
 
 @dataclass(frozen=True)
-class Ended:
+class QuestionRecord:
     """What a run of locust left behind."""
 
     status: int
@@ -37,7 +37,7 @@ class Ended:
         return {verdict.name for verdict in self.results.verdicts if not verdict.held}
 
 
-def locust(host: str, folder: Path, *options: str) -> Ended:
+def locust(host: str, folder: Path, *options: str) -> QuestionRecord:
     """Two wearers for a few seconds."""
     results, report = folder / "results.json", folder / "report.html"
     command = [
@@ -45,7 +45,7 @@ def locust(host: str, folder: Path, *options: str) -> Ended:
         "-m",
         "locust",
         "-f",
-        "tests/load/locustfile.py",
+        "bench/wearers/locustfile.py",
         "--headless",
         f"--host={host}",
     ]
@@ -61,7 +61,7 @@ def locust(host: str, folder: Path, *options: str) -> Ended:
         text=True,
     )
     assert results.exists(), run.stdout
-    return Ended(run.returncode, run.stdout, report.read_text(), Results.read(results))
+    return QuestionRecord(run.returncode, run.stdout, report.read_text(), Results.read(results))
 
 
 def small_signs() -> list[Conversation]:

@@ -17,6 +17,7 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
+from bench.fleet import Fleet
 from capacity.simulation.load import Arrival, Load
 from capacity.simulation.outcomes import End, Figures, Outcome
 from capacity.simulation.platforms import node_settings
@@ -25,7 +26,6 @@ from capacity.standins import QUESTIONS, Calibration
 from contracts.answer import Answer
 from gateway.app import create_app
 from tests.live import live
-from tests.load.fleet import Fleet
 
 pytestmark = [pytest.mark.anyio, pytest.mark.load]
 

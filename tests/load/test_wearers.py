@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
+from bench.load.figures import summary
+from bench.load.plots import draw
+from bench.wearers.material import PHONE, Conversation, MaterialError, another_shot, load, plain, write
+from bench.wearers.memory import NotTold, read_resident_bytes
+from bench.wearers.notebook import Notebook
+from bench.wearers.objectives import verdicts
+from bench.wearers.records import Asked, Fate, Record, Results, of_reply
+from bench.wearers.replies import Expected, Reply, read_reply
+from bench.wearers.shape import Phase, Shape, phase_at, wearers_at
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route
-from tests.load.run.figures import summary
-from tests.load.run.plots import draw
-from tests.load.wearers.material import PHONE, Conversation, MaterialError, another_shot, load, plain, write
-from tests.load.wearers.memory import NotTold, read_resident_bytes
-from tests.load.wearers.notebook import Notebook
-from tests.load.wearers.objectives import verdicts
-from tests.load.wearers.records import Asked, Fate, Record, Results, of_reply
-from tests.load.wearers.replies import Expected, Reply, read_reply
-from tests.load.wearers.shape import Phase, Shape, phase_at, wearers_at
 
 JSON, EVENTS, PROBLEM = "application/json", "text/event-stream", "application/problem+json"
 SESSION = "s" * 32

@@ -107,7 +107,7 @@ def _grounding_dino(folders: Folders) -> None:
 
 
 def _reranker(folders: Folders) -> None:
-    from chassis.qformer import QFormer
+    from chassis.models.qformer import QFormer
     from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
     from services.reranker.engines.qwen3 import Qwen3Reranker
 
@@ -129,7 +129,7 @@ def _reader(folders: Folders) -> None:
 
 
 def _domain_router(folders: Folders) -> None:
-    from chassis.qformer import QFormer
+    from chassis.models.qformer import QFormer
     from services.domain_router.engines.blip2 import Blip2DomainRouter
     from services.domain_router.engines.domain_head import DomainHead
 

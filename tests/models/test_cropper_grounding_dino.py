@@ -20,8 +20,8 @@ from transformers import (
 )
 
 from chassis.accelerator import Accelerator
-from chassis.batching import BatchLimits, MicroBatcher
-from chassis.pretrained import WrongWeights
+from chassis.models.batching import BatchLimits, MicroBatcher
+from chassis.models.pretrained import WrongWeights
 from chassis.startup import CannotStart
 from contracts.cropper import CropReply
 from services.cropper.app import create_app

@@ -18,9 +18,9 @@ from safetensors.torch import save_file as torch_file
 from transformers import AutoTokenizer, Blip2ForImageTextRetrieval, BlipImageProcessor
 
 from chassis.accelerator import Accelerator
-from chassis.app import EngineResources
-from chassis.metrics import Metrics
-from chassis.pretrained import WrongWeights
+from chassis.http.app import EngineResources
+from chassis.models.pretrained import WrongWeights
+from chassis.telemetry.metrics import Metrics
 from contracts.domain_router import ClassifyReply, Domain
 from services.domain_router.app import create_app, open_engine
 from services.domain_router.engines.blip2 import Blip2DomainRouter, load_blip2

@@ -20,7 +20,7 @@ from transformers import CLIPModel
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
 from chassis.accelerator import Accelerator
-from chassis.pretrained import WrongWeights
+from chassis.models.pretrained import WrongWeights
 from contracts.image_search import ImageSearchReply
 from services.image_search.app import create_app
 from services.image_search.engine import RGB

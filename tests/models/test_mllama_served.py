@@ -15,12 +15,12 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from chassis.calls import http_client
-from chassis.deadlines import Deadline
-from chassis.serving import listen
-from gateway.reasoning.vlm.client import VlmCall, VlmClient, VlmEndpoint
-from gateway.reasoning.vlm.failures import VlmReplyUnusable
-from gateway.reasoning.vlm.prompt import ImagePart, Prompt, TextPart
+from chassis.http.calls import http_client
+from chassis.http.serving import listen
+from chassis.resilience.deadlines import Deadline
+from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.failures import VlmReplyUnusable
+from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from tests.models.tiny_mllama import tiny_mllama
 from tests.unit.chassis.pictures import encoded, scene
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from transformers import AutoTokenizer, Blip2ForImageTextRetrieval, BlipImageProcessorPil
 
 from chassis.accelerator import Accelerator
-from chassis.pretrained import WrongWeights
-from chassis.qformer import QFormer
+from chassis.models.pretrained import WrongWeights
+from chassis.models.qformer import QFormer
 from tests.models.tiny_blip2 import HIDDEN, LONGEST_TEXT, QUERY_TOKENS, SHARED, tiny_blip2
 from tests.models.tiny_qwen3 import tiny_qwen3
 

@@ -14,7 +14,7 @@ import torch
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from chassis.accelerator import Accelerator
-from chassis.pretrained import WrongWeights
+from chassis.models.pretrained import WrongWeights
 from services.reader.app import create_app
 from services.reader.engine import Answer, Passage, Query
 from services.reader.engines.extractive import ExtractiveReader, ReadingOptions

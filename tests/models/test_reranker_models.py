@@ -17,8 +17,8 @@ from PIL import Image
 from transformers import AutoTokenizer, Blip2ForImageTextRetrieval, BlipImageProcessorPil, Qwen3ForCausalLM
 
 from chassis.accelerator import Accelerator
-from chassis.pretrained import WrongWeights
-from chassis.qformer import QFormer
+from chassis.models.pretrained import WrongWeights
+from chassis.models.qformer import QFormer
 from services.reranker.app import create_app
 from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
 from services.reranker.engines.qwen3 import DEFAULT_INSTRUCTION, Qwen3Options, Qwen3Reranker

@@ -16,9 +16,9 @@ from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel, BertTokenizer
 
 from chassis.accelerator import Accelerator
-from chassis.app import EngineResources
-from chassis.metrics import Metrics
-from chassis.pretrained import WrongWeights
+from chassis.http.app import EngineResources
+from chassis.models.pretrained import WrongWeights
+from chassis.telemetry.metrics import Metrics
 from services.text_search.app import create_app, open_engine
 from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Instructions, Pooling
 from services.text_search.engines.bge import BgeEncoder, BgeModel, BgeOptions

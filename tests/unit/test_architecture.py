@@ -14,23 +14,22 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     *("proto/contracts", "language", "chassis", "services", "gateway", "corpus"),
-    *("evaluation", "clients", "capacity", "deploy"),
+    *("evaluation", "clients", "capacity", "deploy", "bench"),
 )
 MAX_FUNCTION_LINES = 60
-MAX_PIPELINE_LINES = 150
 
 FORBIDDEN_NAMES = {"utils", "common", "helpers", "misc", "proto"}
 """Drawers that collect what belongs elsewhere, and a name that another library owns."""
 
 ILLEGAL_IMPORTS = [
-    ("layers", "chassis/deadlines.py", "services.ocr"),
+    ("layers", "chassis/resilience/deadlines.py", "services.ocr"),
     ("layers", "proto/contracts/headers.py", "chassis.errors"),
     ("layers", "clients/__init__.py", "deploy"),
     ("layers", "language/__init__.py", "chassis"),
     ("layers", "language/__init__.py", "contracts.answer"),
     ("gateway-services", "gateway/state.py", "services.reranker"),
     ("gateway-services", "gateway/state.py", "evaluation"),
-    ("gateway-reasoners", "gateway/reasoning/vlm/selection.py", "gateway.reasoning.pocket.photo"),
+    ("gateway-reasoners", "gateway/llm/selection.py", "gateway.reasoning.pocket.photo"),
     ("services-alone", "services/reranker/app.py", "gateway.state"),
     ("services-independent", "services/reranker/app.py", "services.ocr"),
     ("callers", "corpus/__init__.py", "gateway.state"),
@@ -42,10 +41,11 @@ ILLEGAL_IMPORTS = [
     ("synthetic-world", "corpus/__init__.py", "evaluation"),
     ("top", "services/__init__.py", "tests.live"),
     ("chassis-words", "chassis/errors.py", "contracts.answer"),
-    ("gateway-layers", "gateway/stages/__init__.py", "gateway.pipelines"),
+    ("chassis-layers", "chassis/resilience/__init__.py", "chassis.http.app"),
+    ("gateway-layers", "gateway/steps/__init__.py", "gateway.pipelines"),
     ("gateway-layers", "gateway/clients/__init__.py", "gateway.reasoning"),
     ("gateway-layers", "gateway/pipelines/__init__.py", "gateway.settings"),
-    ("gateway-ports", "gateway/stages/__init__.py", "gateway.sessions.redis"),
+    ("gateway-ports", "gateway/steps/__init__.py", "gateway.serving.sessions.redis"),
     ("evaluation-layers", "evaluation/scoring/__init__.py", "evaluation.runs.store"),
     ("evaluation-layers", "evaluation/runs/__init__.py", "evaluation.reporting.analysis"),
     ("gateway-web", "gateway/state.py", "fastapi"),
@@ -134,10 +134,6 @@ def test_functions_are_short_enough_to_read() -> None:
         and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > MAX_FUNCTION_LINES
     }
     assert long == {}
-
-
-def test_the_default_pipeline_can_be_read_at_one_sitting() -> None:
-    assert len((ROOT / "gateway/pipelines/loreglass.py").read_text().splitlines()) < MAX_PIPELINE_LINES
 
 
 def _python_files() -> Iterator[Path]:

@@ -36,7 +36,7 @@ ENGLISH = (
     "services/reranker",
     "services/domain_router",
     "gateway/reasoning",
-    "gateway/stages/routing",
+    "gateway/steps/routing",
 )
 NO_ENGLISH = {"prompts", "__pycache__"}
 """Prompts are English for a model, written at length; what they say of a question is their subject."""

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import httpx
 
+from bench.ports import free_ports
 from services.vlm.launch import Placement, serve_arguments
 from services.vlm.presets import Preset
 from services.vlm.wait import Finding, State, look, wait
@@ -48,7 +48,7 @@ class Serving:
 def serving_preset(environment: VllmEnvironment, preset: Preset, folder: Path) -> Iterator[Serving]:
     """The preset as it is, but for tiny weights, on the CPU. Up when its gate says that it answers."""
     extra = ("--dtype", "float32", "--enforce-eager", "--max-model-len", "16384")
-    port = _free_port()
+    [port] = free_ports(1)
     arguments = serve_arguments(preset, Placement(port=port, weights=str(folder), extra=extra))
     variables = dict(preset.environment)
     with _process(environment, arguments, variables, folder.name) as process:
@@ -61,7 +61,7 @@ def serving_preset(environment: VllmEnvironment, preset: Preset, folder: Path) -
 @contextmanager
 def serving(environment: VllmEnvironment, folder: Path, *flags: str) -> Iterator[Serving]:
     """A model that does not chat: up when it is healthy."""
-    port = _free_port()
+    [port] = free_ports(1)
     arguments = [str(folder), "--served-model-name", folder.name, "--host", "127.0.0.1", "--port", str(port)]
     arguments += ["--dtype", "float32", "--enforce-eager", *flags]
     with _process(environment, arguments, {}, folder.name) as process:
@@ -116,13 +116,6 @@ def _healthy(http: httpx.Client) -> Finding:
     except httpx.HTTPError:
         return Finding(State.AWAY)
     return Finding(State.ANSWERS if healthy else State.LOADING)
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def _say(line: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import BertModel, BertTokenizer
 
-from chassis.remote import RemoteServer
+from chassis.http.remote import RemoteServer
 from services.text_search.encoding import VectorFormat
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions
 from tests.vllm.environment import VllmEnvironment

@@ -9,8 +9,8 @@ import torch
 from PIL import Image
 from transformers import CLIPModel, CLIPProcessor
 
+from chassis.http.remote import RemoteServer
 from chassis.pixels import encode_jpeg
-from chassis.remote import RemoteServer
 from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions, RemoteShape
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving

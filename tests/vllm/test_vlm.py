@@ -13,19 +13,19 @@ from PIL import Image
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import BaseModel, Field
 
+from bench.fleet.vllm_metrics import VllmMetrics
 from capacity.standins import Calibration, Node
-from chassis.calls import http_client
-from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable
+from chassis.http.calls import http_client
+from chassis.resilience.deadlines import Deadline
 from clients.python import LoreglassClient
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
-from gateway.reasoning.vlm.client import VlmCall, VlmClient, VlmEndpoint
-from gateway.reasoning.vlm.failures import ContextTooLong
-from gateway.reasoning.vlm.prompt import ImagePart, Prompt, TextPart
-from gateway.reasoning.vlm.schema_forms import SchemaForm
+from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.failures import ContextTooLong
+from gateway.llm.prompt import ImagePart, Prompt, TextPart
+from gateway.llm.schema_forms import SchemaForm
 from services.vlm.presets import PRESETS
-from tests.load.fleet.vllm_metrics import VllmMetrics
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving_preset
 

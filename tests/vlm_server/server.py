@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request
 from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
-from chassis.serving import BoundApp, listen, running
+from chassis.http.serving import BoundApp, listen, running
 from tests.vlm_server.chat_requests import (
     ChatRequest,
     ImagePart,

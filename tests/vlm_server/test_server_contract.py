@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from pydantic import BaseModel
 
-from gateway.reasoning.vlm.prompt import ImagePart
+from gateway.llm.prompt import ImagePart
 from tests.vlm_server import ServerTraits, context_too_long, overloaded, says, vlm_server
 from tests.vlm_server.replies import fails
 

@@ -23,7 +23,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from chassis.logs import configure_logging
+from chassis.telemetry.logs import configure_logging
 from clients.python import LoreglassClient
 from contracts.answer import Answer, Experiment, Trace
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos

@@ -18,7 +18,7 @@ BENEATH = Row(
             "Services' own times",
             Kind.TIMESERIES,
             "95 % of each service's requests, from its own side. To be read beside the stage of the same"
-            " name; the reader's beside those that ask it: draft, bridge, answer.",
+            " name; the reader's beside those that ask it: draft, second hop, answer.",
             (
                 Query(
                     quantile(0.95, "loreglass_request_seconds", "service", _CALLS),

@@ -1,7 +1,7 @@
 """What all dashboards agree on: the choice of gateways, objectives, and colours of things by their name."""
 
 from deploy.grafana.panels import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, YELLOW, Variable
-from gateway.budget.stages import Stage
+from gateway.planning.stages import Stage
 from gateway.settings import GatewaySettings
 
 GATEWAYS = Variable("gateway", "Gateway", 'label_values(loreglass_questions_total{job="gateway"}, instance)')

@@ -16,11 +16,11 @@ DOOR = Row(
         Panel(
             "Queue",
             Kind.TIMESERIES,
-            "Lane `full` has the model; `quoting` quotes the evidence for those for whom the model has no"
+            "Tier `full` has the model; `degraded` quotes the evidence for those for whom the model has no"
             " time. In flight at its limit with a growing queue: scale out, or shed earlier.",
             (
-                Query(f"sum by (lane) (loreglass_admission_in_flight{{{GATEWAY}}})", "{{lane}} at work"),
-                Query(f"sum by (lane) (loreglass_admission_waiting{{{GATEWAY}}})", "{{lane}} waiting"),
+                Query(f"sum by (tier) (loreglass_admission_in_flight{{{GATEWAY}}})", "{{tier}} at work"),
+                Query(f"sum by (tier) (loreglass_admission_waiting{{{GATEWAY}}})", "{{tier}} waiting"),
             ),
             width=6,
             steps=True,
@@ -30,7 +30,7 @@ DOOR = Row(
             Kind.TIMESERIES,
             "How long the one who has waited longest has waited. What waits here is missing from the"
             " deadline.",
-            (Query(f"max by (lane) (loreglass_admission_oldest_wait_seconds{{{GATEWAY}}})", "{{lane}}"),),
+            (Query(f"max by (tier) (loreglass_admission_oldest_wait_seconds{{{GATEWAY}}})", "{{tier}}"),),
             Unit.SECONDS,
             width=6,
             thresholds=(Threshold(DEADLINE_S / 2, RED),),
@@ -39,16 +39,16 @@ DOOR = Row(
         Panel(
             "Not let in",
             Kind.TIMESERIES,
-            "By lane and why. Who is refused by `full` tries `quoting`: only refusals by the last lane"
+            "By tier and why. Who is refused by `full` tries `degraded`: only refusals by the last tier"
             " reach users.",
             (
                 Query(
                     or_zero(
-                        per_second("loreglass_admission_refused_total", "lane, reason", GATEWAY),
-                        lane="all",
+                        per_second("loreglass_admission_refused_total", "tier, reason", GATEWAY),
+                        tier="all",
                         reason="none",
                     ),
-                    "{{lane}}: {{reason}}",
+                    "{{tier}}: {{reason}}",
                 ),
             ),
             Unit.PER_SECOND,

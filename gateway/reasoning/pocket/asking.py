@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
 
-from gateway.state import Ask, Entity, Turn
+from gateway.state import Entity, Query, Turn
 from language.comparatives import comparison
 from language.dialogue import completed, halves
 from language.names import names, same_name
@@ -57,30 +57,30 @@ class Asked:
         return not composed and wanted is not AnswerType.YES_NO and (described is None or described.bare)
 
 
-def understand(ask: Ask, text: str | None = None) -> Asked:
+def understand(query: Query, text: str | None = None) -> Asked:
     """What is asked; `text`: half of the question, where only that half is meant."""
-    text = text or complete(ask)
+    text = text or complete(query)
     if not is_english(text):
-        return Asked(text, About.VIEW if ask.photo is not None else About.OTHER)
+        return Asked(text, About.VIEW if query.photo is not None else About.OTHER)
     called, hop, own = named(text), description(text), own_subject(text)
     if hop is not None and hop.placed:
         return Asked(text, About.OTHER, own=content_stems(hop.phrase.text))
     spoken = points_back(text)
-    shown = ask.photo is not None and (ask.photo_is_new or not ask.history)
+    shown = query.photo is not None and (query.photo_is_new or not query.history)
     pointing = spoken or pointer(text) is not None
     if called and not pointing:
         return Asked(text, About.NAMED, called, content_stems(called[0]))
     if own and not pointing:
         return Asked(text, About.OTHER, own=own)
-    talk = topics(ask.history, answers_first=spoken)
+    talk = topics(query.history, answers_first=spoken)
     if talk and (spoken or not shown):
         return Asked(text, About.SPOKEN, talk)
-    return Asked(text, About.VIEW if ask.photo is not None else About.OTHER)
+    return Asked(text, About.VIEW if query.photo is not None else About.OTHER)
 
 
-def complete(ask: Ask) -> str:
+def complete(query: Query) -> str:
     """The question, with what a follow-up leaves out taken from the turns before it."""
-    turns = (*(turn.question for turn in ask.history), ask.question)
+    turns = (*(turn.question for turn in query.history), query.question)
     questions = [shown_plainly(read_question(text).itself) for text in turns]
     return reduce(lambda before, text: completed(text, before), questions)
 
@@ -119,11 +119,11 @@ def is_about(asked: Asked, thing: Entity) -> bool:
     return not (hop and hop.placed) and 2 * len(asked.own & known) >= len(asked.own)
 
 
-def search_queries(ask: Ask, printed: str | None) -> tuple[str, ...]:
+def search_queries(query: Query, printed: str | None) -> tuple[str, ...]:
     """What to look up, most telling first; `{entity}` stands for the thing in view (QA-Dragon, 3.5.1)."""
-    parts = [understand(ask, half) for half in halves(complete(ask))]
-    found = [query for asked in parts for query in _queries(asked, printed)]
-    return tuple(unique(query for query in found if query.strip())[:MOST_QUERIES])
+    parts = [understand(query, half) for half in halves(complete(query))]
+    found = [search for asked in parts for search in _queries(asked, printed)]
+    return tuple(unique(search for search in found if search.strip())[:MOST_QUERIES])
 
 
 def _queries(asked: Asked, printed: str | None) -> Iterator[str]:

@@ -33,7 +33,7 @@ def readable(photo_text: PhotoText) -> PhotoText:
 
 def photo_evidence(printed: PhotoText) -> tuple[Evidence, ...]:
     """The print as evidence; none where there is none."""
-    return (Evidence(printed.plain, "The photo", "", CitationKind.PHOTO),) if printed.lines else ()
+    return (Evidence(printed.rows, "The photo", "", CitationKind.PHOTO),) if printed.lines else ()
 
 
 def print_passage(printed: PhotoText) -> ToRead:

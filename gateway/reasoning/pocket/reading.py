@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from chassis.deadlines import Deadline
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind
 from gateway.reasoning.pocket.asking import About, Asked, is_about
 from gateway.reasoning.pocket.photo import AGREES, print_passage
 from gateway.reasoning.port import Read
-from gateway.state import Ask, Entity, Evidence, PhotoText, Quote, ToRead
+from gateway.state import Entity, Evidence, PhotoText, Query, Quote, ToRead
 from language.names import agreement, mentions, names, same_name
 from language.reference import Description, pointer
 from language.words import content_stems
@@ -37,7 +37,7 @@ class Passages:
     """What may be read for a question, and who reads it. `printed`: the photo's print without noise."""
 
     read: Read
-    ask: Ask
+    query: Query
     evidence: tuple[Evidence, ...]
     printed: PhotoText
     entity: Entity | None
@@ -66,7 +66,7 @@ class Passages:
         if not passages:
             return []
         thing = self._thing(asked)
-        history = self.ask.history if asked.about is About.SPOKEN else ()
+        history = self.query.history if asked.about is About.SPOKEN else ()
         found = await self.read(question, tuple(passages.values()), subject, history, most, self.deadline)
         readings = []
         for each in found:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import anyio
 
-from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason
 from gateway.reasoning.calls import did_without
 from gateway.reasoning.pocket.asking import About, Asked, complete, is_about, search_queries, understand
@@ -14,7 +14,19 @@ from gateway.reasoning.pocket.composing import compare, joined, verdict
 from gateway.reasoning.pocket.photo import photo_evidence, printed_name, readable, recognised
 from gateway.reasoning.pocket.reading import Passages, Reading
 from gateway.reasoning.port import Read, ReadPhoto
-from gateway.state import Ask, Draft, Effort, Entity, Evidence, Findings, PhotoText, Quote, Reply, Tool, Turn
+from gateway.state import (
+    Context,
+    Draft,
+    Entity,
+    Evidence,
+    GenerationBudget,
+    PhotoText,
+    Query,
+    Quote,
+    Reply,
+    Tool,
+    Turn,
+)
 from language.comparatives import comparison
 from language.dialogue import asks_name, asks_print, halves, kind_asked
 from language.names import mentions, same_name
@@ -47,31 +59,36 @@ class PocketReasoner:
     def __init__(self, read: Read) -> None:
         self._read = read
 
-    async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
         """What is asked, what to look up, and what the photo's own print answers."""
-        asked, printed, found = understand(ask), PhotoText(), None
-        if ask.photo is not None and is_english(ask.question):
+        asked, printed, found = understand(query), PhotoText(), None
+        if query.photo is not None and is_english(query.question):
             with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
                 printed = readable(await read_photo())
         name, called = printed_name(printed), asked.names if asked.about is About.NAMED else ()
         meant = not called or any(mentions(printed.plain, each) for each in called)
         if printed.lines and meant and asked.plain:
-            passages = Passages(self._read, ask, photo_evidence(printed), printed, name, deadline)
+            passages = Passages(self._read, query, photo_evidence(printed), printed, name, deadline)
             try:  # of what the title names nothing is known yet
                 found = _told(passages, asked) or await replace(passages, entity=None).answer(asked)
             except tuple(_LOST):
                 did_without(_READER)  # the searches may find more, and the answer is read once more
-        return _draft(ask, asked, found, name)
+        return _draft(query, asked, found, name)
 
     async def select_entity(
-        self, ask: Ask, draft: Draft, candidates: Sequence[Entity], photo_text: PhotoText, deadline: Deadline
+        self,
+        query: Query,
+        draft: Draft,
+        candidates: Sequence[Entity],
+        photo_text: PhotoText,
+        deadline: Deadline,
     ) -> Entity | None:
         """The thing named, or spoken of; else what picture and print agree on, if that is asked about."""
-        asked = understand(ask)
+        asked = understand(query)
         if asked.about in (About.NAMED, About.SPOKEN):
             if asked.about is About.NAMED and len(asked.names) > 1:
                 return None
-            known = (*candidates, *(turn.entity for turn in reversed(ask.history) if turn.entity))
+            known = (*candidates, *(turn.entity for turn in reversed(query.history) if turn.entity))
             name = asked.names[0]
             return next((each for each in known if same_name(each.name, name)), Entity(name, 1.0))
         printed = readable(photo_text)
@@ -79,50 +96,63 @@ class PocketReasoner:
         thing = printed_name(printed) if thing is None and asked.about is About.VIEW else thing
         return thing if thing is not None and is_about(asked, thing) else None
 
-    async def bridge(self, ask: Ask, draft: Draft, findings: Findings, deadline: Deadline) -> tuple[str, ...]:
+    async def next_hop(
+        self, query: Query, draft: Draft, context: Context, deadline: Deadline
+    ) -> tuple[str, ...]:
         """Searches for what a description in the question turned out to stand for."""
-        asked = understand(ask)
+        asked = understand(query)
         described = description(asked.text)
-        if described is None or not is_english(ask.question):
+        if described is None or not is_english(query.question):
             return ()
-        value = await self._passages(ask, findings, deadline).resolve(described, asked)
+        value = await self._passages(query, context, deadline).resolve(described, asked)
         return (described.replaced(asked.text, value.value), value.value) if value else ()
 
     async def answer(
-        self, ask: Ask, draft: Draft, findings: Findings, effort: Effort, deadline: Deadline
+        self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """What the reader finds in the evidence, with the sentences that say so; None where nothing is."""
-        if not is_english(ask.question):
+        if not is_english(query.question):
             return Reply(None, 0.0, reason=Reason.LANGUAGE)
-        if ask.photo is None and not ask.history and pointer(ask.question) and not named(ask.question):
+        if (
+            query.photo is None
+            and not query.history
+            and pointer(query.question)
+            and not named(query.question)
+        ):
             return Reply(None, 0.0, reason=Reason.NEEDS_PHOTO)
         try:
-            return await self._answer(ask, findings, deadline)
+            return await self._answer(query, context, deadline)
         except tuple(_LOST) as error:
             did_without(_READER)
             return Reply(None, 0.0, reason=_LOST[type(error)])
 
-    async def judge(self, ask: Ask, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline) -> float:
+    async def judge(
+        self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+    ) -> float:
         """Reads once more without the quoted passages: whether others say the same."""
         quoted = {quote.index for quote in reply.quotes}
         others = tuple(item for index, item in enumerate(evidence) if index not in quoted)
         thing = next((Entity(item.entity, 1.0) for item in evidence if item.entity), None)
-        found = await Passages(self._read, ask, others, PhotoText(), thing, deadline).answer(understand(ask))
+        found = await Passages(self._read, query, others, PhotoText(), thing, deadline).answer(
+            understand(query)
+        )
         if found is None or reply.answer is None:
             return reply.confidence if reply.says_something else 0.0
         if content_stems(found.value) & content_stems(reply.answer):
             return max(reply.confidence, found.confidence)
         return reply.confidence * (1 - found.confidence if found.confidence >= LIKELY else 1.0)
 
-    async def _answer(self, ask: Ask, findings: Findings, deadline: Deadline) -> Reply:
+    async def _answer(self, query: Query, context: Context, deadline: Deadline) -> Reply:
         """Each half of the question by itself; a later half may speak of an earlier one's answer."""
-        parts, readings = halves(complete(ask)), list[Reading | None]()
+        parts, readings = halves(complete(query)), list[Reading | None]()
         for part in parts:
-            passages = self._passages(ask, findings, deadline)
-            reading = await self._one(passages, understand(ask, part), MOST_HOPS)
+            passages = self._passages(query, context, deadline)
+            reading = await self._one(passages, understand(query, part), MOST_HOPS)
             readings.append(reading)
             if reading is not None and reading.confidence >= LIKELY:
-                ask = replace(ask, history=(*ask.history, Turn(part, reading.spoken, False, findings.entity)))
+                query = replace(
+                    query, history=(*query.history, Turn(part, reading.spoken, False, context.entity))
+                )
         best = joined(parts, readings, LIKELY) if len(parts) > 1 else readings[0]
         if best is None:
             return Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
@@ -150,14 +180,14 @@ class PocketReasoner:
             return found
         return replace(led, confidence=led.confidence * value.confidence, quotes=(*value.quotes, *led.quotes))
 
-    def _passages(self, ask: Ask, findings: Findings, deadline: Deadline) -> Passages:
-        printed = readable(findings.photo_text)
-        return Passages(self._read, ask, findings.evidence, printed, findings.entity, deadline)
+    def _passages(self, query: Query, context: Context, deadline: Deadline) -> Passages:
+        printed = readable(context.photo_text)
+        return Passages(self._read, query, context.evidence, printed, context.entity, deadline)
 
 
-def _draft(ask: Ask, asked: Asked, found: Reading | None, name: Entity | None) -> Draft:
+def _draft(query: Query, asked: Asked, found: Reading | None, name: Entity | None) -> Draft:
     shown, known = pointer(asked.text), asked.about in (About.NAMED, About.SPOKEN)
-    tools = {Tool.TEXT_SEARCH} if ask.photo is None or known else {Tool.TEXT_SEARCH, Tool.IMAGE_SEARCH}
+    tools = {Tool.TEXT_SEARCH} if query.photo is None or known else {Tool.TEXT_SEARCH, Tool.IMAGE_SEARCH}
     return Draft(
         object_label=(shown.nouns or None) if shown else None,
         entity=asked.names[0] if known and (asked.about is About.SPOKEN or len(asked.names) == 1) else None,
@@ -166,7 +196,7 @@ def _draft(ask: Ask, asked: Asked, found: Reading | None, name: Entity | None) -
         confidence=found.confidence if found else 0.0,
         self_contained=found is not None,
         tools=frozenset(tools),
-        sub_queries=search_queries(ask, name.name if name and asked.about is About.VIEW else None),
+        sub_queries=search_queries(query, name.name if name and asked.about is About.VIEW else None),
         quotes=tuple(quote.text for quote in found.quotes) if found else (),
     )
 

@@ -18,7 +18,7 @@ from transformers import AutoTokenizer, GroundingDinoForObjectDetection, Groundi
 from transformers.models.grounding_dino.modeling_grounding_dino import SPECIAL_TOKENS
 
 from chassis.accelerator import Accelerator
-from chassis.pretrained import WrongWeights, load_model, load_part
+from chassis.models.pretrained import WrongWeights, load_model, load_part
 from services.cropper.detection.prompts import MARKS, PromptWriter
 from services.cropper.engine import RGB
 

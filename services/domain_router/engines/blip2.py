@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from chassis.accelerator import Accelerator
-from chassis.pretrained import WrongWeights
-from chassis.qformer import QFormer, Question, Vectors
+from chassis.models.pretrained import WrongWeights
+from chassis.models.qformer import QFormer, Question, Vectors
 from services.domain_router.engine import RGB
 from services.domain_router.engines.domain_head import DomainHead
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from chassis.pretrained import WrongWeights
+from chassis.models.pretrained import WrongWeights
 
 FORMAT, VERSION = "loreglass-domain-head", 1
 _TUNED = "tuned."

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from chassis.qformer import QFormer, Question
+from chassis.models.qformer import QFormer, Question
 from services.domain_router.engines.blip2 import pooled
 from services.domain_router.tuning.rows import Example, pixels
 

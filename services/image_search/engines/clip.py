@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from chassis.accelerator import Accelerator
-from chassis.pretrained import LOADING, WrongWeights
+from chassis.models.pretrained import LOADING, WrongWeights
 from services.image_search.engine import RGB, Floats
 from services.image_search.views import ENDS_ABOVE, Fit, Frame, framed_views
 

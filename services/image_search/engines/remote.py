@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from chassis.http.remote import RemoteServer
 from chassis.pixels import encode_jpeg
-from chassis.remote import RemoteServer
 from services.image_search.engine import RGB, Floats
 from services.image_search.engines.dense import drawn_pattern
 from services.image_search.views import ENDS_ABOVE, square_views

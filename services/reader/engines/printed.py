@@ -55,8 +55,8 @@ class PrintFeatures:
     asks_text_largest: float
     length: float
     terms: float
-    is_number: float
-    is_date: float
+    number_of_type: float
+    date_of_type: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +161,8 @@ def _features(
         asks_text_largest=float(asks_text) * largest,
         length=len(inside) / 10,
         terms=len(asked.terms) / 10,
-        is_number=float("number" in piece.types),
-        is_date=float("date" in piece.types),
+        number_of_type=type_ * ("number" in piece.types),
+        date_of_type=type_ * ("date" in piece.types),
     )
 
 

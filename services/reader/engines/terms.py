@@ -8,12 +8,11 @@ from pathlib import Path
 
 from language.paraphrase import expansions, opposites
 from language.questions import Question, read_question
-from language.words import STOP_WORDS, Word, tokens, word_set
+from language.words import STOP_WORDS, Word, is_negation, tokens, word_set
 
 FREQUENCIES = Path(__file__).with_name("stem_frequencies.json")
 PARAPHRASED = 0.8
 """What a term counts for where there is only another word for it: less than the word itself."""
-_NEGATIONS = word_set("not no never none nor neither without cannot non")
 _PREPOSITIONS = word_set("""
     with from to of in by for at on into as against about like through after before under
 """)
@@ -28,7 +27,7 @@ def met(term: str, present: Collection[str]) -> float:
 
 def is_negated(words: Sequence[Word]) -> bool:
     """Whether one of the words is a negation."""
-    return any(word.folded in _NEGATIONS or word.folded.endswith("n't") for word in words)
+    return any(is_negation(word.folded) for word in words)
 
 
 class Rarity:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from chassis.accelerator import Accelerator
-from chassis.pretrained import WrongWeights, load_model, load_part
+from chassis.models.pretrained import WrongWeights, load_model, load_part
 
 DEFAULT_MODEL = "deepset/minilm-uncased-squad2"
 

@@ -15,7 +15,7 @@ import torch
 from transformers import AutoTokenizer, Qwen3ForCausalLM
 
 from chassis.accelerator import Accelerator
-from chassis.pretrained import WrongWeights, load_model, load_part
+from chassis.models.pretrained import WrongWeights, load_model, load_part
 
 DEFAULT_MODEL = "Qwen/Qwen3-Reranker-0.6B"
 DEFAULT_INSTRUCTION = (

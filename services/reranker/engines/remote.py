@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chassis.remote import RemoteServer
+from chassis.http.remote import RemoteServer
 from services.reranker.engine import SAMPLE, Photo
 from services.reranker.engines.naming import with_entity
 

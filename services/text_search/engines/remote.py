@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chassis.remote import RemoteServer
+from chassis.http.remote import RemoteServer
 from services.text_search.encoding import Instructions, Vector, VectorFormat, model_name
 
 _PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+|[^\w\s]")

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from language.comparatives import Comparison, comparison
 from language.dates import Date
-from language.names import mentions
+from language.names import mentions, name_words
 from language.quantities import Quantity
 from language.questions import AnswerType, read_question
+from language.reference import pointer
 from language.words import content_stems
 from services.verifier.engines.claims import Claim
 from services.verifier.engines.evidence import Statement, Value, covered
-from services.verifier.engines.parts import MOST_VALUES, same_value
+from services.verifier.engines.parts import MOST_VALUES, place_of, same_value
 
 _PREDICATE = re.compile(r"(?P<one>[^:;,]{1,80}?)\s(?:is|are|was|were|has|have)\s(?P<rest>[^:;,]{1,160})")
 
@@ -53,7 +54,7 @@ def _meant(claim: Claim) -> Comparison | None:
     found = own or comparison(claim.asked.question.text)
     if found is None:
         return None
-    one, two = (side if read_question(side).names else claim.asked.entity for side in found.sides)
+    one, two = (claim.asked.entity if pointer(side) else side for side in found.sides)
     if one is None or two is None:
         return None
     turned = claim.verdict is False and own is None and not found.chooses
@@ -70,6 +71,8 @@ def _first_of(claim: Claim, thing: str) -> int:
     """Where the claim names a thing; if it does not, its first value may be the thing's."""
     facts = claim.facts
     every = [name.start for name in facts.names if mentions(name.text, thing) or mentions(thing, name.text)]
+    written = place_of(name_words(thing), facts.words)
+    every += [written[0]] if written else []
     return min(every, default=min((value.start for value in claim.values), default=len(facts.text)))
 
 

@@ -32,7 +32,7 @@ class Part:
     def places(self, facts: Facts) -> list[Place]:
         """Where a sentence has it; amounts in any unit, dates at least as exactly."""
         if isinstance(self.value, tuple):
-            place = _in_order(self.value, facts.words)
+            place = place_of(self.value, facts.words)
             return [place] if place else []
         return [(each.start, each.end) for each in facts.values if same_value(self.value, each)]
 
@@ -73,9 +73,9 @@ def is_result(value: object, given: Sequence[Quantity]) -> bool:
     return any(isclose(abs(a + sign * b), value.base) for a, b in combinations(same, 2) for sign in (1, -1))
 
 
-def _in_order(wanted: Sequence[str], present: Sequence[Word]) -> Place | None:
+def place_of(wanted: Sequence[str], present: Sequence[Word]) -> Place | None:
     """Where the words stand in their order, with at most one other between two ("Ada B. Lovelace")."""
-    for first, word in enumerate(present):
+    for first, word in enumerate(present if wanted else ()):
         if word.folded != wanted[0]:
             continue
         place = first

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from language.words import stem, word_set, words
+from language.words import is_negation, stem, words
 from services.verifier.engines.evidence import Facts
 
-_NEGATORS = word_set("no not never none neither nor without cannot nobody nothing hardly lacks lack lacking")
 _LIMIT = re.compile(
     r"(?:not|no)\s+(?:only|just|more|less|later|earlier|fewer|until|above|over|under|below|exceed)\b", re.I
 )
@@ -40,7 +39,7 @@ _OPPOSITES = {
 
 def denies(text: str) -> bool:
     """Whether something in it is negated."""
-    return any(word in _NEGATORS or word.endswith("n't") for word in words(_LIMIT.sub(" ", text)))
+    return any(is_negation(word) for word in words(_LIMIT.sub(" ", text)))
 
 
 def stances(facts: Facts) -> dict[str, bool]:

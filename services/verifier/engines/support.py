@@ -10,7 +10,7 @@ from language.paraphrase import expansions, opposites
 from language.quantities import Quantity
 from language.questions import BARE_DATE, AnswerType
 from language.reference import Description, description, pointer
-from language.words import content_stems, words
+from language.words import COPULAS, content_stems, words
 from services.verifier.engines.claims import Claim
 from services.verifier.engines.comparing import compare
 from services.verifier.engines.evidence import Statement, covered
@@ -19,7 +19,6 @@ from services.verifier.engines.polarity import conflicts, denies, stances
 
 _OPENING = 5
 """Characters before a sentence's subject: room for "The "."""
-_COPULAS = frozenset({"is", "are", "was", "were", "s"})
 _ADJUNCT = re.compile(
     r"\s*(?:in|at|on|from|near|to|by|with|for|of|outside|inside)\s+(?:(?:the|an?|its|his|her|their|this|that)\s+)?\Z"
 )
@@ -241,7 +240,7 @@ class Weighing:
         """Whether what is asked for stands only in an adjunct of the answer: "met him in the capital"."""
         asked, relation, best = self._asked.question, self._asked.relation, self._best.facts
         copula = asked.words[asked.wh + 1 : asked.wh + 2] if asked.wh is not None else ()
-        if not copula or copula[0].folded not in _COPULAS or len(relation) != 1:
+        if not copula or copula[0].folded not in COPULAS or len(relation) != 1:
             return False
         heads = [word.start for word in best.words if covered(relation, frozenset({word.stem}))]
         ends = [end for part in self._parts for _, end in part.places(best)]

@@ -14,8 +14,8 @@ from capacity.placement.environment import environment, files
 from capacity.placement.node_file import SERVICES, read
 from capacity.placement.proposal import Proposal, propose
 from chassis.settings import ModelSettings
-from gateway.budget.latencies import VlmSpeed
-from gateway.budget.placement import PlacementPlan
+from gateway.planning.latencies import VlmSpeed
+from gateway.planning.placement import PlacementPlan
 from gateway.settings import GatewaySettings
 from services.cropper.settings import CropperSettings
 from services.domain_router.settings import DomainRouterSettings

@@ -14,7 +14,7 @@ from capacity.placement.node_file import PlacementFile, read
 from capacity.placement.packing import DoesNotFit, Manner, pack
 from capacity.placement.proposal import DEADLINE_SHARE, Proposal, propose
 from capacity.placement.speed import vlm_speed
-from gateway.budget.latencies import VlmSpeed
+from gateway.planning.latencies import VlmSpeed
 from services.vlm.presets import LLAMA, PRESETS, Preset
 from tests.unit.capacity.placement_files import DROP, SHIPPED, changed
 

@@ -7,12 +7,12 @@ import pytest
 
 from capacity.simulation.virtual_time import run_virtual
 from capacity.standins.decoding import ContinuousBatch, ReadPrompt, Running
-from chassis.deadlines import Clock
-from gateway.budget.latencies import VlmSpeed
+from chassis.resilience.deadlines import Clock
+from gateway.planning.latencies import VlmSpeed
 
 SPEED = VlmSpeed(vision_ms=100, prefill_ms_per_1k=50, decode_ms_per_token=10, prefix_caching=True)
-TEXT = ReadPrompt("no opening", 0, 0)
-PHOTO = ReadPrompt("photo and question", opening_tokens=600, further_tokens=400, photo_tokens=1_280)
+TEXT = ReadPrompt("no prefix", 0, 0)
+PHOTO = ReadPrompt("photo and question", prefix_tokens=600, further_tokens=400, photo_tokens=1_280)
 
 
 def _step_ms(batch: int) -> float:

@@ -21,7 +21,7 @@ from capacity.standins import (
 )
 from capacity.standins.scene import FACT, SIGN
 from capacity.standins.writing import cut
-from chassis.deadlines import Clock
+from chassis.resilience.deadlines import Clock
 from contracts.answer import Route
 from contracts.reader import ReadReply
 

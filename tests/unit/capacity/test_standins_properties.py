@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import gateway.reasoning.prompts
+import gateway.llm.prompts
 from capacity.simulation.virtual_time import run_virtual
 from capacity.standins import Calibration, Node, StandInRequest
 from capacity.standins.calibration import STAGE_OF_PROMPT
@@ -17,9 +17,9 @@ from capacity.standins.counts import Counts
 from capacity.standins.decoding import ContinuousBatch, ReadPrompt, Running
 from capacity.standins.stations import Station
 from capacity.standins.writing import written
-from chassis.deadlines import Clock, Deadline
 from chassis.errors import DeadlineExceeded, Overloaded
-from gateway.budget.latencies import VlmSpeed
+from chassis.resilience.deadlines import Clock, Deadline
+from gateway.planning.latencies import VlmSpeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,8 @@ def test_a_node_serves_the_same_calls_in_the_same_times_again() -> None:
 
 
 def test_every_prompt_of_the_gateway_has_a_reply_and_a_length() -> None:
-    folder = Path(gateway.reasoning.prompts.__file__).parent
-    asked = {file.stem for file in folder.glob("*.toml")} - {"system", "opening"}
+    folder = Path(gateway.llm.prompts.__file__).parents[2]
+    asked = {file.stem for file in folder.glob("**/prompts/*.toml")} - {"system", "prefix"}
     assert asked == set(STAGE_OF_PROMPT)
     for name in asked:
         assert written(name, "Question: When?", "TASK") is not None

@@ -8,8 +8,8 @@ import pytest
 from capacity.simulation.virtual_time import run_virtual
 from capacity.standins.counts import Counts
 from capacity.standins.stations import Station
-from chassis.deadlines import Clock, Deadline
 from chassis.errors import DeadlineExceeded, Overloaded
+from chassis.resilience.deadlines import Clock, Deadline
 
 
 def _run(main: Callable[[Station, Counts, Clock], Awaitable[None]], workers: int = 1, queue: int = 2) -> None:

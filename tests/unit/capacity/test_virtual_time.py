@@ -13,7 +13,7 @@ import anyio.to_thread
 import pytest
 
 from capacity.simulation.virtual_time import Deadlock, run_virtual
-from chassis.deadlines import Clock, Deadline
+from chassis.resilience.deadlines import Clock, Deadline
 
 DAY_S = 86_400.0
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import anyio
 from fastapi import APIRouter, FastAPI, Request
 
-from chassis.app import RequestDeadline, create_app
 from chassis.errors import Overloaded
-from chassis.metrics import Metrics
+from chassis.http.app import RequestDeadline, create_app
 from chassis.settings import AppSettings
+from chassis.telemetry.metrics import Metrics
 from contracts.operations import Health
 
 SECRET = "/srv/loreglass/secret.key at 10.1.2.3"

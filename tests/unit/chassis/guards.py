@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 import anyio
 import pytest
 
-from chassis.breaker import Breaker, BreakerState
-from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable, LoreglassError
-from chassis.gates import Gate
-from chassis.guard import Guard, GuardEvent, Outcome
-from chassis.limits import GradientLimit
-from chassis.retries import RetryBudget
+from chassis.resilience.breaker import Breaker, BreakerState
+from chassis.resilience.deadlines import Deadline
+from chassis.resilience.gates import Gate
+from chassis.resilience.guard import Guard, GuardEvent, Outcome
+from chassis.resilience.limits import GradientLimit
+from chassis.resilience.retries import RetryBudget
 
 Work = Callable[[], Awaitable[str]]
 FAILURES_TO_OPEN = 3

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from chassis.limits import GradientLimit
+from chassis.resilience.limits import GradientLimit
 
 SERVICE_S = 0.1
 _SIGMA = 0.4

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from chassis.batching import Abandoned, BatchLimits, MicroBatcher
-from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, NotReady
-from chassis.workers import _CURRENT, Call
+from chassis.models.batching import Abandoned, BatchLimits, MicroBatcher
+from chassis.models.workers import _CURRENT, Call
+from chassis.resilience.deadlines import Deadline
 
 NEVER_MS = 3_600_000.0
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from chassis.breaker import Breaker, BreakerState, Permit
+from chassis.resilience.breaker import Breaker, BreakerState, Permit
 
 
 @dataclass

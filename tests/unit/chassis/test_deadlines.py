@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded
+from chassis.resilience.deadlines import Deadline
 
 
 class Clock:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from chassis.deadlines import Deadline
 from chassis.errors import CorruptImage, DeadlineExceeded, Overloaded
-from chassis.workers import EnginePool, PoolSize, current_call
+from chassis.models.workers import EnginePool, PoolSize, current_call
+from chassis.resilience.deadlines import Deadline
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from chassis.errors import (
     error_from_problem,
     problem_of,
 )
-from chassis.problems import problem_response
+from chassis.http.problems import problem_response
 from contracts.errors import ErrorKind, Problem
 
 CLASSES = LoreglassError.__subclasses__()

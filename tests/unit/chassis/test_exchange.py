@@ -7,7 +7,7 @@ import httpx
 import pytest
 import structlog
 
-from chassis.problems import PROBLEM_JSON
+from chassis.http.problems import PROBLEM_JSON
 from chassis.settings import AppSettings
 from contracts import headers
 from tests.live import live

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from chassis.fetching import FetchFailed, FetchLimits, PublicFetcher, is_public
+from chassis.http.fetching import FetchFailed, FetchLimits, PublicFetcher, is_public
 from tests.unit.chassis.picture_hosts import METADATA, Host, picture, picture_host
 
 pytestmark = pytest.mark.anyio

@@ -11,9 +11,9 @@ from anyio.abc import TaskGroup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
-from chassis.gates import Gate
+from chassis.resilience.deadlines import Deadline
+from chassis.resilience.gates import Gate
 
 pytestmark = pytest.mark.anyio
 

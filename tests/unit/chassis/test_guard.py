@@ -6,7 +6,6 @@ import anyio
 import pytest
 from prometheus_client import CollectorRegistry
 
-from chassis.breaker import BreakerState
 from chassis.errors import (
     DeadlineExceeded,
     DependencyUnavailable,
@@ -16,10 +15,11 @@ from chassis.errors import (
     NotReady,
     Overloaded,
 )
-from chassis.gates import Gate
-from chassis.guard import Outcome
-from chassis.limits import GradientLimit
-from chassis.metrics import GuardMetrics
+from chassis.resilience.breaker import BreakerState
+from chassis.resilience.gates import Gate
+from chassis.resilience.guard import Outcome
+from chassis.resilience.limits import GradientLimit
+from chassis.telemetry.metrics import GuardMetrics
 from tests.unit.chassis.guards import FAILURES_TO_OPEN, NoPause, Post, Switch, quietly, settled, state
 
 pytestmark = pytest.mark.anyio

@@ -3,7 +3,6 @@
 import anyio
 import pytest
 
-from chassis.breaker import BreakerState
 from chassis.errors import (
     DeadlineExceeded,
     DependencyUnavailable,
@@ -13,8 +12,9 @@ from chassis.errors import (
     NotReady,
     Overloaded,
 )
-from chassis.guard import Outcome
-from chassis.limits import GradientLimit
+from chassis.resilience.breaker import BreakerState
+from chassis.resilience.guard import Outcome
+from chassis.resilience.limits import GradientLimit
 from tests.unit.chassis.guards import FAILURES_TO_OPEN, NoPause, Post, Switch, quietly, settled, state
 
 pytestmark = pytest.mark.anyio

@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 import pytest
 from fastapi import FastAPI
 
-from chassis.app import ServiceSpec, create_app, create_service
-from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable
-from chassis.health import Note
-from chassis.metrics import Metrics
+from chassis.http.app import ServiceSpec, create_app, create_service
+from chassis.http.health import Note
+from chassis.resilience.deadlines import Deadline
 from chassis.settings import AppSettings, ServiceSettings
+from chassis.telemetry.metrics import Metrics
 from tests.live import live
 
 pytestmark = pytest.mark.anyio

@@ -7,11 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from chassis.errors import DependencyUnavailable
-from chassis.hedging import DecayedQuantile, Hedger, first_done
+from chassis.resilience.hedging import Hedger, first_done
 
 KNOWN = 20
 
@@ -146,25 +144,3 @@ def test_when_both_fail_the_error_comes_out() -> None:
             hedger.read(store.read)
         with pytest.raises(DependencyUnavailable):
             hedger.read(store.read)
-
-
-@given(st.lists(st.floats(1e-5, 50), min_size=1, max_size=100), st.floats(0.05, 1))
-def test_a_quantile_is_at_most_one_step_above_the_value_it_stands_for(
-    values: list[float], quantile: float
-) -> None:
-    estimate = DecayedQuantile(quantile, half_life=1e9)
-    for value in values:
-        estimate.add(value)
-    at_most = [value for value in values if value <= estimate.value() * (1 + 1e-9)]
-    assert len(at_most) >= quantile * len(values) - 1e-6
-    below = [value for value in values if value < estimate.value() / 1.1 * (1 - 1e-9)]
-    assert len(below) < quantile * len(values) + 1e-6
-
-
-def test_what_is_long_past_is_forgotten() -> None:
-    estimate = DecayedQuantile(0.95, half_life=50)
-    for _ in range(5_000):
-        estimate.add(1.0)
-    for _ in range(400):
-        estimate.add(0.01)
-    assert estimate.value() == pytest.approx(0.01, rel=0.11)

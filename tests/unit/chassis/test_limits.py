@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chassis.limits import GradientLimit
+from chassis.resilience.limits import GradientLimit
 from tests.unit.chassis.queueing import Simulation
 
 SECONDS = st.floats(min_value=0, max_value=1e6) | st.just(math.inf) | st.just(math.nan)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import structlog
 
-from chassis.logs import configure_logging
-from chassis.tracing import TRACE_ID
+from chassis.telemetry.logs import configure_logging
+from chassis.telemetry.tracing import TRACE_ID
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 SECRET = "what is written in my diary"

@@ -14,14 +14,14 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 from prometheus_client.samples import Sample
 
-from chassis.app import RequestDeadline, ServiceSpec, create_service
-from chassis.batching import BatchLimits, MicroBatcher
-from chassis.deadlines import Deadline
 from chassis.errors import Overloaded
-from chassis.metrics import Metrics, exemplar
+from chassis.http.app import RequestDeadline, ServiceSpec, create_service
+from chassis.models.batching import BatchLimits, MicroBatcher
+from chassis.models.workers import EnginePool, PoolSize
+from chassis.resilience.deadlines import Deadline
 from chassis.settings import ServiceSettings
-from chassis.tracing import TRACE_ID
-from chassis.workers import EnginePool, PoolSize
+from chassis.telemetry.metrics import Metrics, exemplar
+from chassis.telemetry.tracing import TRACE_ID
 from contracts import headers
 from contracts.operations import Health
 from tests.live import live

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chassis.fetching import FetchLimits, PublicFetcher
+from chassis.http.fetching import FetchLimits, PublicFetcher
 from chassis.picture_cache import NotAPicture, PictureCache
 from tests.unit.chassis.picture_hosts import Host, bomb, picture, picture_host
 

@@ -8,10 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
-from chassis.remote import RemoteServer
-from chassis.workers import EnginePool, PoolSize
+from chassis.http.remote import RemoteServer
+from chassis.models.workers import EnginePool, PoolSize
+from chassis.resilience.deadlines import Deadline
 
 pytestmark = pytest.mark.anyio
 Handle = Callable[[BaseHTTPRequestHandler, dict[str, object]], None]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chassis.retries import RetryBudget
+from chassis.resilience.retries import RetryBudget
 
 
 @given(st.integers(1, 2_000), st.floats(0, 0.5), st.integers(0, 10))

@@ -12,9 +12,6 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from chassis.breaker import Breaker, BreakerState
-from chassis.calls import ServiceClient, http_client
-from chassis.deadlines import Deadline
 from chassis.errors import (
     DeadlineExceeded,
     DependencyUnavailable,
@@ -23,11 +20,14 @@ from chassis.errors import (
     error_from_problem,
     problem_of,
 )
-from chassis.gates import Gate
-from chassis.guard import Guard, GuardEvent
-from chassis.problems import PROBLEM_JSON, problem_response
-from chassis.retries import RetryBudget
-from chassis.serving import BoundApp, listen, running
+from chassis.http.calls import ServiceClient, http_client
+from chassis.http.problems import PROBLEM_JSON, problem_response
+from chassis.http.serving import BoundApp, listen, running
+from chassis.resilience.breaker import Breaker, BreakerState
+from chassis.resilience.deadlines import Deadline
+from chassis.resilience.gates import Gate
+from chassis.resilience.guard import Guard, GuardEvent
+from chassis.resilience.retries import RetryBudget
 from contracts import headers
 from contracts.errors import ErrorKind
 from contracts.operations import Health

@@ -15,7 +15,7 @@ import pytest
 from fastapi import FastAPI
 
 from chassis.errors import NotReady
-from chassis.serving import BoundApp, listen, run, running
+from chassis.http.serving import BoundApp, listen, run, running
 from chassis.settings import RemoteModelSettings
 from chassis.startup import CannotStart, WrongSettings, sentence_of
 from tests.unit.chassis.apps import Witness, probe_app

@@ -14,16 +14,16 @@ import structlog
 from fastapi import APIRouter, FastAPI, Request
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from chassis.app import RequestDeadline, ServiceSpec, create_app, create_service
-from chassis.calls import ServiceClient, http_client
 from chassis.errors import Overloaded
-from chassis.metrics import Metrics
-from chassis.otlp import ReportingExporter
+from chassis.http.app import RequestDeadline, ServiceSpec, create_app, create_service
+from chassis.http.calls import ServiceClient, http_client
 from chassis.settings import AppSettings, ServiceSettings, TelemetrySettings
-from chassis.spans import CURRENT, UNRECORDED, span, trace_headers
 from chassis.startup import CannotStart
-from chassis.telemetry import exchange_span, open_telemetry
-from chassis.tracing import TRACE_ID, read_caller
+from chassis.telemetry.metrics import Metrics
+from chassis.telemetry.otlp import ReportingExporter
+from chassis.telemetry.setup import exchange_span, open_telemetry
+from chassis.telemetry.spans import CURRENT, UNRECORDED, span, trace_headers
+from chassis.telemetry.tracing import TRACE_ID, read_caller
 from contracts import headers
 from contracts.operations import Health
 from tests.live import live
@@ -258,7 +258,7 @@ def test_what_cannot_be_spoken_is_said_before_the_start(
 
 
 def test_telemetry_that_is_asked_for_and_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "chassis.otlp", raising=False)
+    monkeypatch.delitem(sys.modules, "chassis.telemetry.otlp", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(CannotStart, match=r"loreglass\[telemetry\]"), open_telemetry(["otlp"]):
         pass
@@ -276,7 +276,7 @@ async def test_a_collector_that_never_answers_delays_no_request(monkeypatch: pyt
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3")
         monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
-        monkeypatch.setattr("chassis.otlp._FLUSH_S", 0.05)
+        monkeypatch.setattr("chassis.telemetry.otlp._FLUSH_S", 0.05)
         with telemetry():
             async with both() as (_, back):
                 replies = [await back.get("/told", headers={headers.DEADLINE: "2000"}) for _ in range(5)]

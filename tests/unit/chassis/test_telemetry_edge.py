@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from fastapi import APIRouter, Request
 
-from chassis.app import ServiceSpec, create_service
+from chassis.http.app import ServiceSpec, create_service
 from chassis.settings import ServiceSettings, TelemetrySettings
-from chassis.spans import span, trace_headers
-from chassis.telemetry import open_telemetry
+from chassis.telemetry.setup import open_telemetry
+from chassis.telemetry.spans import span, trace_headers
 from contracts import headers
 from gateway.settings import GatewaySettings
 from tests.live import live
@@ -28,7 +28,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
         yield made
 
 
-async def passed_on(sent: dict[str, str], *, heed_sampling: bool = False) -> dict[str, str]:
+async def passed_on(sent: dict[str, str], *, trusted: bool = False) -> dict[str, str]:
     """What an app says to the next one, once it was told `sent`."""
     router = APIRouter()
 
@@ -39,14 +39,14 @@ async def passed_on(sent: dict[str, str], *, heed_sampling: bool = False) -> dic
 
     spec = ServiceSpec("edge", [router], lambda _: None, lambda _: None)
     with open_telemetry(TelemetrySettings().exporters):
-        async with live(create_service(spec, ServiceSettings(heed_sampling=heed_sampling))) as client:
+        async with live(create_service(spec, ServiceSettings(trust_remote_sampling=trusted))) as client:
             replied: dict[str, str] = (await client.get("/told", headers=sent)).json()
     return replied
 
 
 def test_callers_of_the_gateway_are_strangers_and_those_of_services_are_not() -> None:
-    assert not GatewaySettings().heed_sampling
-    assert ServiceSettings().heed_sampling
+    assert not GatewaySettings().trusts_remote_sampling
+    assert ServiceSettings().trusts_remote_sampling
 
 
 @pytest.mark.parametrize("flags", ["00", "01"])
@@ -95,5 +95,10 @@ async def test_callers_that_are_heeded_say_what_is_kept(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
-    await passed_on({"traceparent": f"00-{LOWEST}-{PARENT}-01"}, heed_sampling=True)
+    await passed_on({"traceparent": f"00-{LOWEST}-{PARENT}-01"}, trusted=True)
     assert {each.name for each in collector.spans} == {"GET /told", "call"}
+
+
+def test_the_old_name_of_the_setting_still_holds() -> None:
+    assert GatewaySettings(heed_sampling=True).trusts_remote_sampling
+    assert not ServiceSettings(heed_sampling=False).trusts_remote_sampling

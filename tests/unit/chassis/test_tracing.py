@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chassis.tracing import Caller, is_trace_id, new_span_id, read_caller, traceparent
+from chassis.telemetry.tracing import Caller, is_trace_id, new_span_id, read_caller, traceparent
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 GOOD = f"00-{TRACE}-{SPAN}-01"

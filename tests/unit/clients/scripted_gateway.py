@@ -1,6 +1,6 @@
 """The real gateway over a real socket, with a pipeline that follows a script in place of the services."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -8,52 +8,53 @@ from pathlib import Path
 import anyio
 import httpx
 
-from chassis.calls import ServiceClient
-from chassis.deadlines import Deadline
-from chassis.metrics import Metrics
-from chassis.serving import BoundApp, listen, running
+from chassis.http.calls import ServiceClient
+from chassis.http.serving import BoundApp, listen, running
+from chassis.telemetry.metrics import Metrics
+from contracts.answer import Experiment
 from gateway.app import create_app
-from gateway.budget.admission import Admission, AdmissionLimits
-from gateway.budget.course import LOREGLASS
-from gateway.budget.estimates import Estimates
-from gateway.budget.latencies import load_latencies
-from gateway.budget.plan import Plan
-from gateway.budget.planner import Planner
-from gateway.budget.stages import Stage
 from gateway.clients.services import Services
-from gateway.pipelines.execution import Execution, Lane, TraceStore
-from gateway.sessions.memory import MemorySessionStore
-from gateway.sessions.port import SessionLimits
+from gateway.pipelines.experiments import varied
+from gateway.pipelines.port import Pipeline
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import load_latencies
+from gateway.planning.plan import Plan
+from gateway.planning.planner import Planner
+from gateway.planning.run import Run
+from gateway.planning.stages import Stage
+from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.execution import Execution, Tier, TraceStore
+from gateway.serving.sessions.memory import MemorySessionStore
+from gateway.serving.sessions.port import SessionLimits
+from gateway.serving.tenants import Keys
 from gateway.settings import GatewaySettings
-from gateway.stages.conclusion import Outcome
-from gateway.stages.run import Run
-from gateway.state import Ask
-from gateway.tenants import Keys
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome
 from gateway.wiring import Gateway
+from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 
-Script = Callable[[Ask], Outcome]
+Script = Callable[[Query], Outcome]
 
 
 class ScriptedPipeline:
     """Runs one stage, then says what the script says."""
 
-    course = LOREGLASS
+    stage_graph = LOREGLASS
 
     def __init__(self, script: Script, name: str = "loreglass") -> None:
         self.name = name
         self._script = script
-        self.asked: list[Ask] = []
+        self.asked: list[Query] = []
 
-    async def answer(self, ask: Ask, run: Run) -> Outcome:
+    async def answer(self, ask: Query, run: Run) -> Outcome:
         """The scripted outcome."""
         self.asked.append(ask)
-        return await run.required(Stage.ANSWER, self._work(ask))
+        async with run.stage(Stage.ANSWER):
+            return await self.work(ask)
 
-    def _work(self, ask: Ask) -> Callable[[Deadline], Awaitable[Outcome]]:
-        async def work(_: Deadline) -> Outcome:
-            return self._script(ask)
-
-        return work
+    async def work(self, ask: Query) -> Outcome:
+        """The answer stage's."""
+        return self._script(ask)
 
 
 @asynccontextmanager
@@ -64,8 +65,17 @@ async def scripted_gateway(
     *,
     others: Sequence[ScriptedPipeline] = (),
     experiments: bool = False,
+    variants: Mapping[str, ScriptedPipeline] | None = None,
 ) -> AsyncIterator[str]:
-    """The URL of a gateway that is up, and gone afterwards. `keys`: who may ask; everybody without."""
+    """The URL of a gateway that is up, and gone afterwards. `keys`: who may ask; everybody without.
+
+    `variants`: who answers for a pipeline without a module, as `qa-dragon-no-reranking`.
+    """
+
+    def vary(whole: Pipeline, experiment: Experiment | None) -> Pipeline:
+        if variants is None or experiment is None or not experiment.without:
+            return varied(whole, experiment)
+        return variants["-no-".join((whole.name, *experiment.without))]
 
     @asynccontextmanager
     async def wire(settings: GatewaySettings, _: Metrics) -> AsyncIterator[Gateway]:
@@ -79,7 +89,8 @@ async def scripted_gateway(
                 {each.name: each for each in (pipeline, *others)},
                 sessions,
                 TraceStore(50),
-                [Lane(admission, planner)],
+                [Tier(admission, planner)],
+                vary=vary,
             )
             checks = {name: partial(services.ready, name) for name in Services.names()}
             yield Gateway(

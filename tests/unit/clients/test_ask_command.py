@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from clients.cli import app
-from gateway.state import Ask
+from gateway.state import Query
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.clients.test_python_client import follow, photo
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_question_is_asked_with_a_photo_or_without_one(tmp_path: Path) -> None:
-    shot, asked = tmp_path / "photo.jpg", list[Ask]()
+    shot, asked = tmp_path / "photo.jpg", list[Query]()
     shot.write_bytes(photo())
     async with scripted_gateway(ScriptedPipeline(lambda ask: asked.append(ask) or follow(ask))) as url:
         for arguments in (["how tall is K2?"], [str(shot), "what is this?"]):

@@ -17,8 +17,8 @@ from clients.crag_mm import DONT_KNOW, LoreglassAgent, photo_of
 from clients.python import LoreglassClient
 from clients.settings import AgentSettings
 from contracts.answer import Answer, Reason, Route
-from gateway.stages.conclusion import Outcome
-from gateway.state import Ask
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.clients.starter_kit import Turns, kit_run
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 TEAL = Image.new("RGB", (64, 48), "teal")
 
 
-def follow(ask: Ask) -> Outcome:
+def follow(ask: Query) -> Outcome:
     """Says which turn this is, and what was said before."""
     if "broken" in ask.question:
         raise NotReady
@@ -44,7 +44,7 @@ def opened(url: str, **changes: Any) -> LoreglassAgent:
 
 @asynccontextmanager
 async def gateway(
-    script: Callable[[Ask], Outcome] = follow, name: str = "loreglass"
+    script: Callable[[Query], Outcome] = follow, name: str = "loreglass"
 ) -> AsyncIterator[tuple[str, ScriptedPipeline]]:
     pipeline = ScriptedPipeline(script, name)
     async with scripted_gateway(pipeline) as url:

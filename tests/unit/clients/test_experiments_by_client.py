@@ -98,7 +98,15 @@ async def test_what_is_wrong_with_a_carried_conversation_is_told(anyio_backend: 
         with pytest.raises(PipelineNotFound):
             await client.ask_in([], QUESTION, PHOTO, "nobody")
         with pytest.raises(InvalidRequest):
-            await client.ask_in([("q", "a")] * 32, QUESTION, PHOTO, "loreglass")
+            await client.ask_in([("q", "a")] * 2_100, QUESTION, PHOTO, "loreglass")
+
+
+async def test_a_long_conversation_is_answered_by_its_newest_turns(anyio_backend: object) -> None:
+    history = [(f"q{number}", "a") for number in range(40)]
+    async with connected() as (client, world):
+        answer = await client.ask_in(history, QUESTION, PHOTO, "loreglass")
+    assert [turn.question for turn in world.reasoner.asked[0].history] == [f"q{n}" for n in range(9, 40)]
+    assert "history" in answer.degraded
 
 
 # The command line

@@ -24,8 +24,8 @@ from chassis.errors import (
 from clients.python import LoreglassClient, StreamEvent
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route, StageEvent, TokenEvent
 from contracts.errors import Problem
-from gateway.stages.conclusion import Outcome
-from gateway.state import Ask
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ def photo(colour: str = "teal") -> bytes:
     return buffer.getvalue()
 
 
-def follow(ask: Ask) -> Outcome:
+def follow(ask: Query) -> Outcome:
     if "broken" in ask.question:
         raise NotReady("Not today.")
     said = ODD_TEXT if "odd" in ask.question else f"turn {len(ask.history) + 1}"

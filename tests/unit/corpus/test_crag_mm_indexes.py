@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from PIL import Image
 from typer.testing import CliRunner
 
-from chassis.fetching import PublicFetcher
+from chassis.http.fetching import PublicFetcher
 from chassis.picture_cache import PictureCache
 from corpus.cli import app
 from corpus.crag_mm.chroma import LONGEST_VALUE, ChromaCollection

@@ -16,8 +16,8 @@ import httpx
 import pytest
 from fastapi import APIRouter, File, Form, Request, UploadFile
 
-from chassis.app import ServiceSpec, create_service
 from chassis.errors import CorruptImage, DependencyUnavailable, Overloaded
+from chassis.http.app import ServiceSpec, create_service
 from chassis.settings import ServiceSettings
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import CollectionSchema, StoredPoint, VectorStore

@@ -8,8 +8,8 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from chassis.calls import ServiceClient, http_client
 from chassis.errors import CollectionNotFound
+from chassis.http.calls import ServiceClient, http_client
 from contracts.collections import PublishAlias
 from corpus.cli import app
 from corpus.ingest import PAGES, IngestOptions, ingest_pages

@@ -4,26 +4,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from chassis.deadlines import Deadline
 from chassis.errors import LoreglassError
-from gateway.budget.course import COT
-from gateway.budget.plan import FULL, Plan
-from gateway.budget.stages import Stage
+from chassis.resilience.deadlines import Deadline
 from gateway.clients.services import Services
-from gateway.pipelines.closed_book import ClosedBookPipeline
-from gateway.pipelines.crag_mm import CragMmPipeline
-from gateway.pipelines.direct_rag import DirectRagPipeline
+from gateway.pipelines.baselines.closed_book import ClosedBookPipeline
+from gateway.pipelines.baselines.crag_mm import CragMmPipeline
+from gateway.pipelines.baselines.direct_rag import DirectRagPipeline
+from gateway.pipelines.baselines.pocket import PocketBaselines
+from gateway.pipelines.baselines.port import BaselineReasoner, Retrieved
 from gateway.pipelines.port import Pipeline
-from gateway.reasoning.baselines import BaselineReasoner, Retrieved
-from gateway.reasoning.pocket.steps import PocketBaselines
+from gateway.planning.explaining import Explaining
+from gateway.planning.live_plan import FixedPlan
+from gateway.planning.plan import FULL, Plan
+from gateway.planning.run import Run
+from gateway.planning.stages import Stage
 from gateway.reasoning.port import ReadPhoto
-from gateway.stages.conclusion import Outcome
-from gateway.stages.explaining import Explaining
-from gateway.stages.planning import FixedPlan
-from gateway.stages.run import Run
-from gateway.state import Ask, Effort, Photo, Quote, Reply, Turn
-from gateway.thresholds import Depths
+from gateway.state import GenerationBudget, Photo, Query, Quote, Reply, Turn
+from gateway.steps.conclusion import Outcome
+from gateway.thresholds import RetrievalLimits
 from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.planning.stage_graphs import COT
 from tests.unit.gateway.stepwise import PHOTO, WHO_WROTE, clients_of
 
 SEARCHING = ("direct-rag", "crag-mm-task-1", "crag-mm-task-2", "crag-mm-task-3")
@@ -51,42 +51,49 @@ class ScriptedReader:
     error: LoreglassError | None = None
     reads: bool = False
     read: list[str] = field(default_factory=list)
-    asked: list[tuple[str, Ask, Retrieved]] = field(default_factory=list)
+    asked: list[tuple[str, Query, Retrieved]] = field(default_factory=list)
 
     def calls(self) -> list[str]:
         """What was asked, in order."""
         return [call for call, _, _ in self.asked]
 
-    def given(self, call: str) -> tuple[Ask, Retrieved]:
+    def given(self, call: str) -> tuple[Query, Retrieved]:
         """What a call that was made once was given."""
         ((_, ask, found),) = [each for each in self.asked if each[0] == call]
         return ask, found
 
-    async def answer_alone(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
+    async def answer_alone(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
         """The scripted answer."""
         await self._note("answer_alone", ask, Retrieved(), read_photo)
         return self.alone
 
-    async def answer_in_steps(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
+    async def answer_in_steps(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
         """The scripted answer."""
         await self._note("answer_in_steps", ask, Retrieved(), read_photo)
         return self.alone
 
     async def rewrite_query(
-        self, ask: Ask, found: Retrieved, read_photo: ReadPhoto, deadline: Deadline
+        self, ask: Query, found: Retrieved, read_photo: ReadPhoto, deadline: Deadline
     ) -> str:
         """The scripted query."""
         await self._note("rewrite_query", ask, found)
         return self.query
 
     async def answer_from(
-        self, ask: Ask, found: Retrieved, read_photo: ReadPhoto, effort: Effort, deadline: Deadline
+        self,
+        ask: Query,
+        found: Retrieved,
+        read_photo: ReadPhoto,
+        generation: GenerationBudget,
+        deadline: Deadline,
     ) -> Reply:
         """The scripted reply."""
         await self._note("answer_from", ask, found, read_photo)
         return self.say(found)
 
-    async def _note(self, call: str, ask: Ask, found: Retrieved, read_photo: ReadPhoto | None = None) -> None:
+    async def _note(
+        self, call: str, ask: Query, found: Retrieved, read_photo: ReadPhoto | None = None
+    ) -> None:
         self.asked.append((call, ask, found))
         if self.reads and read_photo is not None:
             self.read.append((await read_photo()).plain)
@@ -110,17 +117,17 @@ class Result:
 
 
 def baseline(
-    name: str, services: Services, reader: ScriptedReader, resort: BaselineReasoner | None
+    name: str, services: Services, reader: ScriptedReader, fallback: BaselineReasoner | None
 ) -> Pipeline:
     """The pipeline of that name."""
-    alone = resort.answer_alone if resort else None
+    alone = fallback.answer_alone if fallback else None
     if name == "llm-only":
         return ClosedBookPipeline(services, reader.answer_alone, alone)
     if name == "cot":
         return ClosedBookPipeline(services, reader.answer_in_steps, alone, name, COT, Stage.DRAFT)
     if name == "direct-rag":
-        return DirectRagPipeline(services, reader, Depths(), resort)
-    return CragMmPipeline(services, reader, int(name[-1]), resort)
+        return DirectRagPipeline(services, reader, RetrievalLimits(), fallback)
+    return CragMmPipeline(services, reader, int(name[-1]), fallback)
 
 
 async def asked(
@@ -128,18 +135,18 @@ async def asked(
     reader: ScriptedReader | None = None,
     services: FakeServices | None = None,
     *,
-    resort: bool = True,
+    fallback: bool = True,
     question: str = WHO_WROTE,
     history: tuple[Turn, ...] = (),
     photo: Photo | None = PHOTO,
     plan: Plan = FULL,
     **ask: Any,
 ) -> Result:
-    """One question to one baseline. `resort`: the scripted reader passes for a model that sees."""
+    """One question to one baseline. `fallback`: the scripted reader passes for a model that sees."""
     reader, services = reader or ScriptedReader(), services or FakeServices()
     async with clients_of(services) as clients:
-        behind = PocketBaselines(clients.read) if resort else None
+        behind = PocketBaselines(clients.read) if fallback else None
         pipeline = baseline(name, clients, reader, behind)
         run = Run("trace", Deadline.after_ms(30_000), planning=FixedPlan(plan), explain=Explaining())
-        outcome = await pipeline.answer(Ask(question, photo, history=history, **ask), run)
+        outcome = await pipeline.answer(Query(question, photo, history=history, **ask), run)
     return Result(outcome, run, reader, services)

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from gateway.budget import stages
-from gateway.budget.stages import Stage, StageBudget
-from gateway.stages import look
+from gateway.planning import stages
+from gateway.planning.stages import Stage, StageBudget
+from gateway.steps import photo
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import World, gateway_before
 
@@ -29,7 +29,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lifts every stage's cap: on a loaded machine no stage may fail but the one that a test means."""
     for stage, budget in stages.STAGE_BUDGETS.items():
         monkeypatch.setitem(stages.STAGE_BUDGETS, stage, StageBudget(60_000, budget.reserve))
-    monkeypatch.setattr(look, "CLASSIFY_MS", 60_000)
+    monkeypatch.setattr(photo, "CLASSIFY_MS", 60_000)
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from typing import Annotated, Any, cast
 import anyio
 from fastapi import APIRouter, FastAPI, File, Form, Response, UploadFile
 
-from chassis.app import create_app
 from chassis.errors import Overloaded
-from chassis.metrics import Metrics
+from chassis.http.app import create_app
 from chassis.settings import AppSettings
+from chassis.telemetry.metrics import Metrics
 from contracts.collections import Collection, Collections
 from contracts.cropper import CropReply, Region, RegionKind
 from contracts.domain_router import Classification, ClassifyReply, Domain

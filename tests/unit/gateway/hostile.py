@@ -12,7 +12,7 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from chassis.problems import PROBLEM_JSON
+from chassis.http.problems import PROBLEM_JSON
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 

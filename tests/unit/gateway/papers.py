@@ -4,20 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from chassis.deadlines import Deadline
 from chassis.errors import LoreglassError
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import Explanation
 from contracts.text_search import TextHit, TextSearchReply, TextSearchRequest
 from gateway.pipelines.port import Pipeline
-from gateway.pipelines.three_step import ThreeStepPipeline
-from gateway.pipelines.wiki_prf import WikiPrfPipeline
-from gateway.reasoning.sighting import Sighting
-from gateway.reasoning.wiki_prf import Gathered, PhotoTool, ToolCall, ToolPlan
-from gateway.stages.conclusion import Outcome
-from gateway.stages.explaining import Explaining
-from gateway.stages.planning import FixedPlan
-from gateway.stages.run import Run
-from gateway.state import Ask, Effort, Evidence, Findings, Photo, Quote, Reply, Turn
+from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
+from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
+from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.planning.explaining import Explaining
+from gateway.planning.live_plan import FixedPlan
+from gateway.planning.run import Run
+from gateway.reasoning.photo_context import PhotoContext
+from gateway.state import Context, Evidence, GenerationBudget, Photo, Query, Quote, Reply, Turn
+from gateway.steps.conclusion import Outcome
 from gateway.thresholds import load_thresholds
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import FakeServices, text_hit
@@ -28,9 +28,9 @@ PHOTO = Photo(encoded(scene(96, 64), "JPEG", quality=90), 96, 64, "digest")
 THRESHOLDS = load_thresholds()
 
 
-def best_first(findings: Findings, wanted: str = "") -> Reply:
+def best_first(context: Context, wanted: str = "") -> Reply:
     """The first piece that says what is wanted is the answer."""
-    for index, item in enumerate(findings.evidence):
+    for index, item in enumerate(context.evidence):
         if wanted in item.text:
             return Reply(item.text, 0.9, (Quote(index, item.text),))
     return Reply(None, 0.0)
@@ -49,18 +49,20 @@ class ScriptedThreeStep:
     sees: bool = True
     queries: tuple[str, ...] = ("first", "second", "third")
     order: tuple[int, ...] = (0,)
-    say: Callable[[Findings], Reply] = best_first
+    say: Callable[[Context], Reply] = best_first
     failing: Mapping[str, LoreglassError] = field(default_factory=dict)
     seen: dict[str, Any] = field(default_factory=dict)
 
-    async def sample_queries(self, sighting: Sighting, count: int, deadline: Deadline) -> tuple[str, ...]:
+    async def sample_queries(
+        self, photo_context: PhotoContext, count: int, deadline: Deadline
+    ) -> tuple[str, ...]:
         """The scripted queries."""
-        self.seen["sample_queries"] = (sighting.ask, count)
+        self.seen["sample_queries"] = (photo_context.query, count)
         fail_with(self.failing.get("sample_queries"))
         return self.queries[:count]
 
     async def rank(
-        self, ask: Ask, found: Sequence[Evidence], most: int, deadline: Deadline
+        self, ask: Query, found: Sequence[Evidence], most: int, deadline: Deadline
     ) -> tuple[int, ...]:
         """The scripted order."""
         self.seen["rank"] = (ask, tuple(found), most)
@@ -68,12 +70,12 @@ class ScriptedThreeStep:
         return self.order
 
     async def answer(
-        self, sighting: Sighting, findings: Findings, effort: Effort, deadline: Deadline
+        self, photo_context: PhotoContext, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """The scripted reply."""
-        self.seen["answer"] = findings
+        self.seen["answer"] = context
         fail_with(self.failing.get("answer"))
-        return self.say(findings)
+        return self.say(context)
 
 
 @dataclass
@@ -91,23 +93,23 @@ class ScriptedWikiPrf:
         )
     )
     knowledge: str = "It has 312 pages."
-    say: Callable[[Findings], Reply] = best_first
+    say: Callable[[Context], Reply] = best_first
     failing: Mapping[str, LoreglassError] = field(default_factory=dict)
     seen: dict[str, Any] = field(default_factory=dict)
 
-    async def plan_tools(self, sighting: Sighting, deadline: Deadline) -> ToolPlan:
+    async def plan_tools(self, photo_context: PhotoContext, deadline: Deadline) -> ToolPlan:
         """The scripted plan."""
-        self.seen["plan_tools"] = sighting.ask
+        self.seen["plan_tools"] = photo_context.query
         fail_with(self.failing.get("plan_tools"))
         return self.plan
 
-    async def describe(self, ask: Ask, caption: str, deadline: Deadline) -> str:
+    async def describe(self, ask: Query, caption: str, deadline: Deadline) -> str:
         """The caption, described."""
         self.seen["describe"] = caption
         fail_with(self.failing.get("describe"))
         return f"{caption} on a table"
 
-    async def filter(self, ask: Ask, gathered: Gathered, deadline: Deadline) -> str:
+    async def filter(self, ask: Query, gathered: Gathered, deadline: Deadline) -> str:
         """The scripted knowledge."""
         self.seen["filter"] = gathered
         fail_with(self.failing.get("filter"))
@@ -115,16 +117,16 @@ class ScriptedWikiPrf:
 
     async def answer(
         self,
-        sighting: Sighting,
+        photo_context: PhotoContext,
         knowledge: str | None,
-        findings: Findings,
-        effort: Effort,
+        context: Context,
+        generation: GenerationBudget,
         deadline: Deadline,
     ) -> Reply:
         """The scripted reply."""
-        self.seen["answer"] = (knowledge, findings)
+        self.seen["answer"] = (knowledge, context)
         fail_with(self.failing.get("answer"))
-        return self.say(findings)
+        return self.say(context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class Result:
     @property
     def told(self) -> Explanation:
         """What the run explained."""
-        told = self.run.explain.told(None)
+        told = self.run.explain.to_explanation(None)
         assert told is not None
         return told
 
@@ -173,24 +175,26 @@ def numbered(query: str, number: int) -> TextHit:
 async def ask_three_step(
     reasoner: ScriptedThreeStep | None = None,
     services: FakeServices | None = None,
-    resort: ScriptedThreeStep | None = None,
+    fallback: ScriptedThreeStep | None = None,
     **more: Any,
 ) -> Result:
     """One question to `three-step`."""
     return await _ask(
-        services, lambda c: ThreeStepPipeline(c, reasoner or ScriptedThreeStep(), THRESHOLDS, resort), **more
+        services,
+        lambda c: ThreeStepPipeline(c, reasoner or ScriptedThreeStep(), THRESHOLDS, fallback),
+        **more,
     )
 
 
 async def ask_wiki_prf(
     reasoner: ScriptedWikiPrf | None = None,
     services: FakeServices | None = None,
-    resort: ScriptedWikiPrf | None = None,
+    fallback: ScriptedWikiPrf | None = None,
     **more: Any,
 ) -> Result:
     """One question to `wiki-prf`."""
     return await _ask(
-        services, lambda c: WikiPrfPipeline(c, reasoner or ScriptedWikiPrf(), THRESHOLDS, resort), **more
+        services, lambda c: WikiPrfPipeline(c, reasoner or ScriptedWikiPrf(), THRESHOLDS, fallback), **more
     )
 
 
@@ -205,6 +209,6 @@ async def _ask(
     services = services or FakeServices()
     async with clients_of(services) as clients:
         run = Run("trace", Deadline.after_ms(deadline_ms), planning=planning, explain=Explaining())
-        asked = replace(Ask(QUESTION, photo), history=history)
+        asked = replace(Query(QUESTION, photo), history=history)
         outcome = await pipeline(clients).answer(asked, run)
     return Result(outcome, run, services)

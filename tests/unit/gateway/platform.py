@@ -9,13 +9,14 @@ from typing import Any
 import anyio
 import httpx
 
-from chassis.serving import BoundApp, listen, running
+from chassis.http.serving import BoundApp, listen, running
 from contracts.answer import Answer
 from gateway.app import create_app
-from gateway.budget.guards import Guards
+from gateway.reasoners import Reasoners, pocket_reasoners
 from gateway.reasoning.port import Read
+from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings
-from gateway.wiring import Reasoners, pocket_reasoners, wire
+from gateway.wiring import wire
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import FakeServices, service_settings
 from tests.unit.gateway.reasoners import ScriptedReasoner
@@ -73,13 +74,13 @@ async def gateway_before(
     services: FakeServices,
     reasoner: ScriptedReasoner | None = None,
     down: Mapping[str, str] | None = None,
-    resort: bool = False,
+    fallback: bool = False,
     pocket: bool = False,
     **settings: Any,
 ) -> AsyncIterator[World]:
     """A gateway in front of `services`; those in `down` are looked for where the mapping says.
 
-    `resort`: the scripted reasoner passes for a model, behind which the pocket one stands. `pocket`: no
+    `fallback`: the scripted reasoner passes for a model, behind which the pocket one stands. `pocket`: no
     scripted one, but the pocket reasoner before the reader service.
 
     Questions that name no deadline have a minute, so that none is late because the machine is loaded.
@@ -92,7 +93,7 @@ async def gateway_before(
 
     def reasoners(_: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read) -> Reasoners:
         reading = pocket_reasoners(read)
-        scripted = replace(reading, few_hops=thinking, resort=reading if resort else None)
+        scripted = replace(reading, few_hops=thinking, fallback=reading if fallback else None)
         return reading if pocket else scripted
 
     app = create_app(chosen, partial(wire, open_reasoners=reasoners))

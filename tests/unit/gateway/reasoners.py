@@ -4,9 +4,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chassis.deadlines import Deadline
+from chassis.resilience.deadlines import Deadline
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Ask, Draft, Effort, Entity, Evidence, Findings, PhotoText, Quote, Reply, Tool
+from gateway.state import (
+    Context,
+    Draft,
+    Entity,
+    Evidence,
+    GenerationBudget,
+    PhotoText,
+    Query,
+    Quote,
+    Reply,
+    Tool,
+)
 
 BOTH_TOOLS = frozenset({Tool.IMAGE_SEARCH, Tool.TEXT_SEARCH})
 
@@ -37,11 +48,11 @@ def direct_draft(answer: str = "THE SALT ROAD", **changes: Any) -> Draft:
     return lookup_draft(**{**given, "tools": frozenset(), "sub_queries": (), **changes})
 
 
-def quote_best(_: Ask, findings: Findings) -> Reply:
+def quote_best(_: Query, context: Context) -> Reply:
     """The best piece of evidence is the answer."""
-    if not findings.evidence:
+    if not context.evidence:
         return Reply(None, 0.0)
-    best = findings.evidence[0].text
+    best = context.evidence[0].text
     return Reply(best, 0.9, (Quote(0, best),))
 
 
@@ -60,15 +71,15 @@ class ScriptedReasoner:
 
     first_look: Draft = field(default_factory=lookup_draft)
     before_draft: Callable[[ReadPhoto], Awaitable[None]] = at_once
-    say: Callable[[Ask, Findings], Reply] = quote_best
-    hop: Callable[[Findings], tuple[str, ...]] = lambda _: ()
+    say: Callable[[Query, Context], Reply] = quote_best
+    hop: Callable[[Context], tuple[str, ...]] = lambda _: ()
     judgement: float = 0.9
-    asked: list[Ask] = field(default_factory=list)
+    asked: list[Query] = field(default_factory=list)
     candidates: list[tuple[Entity, ...]] = field(default_factory=list)
-    found: list[Findings] = field(default_factory=list)
+    found: list[Context] = field(default_factory=list)
     judged: list[Reply] = field(default_factory=list)
 
-    async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
         """The scripted first look."""
         self.asked.append(ask)
         await self.before_draft(read_photo)
@@ -76,7 +87,7 @@ class ScriptedReasoner:
 
     async def select_entity(
         self,
-        ask: Ask,
+        ask: Query,
         draft: Draft,
         candidates: Sequence[Entity],
         photo_text: PhotoText,
@@ -86,18 +97,22 @@ class ScriptedReasoner:
         self.candidates.append(tuple(candidates))
         return candidates[0] if candidates else None
 
-    async def bridge(self, ask: Ask, draft: Draft, findings: Findings, deadline: Deadline) -> tuple[str, ...]:
+    async def next_hop(
+        self, ask: Query, draft: Draft, context: Context, deadline: Deadline
+    ) -> tuple[str, ...]:
         """The scripted second hop."""
-        return self.hop(findings)
+        return self.hop(context)
 
     async def answer(
-        self, ask: Ask, draft: Draft, findings: Findings, effort: Effort, deadline: Deadline
+        self, ask: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """The scripted reply."""
-        self.found.append(findings)
-        return self.say(ask, findings)
+        self.found.append(context)
+        return self.say(ask, context)
 
-    async def judge(self, ask: Ask, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline) -> float:
+    async def judge(
+        self, ask: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+    ) -> float:
         """The scripted judgement."""
         self.judged.append(reply)
         return self.judgement

@@ -5,8 +5,8 @@ from contextvars import Token
 from types import TracebackType
 from typing import Self
 
-from chassis.spans import CURRENT, Attribute, Kind, Span
-from chassis.tracing import traceparent
+from chassis.telemetry.spans import CURRENT, Attribute, Kind, Span
+from chassis.telemetry.tracing import traceparent
 
 
 class NotedSpan(Span):

@@ -5,18 +5,30 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from chassis.calls import ServiceClient, http_client
-from chassis.deadlines import Deadline
-from chassis.serving import BoundApp, listen, running
+from chassis.http.calls import ServiceClient, http_client
+from chassis.http.serving import BoundApp, listen, running
+from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
-from gateway.pipelines.ablation import Ablation
-from gateway.pipelines.qa_dragon import QaDragonPipeline
+from gateway.pipelines.qa_dragon.ablation import without
+from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
+from gateway.planning.run import Run
 from gateway.reasoning.port import ReadPhoto
-from gateway.stages.conclusion import Outcome
-from gateway.stages.run import Run
-from gateway.state import Ask, Draft, Effort, Entity, Evidence, Findings, Photo, PhotoText, Reply, Tool, Turn
-from gateway.thresholds import Depths, load_thresholds
+from gateway.state import (
+    Context,
+    Draft,
+    Entity,
+    Evidence,
+    GenerationBudget,
+    Photo,
+    PhotoText,
+    Query,
+    Reply,
+    Tool,
+    Turn,
+)
+from gateway.steps.conclusion import Outcome
+from gateway.thresholds import RetrievalLimits, load_thresholds
 from tests.unit.gateway.fakes import NAMES, FakeServices
 from tests.unit.gateway.reasoners import BOTH_TOOLS, lookup_draft, quote_best
 
@@ -48,30 +60,30 @@ class ScriptedSteps:
         return given
 
     async def chain_of_thought(
-        self, ask: Ask, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
+        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
         """The scripted draft."""
         self.steps.append(("chain_of_thought", (ask, domain)))
         return self.first_look
 
-    async def choose_tools(self, ask: Ask, draft: Draft, deadline: Deadline) -> frozenset[Tool]:
+    async def choose_tools(self, ask: Query, draft: Draft, deadline: Deadline) -> frozenset[Tool]:
         """The scripted tools."""
         self.steps.append(("choose_tools", ask))
         return self.tools
 
-    async def list_objects(self, ask: Ask, deadline: Deadline) -> tuple[str, ...]:
+    async def list_objects(self, ask: Query, deadline: Deadline) -> tuple[str, ...]:
         """The scripted labels."""
         self.steps.append(("list_objects", ask))
         return self.labels
 
-    async def select_object(self, ask: Ask, labels: Sequence[str], deadline: Deadline) -> str | None:
+    async def select_object(self, ask: Query, labels: Sequence[str], deadline: Deadline) -> str | None:
         """The scripted selection."""
         self.steps.append(("select_object", (ask, tuple(labels))))
         return self.selected
 
     async def match_entity(
         self,
-        ask: Ask,
+        ask: Query,
         draft: Draft,
         candidates: Sequence[Entity],
         photo_text: PhotoText,
@@ -81,13 +93,13 @@ class ScriptedSteps:
         self.steps.append(("match_entity", (ask, tuple(candidates))))
         return next(iter(candidates), None) if self.matches else None
 
-    async def split_query(self, ask: Ask, draft: Draft, deadline: Deadline) -> tuple[str, ...]:
+    async def split_query(self, ask: Query, draft: Draft, deadline: Deadline) -> tuple[str, ...]:
         """The scripted parts."""
         self.steps.append(("split_query", ask))
         return self.parts
 
     async def enhance_queries(
-        self, ask: Ask, queries: Sequence[str], entity: Entity | None, deadline: Deadline
+        self, ask: Query, queries: Sequence[str], entity: Entity | None, deadline: Deadline
     ) -> tuple[str, ...]:
         """The queries with the thing's name, where there is one."""
         self.steps.append(("enhance_queries", (ask, tuple(queries), entity)))
@@ -96,13 +108,15 @@ class ScriptedSteps:
         return tuple(query.replace("{entity}", entity.name) for query in queries)
 
     async def answer(
-        self, ask: Ask, draft: Draft, findings: Findings, effort: Effort, deadline: Deadline
+        self, ask: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """The scripted reply, or the best piece of evidence."""
-        self.steps.append(("answer", (ask, findings)))
-        return self.reply or quote_best(ask, findings)
+        self.steps.append(("answer", (ask, context)))
+        return self.reply or quote_best(ask, context)
 
-    async def judge(self, ask: Ask, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline) -> float:
+    async def judge(
+        self, ask: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+    ) -> float:
         """The scripted judgement."""
         self.steps.append(("judge", ask))
         return self.judgement
@@ -134,16 +148,18 @@ async def clients_of(services: FakeServices) -> AsyncIterator[Services]:
 async def dragon(
     reasoner: ScriptedSteps | None = None,
     services: FakeServices | None = None,
-    having: Ablation | None = None,
+    missing: str | None = None,
     question: str = WHO_WROTE,
     history: tuple[Turn, ...] = (),
     photo: Photo | None = PHOTO,
     deadline_ms: float = 30_000,
 ) -> Result:
-    """One question to QA-Dragon, or to it without some of its modules."""
+    """One question to QA-Dragon, or to it without one of its modules."""
     reasoner, services = reasoner or ScriptedSteps(), services or FakeServices()
     async with clients_of(services) as clients:
-        pipeline = QaDragonPipeline(clients, reasoner, load_thresholds(), Depths(), having or Ablation())
+        pipeline = QaDragonPipeline(clients, reasoner, load_thresholds(), RetrievalLimits())
+        if missing:
+            pipeline = without(pipeline, frozenset({missing}))
         run = Run("trace", Deadline.after_ms(deadline_ms))
-        outcome = await pipeline.answer(Ask(question, photo, history=history), run)
+        outcome = await pipeline.answer(Query(question, photo, history=history), run)
     return Result(outcome, run, reasoner, services)

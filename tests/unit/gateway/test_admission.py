@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capacity.simulation.virtual_time import run_virtual
-from chassis.deadlines import Clock, Deadline
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
+from chassis.resilience.deadlines import Clock, Deadline
 from chassis.startup import WrongSettings
-from gateway.budget.admission import Admission, AdmissionLimits, Refusal
+from gateway.serving.admission import Admission, AdmissionLimits, Refusal
 from gateway.state import Priority
 
 INTERACTIVE, STANDARD, BACKGROUND = Priority

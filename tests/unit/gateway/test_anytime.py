@@ -9,8 +9,8 @@ from contracts.answer import Reason, Trace
 from contracts.image_search import ImageSearchReply
 from contracts.reranker import RerankRequest
 from contracts.text_search import TextSearchReply
-from gateway.budget.latencies import PACKAGED, load_latencies
-from gateway.budget.stages import Stage
+from gateway.planning.latencies import PACKAGED, load_latencies
+from gateway.planning.stages import Stage
 from tests.unit.gateway.fakes import FakeServices, Mood, image_hit, text_hit
 from tests.unit.gateway.platform import World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading

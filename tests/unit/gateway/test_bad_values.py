@@ -178,8 +178,8 @@ async def test_an_unknown_session_is_not_found(world: World, session_id: str) ->
 
 @pytest.mark.parametrize("pipeline", ["nonsense", "__class__", "../loreglass", "x" * 10_000])
 async def test_an_unknown_pipeline_is_refused_and_the_known_ones_named(world: World, pipeline: str) -> None:
-    assert "loreglass" in refused(await world.post(pipeline=pipeline), 422, "pipeline_not_found")
-    refused(await post_json(world, asked(pipeline=pipeline)), 422, "pipeline_not_found")
+    assert "loreglass" in refused(await world.post(pipeline=pipeline), 404, "pipeline_not_found")
+    refused(await post_json(world, asked(pipeline=pipeline)), 404, "pipeline_not_found")
 
 
 @pytest.mark.parametrize(

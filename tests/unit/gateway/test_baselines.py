@@ -9,11 +9,11 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, Ov
 from contracts.answer import CitationKind, Reason, Route
 from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextSearchReply
-from gateway.budget.plan import FULL
-from gateway.budget.stages import Stage
-from gateway.pipelines import crag_mm
-from gateway.pipelines.crag_mm import CragMmPipeline
-from gateway.reasoning.baselines import Retrieved
+from gateway.pipelines.baselines import crag_mm
+from gateway.pipelines.baselines.crag_mm import CragMmPipeline
+from gateway.pipelines.baselines.port import Retrieved
+from gateway.planning.plan import FULL
+from gateway.planning.stages import Stage
 from gateway.state import Entity, Photo, Quote, Reply, Turn
 from tests.unit.gateway.baselines import CLOSED, SEARCHING, ScriptedReader, asked
 from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, Mood, image_hit, text_hit
@@ -82,7 +82,7 @@ async def test_only_what_searched_took_the_rag_route(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 async def test_a_reader_that_cannot_see_has_the_print_read_beside_the_searches(name: str) -> None:
-    result = await asked(name, ScriptedReader(reads=True), resort=False)
+    result = await asked(name, ScriptedReader(reads=True), fallback=False)
     assert result.services.ocr.calls == [PHOTO.jpeg]
     assert result.stages.count("ocr") == 1
     assert result.reader.read == ["THE SALT ROAD"]
@@ -109,7 +109,7 @@ async def test_tasks_2_and_3_search_fifty_pages_for_the_rewritten_question(name:
     result = await asked(name)
     (request,) = result.services.text_search.calls
     assert (request.queries, request.k) == (["who wrote The Salt Road"], 50)
-    told = result.run.explain.told(None)
+    told = result.run.explain.to_explanation(None)
     assert told is not None
     notes = [(note.stage, note.text) for note in told.notes]
     assert notes == [("image_search", f"{BOOK} 0.970"), ("query_rewrite", "who wrote The Salt Road")]
@@ -146,7 +146,7 @@ async def test_direct_rag_cuts_nothing_off() -> None:
     result = await asked("direct-rag", services=many_things(0.9, 0.1))
     _, found = result.reader.given("answer_from")
     assert [thing.name for thing in found.things] == ["Thing 0", "Thing 1"]
-    told = result.run.explain.told(None)
+    told = result.run.explain.to_explanation(None)
     assert told is not None
     assert ("image_search", "Thing 0 0.900; Thing 1 0.100") in [(n.stage, n.text) for n in told.notes]
     assert told.signals == {"image_top": 0.9, "answer_confidence": 0.9}
@@ -308,7 +308,7 @@ async def test_a_model_that_cannot_be_had_is_stood_in_for(name: str, error: Exce
 @pytest.mark.parametrize("name", EVERY)
 async def test_without_anybody_to_stand_in_the_failure_is_told(name: str) -> None:
     with pytest.raises(DependencyUnavailable):
-        await asked(name, ScriptedReader(error=DependencyUnavailable()), resort=False)
+        await asked(name, ScriptedReader(error=DependencyUnavailable()), fallback=False)
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -10,7 +10,7 @@ import anyio
 import httpx
 import pytest
 
-from chassis.serving import BoundApp, listen, running
+from chassis.http.serving import BoundApp, listen, running
 from contracts.answer import Answer, Reason, Route
 from gateway.app import create_app
 from gateway.settings import GatewaySettings, Reasoning
@@ -106,15 +106,10 @@ async def test_only_the_single_turn_tasks_leave_the_conversation_out() -> None:
                 assert told is (name not in ("crag-mm-task-1", "crag-mm-task-2")), name
 
 
-async def test_every_pipeline_is_listed_as_a_model_and_answers() -> None:
+async def test_every_pipeline_is_listed_as_a_model() -> None:
     async with platform() as it:
         models = (await it.client.get("/v1/models")).json()["data"]
-        names = {model["id"] for model in models}
-        ablated = {name for name in names if name.startswith("loreglass-no-")}
-        for name in sorted(ablated):
-            assert (await it.ask(name)).reason is Reason.ANSWERED, name
-    assert set(EVERY) | {"loreglass", "qa-dragon"} <= names
-    assert len(ablated) == 9
+    assert {model["id"] for model in models} == {*EVERY, "loreglass", "qa-dragon", "three-step", "wiki-prf"}
 
 
 async def test_a_model_that_is_away_is_stood_in_for_by_who_quotes() -> None:

@@ -12,6 +12,7 @@ from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
 from contracts.answer import Answer
+from gateway.routes import streaming
 from gateway.settings import GatewaySettings
 from gateway.state import Reply
 from tests.unit.gateway.fakes import FakeServices, Mood
@@ -52,7 +53,7 @@ async def test_the_answer_is_that_of_the_answer_route_with_its_sources(
     message = reply.choices[0].message
     assert message.content == plain.answer
     assert [note.url_citation.url for note in message.annotations or []] == [
-        citation.url for citation in plain.citations if citation.url
+        citation.url for citation in plain.citations
     ]
     assert extra(reply).reason == plain.reason
     assert reply.choices[0].finish_reason == "stop"
@@ -61,6 +62,12 @@ async def test_the_answer_is_that_of_the_answer_route_with_its_sources(
 async def test_the_pipelines_are_the_models(client: AsyncOpenAI) -> None:
     models = [model.id async for model in client.models.list()]
     assert "loreglass" in models
+
+
+async def test_a_model_can_be_looked_up_and_one_that_there_is_not_is_not_found(client: AsyncOpenAI) -> None:
+    assert (await client.models.retrieve("loreglass")).id == "loreglass"
+    with pytest.raises(openai.NotFoundError):
+        await client.models.retrieve("gpt-4o")
 
 
 async def test_a_stream_spells_the_answer_and_ends_with_its_whole_body(
@@ -109,6 +116,56 @@ async def test_earlier_messages_are_read_no_further_than_a_question_may_be_long(
     assert len(turn.question) == len(turn.answer) == GatewaySettings().max_question_chars
 
 
+async def test_of_a_long_conversation_the_newest_messages_are_read_and_that_is_said(
+    client: AsyncOpenAI, world: World
+) -> None:
+    turns: list[ChatCompletionMessageParam] = [user("What is this?")]
+    for number in range(100):
+        turns += [
+            {"role": "assistant", "content": f"Answer {number}."},
+            user(f"Question {number}?", photo=None),
+        ]
+    reply = await client.chat.completions.create(model="loreglass", messages=turns)
+    query = world.reasoner.asked[-1]
+    assert query.photo is not None  # which came with the very first message
+    assert query.question == "Question 99?"
+    assert [turn.question for turn in query.history] == [f"Question {number}?" for number in range(68, 99)]
+    assert "history" in extra(reply).degraded
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"logprobs": True}, "logprobs"),
+        ({"n": 2}, "n:"),
+    ],
+)
+async def test_what_would_change_the_reply_and_is_not_done_is_refused(
+    client: AsyncOpenAI, asked: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(openai.UnprocessableEntityError, match=named):
+        await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)], extra_body=asked)
+
+
+async def test_what_chat_clients_send_along_and_nobody_needs_is_taken(client: AsyncOpenAI) -> None:
+    along = {
+        "tool_choice": "auto",
+        "response_format": {"type": "text"},
+        "logprobs": False,
+        "temperature": 0.7,
+        "max_tokens": 500,
+        "stream_options": None,
+        "user": "somebody",
+    }
+    reply = await client.chat.completions.create(
+        model="loreglass", messages=[user(QUESTION)], extra_body=along
+    )
+    assert reply.choices[0].message.content
+
+
 async def test_nothing_of_a_carried_conversation_is_remembered(client: AsyncOpenAI) -> None:
     reply = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)])
     assert extra(reply).session_id == ""
@@ -153,6 +210,22 @@ async def test_a_fault_of_the_reasoner_ends_the_stream_with_an_error(
         async for _ in stream:
             pass
     assert "secret" not in json.dumps(str(caught.value))
+
+
+async def test_a_stream_begins_at_once_and_is_kept_alive_while_the_question_is_worked_on(
+    world: World, services: FakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "HEARTBEAT_S", 0.01)
+    services.text_search.mood = Mood.HANGS
+    asked = {"model": "loreglass", "messages": [user(QUESTION)], "stream": True}
+    comments = 0
+    async with world.client.stream("POST", "/v1/chat/completions", json=asked) as reply:
+        async for line in reply.aiter_lines():
+            assert line in ("", ":")  # nothing is said before the answer is
+            comments += line == ":"
+            if comments == 3:
+                break
+    await world.quiet()
 
 
 async def test_a_client_that_leaves_frees_the_gateway(

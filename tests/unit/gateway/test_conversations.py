@@ -9,7 +9,7 @@ from contracts import headers
 from contracts.answer import Answer, Reason, Trace
 from contracts.image_search import ImageSearchReply
 from contracts.ocr import OcrReply
-from gateway.state import Ask, Findings, Reply
+from gateway.state import Context, Query, Reply
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import BOOK, NAMES, FakeServices, Mood, image_hit, text_line
 from tests.unit.gateway.platform import QUESTION, World, closed_port, gateway_before
@@ -101,9 +101,9 @@ async def test_the_oldest_session_gives_way_when_there_are_too_many(services: Fa
     assert statuses == [404, 200, 200]
 
 
-def say_what_was_asked(ask: Ask, findings: Findings) -> Reply:
-    reply = quote_best(ask, findings)
-    return Reply(f"{ask.question} {findings.entity.name if findings.entity else ''}", 0.9, reply.quotes)
+def say_what_was_asked(ask: Query, context: Context) -> Reply:
+    reply = quote_best(ask, context)
+    return Reply(f"{ask.question} {context.entity.name if context.entity else ''}", 0.9, reply.quotes)
 
 
 async def test_questions_at_the_same_time_do_not_see_each_other(services: FakeServices) -> None:

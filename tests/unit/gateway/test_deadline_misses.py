@@ -6,23 +6,23 @@ import anyio
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from chassis.deadlines import Deadline
 from chassis.errors import Internal
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Route
-from gateway.budget.admission import Admission, AdmissionLimits
-from gateway.budget.course import LOREGLASS
-from gateway.budget.estimates import Estimates
-from gateway.budget.latencies import load_latencies
-from gateway.budget.plan import Plan
-from gateway.budget.planner import Planner
-from gateway.pipelines.execution import Execution, Lane, Question, TraceStore
-from gateway.pipelines.measures import Ended, QuestionMetrics
-from gateway.sessions.memory import MemorySessionStore
-from gateway.sessions.port import SessionStore
-from gateway.stages.conclusion import Outcome, refusal
-from gateway.stages.run import Run, ignore_stage
-from gateway.state import Ask, Photo, Turn
-from gateway.tenants import PUBLIC
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import load_latencies
+from gateway.planning.plan import Plan
+from gateway.planning.planner import Planner
+from gateway.planning.run import Run, ignore_stage
+from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.execution import Execution, Question, Tier, TraceStore
+from gateway.serving.measures import QuestionMetrics, QuestionRecord
+from gateway.serving.sessions.memory import MemorySessionStore
+from gateway.serving.sessions.port import SessionStore
+from gateway.serving.tenants import PUBLIC
+from gateway.state import Photo, Query, Turn
+from gateway.steps.conclusion import Outcome, refusal
+from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.series import Scrape, read
 from tests.unit.gateway.spans import NotedSpan
 
@@ -50,13 +50,13 @@ class Worker:
     """A pipeline that does one thing."""
 
     name = "worker"
-    course = LOREGLASS
+    stage_graph = LOREGLASS
 
     def __init__(self, work: Work, clock: Clock) -> None:
         self._work = work
         self._clock = clock
 
-    async def answer(self, ask: Ask, run: Run) -> Outcome:
+    async def answer(self, ask: Query, run: Run) -> Outcome:
         """See the port."""
         return await self._work(self._clock)
 
@@ -65,16 +65,16 @@ class Node:
     """An execution of one pipeline, with what was told of its questions."""
 
     def __init__(self, work: Work, sessions: SessionStore | None = None) -> None:
-        self.clock, self.ended = Clock(), list[Ended]()
+        self.clock, self.ended = Clock(), list[QuestionRecord]()
         self._registry = CollectorRegistry()
         self._metrics = QuestionMetrics(self._registry, ["worker"])
-        lane = Lane(
+        tier = Tier(
             Admission(AdmissionLimits(4, 0), self.clock),
             Planner(Plan(), Estimates(load_latencies("pocket"), self.clock)),
         )
         kept = MemorySessionStore() if sessions is None else sessions
         worker = Worker(work, self.clock)
-        self._execution = Execution({"worker": worker}, kept, TraceStore(5), [lane], self._tell)
+        self._execution = Execution({"worker": worker}, kept, TraceStore(5), [tier], self._tell)
 
     async def ask(self) -> None:
         """One question, with five seconds, that begins a conversation."""
@@ -87,7 +87,7 @@ class Node:
         """The metrics."""
         return read(generate_latest(self._registry).decode())
 
-    def _tell(self, question: Ended) -> None:
+    def _tell(self, question: QuestionRecord) -> None:
         self.ended.append(question)
         self._metrics.observe(question)
 

@@ -5,8 +5,14 @@ from collections.abc import Callable, Sequence
 import anyio
 import pytest
 
-from chassis.deadlines import Deadline
-from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
+from chassis.errors import (
+    CollectionNotFound,
+    DeadlineExceeded,
+    DependencyUnavailable,
+    LoreglassError,
+    Overloaded,
+)
+from chassis.resilience.deadlines import Deadline
 from contracts import headers
 from contracts.answer import Answer, Reason, Route
 from contracts.cropper import CropReply
@@ -14,9 +20,9 @@ from contracts.domain_router import ClassifyReply
 from contracts.image_search import ImageSearchReply
 from contracts.ocr import OcrReply
 from contracts.text_search import TextSearchReply
-from gateway.budget.stages import Stage
+from gateway.planning.stages import Stage
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Ask, Draft, Effort, Findings, Quote, Reply
+from gateway.state import Context, Draft, GenerationBudget, Query, Quote, Reply
 from tests.unit.gateway.fakes import (
     NAMES,
     FakeServices,
@@ -122,8 +128,27 @@ async def test_when_every_service_fails_it_is_said_honestly(services: FakeServic
     async with gateway_before(services) as world:
         answer = await world.ask()
     assert (answer.abstained, answer.confidence, answer.citations) == (True, 0, [])
-    assert answer.reason is Reason.NO_EVIDENCE
+    assert answer.reason is Reason.UNAVAILABLE
     assert {"ocr", "image_search", "text_search", "domain_router"} <= set(answer.degraded)
+
+
+@pytest.mark.parametrize(
+    ("mood", "reason"),
+    [
+        (Mood.CRASHES, Reason.UNAVAILABLE),
+        (Mood.TALKS_NONSENSE, Reason.UNAVAILABLE),
+        (Mood.BUSY, Reason.OVERLOADED),
+    ],
+)
+async def test_an_outage_of_text_search_is_not_called_ignorance(
+    services: FakeServices, mood: Mood, reason: Reason
+) -> None:
+    services.text_search.mood = mood
+    ignorant = ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.MODEL_UNSURE))
+    async with gateway_before(services, ignorant) as world:
+        answer = await world.ask()
+    assert answer.entity is not None  # the image search found the thing, but no page could be asked about it
+    assert (answer.abstained, answer.reason) == (True, reason)
 
 
 async def test_when_every_service_is_busy_the_reason_is_overload(services: FakeServices) -> None:
@@ -150,6 +175,25 @@ async def test_when_nothing_is_found_the_reason_is_that(services: FakeServices) 
     async with gateway_before(services) as world:
         answer = await world.ask()
     assert (answer.abstained, answer.reason, answer.degraded) == (True, Reason.NO_EVIDENCE, [])
+
+
+def not_indexed(_: object) -> object:
+    raise CollectionNotFound("There is no such collection.")
+
+
+@pytest.mark.parametrize(
+    ("unused", "spared"),
+    [("image_search", {"image_search", "crop_search"}), ("text_search", {"text_search"})],
+)
+async def test_an_installation_with_pages_only_or_photos_only_is_not_degraded(
+    services: FakeServices, unused: str, spared: set[str]
+) -> None:
+    want_crops(services)
+    getattr(services, unused).reply = not_indexed
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    assert answer.degraded == []
+    assert spared & set(answer.timings_ms)  # it was asked, and had nothing
 
 
 @pytest.mark.parametrize("mood", [Mood.WORKS, Mood.HANGS, Mood.BUSY])
@@ -182,14 +226,14 @@ class FailingReasoner(ScriptedReasoner):
         self._step = step
         self._error = error
 
-    async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
         """Raises when it is the step."""
         if self._step == "draft":
             raise self._error
         return await super().draft(ask, read_photo, deadline)
 
     async def answer(
-        self, ask: Ask, draft: object, findings: Findings, effort: Effort, deadline: Deadline
+        self, ask: Query, draft: object, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """Raises when it is the step."""
         raise self._error
@@ -246,8 +290,8 @@ async def test_an_optional_step_of_the_reasoner_that_breaks_is_done_without(serv
 
 @pytest.mark.parametrize("text", ["", " ", "word " * 3_000], ids=["empty", "blank", "endless"])
 async def test_an_answer_that_cannot_be_checked_is_never_a_fault(services: FakeServices, text: str) -> None:
-    def say(_: Ask, findings: Findings) -> Reply:
-        return Reply(text, 0.9, (Quote(0, findings.evidence[0].text),))
+    def say(_: Query, context: Context) -> Reply:
+        return Reply(text, 0.9, (Quote(0, context.evidence[0].text),))
 
     async with gateway_before(services, ScriptedReasoner(say=say)) as world:
         answer = await world.ask()

@@ -1,7 +1,7 @@
 """Passages of pages as evidence."""
 
 from gateway.clients.services import Passage
-from gateway.stages.evidence import page_evidence
+from gateway.steps.evidence import page_evidence
 
 
 def texts(text: str) -> list[str]:

@@ -7,17 +7,17 @@ from typing import Any, cast
 
 import pytest
 
-from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Explanation, Reason, Route
 from contracts.verifier import Check, VerifyReply
 from gateway.clients.services import Services, WhiteBox
-from gateway.stages.answering import answer_from
-from gateway.stages.conclusion import conclude
-from gateway.stages.explaining import Explaining
-from gateway.stages.run import Run
-from gateway.stages.verification import AskJudge, verify
-from gateway.state import Ask, Evidence, Findings, Quote, Reply
+from gateway.planning.explaining import Explaining
+from gateway.planning.run import Run
+from gateway.state import Context, Evidence, Query, Quote, Reply
+from gateway.steps.answering import answer_from
+from gateway.steps.conclusion import conclude
+from gateway.steps.verification import AskJudge, verify
 from gateway.thresholds import Thresholds, load_thresholds
 from services.verifier.engine import ModelSignals
 from services.verifier.engines.certainty import certainty_of
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.anyio
 CASES = 400
 LIMITS = (0.0, 0.1, 0.3, 0.5, 0.6, 0.8, 0.9, 1.0)
 TUNED = ("answer_confidence", "supported", "borderline", "judged", "token_min", "token_mean")
-FINDINGS = Findings(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE, 0.8),))
-ASK = Ask("What is it?", None)
+CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE, 0.8),))
+ASK = Query("What is it?", None)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ class Case:
     async def answer(self, *_: object) -> Reply:
         return self.reply
 
-    async def judge(self, ask: Ask, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline) -> float:
+    async def judge(
+        self, ask: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+    ) -> float:
         if self.judgement is None:
             raise DependencyUnavailable("The judge is out.")
         return self.judgement
@@ -97,13 +99,13 @@ async def asked(case: Case, thresholds: Thresholds) -> tuple[bool, Explanation]:
     """Whether the answer was given, and the explanation."""
     run = Run("trace", Deadline.after_ms(600_000), explain=Explaining())
     draft = lookup_draft()
-    reply, judge = await answer_from(case, None, ASK, draft, FINDINGS, run)
+    reply, judge = await answer_from(case, None, ASK, draft, CONTEXT, run)
     services = cast(Services, case)
-    verdict = await verify(services, judge, ASK, reply, FINDINGS, run, thresholds, case.ask_judge)
+    verdict = await verify(services, judge, ASK, reply, CONTEXT, run, thresholds, case.ask_judge)
     outcome = conclude(
-        reply, verdict, FINDINGS, None, (), thresholds, case.verdict_suffices, explain=run.explain
+        reply, verdict, CONTEXT, None, {}, thresholds, case.verdict_suffices, explain=run.explain
     )
-    explanation = run.explain.told(thresholds)
+    explanation = run.explain.to_explanation(thresholds)
     assert explanation is not None
     return outcome.reason is Reason.ANSWERED, explanation
 

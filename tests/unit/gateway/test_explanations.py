@@ -10,23 +10,13 @@ import pytest
 import redis.asyncio
 import structlog
 
-from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded, InvalidRequest
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, CitationKind, Experiment, Explanation, Reason, Route
 from contracts.text_search import TextSearchReply, TextSearchRequest
-from gateway.budget.admission import Admission, AdmissionLimits
-from gateway.budget.course import LOREGLASS
-from gateway.budget.estimates import Estimates
-from gateway.budget.latencies import load_latencies
-from gateway.budget.plan import Plan
-from gateway.budget.planner import Planner
-from gateway.budget.stages import Stage
-from gateway.pipelines.execution import Execution, Lane, Question, TraceStore
-from gateway.pipelines.qa_dragon import QaDragonPipeline
-from gateway.sessions.memory import MemorySessionStore
-from gateway.sessions.port import SessionLimits
-from gateway.stages.conclusion import Outcome, refusal
-from gateway.stages.explaining import (
+from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
+from gateway.planning.estimates import Estimates
+from gateway.planning.explaining import (
     EVIDENCE_CHARS,
     MAX_EVIDENCE,
     MAX_NOTES,
@@ -35,15 +25,25 @@ from gateway.stages.explaining import (
     TEXT_CHARS,
     Explaining,
 )
-from gateway.stages.run import Run, ignore_stage
-from gateway.state import Ask, Evidence, Findings, Quote, Reply
-from gateway.thresholds import Depths, load_thresholds
+from gateway.planning.latencies import load_latencies
+from gateway.planning.plan import Plan
+from gateway.planning.planner import Planner
+from gateway.planning.run import Run, ignore_stage
+from gateway.planning.stages import Stage
+from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.execution import Execution, Question, Tier, TraceStore
+from gateway.serving.sessions.memory import MemorySessionStore
+from gateway.serving.sessions.port import SessionLimits
+from gateway.state import Context, Evidence, Query, Quote, Reply
+from gateway.steps.conclusion import Outcome, refusal
+from gateway.thresholds import RetrievalLimits, load_thresholds
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, text_hit
+from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft, quote_best
+from tests.unit.gateway.sessions.redis_server import running_redis
 from tests.unit.gateway.stepwise import PHOTO as STEPWISE_PHOTO
 from tests.unit.gateway.stepwise import WHO_WROTE, ScriptedSteps, clients_of
-from tests.unit.sessions.redis_server import running_redis
 
 pytestmark = pytest.mark.anyio
 
@@ -52,8 +52,8 @@ SECRET = "Zephyrine Quatorze"
 """Stands in a page, and in nothing that anybody hears."""
 
 
-async def explained(world: World, question: str = QUESTION) -> tuple[Answer, Explanation]:
-    answer = await world.ask(question, experiment=EXPLAIN)
+async def explained(world: World, question: str = QUESTION, **varied: Any) -> tuple[Answer, Explanation]:
+    answer = await world.ask(question, experiment=json.dumps({"explain": True, **varied}))
     assert answer.explanation is not None
     return answer, answer.explanation
 
@@ -70,9 +70,9 @@ def telling_services() -> FakeServices:
     return services
 
 
-def known_author(ask: Ask, findings: Findings) -> Reply:
+def known_author(ask: Query, context: Context) -> Reply:
     """An answer that quotes the thing's attributes only."""
-    found = [place for place, item in enumerate(findings.evidence) if item.text == AUTHOR]
+    found = [place for place, item in enumerate(context.evidence) if item.text == AUTHOR]
     return Reply(
         "Mira Holm", 0.9, (Quote(found[0], AUTHOR),), token_probabilities=(0.75, 0.999, 0.999, 0.999)
     )
@@ -111,7 +111,7 @@ async def test_a_question_that_was_looked_up_tells_every_signal_on_its_way() -> 
 
 
 async def test_an_answer_that_is_withheld_is_told_with_what_withheld_it() -> None:
-    def unsure(ask: Ask, findings: Findings) -> Reply:
+    def unsure(ask: Query, context: Context) -> Reply:
         return Reply("Mira Holm", 0.1)
 
     async with gateway_before(FakeServices(), ScriptedReasoner(say=unsure), experiments=True) as world:
@@ -135,9 +135,9 @@ async def test_a_direct_answer_tells_the_routers_signals_and_no_others() -> None
 async def test_the_papers_pipeline_explains_itself_too(anyio_backend: object) -> None:
     run = Run("trace", Deadline.after_ms(60_000), explain=Explaining())
     async with clients_of(FakeServices()) as clients:
-        pipeline = QaDragonPipeline(clients, ScriptedSteps(), load_thresholds(), Depths())
-        outcome = await pipeline.answer(Ask(WHO_WROTE, STEPWISE_PHOTO), run)
-    told = run.explain.told(load_thresholds())
+        pipeline = QaDragonPipeline(clients, ScriptedSteps(), load_thresholds(), RetrievalLimits())
+        outcome = await pipeline.answer(Query(WHO_WROTE, STEPWISE_PHOTO), run)
+    told = run.explain.to_explanation(load_thresholds())
     assert told is not None
     assert told.proposed == outcome.answer
     signals = {name: told.signals[name] for name in ("judge_first", "judge_asked", "citable", "support")}
@@ -163,10 +163,10 @@ async def test_the_final_event_of_a_stream_has_it() -> None:
 class Stuck:
     """A pipeline that has an answer in hand when its time is over."""
 
-    name, course = "stuck", LOREGLASS
+    name, stage_graph = "stuck", LOREGLASS
 
-    async def answer(self, ask: Ask, run: Run) -> Outcome:
-        run.explain.draft("A draft.")
+    async def answer(self, ask: Query, run: Run) -> Outcome:
+        run.explain.draft("A draft.", 0.5)
         run.explain.proposed("An answer.")
         run.explain.signal("answer_confidence", 0.8)
         if ask.question == "late":
@@ -177,8 +177,8 @@ class Stuck:
 def execution_of(pipeline: Stuck) -> Execution:
     sessions = MemorySessionStore(SessionLimits(), max_sessions=5, max_bytes=2**24)
     planner = Planner(Plan(), Estimates(load_latencies("pocket")))
-    lanes = [Lane(Admission(AdmissionLimits(4, 0)), planner)]
-    return Execution({pipeline.name: pipeline}, sessions, TraceStore(5), lanes)
+    tiers = [Tier(Admission(AdmissionLimits(4, 0)), planner)]
+    return Execution({pipeline.name: pipeline}, sessions, TraceStore(5), tiers)
 
 
 async def answer_of(execution: Execution, text: str, experiment: object) -> Answer:
@@ -192,7 +192,9 @@ async def test_a_question_whose_time_was_over_tells_what_was_known_by_then(anyio
     answer = await answer_of(execution_of(Stuck()), "late", {"explain": True})
     assert answer.reason is Reason.TIMED_OUT
     assert answer.explanation == Explanation(
-        draft="A draft.", proposed="An answer.", signals={"answer_confidence": 0.8}
+        draft="A draft.",
+        proposed="An answer.",
+        signals={"draft_confidence": 0.5, "answer_confidence": 0.8},
     )
 
 
@@ -202,6 +204,27 @@ async def test_a_pipeline_without_thresholds_has_none_to_set(anyio_backend: obje
     assert answer.explanation.thresholds == {}
     with pytest.raises(InvalidRequest, match="thresholds"):
         await answer_of(execution_of(Stuck()), "fine", {"thresholds": {"judged": 0.5}})
+
+
+async def test_a_module_is_left_out_of_one_question_only() -> None:
+    services = telling_services()
+    async with gateway_before(services, experiments=True) as world:
+        _, told = await explained(world, QUESTION, without=["reranking"])
+        ranked = len(services.reranker.calls)
+        await world.ask(QUESTION)
+    assert (ranked, len(services.reranker.calls)) == (0, 1)
+    assert told.evidence
+
+
+@pytest.mark.parametrize(("pipeline", "told"), [("loreglass", "reranking"), ("llm-only", "no modules")])
+async def test_a_module_that_a_pipeline_does_not_have_is_refused(pipeline: str, told: str) -> None:
+    async with gateway_before(telling_services(), experiments=True) as world:
+        reply = await world.client.post(
+            "/answer",
+            json={"question": QUESTION, "pipeline": pipeline, "experiment": {"without": ["guesswork"]}},
+        )
+    assert reply.status_code == 422
+    assert told in reply.json()["detail"]
 
 
 # Whose it is, and where it goes
@@ -291,9 +314,9 @@ def test_what_is_recorded_is_bounded() -> None:
     for _ in range(MAX_NOTES + 9):
         explain.note(Stage.ANSWER, "x" * 9_999)
     explain.evidence([Evidence("y" * 9_999, "t" * 9_999, "", CitationKind.PAGE)] * 99)
-    explain.draft("d" * 99_999)
+    explain.draft("d" * 99_999, 0.5)
     explain.proposed("p" * 99_999)
-    told = explain.told(None)
+    told = explain.to_explanation(None)
     assert told is not None
     assert (len(told.notes), len(told.evidence)) == (MAX_NOTES, MAX_EVIDENCE) == (64, 32)
     assert (
@@ -309,7 +332,7 @@ def test_what_json_cannot_carry_is_not_recorded() -> None:
     for name, value in (("nan", math.nan), ("inf", math.inf), ("none", None), ("half", 0.5)):
         explain.signal(name, value)
     explain.proposed("\ud800 and so on")
-    told = explain.told(None)
+    told = explain.to_explanation(None)
     assert told is not None
     assert told.signals == {"half": 0.5}
     assert Explanation.model_validate_json(told.model_dump_json()) == told
@@ -322,9 +345,9 @@ def test_nobody_who_did_not_ask_pays_for_notes() -> None:
 
     SILENT.note(Stage.ANSWER, words())  # type: ignore[arg-type]
     SILENT.signal("p_direct", 0.5)
-    SILENT.draft("d")
+    SILENT.draft("d", 0.5)
     SILENT.proposed("p")
     SILENT.evidence([Evidence("y", "", "", CitationKind.PAGE)])
-    assert SILENT.told(load_thresholds()) is None
+    assert SILENT.to_explanation(load_thresholds()) is None
     assert Run("trace", Deadline.after_ms(1_000)).explain is SILENT
     assert SILENT._signals == {}

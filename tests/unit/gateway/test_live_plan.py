@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from gateway.budget.course import LOREGLASS
-from gateway.budget.estimates import Estimates
-from gateway.budget.latencies import Work, load_latencies
-from gateway.budget.plan import FULL
-from gateway.budget.planner import Planner
-from gateway.budget.stages import Stage
-from gateway.stages.planning import LivePlan
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import Work, load_latencies
+from gateway.planning.live_plan import LivePlan
+from gateway.planning.plan import FULL
+from gateway.planning.planner import Planner
+from gateway.planning.stages import Stage
+from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 
 DONE = {Stage.OCR}
 

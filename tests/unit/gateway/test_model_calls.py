@@ -10,7 +10,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from chassis.serving import BoundApp, listen, running
+from chassis.http.serving import BoundApp, listen, running
 from gateway.app import create_app
 from gateway.reasoning.calls import calls_counted, count_calls
 from gateway.settings import GatewaySettings, Reasoning

@@ -9,8 +9,8 @@ import anyio
 import httpx
 import pytest
 
-from chassis.deadlines import Deadline
 from chassis.errors import DeadlineExceeded
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from gateway.routes.intake import photo_of
 from gateway.settings import GatewaySettings
@@ -74,7 +74,9 @@ async def test_a_chat_stream_begins_when_it_is_let_in(services: FakeServices) ->
             reply = await world.client.send(request, stream=True)
             services.text_search.release.set()
             text = (await reply.aread()).decode()
-    assert text.startswith("data: {")
+    comments, answered, _ = text.partition("data: {")
+    assert answered
+    assert set(comments.split()) == {":"}
     assert text.endswith("data: [DONE]\n\n")
 
 

@@ -11,8 +11,8 @@ from contracts.domain_router import Domain
 from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextSearchReply
 from contracts.verifier import VerifyReply
-from gateway.budget.stages import Stage
-from gateway.state import Ask, Findings, Quote, Reply
+from gateway.planning.stages import Stage
+from gateway.state import Context, Query, Quote, Reply
 from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, Mood, crop_region, image_hit, text_hit
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import (
@@ -39,7 +39,7 @@ async def test_a_looked_up_answer_says_where_it_comes_from(world: World) -> None
 async def test_every_stage_that_ran_has_its_time(world: World) -> None:
     answer = await world.ask()
     ran = {Stage.OCR, Stage.DOMAIN_ROUTER, Stage.IMAGE_SEARCH, Stage.DRAFT, Stage.SELECT_ENTITY}
-    ran |= {Stage.TEXT_SEARCH, Stage.RERANKER, Stage.BRIDGE, Stage.ANSWER, Stage.VERIFIER, Stage.SESSION}
+    ran |= {Stage.TEXT_SEARCH, Stage.RERANKER, Stage.SECOND_HOP, Stage.ANSWER, Stage.VERIFIER, Stage.SESSION}
     assert set(answer.timings_ms) == {*(stage.value for stage in ran), "total"}
     assert all(0 <= milliseconds <= answer.timings_ms["total"] for milliseconds in answer.timings_ms.values())
 
@@ -143,7 +143,7 @@ async def test_without_a_reranker_the_order_of_the_search_is_kept(services: Fake
     assert answer.degraded == ["reranker"]
 
 
-def answer_with(quotes: tuple[Quote, ...], _: Ask, __: Findings) -> Reply:
+def answer_with(quotes: tuple[Quote, ...], _: Query, __: Context) -> Reply:
     return Reply("Mira Holm", 0.9, quotes)
 
 
@@ -184,7 +184,7 @@ async def test_a_second_hop_searches_for_what_the_first_one_found(services: Fake
         answer = await world.ask("Where was its author born?")
     assert [call.queries for call in services.text_search.calls] == [[query] for query in found]
     assert found["Mira Holm birthplace"] in [item.text for item in reasoner.found[0].evidence]
-    assert {"bridge", "bridge_search", "bridge_reranker"} <= set(answer.timings_ms)
+    assert {"second_hop", "second_hop_search", "second_hop_reranker"} <= set(answer.timings_ms)
 
 
 async def test_an_answer_that_the_evidence_does_not_support_is_refused(services: FakeServices) -> None:

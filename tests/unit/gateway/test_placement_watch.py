@@ -7,15 +7,15 @@ from typing import cast
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable
-from chassis.serving import from_environment
+from chassis.http.serving import from_environment
+from chassis.resilience.deadlines import Deadline
 from chassis.startup import WrongSettings
 from contracts.operations import Info
-from gateway.budget.placement import PlacementPlan, ServiceShare
 from gateway.clients.services import Services
+from gateway.planning.placement import PlacementPlan, ServiceShare
+from gateway.serving.placement_watch import PlacementWatch
 from gateway.settings import GatewaySettings
-from gateway.watch import PlacementWatch
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import World, gateway_before
 from tests.unit.gateway.series import read

@@ -11,7 +11,7 @@ from contracts.ocr import OcrReply
 from contracts.text_search import TextSearchReply
 from tests.unit.gateway.fakes import AUTHOR, PAGES, FakeServices, Mood, image_hit, indexed
 from tests.unit.gateway.platform import World, closed_port, gateway_before
-from tests.unit.gateway.test_last_resort import BrokenModel
+from tests.unit.gateway.test_fallback import BrokenModel
 
 pytestmark = pytest.mark.anyio
 
@@ -113,10 +113,10 @@ async def test_without_its_reader_it_refuses_and_names_it(services: FakeServices
 
 async def test_neither_model_nor_reader_is_an_honest_refusal(services: FakeServices) -> None:
     model = BrokenModel(DependencyUnavailable())
-    async with gateway_before(services, model, down={"reader": closed_port()}, resort=True) as world:
+    async with gateway_before(services, model, down={"reader": closed_port()}, fallback=True) as world:
         answer = await world.ask("Who wrote this book?")
     assert (answer.reason, answer.degraded) == (Reason.UNAVAILABLE, ["draft", "answer", "reader"])
-    assert answer.answer == "I don't know. I cannot read what I found right now."
+    assert answer.answer == "I don't know. I cannot look it up right now."
 
 
 async def test_a_reader_that_is_too_busy_is_told_as_such(pocket: World, services: FakeServices) -> None:

@@ -1,20 +1,18 @@
 """QA-Dragon's own order: each branch of Table 1, each switch of Tables 2 and 4, and what may fail."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from chassis.deadlines import Deadline
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason, Route
 from contracts.cropper import CropReply
 from contracts.domain_router import Domain
 from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextSearchReply
-from gateway.pipelines import qa_dragon
-from gateway.pipelines.ablation import FULL, Ablation, ablations
-from gateway.stages.look import classify_domain
-from gateway.state import Ask, Entity, PhotoText, Reply, Tool, Turn
+from gateway.planning.run import Run
+from gateway.state import Entity, PhotoText, Query, Reply, Tool, Turn
+from gateway.steps.photo import classify_domain
 from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, Mood, crop_region, image_hit, text_hit
 from tests.unit.gateway.reasoners import BOTH_TOOLS, direct_draft, lookup_draft
 from tests.unit.gateway.stepwise import PHOTO, WHO_WROTE, ScriptedSteps, clients_of, dragon
@@ -38,11 +36,6 @@ def from_memory(**changes: object) -> ScriptedSteps:
         sub_queries=(),
     )
     return ScriptedSteps(first_look=replace(draft, **changes))  # type: ignore[arg-type]
-
-
-def test_the_papers_pipeline_can_be_read_at_one_sitting() -> None:
-    assert qa_dragon.__file__ is not None
-    assert len(Path(qa_dragon.__file__).read_text("utf-8").splitlines()) < 150
 
 
 # Table 1
@@ -163,8 +156,8 @@ async def test_the_context_holds_the_best_chunks_first_and_nothing_below_the_cut
     many = [text_hit(f"{BOOK} fact {number}.") for number in range(30)]
     services.text_search.reply = TextSearchReply(hits=[text_hit(), *many], collection="pages")
     result = await dragon(services=services)
-    _, findings = result.reasoner.given("answer")
-    pages = [item for item in findings.evidence if item.kind is not CitationKind.PHOTO]
+    _, context = result.reasoner.given("answer")
+    pages = [item for item in context.evidence if item.kind is not CitationKind.PHOTO]
     assert len(pages) == 12
     assert pages[0].text == PAGES  # what the fake reranker prefers
     assert all(item.score >= 0.05 for item in pages)
@@ -198,9 +191,9 @@ async def test_a_follow_up_is_in_the_domain_of_the_question_before_it() -> None:
     history = (Turn("What car is this?", "A Golf.", False),)
     services = FakeServices()
     async with clients_of(services) as clients:
-        follow_up = Ask("And how long is it?", PHOTO, photo_is_new=False, history=history)
+        follow_up = Query("And how long is it?", PHOTO, photo_is_new=False, history=history)
         for ask in (follow_up, replace(follow_up, photo_is_new=True)):
-            await classify_domain(clients, ask, nothing_printed, Deadline.after_ms(60_000))
+            await classify_domain(clients, ask, nothing_printed, Run("trace", Deadline.after_ms(60_000)))
     assert [question for question, _ in services.domain_router.calls] == [
         "What car is this?\nAnd how long is it?",
         "And how long is it?",
@@ -222,26 +215,8 @@ async def test_every_step_reads_the_conversation() -> None:
 # The switches
 
 
-def without(module: str) -> Ablation:
-    return replace(FULL, **{module: False})
-
-
-def test_each_pipeline_is_named_after_what_it_lacks() -> None:
-    names = [having.name for having in ablations()]
-    assert names == [
-        "qa-dragon",
-        "qa-dragon-no-domain-router",
-        "qa-dragon-no-search-router",
-        "qa-dragon-no-tool-router",
-        "qa-dragon-no-query-splitting",
-        "qa-dragon-no-fusion-search",
-        "qa-dragon-no-reranking",
-        "qa-dragon-no-search-router-no-fusion-search",
-    ]
-
-
 async def test_without_the_domain_router_the_chain_of_thought_is_generic() -> None:
-    full, ablated = await dragon(), await dragon(having=without("domain_router"))
+    full, ablated = await dragon(), await dragon(missing="domain-router")
     assert full.reasoner.given("chain_of_thought")[1] is Domain.BOOK
     assert ablated.reasoner.given("chain_of_thought")[1] is None
     assert ablated.services.domain_router.calls == []
@@ -251,20 +226,20 @@ async def test_without_the_domain_router_the_chain_of_thought_is_generic() -> No
 
 async def test_without_the_search_router_every_question_is_augmented() -> None:
     steps = ScriptedSteps(first_look=direct_draft(object_label="lamp"))
-    result = await dragon(steps, having=without("search_router"), question="What does it say?")
+    result = await dragon(steps, missing="search-router", question="What does it say?")
     assert result.outcome.route is Route.RAG
     assert result.reasoner.names() == (await dragon()).reasoner.names()
 
 
 async def test_without_the_tool_router_both_searches_run() -> None:
     steps = ScriptedSteps(tools=frozenset())
-    result = await dragon(steps, having=without("tool_router"))
+    result = await dragon(steps, missing="tool-router")
     assert result.reasoner.names() == ["chain_of_thought", *VISUAL, *TEXTUAL, *POST_ANSWER]
     assert "tool_router" not in result.stages
 
 
 async def test_without_query_splitting_the_question_is_the_only_query() -> None:
-    result = await dragon(having=without("query_splitting"))
+    result = await dragon(missing="query-splitting")
     full = await dragon()
     assert [name for name in full.reasoner.names() if name not in result.reasoner.names()] == ["split_query"]
     assert result.reasoner.given("enhance_queries")[1] == (WHO_WROTE,)
@@ -272,7 +247,7 @@ async def test_without_query_splitting_the_question_is_the_only_query() -> None:
 
 
 async def test_without_fusion_the_found_thing_stays_out_of_the_text_queries() -> None:
-    result = await dragon(having=without("fusion_search"))
+    result = await dragon(missing="fusion-search")
     assert result.reasoner.given("enhance_queries")[2] is None
     (request,) = result.services.text_search.calls
     assert BOOK not in " ".join(request.queries)
@@ -286,7 +261,7 @@ async def test_without_reranking_the_evidence_is_in_search_order() -> None:
     services.text_search.reply = TextSearchReply(
         hits=[text_hit("First."), text_hit("Second."), text_hit()], collection="pages"
     )
-    result = await dragon(services=services, having=without("reranking"))
+    result = await dragon(services=services, missing="reranking")
     texts = [item.text for item in result.reasoner.given("answer")[1].evidence]
     assert texts[:4] == [AUTHOR, "First.", "Second.", PAGES]
     assert services.reranker.calls == []

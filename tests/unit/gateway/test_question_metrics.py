@@ -7,16 +7,16 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 
-from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable, Internal
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, Reason, Route
 from contracts.domain_router import Domain
-from gateway.budget.admission import Refusal
-from gateway.budget.latencies import WORKING
-from gateway.budget.stages import STAGE_BUDGETS, Stage
 from gateway.clients.services import Services
+from gateway.planning.latencies import WORKING
+from gateway.planning.stages import STAGE_BUDGETS, Stage
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Ask, Draft, Priority
+from gateway.serving.admission import Refusal
+from gateway.state import Draft, Priority, Query
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft
@@ -39,7 +39,7 @@ def counted(now: Scrape) -> dict[tuple[str, str], float]:
 class Failing(ScriptedReasoner):
     """Cannot draft."""
 
-    async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
         """See the port."""
         raise Internal
 
@@ -134,7 +134,7 @@ async def test_who_is_shed_failed_and_missed_no_deadline(services: FakeServices)
             services.text_search.release.set()
         now = await scrape(world.client)
     assert counted(now) == {("none", "failed"): 1, ("rag", "answered"): 1}
-    assert now.total("loreglass_admission_refused_total", lane="full", reason="full") == 1
+    assert now.total("loreglass_admission_refused_total", tier="full", reason="full") == 1
     assert now.total(MISSES) == 0
 
 
@@ -143,7 +143,7 @@ async def test_refusals_are_counted_from_nought_before_anybody_is_refused(servic
     async with gateway_before(services) as world:
         now = await scrape(world.client)
     for priority, reason in product(Priority, Refusal):
-        told = {"lane": "full", "priority": priority.value, "reason": reason.value}
+        told = {"tier": "full", "priority": priority.value, "reason": reason.value}
         assert now.value("loreglass_admission_refused_total", **told) == 0
 
 
@@ -217,15 +217,15 @@ async def test_questions_side_by_side_are_all_measured(services: FakeServices) -
     assert len({answer.trace_id for answer in answers}) == 6
 
 
-@pytest.mark.parametrize("resort", [False, True], ids=["alone", "with a last resort"])
-async def test_a_model_that_is_away_is_no_missed_deadline(services: FakeServices, resort: bool) -> None:
+@pytest.mark.parametrize("fallback", [False, True], ids=["alone", "with a last fallback"])
+async def test_a_model_that_is_away_is_no_missed_deadline(services: FakeServices, fallback: bool) -> None:
     class Away(ScriptedReasoner):
-        async def draft(self, ask: Ask, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+        async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
             raise DependencyUnavailable
 
-    async with gateway_before(services, Away(), resort=resort) as world:
+    async with gateway_before(services, Away(), fallback=fallback) as world:
         await world.post()
         now = await scrape(world.client)
     outcomes: Sequence[tuple[str, str]] = list(counted(now))
-    assert outcomes == ([(Route.RAG.value, Reason.ANSWERED.value)] if resort else [("none", "failed")])
+    assert outcomes == ([(Route.RAG.value, Reason.ANSWERED.value)] if fallback else [("none", "failed")])
     assert now.total(MISSES) == 0

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind
 from contracts.geometry import Box
 from contracts.reader import PassageKind, ReadReply, ReadTurn

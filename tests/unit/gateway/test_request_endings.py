@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from chassis.errors import DeadlineExceeded, Overloaded
-from gateway.pipelines.execution import Execution
+from gateway.serving.execution import Execution
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from contracts.answer import Route
 from contracts.domain_router import Domain
-from gateway.stages.routing import SearchRouter
-from gateway.stages.routing.cues import Cue, fold
-from gateway.stages.routing.features import router_features
-from gateway.stages.routing.train import keyword_rule, load
-from gateway.state import Ask, Draft, Tool
+from gateway.state import Draft, Query, Tool
+from gateway.steps.routing import SearchRouter
+from gateway.steps.routing.cues import Cue, fold
+from gateway.steps.routing.features import router_features
+from gateway.steps.routing.train import keyword_rule, load
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.reasoners import direct_draft, lookup_draft
 
@@ -29,7 +29,7 @@ def draft(answer: str | None, reasoning: str, confidence: float = 0.92, **change
 
 
 def routed(question: str, made: Draft, domain: Domain | None = None) -> Route:
-    return ROUTER.choose(Ask(question, None), made, domain, THRESHOLDS)
+    return ROUTER.choose(Query(question, None), made, domain, THRESHOLDS)
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_a_cue_is_found_in_what_people_and_models_write(cue: Cue, text: str) -> 
 
 def test_what_the_photo_says_is_not_the_models_doubt() -> None:
     sign = direct_draft("It says: wait here, perhaps for long.", quotes=("wait here, perhaps for long",))
-    features = router_features(Ask("What does the door say?", None), sign, None)
+    features = router_features(Query("What does the door say?", None), sign, None)
     assert (features.speculates, features.contradicts, features.says_unknown) == (0, 0, 0)
-    own = router_features(Ask("What does the door say?", None), replace(sign, quotes=()), None)
+    own = router_features(Query("What does the door say?", None), replace(sign, quotes=()), None)
     assert (own.speculates, own.contradicts) == (1, 1)
 
 
 def test_a_fact_that_the_photo_does_not_hold_is_recalled() -> None:
-    ask = Ask("Who wrote this book?", None)
+    ask = Query("Who wrote this book?", None)
     assert router_features(ask, draft("Mira Holm", "I know it."), None).recalled == 1
     assert router_features(ask, direct_draft("Mira Holm"), None).recalled == 0
 
@@ -116,15 +116,15 @@ def test_a_draft_that_is_not_sure_is_never_given_at_once() -> None:
 def test_the_cut_offs_of_the_file_decide() -> None:
     sure = direct_draft()
     never = replace(THRESHOLDS, direct_from=1.0)
-    assert ROUTER.choose(Ask("What does it say?", None), sure, None, never) is not Route.DIRECT
+    assert ROUTER.choose(Query("What does it say?", None), sure, None, never) is not Route.DIRECT
     all_rag = replace(never, verify_from=1.0)
-    assert ROUTER.choose(Ask("What does it say?", None), sure, None, all_rag) is Route.RAG
+    assert ROUTER.choose(Query("What does it say?", None), sure, None, all_rag) is Route.RAG
 
 
 def test_the_router_is_better_than_the_rule_it_replaced() -> None:
     """On the rows it was trained on; the script prints the held-out figures."""
     rows = load()
-    right = sum(ROUTER.choose(row.ask, row.draft, row.domain, THRESHOLDS) is row.route for row in rows)
+    right = sum(ROUTER.choose(row.query, row.draft, row.domain, THRESHOLDS) is row.route for row in rows)
     by_rule = sum(keyword_rule(row.draft, THRESHOLDS) is row.route for row in rows)
     assert right / len(rows) > 0.95 > by_rule / len(rows) + 0.1
 
@@ -134,7 +134,7 @@ def test_the_training_rows_know_all_branches_and_domains() -> None:
     assert len(rows) >= 200
     assert {row.route for row in rows} == set(Route)
     assert {row.domain for row in rows if row.domain} == set(Domain)
-    assert len({(row.ask.question, row.draft) for row in rows}) == len(rows)
+    assert len({(row.query.question, row.draft) for row in rows}) == len(rows)
 
 
 @given(
@@ -161,4 +161,4 @@ def test_every_draft_has_a_branch_and_only_an_answer_is_given(
     route = routed(question, made)
     assert route in Route
     assert route is Route.RAG or (answer is not None and answer.strip())
-    assert all(0 <= value <= 1 for value in router_features(Ask(question, None), made, None).vector())
+    assert all(0 <= value <= 1 for value in router_features(Query(question, None), made, None).vector())

@@ -7,22 +7,22 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from chassis.calls import http_client
-from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
-from chassis.tracing import CALLER, TRACE_ID, read_caller
-from gateway.budget.admission import Admission, AdmissionLimits
-from gateway.budget.course import LOREGLASS
-from gateway.budget.estimates import Estimates
-from gateway.budget.latencies import VlmSpeed, Work, load_latencies
-from gateway.budget.plan import FULL
-from gateway.budget.planner import Planner
-from gateway.budget.stages import Stage
-from gateway.reasoning.vlm.client import VlmClient, VlmEndpoint
-from gateway.reasoning.vlm.prompt import Prompt, TextPart
-from gateway.stages.planning import LivePlan
-from gateway.stages.run import Run, side_by_side
+from chassis.http.calls import http_client
+from chassis.resilience.deadlines import Deadline
+from chassis.telemetry.tracing import CALLER, TRACE_ID, read_caller
+from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.prompt import Prompt, TextPart
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import VlmSpeed, Work, load_latencies
+from gateway.planning.live_plan import LivePlan
+from gateway.planning.plan import FULL
+from gateway.planning.planner import Planner
+from gateway.planning.run import Run, side_by_side
+from gateway.planning.stages import Stage
+from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.state import Priority
+from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.spans import NotedSpan
 from tests.vlm_server import ServerTraits, fails, says, vlm_server
 from tests.vlm_server.replies import Reply
@@ -46,20 +46,14 @@ class Word(BaseModel):
 PROMPT = Prompt(name="word", system="Say one word.", user=(TextPart(SECRET),), schema=Word, max_tokens=20)
 
 
-async def says_so(word: str, _: Deadline) -> str:
-    return word
-
-
-async def is_away(_: Deadline) -> str:
-    raise DependencyUnavailable
-
-
 async def test_each_stage_is_a_span_with_its_size_and_its_end() -> None:
     run = Run(TRACE, minute())
     with NotedSpan() as request:
-        await run.required(Stage.RERANKER, says_so, SECRET, size=Work(items=7))
-        await run.optional(Stage.OCR, is_away, otherwise="")
-        await run.skip(Stage.BRIDGE)
+        async with run.stage(Stage.RERANKER, Work(items=7)):
+            pass
+        async with run.optional(Stage.OCR), run.stage(Stage.OCR):
+            raise DependencyUnavailable(SECRET)
+        await run.skip(Stage.SECOND_HOP)
     reranker, ocr = request.children
     assert (reranker.name, ocr.name) == ("stage reranker", "stage ocr")
     assert reranker.attributes == {
@@ -82,8 +76,9 @@ async def test_only_what_the_model_does_is_called_its_work() -> None:
     for vlm in (VlmSpeed(), None):
         run = Run(TRACE, minute(), planning=plan(vlm))
         with NotedSpan() as request:
-            await run.required(Stage.ANSWER, says_so, SECRET)
-            await run.required(Stage.OCR, says_so, SECRET)
+            for stage in (Stage.ANSWER, Stage.OCR):
+                async with run.stage(stage):
+                    pass
         told.append([child.attributes["loreglass.by_model"] for child in request.children])
     assert told == [[True, False], [False, False]]
 
@@ -91,33 +86,31 @@ async def test_only_what_the_model_does_is_called_its_work() -> None:
 async def test_stages_side_by_side_are_beside_each_other_in_the_trace_too() -> None:
     run, both = Run(TRACE, minute()), anyio.Event()
 
-    async def waits(_: Deadline) -> str:
-        await both.wait()
-        return ""
-
-    async def releases(_: Deadline) -> str:
-        both.set()
-        return ""
+    async def waits() -> None:
+        async with run.stage(Stage.OCR):
+            await both.wait()
 
     with NotedSpan() as request:
         async with side_by_side() as group:
-            ahead = run.ahead(group, Stage.OCR, waits, otherwise="")
+            text = run.prefetch(group, waits, None)
             await anyio.wait_all_tasks_blocked()
-            await run.required(Stage.DRAFT, releases)
-            await ahead.result()
+            async with run.stage(Stage.DRAFT):
+                both.set()
+            await text.result()
     assert [child.name for child in request.children] == ["stage ocr", "stage draft"]
     assert not any(child.children for child in request.children)
 
 
 async def test_a_stage_that_is_stopped_says_so() -> None:
-    async def hangs(_: Deadline) -> str:
-        await anyio.sleep_forever()
-        return ""
-
     run = Run(TRACE, minute())
+
+    async def hangs() -> None:
+        async with run.stage(Stage.OCR):
+            await anyio.sleep_forever()
+
     with NotedSpan() as request:
         async with anyio.create_task_group() as group:
-            group.start_soon(run.required, Stage.OCR, hangs)
+            group.start_soon(hangs)
             await anyio.wait_all_tasks_blocked()
             group.cancel_scope.cancel()
     assert request.named("stage ocr").attributes["loreglass.state"] == "cancelled"

@@ -3,17 +3,18 @@
 import anyio
 import pytest
 
-from chassis.deadlines import Deadline
-from gateway.budget.course import LOREGLASS, QA_DRAGON, Course
-from gateway.budget.estimates import Estimates
-from gateway.budget.latencies import ONE, VlmSpeed, Work, load_latencies
-from gateway.budget.plan import FULL
-from gateway.budget.planner import Planner
-from gateway.budget.stages import Stage
-from gateway.stages.evidence import Inquiry, rank_chunks
-from gateway.stages.planning import FixedPlan, LivePlan
-from gateway.stages.run import Run, side_by_side
+from chassis.resilience.deadlines import Deadline
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import ONE, VlmSpeed, Work, load_latencies
+from gateway.planning.live_plan import FixedPlan, LivePlan
+from gateway.planning.plan import FULL
+from gateway.planning.planner import Planner
+from gateway.planning.run import Run, side_by_side
+from gateway.planning.stage_graph import StageGraph
+from gateway.planning.stages import STAGE_BUDGETS, Stage, StageBudget
+from gateway.steps.evidence import SearchRequest, rank_chunks
 from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.planning.stage_graphs import LOREGLASS, QA_DRAGON
 from tests.unit.gateway.stepwise import clients_of
 
 pytestmark = pytest.mark.anyio
@@ -48,10 +49,10 @@ class Noted(FixedPlan):
         self.ms[stage] = ms
 
 
-def live_plan(course: Course, clock: Clock, remaining_ms: float) -> tuple[LivePlan, Estimates]:
+def live_plan(stage_graph: StageGraph, clock: Clock, remaining_ms: float) -> tuple[LivePlan, Estimates]:
     """On an L40S with so much time left."""
     estimates = Estimates(load_latencies("l40s", VlmSpeed()), clock)
-    plan = LivePlan(Planner(FULL, estimates), course, QuietNode())
+    plan = LivePlan(Planner(FULL, estimates), stage_graph, QuietNode())
     plan.revise(remaining_ms, (), 0.0)
     return plan, estimates
 
@@ -60,32 +61,30 @@ async def test_a_stage_is_not_charged_for_waiting_for_another_one() -> None:
     clock, noted, wanted = Clock(), Noted(), anyio.Event()
     run = Run("trace", Deadline(60.0, clock), planning=noted)
 
-    async def read(_: Deadline) -> str:
-        await wanted.wait()
-        clock.now += 5.0
+    async def read() -> str:
+        async with run.stage(Stage.OCR):
+            await wanted.wait()
+            clock.now += 5.0
         return "text"
 
     async with side_by_side() as group:
-        text = run.ahead(group, Stage.OCR, read, otherwise="")
-
-        async def draft(_: Deadline) -> str:
+        text = run.prefetch(group, read, "")
+        async with run.stage(Stage.DRAFT):
             wanted.set()
-            found = await text.result()
+            assert await text.result() == "text"
             clock.now += 2.0
-            return found
-
-        assert await run.required(Stage.DRAFT, draft) == "text"
     assert noted.ms == pytest.approx({Stage.OCR: 5_000.0, Stage.DRAFT: 2_000.0})
 
 
 async def test_what_is_given_up_before_it_began_is_no_stage_at_all() -> None:
     run = Run("trace", Deadline(0.0, Clock()))
 
-    async def search(_: Deadline) -> str:
-        return "found"
+    async def search() -> str:
+        async with run.stage(Stage.IMAGE_SEARCH):
+            return "found"
 
     async with side_by_side() as group:
-        found = run.ahead(group, Stage.IMAGE_SEARCH, search, otherwise="", now=False)
+        found = run.prefetch(group, search, "", now=False)
         found.cancel()
         assert await found.result() == ""
     assert (run.stages, run.degraded) == ([], [])
@@ -98,29 +97,25 @@ async def test_a_step_without_the_model_is_neither_timed_nor_refused_as_the_mode
     before = estimates.p50_ms(Stage.TOOL_ROUTER)
     run = Run("trace", Deadline(0.3, clock), planning=plan)
     done = []
-
-    async def choose(_: Deadline) -> None:
-        done.append(Stage.TOOL_ROUTER)
-
     for _ in range(50):
-        await run.optional(Stage.TOOL_ROUTER, choose, otherwise=None)
+        async with run.optional(Stage.TOOL_ROUTER), run.stage(Stage.TOOL_ROUTER):
+            done.append(Stage.TOOL_ROUTER)
     assert len(done) == 50
     assert estimates.p50_ms(Stage.TOOL_ROUTER) == before
     assert run.degraded == ["tool_router"]
 
 
-async def test_a_judge_that_goes_with_the_last_resort_is_not_timed_as_the_model() -> None:
+async def test_a_judge_that_goes_with_the_fallback_is_not_timed_as_the_model() -> None:
     clock = Clock()
     plan, estimates = live_plan(LOREGLASS, clock, 60_000.0)
     before = estimates.p50_ms(Stage.JUDGE)
     run = Run("trace", Deadline(60.0, clock), planning=plan)
 
-    async def work(_: Deadline) -> None:
-        """Takes no time."""
-
-    await run.required(Stage.POCKET_ANSWER, work)
+    async with run.stage(Stage.POCKET_ANSWER):
+        pass
     for _ in range(50):
-        await run.required(Stage.JUDGE, work)
+        async with run.stage(Stage.JUDGE):
+            pass
     assert estimates.p50_ms(Stage.JUDGE) == before
 
 
@@ -131,14 +126,14 @@ async def test_ranking_nothing_says_nothing_of_how_long_ranking_takes(services: 
     before = estimates.p50_ms(Stage.RERANKER, ONE)
     async with clients_of(services) as clients:
         for _ in range(50):
-            assert await rank_chunks(clients, Inquiry("Who?", ()), (), run) == ()
+            assert await rank_chunks(clients, SearchRequest("Who?", ()), (), run) == ()
     assert estimates.p50_ms(Stage.RERANKER, ONE) == before
 
 
 @pytest.mark.parametrize(
-    ("course", "stage", "cut"),
+    ("stage_graph", "stage", "cut"),
     [
-        (LOREGLASS, Stage.BRIDGE, "no_second_hop"),
+        (LOREGLASS, Stage.SECOND_HOP, "no_second_hop"),
         (LOREGLASS, Stage.TEXT_SEARCH, "fewer_chunks"),
         (LOREGLASS, Stage.CROPPER, "no_crops"),
         (QA_DRAGON, Stage.OBJECT_LIST, "no_crops"),
@@ -147,9 +142,9 @@ async def test_ranking_nothing_says_nothing_of_how_long_ranking_takes(services: 
     ],
 )
 async def test_a_stage_that_the_plan_leaves_out_or_lessens_is_named_by_the_cut(
-    course: Course, stage: Stage, cut: str
+    stage_graph: StageGraph, stage: Stage, cut: str
 ) -> None:
-    plan, _ = live_plan(course, Clock(), 300.0)
+    plan, _ = live_plan(stage_graph, Clock(), 300.0)
     run = Run("trace", Deadline(0.3, Clock()), planning=plan)
     await run.skip(stage)
     assert cut in run.degraded
@@ -160,9 +155,17 @@ async def test_a_stage_that_runs_twice_is_told_with_the_time_of_both_runs() -> N
     clock = Clock()
     run = Run("0" * 32, Deadline.after_ms(10_000, clock))
 
-    async def work(deadline: Deadline) -> None:
-        clock.now += 0.25
-
-    await run.required(Stage.TEXT_SEARCH, work)
-    await run.required(Stage.TEXT_SEARCH, work)
+    for _ in range(2):
+        async with run.stage(Stage.TEXT_SEARCH):
+            clock.now += 0.25
     assert run.timings_ms == {"text_search": 500.0}
+
+
+@pytest.mark.parametrize(("allowed_ms", "cap_ms"), [(5_000, 3_000), (10_000, 3_000), (40_000, 12_000)])
+async def test_a_longer_deadline_gives_each_stage_more_time_in_proportion(
+    monkeypatch: pytest.MonkeyPatch, allowed_ms: float, cap_ms: float
+) -> None:
+    monkeypatch.setitem(STAGE_BUDGETS, Stage.ANSWER, StageBudget(cap=3_000, reserve=60))
+    run = Run("trace", Deadline.after_ms(allowed_ms, Clock()))
+    async with run.stage(Stage.ANSWER) as deadline:
+        assert deadline.remaining_ms() == pytest.approx(cap_ms)

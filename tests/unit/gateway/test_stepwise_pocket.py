@@ -2,11 +2,11 @@
 
 import pytest
 
-from chassis.deadlines import Deadline
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason, Route
-from gateway.reasoning.pocket.steps import PocketSteps
-from gateway.reasoning.port import StepwiseReasoner
-from gateway.state import Ask, Effort, Entity, Evidence, Findings, PhotoText, TextLine, Tool, Turn
+from gateway.pipelines.qa_dragon.pocket import PocketSteps
+from gateway.pipelines.qa_dragon.port import StepwiseReasoner
+from gateway.state import Context, Entity, Evidence, GenerationBudget, PhotoText, Query, TextLine, Tool, Turn
 from tests.unit.gateway.reasoners import lookup_draft
 from tests.unit.gateway.stepwise import PHOTO
 from tests.unit.reasoning.pocket.desk import WordReader
@@ -28,28 +28,28 @@ async def cover() -> PhotoText:
 
 
 async def test_the_conversation_names_the_thing(steps: StepwiseReasoner) -> None:
-    ask = Ask("Who wrote it?", PHOTO, False, (Turn("What is this book?", "The Salt Road.", False, BOOK),))
+    ask = Query("Who wrote it?", PHOTO, False, (Turn("What is this book?", "The Salt Road.", False, BOOK),))
     draft = await steps.chain_of_thought(ask, None, cover, SOON)
     assert draft.entity == BOOK.name
 
 
 async def test_the_tools_are_those_of_the_draft(steps: StepwiseReasoner) -> None:
-    ask = Ask("Who wrote this?", PHOTO)
+    ask = Query("Who wrote this?", PHOTO)
     tools = frozenset({Tool.TEXT_SEARCH})
     assert await steps.choose_tools(ask, lookup_draft(tools=tools), SOON) == tools
 
 
 async def test_the_object_is_the_kind_of_thing_in_the_question(steps: StepwiseReasoner) -> None:
-    ask = Ask("Who painted this painting?", PHOTO)
+    ask = Query("Who painted this painting?", PHOTO)
     assert await steps.list_objects(ask, SOON) == ("painting",)
     assert await steps.select_object(ask, ["frame", "painting"], SOON) == "painting"
     assert await steps.select_object(ask, ["frame", "wall"], SOON) == "frame"
     assert await steps.select_object(ask, [], SOON) is None
-    assert await steps.list_objects(Ask("Who is it?", PHOTO), SOON) == ()
+    assert await steps.list_objects(Query("Who is it?", PHOTO), SOON) == ()
 
 
 async def test_a_candidate_must_agree_with_the_print(steps: StepwiseReasoner) -> None:
-    ask, draft = Ask("Who wrote this book?", PHOTO), lookup_draft()
+    ask, draft = Query("Who wrote this book?", PHOTO), lookup_draft()
     assert await steps.match_entity(ask, draft, [BOOK], COVER, SOON) == BOOK
     other = Entity("Gardens of Iron", 0.7)
     matched = await steps.match_entity(ask, draft, [other], COVER, SOON)
@@ -57,7 +57,7 @@ async def test_a_candidate_must_agree_with_the_print(steps: StepwiseReasoner) ->
 
 
 async def test_queries_are_split_as_drafted_and_carry_the_name(steps: StepwiseReasoner) -> None:
-    ask, draft = Ask("Who wrote this?", PHOTO), lookup_draft(sub_queries=("{entity} author",))
+    ask, draft = Query("Who wrote this?", PHOTO), lookup_draft(sub_queries=("{entity} author",))
     parts = await steps.split_query(ask, draft, SOON)
     assert await steps.enhance_queries(ask, parts, BOOK, SOON) == ("The Salt Road author",)
     assert await steps.enhance_queries(ask, ["who wrote this?"], BOOK, SOON) == ("who wrote The Salt Road?",)
@@ -69,9 +69,9 @@ async def test_the_answer_quotes_a_paragraph_of_attributes(steps: StepwiseReason
     """The paper joins the attributes' sentences; each is still found and quoted for itself."""
     block = "The author of The Salt Road is Mira Holm. The publisher of The Salt Road is Harrow & Lane."
     evidence = (Evidence(block, BOOK.name, "", CitationKind.IMAGE, 0.9, BOOK.name),)
-    findings = Findings(Route.RAG, BOOK, PhotoText(), evidence)
-    ask = Ask("Who is the publisher of this book?", PHOTO)
-    reply = await steps.answer(ask, lookup_draft(), findings, Effort(), SOON)
+    context = Context(Route.RAG, BOOK, PhotoText(), evidence)
+    ask = Query("Who is the publisher of this book?", PHOTO)
+    reply = await steps.answer(ask, lookup_draft(), context, GenerationBudget(), SOON)
     assert "Harrow & Lane" in (reply.answer or "")
     assert reply.reason is Reason.ANSWERED
     assert [quote.text in block for quote in reply.quotes] == [True]

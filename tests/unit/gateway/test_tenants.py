@@ -11,8 +11,8 @@ from chassis.errors import InvalidRequest, Unauthorized
 from chassis.keys import ApiKey
 from chassis.startup import WrongSettings
 from clients.keys import Highest, entry
+from gateway.serving.tenants import PUBLIC, Caller, Keys
 from gateway.state import Priority
-from gateway.tenants import PUBLIC, Caller, Keys
 
 INTERACTIVE, STANDARD, BACKGROUND = Priority
 KEY = ApiKey.new()
@@ -47,7 +47,10 @@ def bearer(key: ApiKey) -> str:
     return f"Bearer {key.text}"
 
 
-@pytest.mark.parametrize("authorization", [None, "", "Bearer sk-anything", "Basic eDp5", bearer(KEY)])
+@pytest.mark.parametrize(
+    "authorization",
+    [None, "", "Bearer sk-anything", "Basic eDp5", pytest.param(bearer(KEY), id="a known key")],
+)
 def test_without_a_keys_file_everybody_is_the_public(authorization: str | None) -> None:
     assert Keys.load(None).caller(authorization, None) == Caller(PUBLIC, INTERACTIVE)
 
@@ -89,26 +92,26 @@ def _one_char_off(text: str) -> str:
     return text[:-1] + ("A" if text[-1] != "A" else "B")
 
 
-@pytest.mark.parametrize(
-    "authorization",
-    [
-        None,
-        "",
-        "Bearer",
-        "Bearer ",
-        KEY.text,
-        f"Basic {KEY.text}",
-        f"Bearer {KEY.text} {KEY.text}",
-        f"Bearer {KEY.prefix}",
-        f"Bearer {KEY.sha256}",
-        f"Bearer lg_{KEY.prefix}_{KEY.sha256}",
-        f"Bearer {_one_char_off(KEY.text)}",
-        f"Bearer {KEY.text[:-1]}",
-        "Bearer lg_" + "é" * 8 + "_" + "é" * 43,
-        "Bearer " + "x" * 100_000,
-        bearer(ApiKey.new()),
-    ],
-)
+WRONG_KEYS: dict[str, str | None] = {
+    "no header": None,
+    "an empty header": "",
+    "a scheme": "Bearer",
+    "a scheme and a space": "Bearer ",
+    "no scheme": KEY.text,
+    "another scheme": f"Basic {KEY.text}",
+    "two keys": f"Bearer {KEY.text} {KEY.text}",
+    "the prefix": f"Bearer {KEY.prefix}",
+    "the digest": f"Bearer {KEY.sha256}",
+    "the digest for the secret": f"Bearer lg_{KEY.prefix}_{KEY.sha256}",
+    "one character off": f"Bearer {_one_char_off(KEY.text)}",
+    "one character short": f"Bearer {KEY.text[:-1]}",
+    "beyond ASCII": "Bearer lg_" + "é" * 8 + "_" + "é" * 43,
+    "very long": "Bearer " + "x" * 100_000,
+    "an unknown key": bearer(ApiKey.new()),
+}
+
+
+@pytest.mark.parametrize("authorization", WRONG_KEYS.values(), ids=WRONG_KEYS)
 def test_a_missing_or_wrong_key_is_refused_and_never_shown(file: Path, authorization: str | None) -> None:
     keys = Keys.load(file)
     with capture_logs() as logs, pytest.raises(Unauthorized) as raised:

@@ -1,7 +1,5 @@
 """`three-step`: the group of most results, the list, the short answer, and what may fail alone."""
 
-from pathlib import Path
-
 import pytest
 
 from chassis.errors import DependencyUnavailable, Overloaded
@@ -9,11 +7,11 @@ from contracts.answer import CitationKind, Reason, Route
 from contracts.image_search import ImageSearchReply
 from contracts.ocr import OcrReply
 from contracts.text_search import TextSearchReply
-from gateway.budget.plan import FULL, Plan
-from gateway.pipelines import three_step
-from gateway.reasoning.pocket.steps import PocketThreeStep
-from gateway.stages.planning import FixedPlan
-from gateway.state import Findings, Reply, Turn
+from gateway.pipelines.three_step import pipeline as three_step
+from gateway.pipelines.three_step.pocket import PocketThreeStep
+from gateway.planning.live_plan import FixedPlan
+from gateway.planning.plan import FULL, Plan
+from gateway.state import Context, Reply, Turn
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit
 from tests.unit.gateway.papers import ScriptedThreeStep, ask_three_step, best_first, passages
 from tests.unit.reasoning.pocket.desk import WordReader
@@ -33,11 +31,6 @@ def searching(**found: int) -> FakeServices:
 def queries_of(services: FakeServices) -> list[str]:
     """What was searched for, in no order."""
     return sorted(query for call in services.text_search.calls for query in call.queries)
-
-
-def test_the_pipeline_can_be_read_at_one_sitting() -> None:
-    assert three_step.__file__ is not None
-    assert len(Path(three_step.__file__).read_text("utf-8").splitlines()) < 150
 
 
 async def test_every_query_is_searched_alone_thirty_deep() -> None:
@@ -188,16 +181,16 @@ async def test_each_service_may_fail_alone(service: str, mood: Mood) -> None:
 
 async def test_a_model_that_is_away_is_answered_for() -> None:
     away = ScriptedThreeStep(failing=dict.fromkeys(("sample_queries", "rank", "answer"), BROKEN))
-    result = await ask_three_step(away, resort=ScriptedThreeStep(sees=False))
+    result = await ask_three_step(away, fallback=ScriptedThreeStep(sees=False))
     assert result.outcome.reason is Reason.ANSWERED
     assert result.run.degraded == ["query_sampling", "listwise_rerank", "answer"]
 
 
 async def test_a_model_that_there_is_no_time_for_is_spared() -> None:
-    model, resort = ScriptedThreeStep(), ScriptedThreeStep(sees=False)
-    result = await ask_three_step(model, resort=resort, planning=FixedPlan(Plan(model=False)))
+    model, fallback = ScriptedThreeStep(), ScriptedThreeStep(sees=False)
+    result = await ask_three_step(model, fallback=fallback, planning=FixedPlan(Plan(model=False)))
     assert not model.seen
-    assert set(resort.seen) == {"sample_queries", "answer"}
+    assert set(fallback.seen) == {"sample_queries", "answer"}
     assert result.outcome.reason is Reason.ANSWERED
 
 
@@ -231,7 +224,7 @@ async def test_the_pocket_reasoner_does_not_know_what_nothing_says() -> None:
     assert (result.outcome.reason, result.outcome.citations) == (Reason.NO_EVIDENCE, ())
 
 
-def unsaid(_: Findings) -> Reply:
+def unsaid(_: Context) -> Reply:
     """Nothing."""
     return Reply(None, 0.0)
 

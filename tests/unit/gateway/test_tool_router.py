@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from chassis.deadlines import Deadline
+from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
-from gateway.stages.run import Run
-from gateway.stages.tools import EVERY_TOOL, NO_TOOLS, choose_tools, names_itself, within_rules
-from gateway.state import Ask, Tool
+from gateway.pipelines.qa_dragon.tool_router import EVERY_TOOL, choose_tools, names_itself, within_rules
+from gateway.planning.run import Run
+from gateway.state import Query, Tool
 from tests.unit.gateway.reasoners import lookup_draft
 from tests.unit.gateway.stepwise import PHOTO, ScriptedSteps
 
@@ -30,9 +30,9 @@ UNKNOWN_LAMP = lookup_draft(object_label="lamp")
 async def test_arithmetic_and_translation_need_no_tool_and_no_model_call(question: str) -> None:
     steps = ScriptedSteps()
     chosen = await choose_tools(
-        steps, Ask(question, PHOTO), UNKNOWN_LAMP, None, Run("t", Deadline.after_ms(9_000))
+        steps, Query(question, PHOTO), UNKNOWN_LAMP, None, Run("t", Deadline.after_ms(9_000))
     )
-    assert (chosen, steps.names()) == (NO_TOOLS, [])
+    assert (chosen, steps.names()) == (frozenset(), [])
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ async def test_arithmetic_and_translation_need_no_tool_and_no_model_call(questio
     ],
 )
 def test_sums_over_facts_from_outside_are_looked_up(question: str) -> None:
-    assert within_rules(Ask(question, PHOTO), UNKNOWN_LAMP, None, EVERY_TOOL) == EVERY_TOOL
+    assert within_rules(Query(question, PHOTO), UNKNOWN_LAMP, None, EVERY_TOOL) == EVERY_TOOL
 
 
 @pytest.mark.parametrize(
@@ -70,20 +70,20 @@ def test_books_packages_and_plants_need_no_image_search(
     label: str | None, domain: Domain | None, by_itself: bool
 ) -> None:
     assert names_itself(label, domain) is by_itself
-    tools = within_rules(Ask("Who made this?", PHOTO), lookup_draft(object_label=label), domain, EVERY_TOOL)
+    tools = within_rules(Query("Who made this?", PHOTO), lookup_draft(object_label=label), domain, EVERY_TOOL)
     assert tools == (TEXT if by_itself else EVERY_TOOL)
 
 
 def test_a_thing_that_has_a_name_needs_no_image_search() -> None:
     draft = lookup_draft(object_label="car", entity="Volkswagen Golf")
-    assert within_rules(Ask("How fast is it?", PHOTO), draft, None, EVERY_TOOL) == TEXT
+    assert within_rules(Query("How fast is it?", PHOTO), draft, None, EVERY_TOOL) == TEXT
 
 
 def test_without_a_photo_there_is_no_image_search() -> None:
-    assert within_rules(Ask("How fast is it?", None), UNKNOWN_LAMP, None, EVERY_TOOL) == TEXT
+    assert within_rules(Query("How fast is it?", None), UNKNOWN_LAMP, None, EVERY_TOOL) == TEXT
 
 
 @pytest.mark.parametrize("chosen", [[Tool.TEXT_SEARCH], [Tool.IMAGE_SEARCH], []])
 def test_rules_take_away_and_never_add(chosen: Sequence[Tool]) -> None:
     tools = frozenset(chosen)
-    assert within_rules(Ask("Who made this?", PHOTO), UNKNOWN_LAMP, None, tools) == tools
+    assert within_rules(Query("Who made this?", PHOTO), UNKNOWN_LAMP, None, tools) == tools

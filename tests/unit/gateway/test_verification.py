@@ -4,13 +4,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from chassis.deadlines import Deadline
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason, Route
 from contracts.verifier import Check, CheckName, VerifyReply, VerifyRequest
-from gateway.stages.conclusion import conclude
-from gateway.stages.run import Run
-from gateway.stages.verification import AskJudge, verify
-from gateway.state import Ask, Evidence, Findings, Quote, Reply, Verdict
+from gateway.planning.run import Run
+from gateway.state import Context, Evidence, Query, Quote, Reply, Verdict
+from gateway.steps.conclusion import conclude
+from gateway.steps.verification import AskJudge, verify
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import gateway_before
@@ -20,7 +20,7 @@ from tests.unit.gateway.stepwise import clients_of
 pytestmark = pytest.mark.anyio
 
 SURE = (0.99, 0.95)
-FINDINGS = Findings(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE),))
+CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE),))
 QUOTED = Reply("A fact.", 0.9, (Quote(0, "A fact."),))
 
 
@@ -43,7 +43,7 @@ class Judge:
     judgement: float | Exception = 0.9
     asked: list[Reply] = field(default_factory=list)
 
-    async def __call__(self, ask: Ask, reply: Reply, evidence: object, deadline: Deadline) -> float:
+    async def __call__(self, ask: Query, reply: Reply, evidence: object, deadline: Deadline) -> float:
         self.asked.append(reply)
         if isinstance(self.judgement, Exception):
             raise self.judgement
@@ -59,8 +59,8 @@ async def verdict(
     reply = replace(QUOTED, token_probabilities=tokens)
     async with clients_of(services) as clients:
         run = Run("t", Deadline.after_ms(20_000))
-        ask = Ask("What?", None)
-        return await verify(clients, judge, ask, reply, FINDINGS, run, load_thresholds(), ask_judge)
+        ask = Query("What?", None)
+        return await verify(clients, judge, ask, reply, CONTEXT, run, load_thresholds(), ask_judge)
 
 
 @pytest.fixture
@@ -167,13 +167,13 @@ async def test_evidence_that_does_not_support_refuses() -> None:
     ],
 )
 def test_the_outcome_says_what_refused(reply: Reply, given: Verdict | None, refused_by: str | None) -> None:
-    outcome = conclude(reply, given, FINDINGS, None, (), load_thresholds())
+    outcome = conclude(reply, given, CONTEXT, None, {}, load_thresholds())
     assert outcome.refused_by == refused_by
 
 
 async def test_the_trace_says_which_check_refused(strict: FakeServices) -> None:
-    def unsure(ask: Ask, findings: Findings) -> Reply:
-        return replace(quote_best(ask, findings), token_probabilities=(0.99, 0.2))
+    def unsure(ask: Query, context: Context) -> Reply:
+        return replace(quote_best(ask, context), token_probabilities=(0.99, 0.2))
 
     async with gateway_before(strict, ScriptedReasoner(say=unsure)) as world:
         answer = await world.ask()

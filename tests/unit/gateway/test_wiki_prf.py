@@ -1,7 +1,6 @@
 """`wiki-prf`: the tools in the plan's order, their sections, filtered knowledge, and what may fail alone."""
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,15 +12,15 @@ from contracts.cropper import CropReply
 from contracts.image_search import ImageSearchReply
 from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
 from contracts.text_search import TextSearchReply, TextSearchRequest
-from gateway.budget.plan import Plan
-from gateway.pipelines import wiki_prf
-from gateway.pipelines.wiki_prf import EVIDENCE_CHARS
-from gateway.reasoning.pocket.steps import PocketWikiPrf
-from gateway.reasoning.wiki_prf import Gathered, PhotoTool, ToolCall, ToolPlan
-from gateway.stages.photo_tools import mirrored
-from gateway.stages.planning import FixedPlan
+from gateway.pipelines.wiki_prf.photo_tools import mirrored
+from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS
+from gateway.pipelines.wiki_prf.pocket import PocketWikiPrf
+from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.planning.live_plan import FixedPlan
+from gateway.planning.plan import Plan
 from gateway.state import Reply
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, crop_region, image_hit
+from tests.unit.gateway.llm.stage import page
 from tests.unit.gateway.papers import (
     PHOTO,
     QUESTION,
@@ -31,7 +30,6 @@ from tests.unit.gateway.papers import (
     numbered,
 )
 from tests.unit.reasoning.pocket.desk import WordReader
-from tests.unit.reasoning.vlm.stage import page
 
 pytestmark = pytest.mark.anyio
 
@@ -55,11 +53,6 @@ def with_crop(services: FakeServices | None = None) -> FakeServices:
 def pictures(services: FakeServices) -> list[bytes]:
     """What was searched by, in order."""
     return [picture for searched, _ in services.image_search.calls for picture in searched]
-
-
-def test_the_pipeline_can_be_read_at_one_sitting() -> None:
-    assert wiki_prf.__file__ is not None
-    assert len(Path(wiki_prf.__file__).read_text("utf-8").splitlines()) < 150
 
 
 async def test_the_tools_are_used_in_the_plan_s_order() -> None:
@@ -175,9 +168,9 @@ def test_what_is_shown_is_bounded_and_each_text_is_in_either_part_once() -> None
 async def test_the_answer_is_made_from_filtered_knowledge_and_cites_what_was_retrieved() -> None:
     reasoner = ScriptedWikiPrf(say=lambda found: best_first(found, PAGES))
     result = await ask_wiki_prf(reasoner, with_crop())
-    knowledge, findings = reasoner.seen["answer"]
+    knowledge, context = reasoner.seen["answer"]
     assert knowledge == "It has 312 pages."
-    assert all(knowledge != item.text for item in findings.evidence)
+    assert all(knowledge != item.text for item in context.evidence)
     assert (result.outcome.reason, result.outcome.route) == (Reason.ANSWERED, Route.RAG)
     assert [citation.snippet for citation in result.outcome.citations] == [PAGES]
     assert result.notes("knowledge_filter") == ["It has 312 pages."]
@@ -226,16 +219,16 @@ async def test_each_service_may_fail_alone(service: str, mood: Mood) -> None:
 
 async def test_a_model_that_is_away_is_answered_for() -> None:
     away = dict.fromkeys(("plan_tools", "describe", "filter", "answer"), BROKEN)
-    result = await ask_wiki_prf(ScriptedWikiPrf(failing=away), resort=ScriptedWikiPrf(sees=False))
+    result = await ask_wiki_prf(ScriptedWikiPrf(failing=away), fallback=ScriptedWikiPrf(sees=False))
     assert result.outcome.reason is Reason.ANSWERED
     assert result.run.degraded == ["tool_plan", "knowledge_filter", "answer"]
 
 
 async def test_a_model_that_there_is_no_time_for_is_spared() -> None:
-    model, resort = ScriptedWikiPrf(), ScriptedWikiPrf(sees=False)
-    result = await ask_wiki_prf(model, resort=resort, planning=FixedPlan(Plan(model=False)))
+    model, fallback = ScriptedWikiPrf(), ScriptedWikiPrf(sees=False)
+    result = await ask_wiki_prf(model, fallback=fallback, planning=FixedPlan(Plan(model=False)))
     assert not model.seen
-    assert {"plan_tools", "filter", "answer"} <= set(resort.seen)
+    assert {"plan_tools", "filter", "answer"} <= set(fallback.seen)
     assert result.outcome.reason is Reason.ANSWERED
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import anyio
 
 from capacity.simulation.virtual_time import run_virtual
-from chassis.deadlines import Clock, Deadline
 from chassis.errors import LoreglassError
-from gateway.budget.admission import Admission, AdmissionLimits
+from chassis.resilience.deadlines import Clock, Deadline
+from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.tenants import PUBLIC
 from gateway.state import Priority
-from gateway.tenants import PUBLIC
 
 PLACES = 8
 SECONDS = 120

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from chassis.metrics import Metrics
+from chassis.telemetry.metrics import Metrics
 from gateway.settings import GatewaySettings
 from gateway.wiring import Gateway, wire
 

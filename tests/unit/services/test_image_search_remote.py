@@ -16,13 +16,13 @@ import pytest
 from fastapi import Response
 from PIL import Image
 
-from chassis.app import EngineResources
-from chassis.deadlines import Deadline
 from chassis.errors import DependencyUnavailable, Overloaded
-from chassis.metrics import Metrics
-from chassis.remote import RemoteServer
-from chassis.serving import BoundApp, listen, running
-from chassis.workers import EnginePool, PoolSize, current_call
+from chassis.http.app import EngineResources
+from chassis.http.remote import RemoteServer
+from chassis.http.serving import BoundApp, listen, running
+from chassis.models.workers import EnginePool, PoolSize, current_call
+from chassis.resilience.deadlines import Deadline
+from chassis.telemetry.metrics import Metrics
 from contracts.image_search import ImageSearchReply
 from services.image_search.app import create_app, open_engine
 from services.image_search.engine import RGB

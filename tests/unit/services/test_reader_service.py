@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from pydantic import ValidationError
 
-from chassis.app import ServiceSpec, create_service
+from chassis.http.app import ServiceSpec, create_service
 from contracts import reader as contract
 from contracts.reader import ReadReply
 from services.reader.app import create_app

@@ -10,8 +10,8 @@ from fastapi import Response
 from pydantic import SecretStr, ValidationError
 
 from chassis.errors import DependencyUnavailable, Overloaded
-from chassis.remote import RemoteServer
-from chassis.serving import BoundApp, listen, running
+from chassis.http.remote import RemoteServer
+from chassis.http.serving import BoundApp, listen, running
 from services.reranker.app import create_app
 from services.reranker.engines.remote import RemoteReranker, RemoteShape
 from services.reranker.settings import Engine, RerankerSettings

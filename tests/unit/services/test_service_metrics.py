@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from chassis.errors import DependencyUnavailable
-from chassis.metrics import Metrics
+from chassis.telemetry.metrics import Metrics
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import CollectionInfo

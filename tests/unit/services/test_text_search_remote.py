@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chassis.errors import DependencyUnavailable, Overloaded
-from chassis.remote import RemoteServer
+from chassis.http.remote import RemoteServer
 from services.text_search.app import create_app
 from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Instructions, VectorFormat
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, shortened

@@ -209,6 +209,20 @@ def test_a_comparison_is_checked_with_both_values(answer: str, supported: bool) 
     assert (verdict.probability > 0.5) is supported
 
 
+@pytest.mark.parametrize(
+    ("answer", "supported"),
+    [
+        ("The carrot soup: €7.50 against €4.", True),
+        ("The lemon sorbet: €4 against €7.50.", False),
+        ("The lemon sorbet: €7.50 against €4.", False),
+    ],
+)
+def test_what_is_compared_may_be_in_a_print_without_a_name(answer: str, supported: bool) -> None:
+    menu = "Zum Anker\nCarrot soup €7.50\nLemon sorbet €4"
+    asked = "Does the carrot soup or the lemon sorbet cost more here?"
+    assert (verify(asked, answer, menu, entity="Zum Anker").probability > 0.5) is supported
+
+
 def test_a_value_of_another_thing_is_not_this_ones() -> None:
     verdict = verify("How much is it?", "It costs 145 euros.", *SHOES, entity="Aero 2")
     assert verdict.probability < REFUSED

@@ -1,7 +1,7 @@
 """`loreglass eval ablate`: every ablation asked, once, and the papers' tables with ours in them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -10,36 +10,37 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from contracts.answer import Reason, Route
-from evaluation.ablation.published import PAPER_TABLES, pipelines_for
+from evaluation.ablation.published import OWN_MODULES, PAPER_TABLES, systems_for
 from evaluation.cli import app
 from evaluation.runs.store import load_run
-from gateway.pipelines.ablation import ablations
-from gateway.stages.conclusion import Outcome, refusal
-from gateway.state import Ask
+from evaluation.runs.systems import System
+from gateway.pipelines.loreglass import ablation as loreglass
+from gateway.pipelines.qa_dragon import ablation as qa_dragon
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome, refusal
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.evaluation.runs.small_world import PAGES, WHO, script, write_world
 
 pytestmark = pytest.mark.anyio
 
 
-def ignorant(_: Ask) -> Outcome:
+def ignorant(_: Query) -> Outcome:
     return refusal(Reason.NO_EVIDENCE, Route.RAG)
 
 
-async def invoke(pipelines: Sequence[ScriptedPipeline], *arguments: str | Path) -> Result:
-    async with scripted_gateway(pipelines[0], others=pipelines[1:], experiments=True) as url:
+async def invoke(systems: Mapping[str, ScriptedPipeline], *arguments: str | Path) -> Result:
+    first, *others = (each for name, each in systems.items() if name == each.name)
+    async with scripted_gateway(first, others=others, experiments=True, variants=systems) as url:
         told = ["ablate", *map(str, arguments), "--gateway", url]
         return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, told))
 
 
-def offered() -> list[ScriptedPipeline]:
-    knowing = ["loreglass", "loreglass-no-crops", "qa-dragon", "qa-dragon-no-reranking", "llm-only"]
-    return [
-        *(ScriptedPipeline(script, name) for name in knowing),
-        ScriptedPipeline(ignorant, "loreglass-no-ocr"),
-        ScriptedPipeline(script, "qa-dragon-no-tool-router"),
-        ScriptedPipeline(script, "of-somebody-else"),
-    ]
+def offered() -> dict[str, ScriptedPipeline]:
+    """Pipelines by their names, and who answers for them without a module."""
+    whole = ["loreglass", "qa-dragon", "llm-only", "of-somebody-else"]
+    without = [name for name in systems_for(("2", "3", "4", "own"), ("loreglass", "qa-dragon"))[0]]
+    systems = {name: ScriptedPipeline(script, System.named(name).pipeline) for name in (*whole, *without)}
+    return systems | {"loreglass-no-ocr": ScriptedPipeline(ignorant, "loreglass")}
 
 
 async def test_every_table_is_written_with_the_papers_figures_and_ours(tmp_path: Path) -> None:
@@ -68,12 +69,12 @@ async def test_an_ablation_goes_on_where_it_stopped(tmp_path: Path) -> None:
     arguments = (world, "--out", tmp_path / "out", "--tables", "4")
     first = offered()
     assert (await invoke(first, *arguments)).exit_code == 0
-    asked = sorted(each.name for each in first if each.asked)
-    assert asked == ["qa-dragon", "qa-dragon-no-reranking", "qa-dragon-no-tool-router"]
+    asked = sorted(name for name, each in first.items() if each.asked)
+    assert asked == sorted(row.pipeline or "" for row in PAPER_TABLES["4"].rows)
     (tmp_path / "out" / "runs" / "qa-dragon" / "turns.jsonl").write_bytes(b"")
     again = offered()
     assert (await invoke(again, *arguments)).exit_code == 0
-    assert [each.name for each in again if each.asked] == ["qa-dragon"]
+    assert [name for name, each in again.items() if each.asked] == ["qa-dragon"]
     assert len(load_run(tmp_path / "out" / "runs" / "qa-dragon").records) == 1
 
 
@@ -92,18 +93,22 @@ async def test_a_table_that_there_is_not_is_refused(tmp_path: Path) -> None:
 
 async def test_where_nothing_can_be_asked_there_is_nothing_to_compare(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO], [])
-    result = await invoke([ScriptedPipeline(script, "of-somebody-else")], world, "--out", tmp_path / "out")
+    somebody = {"of-somebody-else": ScriptedPipeline(script, "of-somebody-else")}
+    result = await invoke(somebody, world, "--out", tmp_path / "out")
     assert result.exit_code == 1
     assert "nothing to compare" in result.output
 
 
-def test_the_papers_rows_name_pipelines_that_there_are() -> None:
-    known = {each.name for each in ablations()} | {"llm-only", "cot", "direct-rag"}
+def test_the_tables_leave_out_modules_that_the_gateway_has() -> None:
     rows = [row.pipeline for table in PAPER_TABLES.values() for row in table.rows if row.pipeline]
-    assert set(rows) <= known
+    systems = [System.named(name) for name in rows]
+    assert {system.pipeline for system in systems} == {"qa-dragon", "llm-only", "cot", "direct-rag"}
+    assert {module for system in systems for module in system.without} <= qa_dragon.MODULES
+    assert set(OWN_MODULES) == loreglass.MODULES
 
 
-def test_each_pipeline_is_asked_once_however_many_tables_it_is_in() -> None:
-    names, absent = pipelines_for(("2", "4", "own"), ("llm-only", "loreglass", "loreglass-no-x", "qa-dragon"))
-    assert names == ["llm-only", "qa-dragon", "loreglass", "loreglass-no-x"]
+def test_each_system_is_asked_once_however_many_tables_it_is_in() -> None:
+    names, absent = systems_for(("2", "4", "own"), ("llm-only", "loreglass", "qa-dragon"))
+    assert len(names) == len(set(names))
+    assert {"llm-only", "qa-dragon", "qa-dragon-no-reranking", "loreglass", "loreglass-no-ocr"} <= set(names)
     assert "cot" in absent

@@ -17,13 +17,13 @@ from evaluation.calibration.promise import Promise
 from evaluation.cli import app as evaluation_app
 from evaluation.commands.calibrate import calibrate, promise_file
 from evaluation.runs.store import load_run
-from gateway.stages.conclusion import Outcome, conclude
-from gateway.stages.run import Run
-from gateway.state import Ask, Quote, Reply
+from gateway.planning.run import Run
+from gateway.state import Query, Quote, Reply
+from gateway.steps.conclusion import Outcome, conclude
 from gateway.thresholds import PACKAGED, Thresholds, load_thresholds
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.evaluation.runs.small_world import WHO, write_world
-from tests.unit.gateway.test_explained_replay import FINDINGS
+from tests.unit.gateway.test_explained_replay import CONTEXT
 
 QUESTIONS = 10
 app = typer.Typer()
@@ -41,16 +41,16 @@ class ReadsMoreOrLess(ScriptedPipeline):
         """The same with others."""
         return ReadsMoreOrLess(thresholds)
 
-    def _say(self, ask: Ask) -> Outcome:
+    def _say(self, ask: Query) -> Outcome:
         raise NotImplementedError
 
-    async def answer(self, ask: Ask, run: Run) -> Outcome:
+    async def answer(self, ask: Query, run: Run) -> Outcome:
         """Right while tau_fine is low."""
         said = "Mira Holm wrote it." if self.thresholds.tau_fine < 0.3 else "Otto Blau wrote it."
         reply = Reply(said, 0.8, (Quote(0, "A fact."),))
         run.explain.proposed(said)
         run.explain.signal("answer_confidence", reply.confidence)
-        return conclude(reply, None, FINDINGS, None, (), self.thresholds, explain=run.explain)
+        return conclude(reply, None, CONTEXT, None, (), self.thresholds, explain=run.explain)
 
 
 def test_all_combinations_are_made() -> None:

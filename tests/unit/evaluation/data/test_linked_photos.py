@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chassis.fetching import FetchLimits, PublicFetcher, is_public
+from chassis.http.fetching import FetchLimits, PublicFetcher, is_public
 from evaluation.data.model import Dataset
 from evaluation.data.opening import open_dataset
 from tests.unit.chassis.picture_hosts import METADATA, Host, picture, picture_host

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from chassis.serving import BoundApp, listen, running
+from chassis.http.serving import BoundApp, listen, running
 
 Body = dict[str, Any]
 Script = Callable[[Body, int], Response]

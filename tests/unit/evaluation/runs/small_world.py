@@ -10,8 +10,8 @@ from PIL import Image
 
 from chassis.errors import NotReady
 from contracts.answer import Reason, Route
-from gateway.stages.conclusion import Outcome, refusal
-from gateway.state import Ask
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome, refusal
 
 Turn = tuple[str, str, dict[str, Any]]
 WHO: Turn = ("who wrote this?", "Mira Holm wrote it.", {"answer_type": "name", "accepted": ["Mira Holm"]})
@@ -24,7 +24,7 @@ SMELL: Turn = ("what does it smell of?", "I don't know.", {"answer_type": "unans
 BROKEN: Turn = ("is it broken?", "Yes.", {"answer_type": "boolean", "accepted": ["yes"], "value": True})
 
 
-def script(ask: Ask) -> Outcome:
+def script(ask: Query) -> Outcome:
     """Right about authors, wrong about pages, honest about smells; breaks over what is broken."""
     if "broken" in ask.question:
         raise NotReady

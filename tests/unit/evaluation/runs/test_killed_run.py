@@ -2,16 +2,14 @@
 
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import anyio
 import pytest
 
-from chassis.deadlines import Deadline
 from evaluation.runs.store import TURNS, Run, load_run
-from gateway.stages.conclusion import Outcome
-from gateway.state import Ask
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.evaluation.runs.small_world import numbered, script, write_world
 
@@ -32,17 +30,15 @@ class HoldingPipeline(ScriptedPipeline):
         self.all_held = anyio.Event()
         self.let_go = anyio.Event()
 
-    def _work(self, ask: Ask) -> Callable[[Deadline], Awaitable[Outcome]]:
-        async def work(_: Deadline) -> Outcome:
-            self._free -= 1
-            if self._free < 0 and not self.let_go.is_set():
-                self._held += 1
-                if self._held == CONCURRENCY:
-                    self.all_held.set()
-                await self.let_go.wait()
-            return script(ask)
-
-        return work
+    async def work(self, ask: Query) -> Outcome:
+        """Scripted, when it is let go."""
+        self._free -= 1
+        if self._free < 0 and not self.let_go.is_set():
+            self._held += 1
+            if self._held == CONCURRENCY:
+                self.all_held.set()
+            await self.let_go.wait()
+        return await super().work(ask)
 
 
 def command(world: Path, out: Path, url: str) -> list[str]:

@@ -19,6 +19,8 @@ from evaluation.runs.patience import GatewayLost, GatewayRefuses, Patience, Ques
 
 pytestmark = pytest.mark.anyio
 
+EXPLAIN = Experiment(explain=True)
+
 ANSWER = Answer(
     answer="a",
     abstained=False,
@@ -61,7 +63,8 @@ class Waits:
 
 
 def questioner(waits: Waits, **thresholds: float) -> Questioner:
-    return Questioner(True, thresholds, Patience(overloads=3, losses=3), waits)
+    wanted = Experiment(explain=True, thresholds=thresholds)
+    return Questioner(wanted, Patience(overloads=3, losses=3), waits)
 
 
 async def test_an_overloaded_gateway_is_asked_again_when_it_says() -> None:
@@ -102,7 +105,7 @@ async def test_a_question_that_breaks_the_connection_each_time_is_an_outcome_whi
     async def others_get_through(_: float) -> None:
         await asks.put(Sent([]))
 
-    asks = Questioner(True, {}, Patience(losses=3), others_get_through)
+    asks = Questioner(EXPLAIN, Patience(losses=3), others_get_through)
     reply = await asks.put(Sent(failures))
     assert reply.error == "dependency_unavailable"
 
@@ -129,7 +132,7 @@ async def test_any_other_failure_is_what_came_of_the_question(make: Callable[[],
 
 async def test_every_question_carries_the_thresholds() -> None:
     sent = Sent([])
-    await Questioner(False, {"supported": 0.2}).put(sent)
+    await Questioner(Experiment(thresholds={"supported": 0.2})).put(sent)
     assert sent.experiments == [Experiment(explain=False, thresholds={"supported": 0.2})]
 
 

@@ -17,8 +17,8 @@ from evaluation.data.opening import open_dataset
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking, Interview
 from evaluation.runs.store import load_run
-from gateway.stages.conclusion import Outcome, refusal
-from gateway.state import Ask
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome, refusal
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
@@ -29,7 +29,7 @@ from tests.unit.evaluation.data.small_squad import BELL, FERRY, write_squad
 pytestmark = pytest.mark.anyio
 
 
-def script(ask: Ask) -> Outcome:
+def script(ask: Query) -> Outcome:
     """Knows the day and the designer, is wrong about the chain, and sells the bell."""
     said = {
         "opened": "It opened on 12 May 1881.",

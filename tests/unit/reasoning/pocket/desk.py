@@ -6,23 +6,23 @@ The reader takes and gives the contract's own messages: nothing reaches it that 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chassis.deadlines import Deadline
 from chassis.errors import LoreglassError
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Route
 from contracts.reader import ReadAnswer, ReadPassage, ReadReply, ReadRequest, TextSpan
 from gateway.clients.reading import answers_found, read_request
 from gateway.reasoning.pocket.photo import photo_evidence
 from gateway.reasoning.pocket.reasoner import PocketReasoner
 from gateway.state import (
-    Ask,
+    Context,
     Draft,
-    Effort,
     Entity,
     Evidence,
-    Findings,
     Found,
+    GenerationBudget,
     Photo,
     PhotoText,
+    Query,
     Reply,
     TextLine,
     ToRead,
@@ -112,9 +112,9 @@ def _span(asked: Question, sentence: Sentence, subject: str) -> tuple[int, int] 
     return next(iter(found), None)
 
 
-def ask(question: str, *history: Turn, photo: bool = True, new: bool | None = None) -> Ask:
+def ask(question: str, *history: Turn, photo: bool = True, new: bool | None = None) -> Query:
     """A question about a photo, after the given turns; the photo is new where there are none."""
-    return Ask(question, PHOTO if photo else None, not history if new is None else new, tuple(history))
+    return Query(question, PHOTO if photo else None, not history if new is None else new, tuple(history))
 
 
 def turn(question: str, answer: str, entity: Entity | None = None) -> Turn:
@@ -154,7 +154,9 @@ def known(entity: Entity) -> tuple[Evidence, ...]:
     )
 
 
-async def drafted(question: Ask, printed: PhotoText | None = None, reader: WordReader | None = None) -> Draft:
+async def drafted(
+    question: Query, printed: PhotoText | None = None, reader: WordReader | None = None
+) -> Draft:
     """The first look."""
 
     async def read() -> PhotoText:
@@ -163,14 +165,14 @@ async def drafted(question: Ask, printed: PhotoText | None = None, reader: WordR
     return await PocketReasoner(reader or WordReader()).draft(question, read, minute())
 
 
-async def selected(question: Ask, *candidates: Entity, printed: PhotoText | None = None) -> Entity | None:
+async def selected(question: Query, *candidates: Entity, printed: PhotoText | None = None) -> Entity | None:
     """The thing that the question is about."""
     draft, reasoner = await drafted(question, printed), PocketReasoner(WordReader())
     return await reasoner.select_entity(question, draft, candidates, printed or PhotoText(), minute())
 
 
 async def answered(
-    question: Ask,
+    question: Query,
     *evidence: Evidence,
     entity: Entity | None = None,
     printed: PhotoText | None = None,
@@ -179,15 +181,17 @@ async def answered(
     """The answer from the evidence, the attributes of `entity` and the print; its quotes stand in them."""
     shown = printed or PhotoText()
     pieces = (*(known(entity) if entity else ()), *evidence, *photo_evidence(shown))
-    findings = Findings(Route.RAG, entity, shown, pieces)
+    context = Context(Route.RAG, entity, shown, pieces)
     draft = await drafted(question, printed)
-    reply = await PocketReasoner(reader or WordReader()).answer(question, draft, findings, Effort(), minute())
+    reply = await PocketReasoner(reader or WordReader()).answer(
+        question, draft, context, GenerationBudget(), minute()
+    )
     assert all(quote.text in pieces[quote.index].text for quote in reply.quotes)
     return reply
 
 
-async def bridged(question: Ask, *evidence: Evidence, entity: Entity | None = None) -> tuple[str, ...]:
+async def bridged(question: Query, *evidence: Evidence, entity: Entity | None = None) -> tuple[str, ...]:
     """What the second hop searches for."""
-    findings = Findings(Route.RAG, entity, PhotoText(), (*(known(entity) if entity else ()), *evidence))
+    context = Context(Route.RAG, entity, PhotoText(), (*(known(entity) if entity else ()), *evidence))
     draft = await drafted(question)
-    return await PocketReasoner(WordReader()).bridge(question, draft, findings, minute())
+    return await PocketReasoner(WordReader()).next_hop(question, draft, context, minute())

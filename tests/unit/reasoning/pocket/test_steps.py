@@ -3,13 +3,15 @@
 import anyio
 import pytest
 
-from chassis.deadlines import Deadline
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
-from gateway.reasoning.baselines import Retrieved
-from gateway.reasoning.pocket.steps import MOST_SENTENCES, PocketBaselines, PocketThreeStep, PocketWikiPrf
-from gateway.reasoning.sighting import Sighting
-from gateway.reasoning.wiki_prf import Gathered, PhotoTool, ToolCall
-from gateway.state import Effort, Entity, Findings, PhotoText
+from gateway.pipelines.baselines.pocket import PocketBaselines
+from gateway.pipelines.baselines.port import Retrieved
+from gateway.pipelines.three_step.pocket import PocketThreeStep
+from gateway.pipelines.wiki_prf.pocket import MOST_SENTENCES, PocketWikiPrf
+from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall
+from gateway.reasoning.photo_context import PhotoContext
+from gateway.state import Context, Entity, GenerationBudget, PhotoText
 from tests.unit.reasoning.pocket.desk import WordReader, ask, known, minute, page, sign, thing
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +36,7 @@ async def hangs() -> tuple[Entity, ...]:
     raise AssertionError("unreachable")
 
 
-SEEN = Sighting(ASK, printed, found)
+SEEN = PhotoContext(ASK, printed, found)
 
 
 async def test_wordings_are_always_the_same_and_the_question_is_among_them() -> None:
@@ -53,15 +55,18 @@ async def test_without_a_name_no_query_has_a_hole() -> None:
     async def blank() -> PhotoText:
         return PhotoText()
 
-    unseen = Sighting(ASK, blank, nothing)
+    unseen = PhotoContext(ASK, blank, nothing)
     assert await PocketThreeStep(WordReader()).sample_queries(unseen, 3, minute()) == (ASK.question,)
 
 
 async def test_services_that_hang_cost_a_share_of_the_time_and_not_the_answer() -> None:
-    findings = Findings(Route.RAG, None, PhotoText(), (PAGES,))
+    context = Context(Route.RAG, None, PhotoText(), (PAGES,))
     with anyio.fail_after(30):
         reply = await PocketThreeStep(WordReader()).answer(
-            Sighting(ask("How many pages?"), printed, hangs), findings, Effort(), Deadline.after_ms(1_500)
+            PhotoContext(ask("How many pages?"), printed, hangs),
+            context,
+            GenerationBudget(),
+            Deadline.after_ms(1_500),
         )
     assert "288" in (reply.answer or "")
 
@@ -84,18 +89,20 @@ async def test_knowledge_is_the_likeliest_sentences_verbatim_and_in_order() -> N
 
 
 async def test_the_answer_quotes_only_sentences_of_the_knowledge() -> None:
-    findings, reasoner = Findings(Route.RAG, BOOK, PhotoText(), (PAGES,)), PocketWikiPrf(WordReader())
+    context, reasoner = Context(Route.RAG, BOOK, PhotoText(), (PAGES,)), PocketWikiPrf(WordReader())
     said = "The Glass Harbour has 288 pages."
-    reply = await reasoner.answer(SEEN, said, findings, Effort(), minute())
+    reply = await reasoner.answer(SEEN, said, context, GenerationBudget(), minute())
     assert "288" in (reply.answer or "")
     assert [(quote.index, quote.text) for quote in reply.quotes] == [(0, said)]
-    assert (await reasoner.answer(SEEN, "Reviewers liked it.", findings, Effort(), minute())).answer is None
+    assert (
+        await reasoner.answer(SEEN, "Reviewers liked it.", context, GenerationBudget(), minute())
+    ).answer is None
 
 
 @pytest.mark.parametrize("knowledge", [None, "It has two hundred and eighty-eight pages, says a model."])
 async def test_knowledge_that_a_model_wrote_anew_leaves_all_of_the_evidence(knowledge: str | None) -> None:
-    findings = Findings(Route.RAG, BOOK, PhotoText(), (PAGES,))
-    reply = await PocketWikiPrf(WordReader()).answer(SEEN, knowledge, findings, Effort(), minute())
+    context = Context(Route.RAG, BOOK, PhotoText(), (PAGES,))
+    reply = await PocketWikiPrf(WordReader()).answer(SEEN, knowledge, context, GenerationBudget(), minute())
     assert "288" in (reply.answer or "")
 
 
@@ -104,13 +111,15 @@ async def test_a_baseline_searches_by_the_thing_s_name_and_answers_from_its_reco
     query = await reasoner.rewrite_query(ASK, retrieved, printed, minute())
     assert query == "How many pages does The Glass Harbour have?"
     author = ask("Who is the author of this book?")
-    reply = await reasoner.answer_from(author, retrieved, printed, Effort(), minute())
+    reply = await reasoner.answer_from(author, retrieved, printed, GenerationBudget(), minute())
     assert (reply.answer, reply.quotes[0].index) == ("Ines Valdern.", 0)
 
 
 async def test_a_baseline_may_quote_the_print_as_the_last_piece() -> None:
     reasoner = PocketBaselines(WordReader())
-    reply = await reasoner.answer_from(ask("What is this?"), Retrieved(), printed, Effort(), minute())
+    reply = await reasoner.answer_from(
+        ask("What is this?"), Retrieved(), printed, GenerationBudget(), minute()
+    )
     assert (reply.answer, [quote.index for quote in reply.quotes]) == ("The Glass Harbour.", [0])
     alone = await reasoner.answer_alone(ask("What is this?"), printed, minute())
     assert alone.answer == "The Glass Harbour."
@@ -120,4 +129,6 @@ async def test_what_is_rather_wrong_than_right_is_not_said_where_no_threshold_wo
     reasoner, doubtful = PocketBaselines(WordReader()), page("Reviewers counted 12 pages of thanks.")
     question = ask("How many pages did the second printing of the translation have?")
     retrieved = Retrieved((), (), (doubtful,))
-    assert (await reasoner.answer_from(question, retrieved, printed, Effort(), minute())).answer is None
+    assert (
+        await reasoner.answer_from(question, retrieved, printed, GenerationBudget(), minute())
+    ).answer is None

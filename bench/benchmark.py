@@ -1,0 +1,52 @@
+"""What every benchmark is: something that describes itself and runs."""
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from bench.figures import Table
+from bench.generator import Generator
+from bench.report import About
+from gateway.clients.services import Services
+
+SERVICES = tuple(Services.names())
+
+
+class Progress(Protocol):
+    """Where a benchmark tells how far it is."""
+
+    def __call__(self, done: float, doing: str) -> None:
+        """`done` in 0..1."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a benchmark is run with. `pace`: 1, or less where only a glance is wanted (`--quick`)."""
+
+    generator: Generator
+    progress: Progress
+    pace: float = 1.0
+
+    def seconds(self, full: float, least: float = 1.0) -> float:
+        """How long to send."""
+        return max(least, full * self.pace)
+
+    def count(self, full: int, least: int = 20) -> int:
+        """How often to send."""
+        return max(least, round(full * self.pace))
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One section of the page."""
+
+    about: About
+    run: Callable[[Bench], Awaitable[Sequence[Table]]]
+
+
+def cores() -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The core of what is measured, and those of everything else, where there are two."""
+    usable = sorted(os.sched_getaffinity(0))
+    return ((usable[0],), tuple(usable[1:])) if len(usable) > 1 else ((), ())

@@ -1,0 +1,100 @@
+"""`python -m bench.gateway`: the gateway by its settings, with what only benchmarks want.
+
+`--instant-reasoner` puts a reasoner in its place that says one thing at once, so that only the platform's
+own work is left; `--semaphore N` lets N requests in and keeps the others waiting, which is what many
+gateways do instead of admission. `GET /bench/tasks` tells how many asyncio tasks there are.
+"""
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import anyio
+import httpx
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from bench.serving import announce
+from chassis.http.serving import BoundApp, from_environment, listen, running, until_signalled
+from chassis.resilience.deadlines import Deadline
+from chassis.telemetry.logs import configure_logging
+from gateway.app import create_app
+from gateway.reasoners import Reasoners, pocket_reasoners
+from gateway.reasoning.pocket.reasoner import PocketReasoner
+from gateway.reasoning.port import Read, ReadPhoto
+from gateway.serving.guards import Guards
+from gateway.settings import GatewaySettings
+from gateway.state import Draft, Query
+from gateway.wiring import wire
+
+
+class InstantReasoner(PocketReasoner):
+    """Has its draft as soon as the photo is read."""
+
+    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+        """The photo's text, whatever is asked."""
+        text = (await read_photo()).plain
+        return Draft(
+            object_label="sign",
+            entity=None,
+            reasoning="The sign says it.",
+            answer=text,
+            confidence=0.99,
+            self_contained=True,
+            tools=frozenset(),
+            sub_queries=(),
+            quotes=(text,),
+        )
+
+
+def instant(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read) -> Reasoners:
+    """See `gateway.wiring.OpenReasoners`."""
+    return replace(pocket_reasoners(read), few_hops=InstantReasoner(read))
+
+
+class Semaphore:
+    """At most `limit` requests at once; the others wait, however long it takes."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = anyio.CapacityLimiter(limit)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != "/answer":
+            await self._app(scope, receive, send)
+            return
+        async with self._limit:
+            await self._app(scope, receive, send)
+
+
+async def tasks(_: object) -> JSONResponse:
+    """All but the one that answers this."""
+    return JSONResponse({"tasks": len(asyncio.all_tasks()) - 1})
+
+
+async def serve(options: argparse.Namespace) -> None:
+    """Until told to stop."""
+    settings = from_environment(GatewaySettings, port=0)
+    configure_logging(settings.log_level)
+    app = create_app(settings, partial(wire, open_reasoners=instant) if options.instant_reasoner else wire)
+    app.add_route("/bench/tasks", tasks)
+    if options.semaphore:
+        app.add_middleware(Semaphore, limit=options.semaphore)
+    bound = BoundApp(app, listen("127.0.0.1", 0))
+    async with running([bound]):
+        announce(bound.listener)
+        await until_signalled()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--instant-reasoner", action="store_true")
+    parser.add_argument("--semaphore", type=int, default=0)
+    anyio.run(serve, parser.parse_args(arguments), backend_options={"use_uvloop": True})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""The load generator: processes of its own, so that it shares no event loop with what it loads."""
+
+import asyncio
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import uvloop
+
+from bench.arrivals import Outcome, Reply, closed_loop, open_loop
+
+NO_REPLY = "no reply"
+"""The kind of a request whose caller gave up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A request's body, built before the clock runs: a photo must not be the generator's bottleneck."""
+
+    content: bytes
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What to send: at `offsets` or, where there are none, by `concurrency` callers.
+
+    `bodies` in turn, or as `order` says, index by index.
+    """
+
+    url: str
+    bodies: tuple[Body, ...]
+    order: tuple[int, ...] = ()
+    offsets: tuple[float, ...] = ()
+    concurrency: int = 1
+    count: int = 0
+    give_up_s: float = 80.0
+
+
+class Generator:
+    """A handle on the processes; each load has one to itself."""
+
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        self._pool = pool
+
+    async def fire(self, load: Load) -> list[Outcome]:
+        """Send it all and wait for all replies."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, _fire, load)
+
+
+@contextmanager
+def generator(cpus: Sequence[int] = (), most: int = 6) -> Iterator[Generator]:
+    """Up to `most` processes, kept for the length of the context, on `cpus` where given."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(most, mp_context=spawn, initializer=_pin, initargs=(tuple(cpus),)) as pool:
+        yield Generator(pool)
+
+
+def _pin(cpus: tuple[int, ...]) -> None:
+    if cpus:
+        os.sched_setaffinity(0, cpus)
+
+
+def _fire(load: Load) -> list[Outcome]:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_send_all(load))
+
+
+async def _send_all(load: Load) -> list[Outcome]:
+    timeout = aiohttp.ClientTimeout(total=load.give_up_s)
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as session:
+
+        async def send(index: int) -> Reply:
+            place = load.order[index % len(load.order)] if load.order else index % len(load.bodies)
+            return await _post(session, load.url, load.bodies[place])
+
+        if load.offsets:
+            return await open_loop(load.offsets, send, time.monotonic, asyncio.sleep)
+        return await closed_loop(load.concurrency, load.count, send, time.monotonic)
+
+
+async def _post(session: aiohttp.ClientSession, url: str, body: Body) -> Reply:
+    try:
+        async with session.post(
+            url, data=body.content, headers={"Content-Type": body.content_type}
+        ) as response:
+            return reply_of(response.status, await response.read())
+    except TimeoutError:
+        return Reply(0, NO_REPLY)
+    except aiohttp.ClientError as error:
+        return Reply(0, type(error).__name__)
+
+
+def reply_of(status: int, content: bytes) -> Reply:
+    """What the figures need of a reply: an answer's body, or a problem's kind."""
+    try:
+        body: dict[str, Any] = json.loads(content)
+    except ValueError:
+        return Reply(status, "unreadable")
+    if status != 200:
+        return Reply(status, str(body.get("type", "")).rsplit("/", 1)[-1])
+    return Reply(
+        status,
+        kind=body.get("reason", ""),
+        route=body.get("route", ""),
+        answered=not body.get("abstained", True),
+        degraded=tuple(body.get("degraded", ())),
+        timings_ms=tuple(body.get("timings_ms", {}).items()),
+    )

@@ -1,0 +1,105 @@
+"""The two platforms that `make load` puts wearers before."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.fleet import Fleet
+from bench.ports import free_ports
+from bench.processes import running, until_ready
+from bench.wearers.material import of_routes, of_world, write
+from capacity.standins import Calibration
+from corpus.cli import index
+from corpus.ingest import ingest_pages, ingest_photos
+from deploy.inventory import APPS
+from evaluation.world.generate import main as generate_world
+from evaluation.world.plan import Split
+
+_ENTITIES = 14
+_STREAM_INTERVAL = 4
+"""Tokens in one event of the stand-in's stream, so that reading it does not become the bottleneck here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where wearers go. `material`: what they look at and ask there."""
+
+    url: str
+    material: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """`users`: about half of those that it serves on two cores; `open` takes a folder to work in."""
+
+    title: str
+    users: int
+    open: Callable[[Path], AbstractContextManager[Target]]
+
+
+@contextmanager
+def _pocket(folder: Path) -> Iterator[Target]:
+    """One process, over the index of a small world that is made once."""
+    world, material = folder / "world", folder / "world-asked"
+    if not (world / "truth.jsonl").exists():
+        generate_world(Split.SAMPLE, world, None, _ENTITIES)
+    write(of_world(world), material)
+    gateway, first, *_ = free_ports(len(APPS))
+    url = f"http://127.0.0.1:{gateway}"
+    with tempfile.TemporaryDirectory() as data:
+        settings = {
+            "LOREGLASS_PORT": str(gateway),
+            "LOREGLASS_SERVICE_PORT": str(first),
+            "LOREGLASS_DATA_DIR": data,
+            "LOREGLASS_LOG_LEVEL": "warning",
+        }
+        with running("deploy.one_process", settings=settings, speaks=False) as platform:
+            until_ready(url, platform.process)
+            _index(world, _service_urls(first))
+            yield Target(url, material)
+
+
+@contextmanager
+def _fleet(folder: Path) -> Iterator[Target]:
+    """The gateway as it is deployed, before stand-ins that take as long as one L40S does."""
+    material = folder / "routes-asked"
+    write(of_routes(), material)
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    node = replace(Calibration.l40s(), stream_interval=_STREAM_INTERVAL)
+    with Fleet(node) as fleet:
+        settings = {
+            **fleet.gateway_environment,
+            "LOREGLASS_GATEWAY_PORT": str(port),
+            "LOREGLASS_GATEWAY_LATENCIES": "l40s",
+            "LOREGLASS_GATEWAY_LOG_LEVEL": "warning",
+        }
+        with running("gateway", settings=settings, speaks=False) as gateway:
+            until_ready(url, gateway.process)
+            yield Target(url, material)
+
+
+PLATFORMS = {
+    "pocket": Platform("the pocket platform", 4, _pocket),
+    "fleet": Platform("a gateway with stand-ins for one L40S", 4, _fleet),
+}
+
+
+def _service_urls(first: int) -> Mapping[str, str]:
+    """In the order of the default ports, which `deploy.one_process` keeps."""
+    services = sorted((app.port, app.name) for app in APPS if app.name != "gateway")
+    return {name: f"http://127.0.0.1:{first + place}" for place, (_, name) in enumerate(services)}
+
+
+def _index(world: Path, urls: Mapping[str, str]) -> None:
+    quiet = Console(quiet=True)
+    for ingest, what, service in (
+        (ingest_photos, "images", "image_search"),
+        (ingest_pages, "pages", "text_search"),
+    ):
+        if index(ingest, what, world / f"{what}.jsonl", urls[service], replace=True, console=quiet):
+            raise RuntimeError(f"The {what} could not be indexed.")

@@ -1,0 +1,136 @@
+"""Benchmark 3: what is left of the platform when more is asked of it than it can do."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from bench.arrivals import Outcome, poisson
+from bench.benchmark import Bench, Benchmark
+from bench.figures import Table, number, percentile, share
+from bench.generator import Load
+from bench.on_fleet import DEADLINE_MS, STREAM_INTERVAL, Fate, Platform, fates, mixed, platform
+from bench.processes import cpu_seconds
+from bench.report import About
+from capacity.standins import Calibration
+
+ABOUT = About(
+    "offered-load",
+    "3. Offered load from half to five times the capacity",
+    "The same Poisson arrivals of mixed questions (30 % direct, 20 % verify, 50 % rag), each with a deadline"
+    " of 10 s, reach three gateways before three like nodes: ours; ours with admission and waiting limits so"
+    " high that nothing is refused; and that one behind a plain semaphore. Capacity is what eight callers"
+    " get who each wait for their answer. Goodput: answers a second in time, full or degraded, that came once"
+    " the queues had filled; the shares are of all requests. Callers give up after 15 s.",
+    "ours: goodput at 5 times at least 95 % of its peak, p99 of what was accepted within the deadline.",
+)
+LOADS = (0.5, 1.0, 2.0, 3.0, 5.0)
+_SEED = 7
+_UNLIMITED = {"max_in_flight": "100000", "max_waiting": "100000"}
+_CALLERS = 8
+OURS = "ours"
+KEPT = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One gateway at one load."""
+
+    fate: Fate
+    goodput: float
+    full_goodput: float
+    accepted_p99_ms: float
+    cpu_share: float
+
+
+async def run(bench: Bench) -> Sequence[Table]:
+    """All three side by side at each load, so that they see the same machine."""
+    with ExitStack() as stack:
+        node = replace(Calibration.l40s(), stream_interval=STREAM_INTERVAL)
+        gateways = {
+            OURS: stack.enter_context(platform(calibration=node)),
+            "without admission": stack.enter_context(platform(settings=_UNLIMITED, calibration=node)),
+            "a plain semaphore": stack.enter_context(
+                platform(f"--semaphore={_CALLERS}", settings=_UNLIMITED, calibration=node)
+            ),
+        }
+        bench.progress(0.0, "capacity")
+        capacity = await _capacity(bench, gateways[OURS])
+        measured: dict[tuple[float, str], Measured] = {}
+        for place, load in enumerate(LOADS):
+            bench.progress((place + 1) / (len(LOADS) + 1), f"{load} times {capacity:.2f}/s")
+            rate, seconds = load * capacity, bench.seconds(21, least=8)
+            sent = [_sent(bench, each, rate, seconds) for each in gateways.values()]
+            for name, found in zip(gateways, await asyncio.gather(*sent), strict=True):
+                measured[load, name] = found
+    return [_table(measured, list(gateways), capacity)]
+
+
+async def _capacity(bench: Bench, node: Platform) -> float:
+    """Requests a second."""
+    count = bench.count(40, least=16)
+    bodies, order = mixed(count, _SEED)
+    outcomes = await bench.generator.fire(Load(node.url, bodies, order, concurrency=_CALLERS, count=count))
+    last_s = max(each.due_s + each.ms / 1000 for each in outcomes)
+    return fates(outcomes).answered / last_s
+
+
+async def _sent(bench: Bench, node: Platform, rate: float, seconds: float) -> Measured:
+    offsets = tuple(poisson(rate, seconds, _SEED))
+    bodies, order = mixed(len(offsets), _SEED)
+    before = cpu_seconds(node.gateway.pid)
+    give_up_s = 1.5 * DEADLINE_MS / 1000
+    outcomes = await bench.generator.fire(Load(node.url, bodies, order, offsets, give_up_s=give_up_s))
+    spent = cpu_seconds(node.gateway.pid) - before
+    fate, last_s = fates(outcomes), max(each.due_s + each.ms / 1000 for each in outcomes)
+    accepted = [each.ms for each in outcomes if not _turned_away(each)]
+    window_s = 2 * seconds / 3
+    ended = fates([each for each in outcomes if seconds - window_s <= each.due_s + each.ms / 1000 < seconds])
+    p99 = percentile(accepted, 0.99)
+    return Measured(fate, ended.answered / window_s, ended.full / window_s, p99, spent / last_s)
+
+
+def _turned_away(outcome: Outcome) -> bool:
+    return outcome.reply.status == 503 or outcome.reply.kind == "overloaded"
+
+
+def _table(measured: Mapping[tuple[float, str], Measured], names: Sequence[str], capacity: float) -> Table:
+    rows = []
+    for (load, name), found in measured.items():
+        fate = found.fate
+        shares = (share(part, fate.all) for part in (fate.full, fate.degraded, fate.refused, fate.late))
+        goodputs = (number(found.goodput, 2), number(found.full_goodput, 2))
+        figures = (*goodputs, number(found.accepted_p99_ms, 0))
+        rows.append((f"{load:g} times, {name}", *figures, *shares, share(fate.failed, fate.all)))
+    headers = (
+        "load",
+        "goodput/s",
+        "of it full",
+        "accepted p99 ms",
+        "full",
+        "degraded",
+        "refused",
+        "late",
+        "failed",
+    )
+    busiest = max(found.cpu_share for found in measured.values())
+    notes = (
+        f"Capacity: {number(capacity, 2)} requests a second.",
+        f"Of one core the busiest gateway took {share(busiest, 1)}.",
+    )
+    return Table(headers, tuple(rows), _finding(measured), notes)
+
+
+def _finding(measured: Mapping[tuple[float, str], Measured]) -> str:
+    ours = {load: found for (load, name), found in measured.items() if name == OURS}
+    peak = max(found.goodput for found in ours.values())
+    kept = ours[LOADS[-1]].goodput / peak if peak else 0.0
+    worst_ms = max(found.accepted_p99_ms for found in ours.values())
+    met = kept >= KEPT and worst_ms <= DEADLINE_MS
+    return (
+        f"Ours keeps {share(kept, 1)} of its peak goodput at {LOADS[-1]:g} times, with an accepted p99 of"
+        f" {number(worst_ms, 0)} ms at most. The goal is {'met' if met else 'missed'}."
+    )
+
+
+BENCHMARK = Benchmark(ABOUT, run)

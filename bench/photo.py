@@ -1,0 +1,41 @@
+"""The photo and the request bodies that the benchmarks send; the same bytes in every run."""
+
+import io
+import json
+from functools import cache
+
+import numpy as np
+from PIL import Image
+
+from bench.generator import Body
+
+_BOUNDARY = "loreglass-bench-f3a9"
+
+
+@cache
+def photo(width: int = 1280, height: int = 960) -> bytes:
+    """A JPEG; at this size of about 170 kB, as a phone's camera app sends after scaling."""
+    chance = np.random.default_rng(0)
+    coarse = chance.integers(0, 256, (height // 24, width // 24, 3), dtype=np.uint8)
+    picture = Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=85)
+    return buffer.getvalue()
+
+
+def multipart(fields: dict[str, str], jpeg: bytes | None = None) -> Body:
+    """A form as browsers send it."""
+    parts = [
+        f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+        for name, value in fields.items()
+    ]
+    if jpeg is not None:
+        head = 'Content-Disposition: form-data; name="image"; filename="photo.jpg"'
+        parts.append(f"--{_BOUNDARY}\r\n{head}\r\nContent-Type: image/jpeg\r\n\r\n".encode() + jpeg + b"\r\n")
+    content = b"".join(parts) + f"--{_BOUNDARY}--\r\n".encode()
+    return Body(content, f"multipart/form-data; boundary={_BOUNDARY}")
+
+
+def in_json(fields: dict[str, str]) -> Body:
+    """A body without a photo."""
+    return Body(json.dumps(fields).encode(), "application/json")

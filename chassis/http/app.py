@@ -1,0 +1,208 @@
+"""The app factory: what every service and the gateway share."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import Annotated, Any, Generic, TypeVar
+
+import structlog
+from anyio import to_thread
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.telemetry import TelemetryConfig
+from starlette.responses import Response
+
+from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
+from chassis.errors import LoreglassError
+from chassis.http.exchange import ExchangeLimits, ExchangeMiddleware
+from chassis.http.health import health_router
+from chassis.http.problems import install_problem_handlers
+from chassis.models.batching import BatchLimits, MicroBatcher
+from chassis.models.workers import EnginePool
+from chassis.resilience.deadlines import Deadline
+from chassis.resilience.single_flight import SingleFlight
+from chassis.settings import AppSettings, ServiceSettings
+from chassis.telemetry.metrics import Metrics, accepts_openmetrics
+from contracts.operations import Info
+
+Engine = TypeVar("Engine")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+Check = Callable[[Deadline], Any]
+
+_NO_TELEMETRY_OF_ITS_OWN: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "auto_configure": False,
+}
+"""FastAPI would export what exceptions say, which may be a question; `chassis.telemetry.spans` are ours."""
+
+log = structlog.get_logger()
+
+
+class EngineResources:
+    """What an engine may be built from; all of it is closed with the service."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self.accelerator = Accelerator(CPU, "float32")
+        self._opened = ExitStack()
+
+    def open_accelerator(self, placement: Placement) -> Accelerator:
+        """The device for this service's models; what it holds shows in `/info` and in the metrics."""
+        self.accelerator = open_accelerator(placement)
+        self.metrics.watch(self.accelerator)
+        return self.accelerator
+
+    def batched(
+        self, forward: Callable[[Sequence[Item]], Sequence[Result]], limits: BatchLimits, name: str
+    ) -> MicroBatcher[Item, Result]:
+        """`forward`, shared by the calls that wait at the same time."""
+        observe = self.metrics.batch_items.labels(self.metrics.service, name).observe
+        batcher = MicroBatcher(forward, limits, f"{self.metrics.service}-{name}", observe)
+        self._opened.callback(batcher.close)
+        self.metrics.watch_batches(name, batcher)
+        return batcher
+
+    def closing(self, close: Callable[[], object]) -> None:
+        """Have `close` called when the service stops."""
+        self._opened.callback(close)
+
+    def close(self) -> None:
+        """Close everything, the latest first."""
+        self._opened.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSpec(Generic[Engine]):
+    """What makes a model service: how its engine opens and closes, and a call that proves it works."""
+
+    name: str
+    routers: Sequence[APIRouter]
+    open_engine: Callable[[EngineResources], Engine]
+    probe: Callable[[Engine], object]
+    close_engine: Callable[[Engine], None] = lambda _: None
+
+
+def create_app(
+    name: str,
+    settings: AppSettings,
+    routers: Sequence[APIRouter],
+    lifespan: Lifespan,
+    metrics: Metrics,
+    engine: str = "",
+    accelerator: Callable[[], Accelerator] = lambda: Accelerator(CPU, ""),
+) -> FastAPI:
+    """An app with problem+json errors, deadlines, cancellation, metrics and health routes.
+
+    `lifespan` must set `app.state.ready_checks`: name -> async callable that raises when it is not.
+    """
+    app = FastAPI(
+        title=f"Loreglass {name}",
+        version=version("loreglass"),
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry=_NO_TELEMETRY_OF_ITS_OWN,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    app.state.metrics = metrics
+
+    def about() -> Info:
+        used = accelerator()
+        return Info(
+            service=name,
+            version=app.version,
+            engine=engine,
+            device=used.device,
+            dtype=used.dtype,
+            memory_mib=used.memory_bytes >> 20,
+            memory_peak_mib=used.peak_memory_bytes() >> 20,
+        )
+
+    metrics.describe(about)
+    for router in (*routers, health_router(about)):
+        app.include_router(router)
+    install_problem_handlers(app)
+    limits = ExchangeLimits(
+        settings.default_deadline_ms, settings.max_body_bytes, settings.trusts_remote_sampling
+    )
+    app.add_middleware(ExchangeMiddleware, limits=limits, metrics=metrics)
+    flights = {rich: SingleFlight[tuple[bytes, str]](at_once=40, every_s=0.25) for rich in (False, True)}
+
+    @app.get("/metrics", include_in_schema=False)
+    async def prometheus(request: Request) -> Response:
+        accepted = request.headers.get("accept", "")
+        flight = flights[accepts_openmetrics(accepted)]
+        text, media_type = await flight.get(lambda: to_thread.run_sync(metrics.exposition, accepted))
+        return Response(text, headers={"Content-Type": media_type})
+
+    return app
+
+
+def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> FastAPI:
+    """A model service: its engine opens with the app, in a thread, and works in a bounded pool.
+
+    It has done one piece of work before the first request reaches it, so that nobody waits for a warm-up.
+    """
+    metrics = Metrics(spec.name)
+    held = EngineResources(metrics)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as resources:
+            resources.callback(held.close)
+            engine = await to_thread.run_sync(spec.open_engine, held)
+            resources.callback(spec.close_engine, engine)
+            pool = EnginePool(engine, settings.pool_size, spec.name, metrics.refused())
+            metrics.watch_pool(pool)
+            resources.callback(pool.close)
+            await to_thread.run_sync(_warm_up, spec, engine)
+            app.state.pool = pool
+            app.state.ready_checks = {"engine": partial(pool.run, spec.probe)}
+            yield
+
+    return create_app(
+        spec.name,
+        settings,
+        spec.routers,
+        lifespan,
+        metrics,
+        settings.engine,
+        lambda: held.accelerator,
+    )
+
+
+def _warm_up(spec: ServiceSpec[Engine], engine: Engine) -> None:
+    """What the engine needs elsewhere may come up later; what it lacks itself stops the start."""
+    try:
+        spec.probe(engine)
+    except LoreglassError as error:
+        log.warning("warm_up_postponed", service=spec.name, kind=error.kind.value)
+
+
+async def request_deadline(request: Request) -> Deadline:
+    """The deadline that the exchange middleware gave this request."""
+    deadline: Deadline = request.state.deadline
+    return deadline
+
+
+async def engine_pool(request: Request) -> EnginePool[Any]:
+    """The pool of this service's engine."""
+    pool: EnginePool[Any] = request.app.state.pool
+    return pool
+
+
+async def app_metrics(request: Request) -> Metrics:
+    """The metrics of this app."""
+    metrics: Metrics = request.app.state.metrics
+    return metrics
+
+
+# Coroutines, all of these: FastAPI sends a plain function to a thread, which costs more than the function.
+RequestDeadline = Annotated[Deadline, Depends(request_deadline)]
+AppMetrics = Annotated[Metrics, Depends(app_metrics)]

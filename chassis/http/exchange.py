@@ -1,0 +1,240 @@
+"""The outermost layer of every app: one HTTP exchange with its deadline, its trace and its caller's presence.
+
+Pure ASGI, so that a caller's leaving is seen while the app works: the app's task is then cancelled.
+"""
+
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import anyio
+import structlog
+from anyio.streams.memory import MemoryObjectSendStream
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from chassis.errors import DeadlineExceeded, Internal, LoreglassError, MalformedRequest, PayloadTooLarge
+from chassis.http.problems import noted_problem, problem_response
+from chassis.resilience.deadlines import Deadline
+from chassis.telemetry.metrics import Metrics, known_method
+from chassis.telemetry.setup import exchange_span
+from chassis.telemetry.spans import UNRECORDED, Span
+from chassis.telemetry.tracing import CALLER, TRACE_ID, TRACEPARENT, TRACESTATE, is_trace_id, read_caller
+from contracts import headers
+
+_DEADLINE, _TRACE = headers.DEADLINE.lower().encode(), headers.TRACE.lower().encode()
+_LENGTH, _PARENT, _STATE = b"content-length", TRACEPARENT.encode(), TRACESTATE.encode()
+_READ = frozenset((_DEADLINE, _TRACE, _LENGTH, _PARENT, _STATE))
+_UNTRACED = frozenset(("/metrics", "/health/live", "/health/ready", "/info"))
+"""Asked by machines all day long: neither spans nor, while all is well, log lines."""
+_CLIENT_CLOSED_REQUEST = 499  # nginx's status for a caller that left; only seen in logs and metrics
+_UNMATCHED = "unmatched"
+_CLIENT_ERROR = 400
+_SERVER_ERROR = 500
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeLimits:
+    """`default_deadline_ms` is for callers that send none; `max_body_bytes` bounds what is read.
+
+    `trust_remote_sampling`: whether a trace is kept is the caller's to say; not where callers are strangers.
+    """
+
+    default_deadline_ms: int
+    max_body_bytes: int
+    trust_remote_sampling: bool = True
+
+
+@dataclass
+class _Exchange:
+    """What is known of one request while it runs."""
+
+    trace_id: str
+    started: float
+    headers: Mapping[bytes, bytes]
+    span: Span = UNRECORDED
+    deadline: Deadline | None = None
+    status: int = 0
+    failure: LoreglassError | None = None
+    caller_left: bool = False
+    app_scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+
+class ExchangeMiddleware:
+    """Gives each request a trace id and a deadline; ends the work when time is over or the caller leaves."""
+
+    def __init__(self, app: ASGIApp, limits: ExchangeLimits, metrics: Metrics) -> None:
+        self._app = app
+        self._limits = limits
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        exchange = _begin(scope, self._limits.trust_remote_sampling)
+        self._metrics.begin()
+        if scope["path"] not in _UNTRACED:
+            at_the_edge = not self._limits.trust_remote_sampling
+            exchange.span = exchange_span(
+                self._metrics.service, known_method(scope["method"]), at_the_edge=at_the_edge
+            )
+        with exchange.span:
+            try:
+                await self._run(scope, receive, _Sender(send, exchange), exchange)
+            finally:
+                self._finish(scope, exchange)
+
+    async def _run(self, scope: Scope, receive: Receive, send: "_Sender", exchange: _Exchange) -> None:
+        try:
+            deadline = _deadline(exchange.headers, self._limits.default_deadline_ms)
+            exchange.deadline = deadline
+            scope.setdefault("state", {}).update(trace_id=exchange.trace_id, deadline=deadline)
+            deadline.require()
+            _check_declared_length(exchange.headers, self._limits.max_body_bytes)
+            await self._run_watched(scope, receive, send, exchange, deadline)
+        except LoreglassError as error:
+            exchange.failure = error
+        except Exception:
+            log.exception("unhandled_error", service=self._metrics.service, trace_id=exchange.trace_id)
+            exchange.failure = Internal()
+        if exchange.failure and not exchange.status and not exchange.caller_left:
+            await problem_response(exchange.failure, exchange.trace_id)(scope, receive, send)
+
+    async def _run_watched(
+        self, scope: Scope, receive: Receive, send: "_Sender", exchange: _Exchange, deadline: Deadline
+    ) -> None:
+        """Run the app while a second task reads the caller's messages, so that leaving is noticed."""
+        inbox, messages = anyio.create_memory_object_stream[Message](1)
+        unhandled: Exception | None = None
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._pump, receive, inbox, exchange)
+            with exchange.app_scope, anyio.move_on_after(deadline.remaining_s()) as clock:
+                try:
+                    await self._app(scope, messages.receive, send)
+                except Exception as error:  # noqa: BLE001 - carried out of the group, which would wrap it
+                    unhandled = error
+            group.cancel_scope.cancel()
+        inbox.close()
+        messages.close()
+        if unhandled is not None:
+            raise unhandled
+        if clock.cancelled_caught:
+            raise DeadlineExceeded("The request was not finished before its deadline.")
+
+    async def _pump(
+        self, receive: Receive, inbox: MemoryObjectSendStream[Message], exchange: _Exchange
+    ) -> None:
+        read = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                exchange.caller_left = True
+                exchange.app_scope.cancel()
+                return
+            read += len(message.get("body", b""))
+            if read > self._limits.max_body_bytes:
+                exchange.failure = PayloadTooLarge(_too_large(self._limits.max_body_bytes))
+                exchange.app_scope.cancel()
+                return
+            await inbox.send(message)
+
+    def _finish(self, scope: Scope, exchange: _Exchange) -> None:
+        """`left_ms` in the log is what remained of the caller's time; below zero, the reply came too late."""
+        status = exchange.status or _CLIENT_CLOSED_REQUEST
+        route = getattr(scope.get("route"), "path", _UNMATCHED)
+        seconds = time.monotonic() - exchange.started
+        problem = exchange.failure.kind.value if exchange.failure else noted_problem(scope)
+        self._metrics.observe(route, scope["method"], status, seconds, problem)
+        if exchange.span.recorded:
+            _tell(exchange.span, scope, route, status, problem)
+        told: dict[str, str | float] = {"problem": problem} if problem else {}
+        if exchange.deadline is not None and _DEADLINE in exchange.headers:
+            told["left_ms"] = round(exchange.deadline.remaining_ms())
+        routine = scope["path"] in _UNTRACED and status < _CLIENT_ERROR
+        say = log.debug if routine else log.info
+        say(
+            "request",
+            service=self._metrics.service,
+            route=route,
+            method=known_method(scope["method"]),
+            status=status,
+            ms=round(seconds * 1000, 1),
+            **told,
+            trace_id=exchange.trace_id,
+        )
+
+
+def _tell(span: Span, scope: Scope, route: str, status: int, problem: str) -> None:
+    """In OpenTelemetry's words. No path and no query: they may name a session or hold a question."""
+    method = known_method(scope["method"])
+    span.set(
+        **{
+            "http.request.method": method,
+            "http.response.status_code": status,
+            "url.scheme": scope["scheme"],
+            "network.protocol.version": scope["http_version"],
+        }
+    )
+    if route != _UNMATCHED:
+        span.rename(f"{method} {route}")
+        span.set(**{"http.route": route})
+    if status >= _SERVER_ERROR:
+        span.failed(problem or str(status))
+
+
+class _Sender:
+    """Passes the reply on with the trace id in its headers, and remembers the status."""
+
+    def __init__(self, send: Send, exchange: _Exchange) -> None:
+        self._send = send
+        self._exchange = exchange
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._exchange.status = message["status"]
+            trace = (_TRACE, self._exchange.trace_id.encode())
+            message = {**message, "headers": [*message.get("headers", []), trace]}
+        await self._send(message)
+
+
+def _begin(scope: Scope, trust_remote_sampling: bool) -> _Exchange:
+    """The trace is the caller's, in the words of W3C or in ours, or else a new one."""
+    given: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in _READ:  # one that comes twice is one list, which no header but tracestate may be
+            given[name] = given[name] + b"," + value if name in given else value
+    caller = read_caller(_text(given, _PARENT), _text(given, _STATE)) if _PARENT in given else None
+    if caller and not trust_remote_sampling:
+        caller = replace(caller, sampled=False)
+    CALLER.set(caller)
+    trace_id = caller.trace_id if caller else _text(given, _TRACE) or ""
+    exchange = _Exchange(trace_id if is_trace_id(trace_id) else uuid.uuid4().hex, time.monotonic(), given)
+    TRACE_ID.set(exchange.trace_id)
+    return exchange
+
+
+def _text(given: Mapping[bytes, bytes], name: bytes) -> str | None:
+    value = given.get(name)
+    return None if value is None else value.decode("latin-1")
+
+
+def _deadline(headers_read: Mapping[bytes, bytes], default_ms: int) -> Deadline:
+    given = _text(headers_read, _DEADLINE)
+    if given is None:
+        return Deadline.after_ms(default_ms)
+    if not given.isdecimal() or len(given) > 9:
+        raise MalformedRequest(f"{headers.DEADLINE} must be a whole number of milliseconds.")
+    return Deadline.after_ms(int(given))
+
+
+def _check_declared_length(headers_read: Mapping[bytes, bytes], limit: int) -> None:
+    declared = _text(headers_read, _LENGTH)
+    if declared and declared.isdecimal() and int(declared) > limit:
+        raise PayloadTooLarge(_too_large(limit))
+
+
+def _too_large(limit: int) -> str:
+    return f"The request body is larger than {limit // 2**20} MiB."

@@ -1,0 +1,81 @@
+"""Health routes. Ready means that the work was really tried, not that the process is up."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+import anyio
+import structlog
+from fastapi import APIRouter, Request
+
+from chassis.errors import LoreglassError, NotReady
+from chassis.resilience.deadlines import Deadline
+from chassis.resilience.single_flight import SingleFlight
+from contracts.errors import ErrorKind
+from contracts.operations import Health, Info
+
+_READY_CAP_MS = 5_000
+
+log = structlog.get_logger()
+
+Check = Callable[[Deadline], Awaitable[object]]
+"""Raises when what it exercises cannot work; may return a `Note`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a check found, for operators: something to know that keeps nobody from working, unless it does."""
+
+    text: str
+    is_failure: bool = False
+
+
+def health_router(describe: Callable[[], Info]) -> APIRouter:
+    """`/health/live`, `/health/ready` and `/info`; `describe` tells what the app runs on now."""
+    router = APIRouter()
+    flights = SingleFlight[dict[str, Note]](at_once=10, every_s=1.0)  # each makes engines work
+
+    @router.get("/health/live")
+    async def live() -> Health:
+        """The event loop turns."""
+        return Health(status="ok")
+
+    @router.get("/health/ready")
+    async def ready(request: Request) -> Health:
+        """Every check of this app was run just now, side by side; 503 names those that failed."""
+        outcomes = await flights.get(lambda: _try_all(request.app.state.ready_checks))
+        failed = sorted(name for name, outcome in outcomes.items() if outcome.is_failure)
+        if failed:
+            raise NotReady("Not ready: " + ", ".join(f"{name} ({outcomes[name].text})" for name in failed))
+        return Health(status="ok", checks={name: outcomes[name].text for name in sorted(outcomes)})
+
+    @router.get("/info")
+    async def about() -> Info:
+        """What this service is and which engine it runs."""
+        return describe()
+
+    return router
+
+
+async def _try_all(checks: Mapping[str, Check]) -> dict[str, Note]:
+    """Within a time of its own: several callers may wait for it."""
+    deadline = Deadline.after_ms(_READY_CAP_MS)
+    outcomes: dict[str, Note] = {}
+
+    async def run(name: str) -> None:
+        outcomes[name] = await _outcome(name, checks[name], deadline)
+
+    async with anyio.create_task_group() as group:
+        for name in checks:
+            group.start_soon(run, name)
+    return outcomes
+
+
+async def _outcome(name: str, check: Check, deadline: Deadline) -> Note:
+    try:
+        found = await check(deadline)
+    except LoreglassError as error:
+        return Note(error.kind.value, is_failure=True)
+    except Exception:
+        log.exception("broken_check", check=name)
+        return Note(ErrorKind.INTERNAL.value, is_failure=True)
+    return found if isinstance(found, Note) else Note("ok")

@@ -1,0 +1,217 @@
+"""Runs apps on sockets: one app for `python -m services.x`, many for the one-process profile."""
+
+import contextlib
+import gc
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import anyio
+import structlog
+import uvicorn
+from fastapi import FastAPI
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings
+from starlette.types import Message, Receive, Scope, Send
+
+from chassis.errors import LoreglassError
+from chassis.settings import DRAIN_S, AppSettings, TelemetrySettings
+from chassis.startup import CannotStart, WrongSettings, sentence_of
+from chassis.telemetry.logs import configure_logging
+from chassis.telemetry.setup import open_telemetry
+
+Settings = TypeVar("Settings", bound=AppSettings)
+AnySettings = TypeVar("AnySettings", bound=BaseSettings)
+
+_KEEP_ALIVE_S = 75  # longer than our clients keep idle connections, so that none is closed under a request
+_EXPLAINED = (CannotStart, LoreglassError, ImportError, OSError)
+"""Failures that their text explains; for any other the traceback is logged."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundApp:
+    """An app and the listening socket that is already its own.
+
+    `drain_s`: once told to stop, it finishes what it has in hand for at most so long.
+    """
+
+    app: FastAPI
+    listener: socket.socket
+    drain_s: int = DRAIN_S
+
+    @property
+    def url(self) -> str:
+        """Where callers reach it."""
+        host, port = self.listener.getsockname()[:2]
+        return f"http://{host}:{port}"
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A bound, listening TCP socket; port 0 picks a free one. Raises `OSError` when the port is taken."""
+    listener = socket.create_server((host, port), backlog=512)
+    # Connections inherit it. asyncio sets it only on sockets that name their protocol, which these do not,
+    # and without it every reply on a kept connection waits 40 ms for a delayed acknowledgement.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.setblocking(False)
+    return listener
+
+
+class _Starting:
+    """An app whose failure to start is kept, where uvicorn would print a traceback and forget it."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self.failure: Exception | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_short(message: Message) -> None:
+            failed = message["type"] == "lifespan.startup.failed"
+            await send({"type": message["type"]} if failed else message)
+
+        try:
+            await self._app(scope, receive, send_short)
+        except Exception as error:
+            self.failure = error
+            raise
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its signal handlers: the process has one set for all of its servers."""
+
+    def __init__(self, app: _Starting, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.app = app
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _server(bound: BoundApp) -> _Server:
+    starting = _Starting(bound.app)
+    return _Server(
+        starting,
+        uvicorn.Config(
+            starting,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_graceful_shutdown=bound.drain_s,
+        ),
+    )
+
+
+@contextlib.asynccontextmanager
+async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
+    """Serve `apps` in this event loop; they start side by side, and all are up when this yields.
+
+    Raises `CannotStart` when one of them does not come up.
+    """
+    servers = [_server(bound) for bound in apps]
+    failure: Exception | None = None
+    async with anyio.create_task_group() as group:
+        for server, bound in zip(servers, apps, strict=True):
+            group.start_soon(_serve, server, bound)
+        try:
+            for server, bound in zip(servers, apps, strict=True):
+                await _started(server, bound)
+            yield
+        except Exception as error:  # noqa: BLE001 - raised below: in here it would cut the servers off
+            failure = error
+        finally:
+            for server in servers:
+                server.should_exit = True
+    if failure is not None:
+        raise failure
+
+
+async def _serve(server: _Server, bound: BoundApp) -> None:
+    try:
+        await server.serve([bound.listener])
+    except SystemExit:  # how uvicorn says that the app did not start; the others would not hear of it
+        server.should_exit = True
+        bound.listener.close()
+
+
+async def _started(server: _Server, bound: BoundApp) -> None:
+    while not server.started:
+        if server.should_exit:
+            raise _explained(bound.app.title, server.app.failure) from server.app.failure
+        await anyio.sleep(0.01)
+
+
+def _explained(title: str, failure: Exception | None) -> CannotStart:
+    if failure is None:
+        return CannotStart(f"{title} could not start; see the log above.")
+    if not isinstance(failure, _EXPLAINED):
+        log.error("start_failed", app=title, exc_info=failure)
+    return CannotStart(f"{title} could not start: {sentence_of(failure)}.")
+
+
+async def until_signalled() -> None:
+    """Wait for SIGINT or SIGTERM, everything being up.
+
+    What is in memory by now stays there: left to the collector, going through it takes a tenth of a second
+    now and then, in the middle of somebody's question.
+    """
+    gc.collect()
+    gc.freeze()
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            return
+
+
+def run(settings_class: type[Settings], create_app: Callable[[Settings], FastAPI]) -> None:
+    """`serve` for a module's `__main__`, with settings from the environment."""
+    try:
+        settings = from_environment(settings_class)
+    except CannotStart as error:
+        sys.exit(str(error))
+    serve(create_app(settings), settings)
+
+
+def from_environment(settings_class: type[AnySettings], **given: Any) -> AnySettings:
+    """The settings of the environment, but for those `given`. Raises `WrongSettings`, one sentence."""
+    try:
+        return settings_class(**given)
+    except ValidationError as error:
+        raise WrongSettings(
+            _refused(error, str(settings_class.model_config.get("env_prefix", "")))
+        ) from error
+
+
+def serve(app: FastAPI, settings: AppSettings) -> None:
+    """Serve one app until the process is told to stop; exits with a sentence when it cannot start."""
+    configure_logging(settings.log_level)
+    try:
+        bound = BoundApp(app, listen(settings.host, settings.port), settings.drain_s)
+    except (OSError, OverflowError) as error:
+        sys.exit(f"{app.title} cannot listen on {settings.host}:{settings.port}: {sentence_of(error)}.")
+
+    async def main() -> None:
+        async with running([bound]):
+            await until_signalled()
+
+    try:
+        with open_telemetry(TelemetrySettings().exporters):
+            anyio.run(main, backend_options={"use_uvloop": True})
+    except CannotStart as error:
+        sys.exit(str(error))
+
+
+def _refused(error: ValidationError, prefix: str) -> str:
+    """The first thing that is wrong with the environment; values are not shown, one may be a key."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    name = "_".join(map(str, first["loc"]))
+    reason = first["msg"].removeprefix("Value error, ").rstrip(".")
+    return f"{(prefix + name).upper() if name else prefix + '*'}: {reason}."

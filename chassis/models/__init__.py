@@ -1,0 +1,1 @@
+"""What services with models share: weights, devices, batches, worker processes."""

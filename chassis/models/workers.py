@@ -1,0 +1,148 @@
+"""Blocking model work off the event loop, in a pool with a bounded queue."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import anyio
+
+from chassis.errors import DeadlineExceeded, Overloaded
+from chassis.resilience.deadlines import Clock, Deadline
+from chassis.telemetry.spans import span
+
+Engine = TypeVar("Engine")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSize:
+    """`workers` calls run at once; `queue` more may wait; the next is refused."""
+
+    workers: int = 1
+    queue: int = 16
+
+
+class Call:
+    """A call's caller: how long it will wait, and whether it has left."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self.deadline = deadline
+        self._left = threading.Event()
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody waits for the result any more."""
+        return self._left.is_set() or self.deadline.remaining_ms() <= 0
+
+    def leave(self) -> None:
+        """The caller waits no longer."""
+        self._left.set()
+
+
+_CURRENT: ContextVar[Call | None] = ContextVar("current_call", default=None)
+
+
+def current_call() -> Call | None:
+    """In a pool's thread: the call that it works for."""
+    return _CURRENT.get()
+
+
+def nobody() -> None:
+    """For pools whose refusals nobody counts."""
+
+
+class EnginePool(Generic[Engine]):
+    """Runs calls on an engine in threads, in the context of their callers.
+
+    A caller that leaves while its call waits takes the call with it; one that leaves while the call
+    runs stops waiting at once, and the thread is free again when the call returns.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        size: PoolSize,
+        name: str = "engine",
+        refused: Callable[[], None] = nobody,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self.engine = engine
+        self._capacity = size.workers + size.queue
+        self._executor = ThreadPoolExecutor(size.workers, thread_name_prefix=name)
+        self._pending = 0
+        self._since: dict[Call, float] = {}
+        self._refused = refused
+        self._clock = clock
+
+    @property
+    def depth(self) -> int:
+        """Calls waiting or running."""
+        return self._pending
+
+    @property
+    def waiting(self) -> int:
+        """Calls that no thread has begun."""
+        return len(self._since)
+
+    @property
+    def running(self) -> int:
+        """Calls that threads work on, also for callers that have left."""
+        return max(0, self._pending - len(self._since))
+
+    @property
+    def oldest_wait_s(self) -> float:
+        """How long the first of the waiting calls has waited."""
+        since = tuple(self._since.values())  # one step of the interpreter, so no thread changes it meanwhile
+        return self._clock() - since[0] if since else 0.0
+
+    async def run(self, call: Callable[[Engine], Result], deadline: Deadline) -> Result:
+        """`call(engine)` in a worker thread.
+
+        Raises `Overloaded` when the queue is full and `DeadlineExceeded` when the time is over first.
+        """
+        deadline.require()
+        if self._pending >= self._capacity:
+            self._refused()
+            raise Overloaded("The queue of this service is full.", retry_after_s=1)
+        caller = Call(deadline)
+        future = self._submit(call, caller)
+        try:
+            with anyio.move_on_after(deadline.remaining_s()) as scope:
+                result = await asyncio.wrap_future(future)
+        finally:
+            caller.leave()
+        if scope.cancelled_caught:
+            raise DeadlineExceeded("The work did not finish in time.")
+        return result
+
+    def _submit(self, call: Callable[[Engine], Result], caller: Call) -> Future[Result]:
+        loop = asyncio.get_running_loop()
+        self._since[caller] = self._clock()
+        future = self._executor.submit(copy_context().run, self._work_for, caller, call)
+        self._pending += 1
+        future.add_done_callback(lambda _: _call_in(loop, lambda: self._finished(caller)))
+        return future
+
+    def _work_for(self, caller: Call, call: Callable[[Engine], Result]) -> Result:
+        self._since.pop(caller, None)
+        _CURRENT.set(caller)  # in a context that ends with the call
+        with span("engine"):
+            return call(self.engine)
+
+    def _finished(self, caller: Call) -> None:
+        self._since.pop(caller, None)  # one that left before its turn
+        self._pending -= 1
+
+    def close(self) -> None:
+        """Drop what waits and wait for what runs."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _call_in(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+    if not loop.is_closed():  # a call may outlive the loop at shutdown; nobody counts then
+        loop.call_soon_threadsafe(callback)

@@ -1,0 +1,110 @@
+"""A circuit breaker: a dependency that keeps failing is left alone for a moment."""
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+
+from chassis.resilience.deadlines import Clock
+
+
+class BreakerState(StrEnum):
+    """What the next call may expect."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """Leave to make one call. `period`: between two changes of state; `probe`: its number, 0 for none."""
+
+    period: int
+    probe: int = 0
+
+
+class Breaker:
+    """`failures` in a row open it; after `open_s` one probe at a time finds out whether to close it.
+
+    Nygard, "Release It!" (2nd ed., ch. 5, Circuit Breaker). Waits do not grow with each failed probe, so
+    that a dependency that comes back is used again within `open_s` and a probe. A probe that has not
+    ended after `probe_s` no longer keeps the next one from being sent: its socket may hang for good.
+    """
+
+    def __init__(
+        self,
+        failures: int = 5,
+        open_s: float = 1.0,
+        clock: Clock = time.monotonic,
+        probe_s: float = 2.0,
+    ) -> None:
+        if failures < 1 or not open_s > 0 or not probe_s > 0:
+            raise ValueError("A breaker needs 1 or more failures, and times above 0.")
+        self._failures = failures
+        self._open_s = open_s
+        self._probe_s = probe_s
+        self._clock = clock
+        self._in_a_row = 0
+        self._period = 0
+        self._probes = 0
+        self._is_closed = True
+        self._next_probe_at = 0.0
+        self._probing = False
+
+    @property
+    def state(self) -> BreakerState:
+        """Open: no call is let through; half-open: the next call, or one under way, is the probe."""
+        if self._is_closed:
+            return BreakerState.CLOSED
+        waits = not self._probing and self._clock() < self._next_probe_at
+        return BreakerState.OPEN if waits else BreakerState.HALF_OPEN
+
+    def admit(self) -> Permit | None:
+        """Leave to call, or None. Each permit must be handed to exactly one of the methods below."""
+        if self._is_closed:
+            return Permit(self._period)
+        now = self._clock()
+        if now < self._next_probe_at:
+            return None
+        self._probing = True
+        self._probes += 1
+        self._next_probe_at = now + self._probe_s
+        return Permit(self._period, self._probes)
+
+    def retry_after_s(self) -> float:
+        """Seconds until a call may be let through; 0 when it may be now."""
+        return 0.0 if self._is_closed else max(0.0, self._next_probe_at - self._clock())
+
+    def succeeded(self, permit: Permit) -> None:
+        """The dependency did what it was asked, or rightly refused to."""
+        if permit.period != self._period:
+            return  # a call from before the change says nothing of the time after it
+        self._in_a_row = 0
+        if not self._is_closed:
+            self._is_closed = True
+            self._probing = False
+            self._period += 1
+
+    def failed(self, permit: Permit) -> None:
+        """The dependency did not do its part."""
+        if permit.period != self._period:
+            return
+        if self._is_closed:
+            self._in_a_row += 1
+            if self._in_a_row >= self._failures:
+                self._open()
+        elif permit.probe == self._probes:
+            self._open()
+
+    def abandoned(self, permit: Permit) -> None:
+        """The call was cancelled, or never made: nothing was learnt, and another may probe at once."""
+        if permit.period == self._period and permit.probe and permit.probe == self._probes:
+            self._probing = False
+            self._next_probe_at = self._clock()
+
+    def _open(self) -> None:
+        self._is_closed = False
+        self._probing = False
+        self._in_a_row = 0
+        self._period += 1
+        self._next_probe_at = self._clock() + self._open_s

@@ -1,0 +1,173 @@
+"""Bounded work in progress: calls beyond the bound wait, and are let in by their deadlines."""
+
+import asyncio
+import math
+from bisect import insort
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+import anyio
+
+from chassis.errors import DeadlineExceeded, Overloaded
+from chassis.resilience.deadlines import Deadline
+
+_RETRY_AFTER_S = 1.0
+_ROUNDING = 1e-9
+"""Weights are floats: what fits but for rounding fits."""
+
+
+class _State(Enum):
+    WAITING = auto()
+    INSIDE = auto()
+    REFUSED = auto()
+    EXPIRED = auto()
+    LEFT = auto()
+
+
+@dataclass(order=True, slots=True)
+class _Waiter:
+    """Sorts by deadline, then by arrival."""
+
+    at: float
+    arrival: int
+    deadline: Deadline = field(compare=False)
+    weight: float = field(compare=False)
+    needed_ms: float = field(compare=False)
+    state: _State = field(default=_State.WAITING, compare=False)
+    called: anyio.Event | None = field(default=None, compare=False)
+
+    @property
+    def expired(self) -> bool:
+        return self.deadline.remaining_ms() <= self.needed_ms
+
+    def call(self, state: _State) -> None:
+        self.state = state
+        if self.called is not None:
+            self.called.set()
+
+    async def wait(self) -> None:
+        """Until it is called, or there is not enough time left."""
+        self.called = anyio.Event()  # only made by those who really wait
+        with anyio.move_on_after(max(0.0, self.deadline.remaining_s() - self.needed_ms / 1000)):
+            await self.called.wait()
+
+
+class Gate:
+    """`capacity` in any unit of weight; at most `max_waiting` wait. For one event loop.
+
+    Earliest deadline first, because the work that others made late helps nobody (Google, "Site Reliability
+    Engineering", ch. 22: queues that outlast their requests' deadlines). All deadlines must be on one clock.
+    """
+
+    def __init__(self, name: str, capacity: float, max_waiting: int) -> None:
+        if not capacity > 0 or max_waiting < 0:
+            raise ValueError(f"The gate {name!r} needs a capacity above 0 and room for 0 or more to wait.")
+        self.name = name
+        self.max_waiting = max_waiting
+        self._capacity = capacity
+        self._waiters: list[_Waiter] = []
+        self._arrivals = 0
+        self._inside = 0
+        self._in_use = 0.0
+
+    @property
+    def capacity(self) -> float:
+        """Weight that may be inside; one call that is heavier may be inside alone."""
+        return self._capacity
+
+    @capacity.setter
+    def capacity(self, capacity: float) -> None:
+        if not capacity > 0:
+            raise ValueError(f"The gate {self.name!r} needs a capacity above 0.")
+        self._capacity = capacity
+        self._let_in()
+
+    @property
+    def in_use(self) -> float:
+        """Weight inside."""
+        return self._in_use
+
+    @property
+    def inside(self) -> int:
+        """Calls inside."""
+        return self._inside
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait."""
+        return len(self._waiters)
+
+    @asynccontextmanager
+    async def entered(
+        self, deadline: Deadline, weight: float = 1.0, needed_ms: float = 0.0, most_s: float = math.inf
+    ) -> AsyncIterator[None]:
+        """Be inside with `weight` for the length of the block, or `most_s` if that is shorter.
+
+        Raises `Overloaded` when as many as may wait have earlier deadlines, and `DeadlineExceeded` once less
+        than `needed_ms` is left. Leaving the queue or the block in any way gives the weight back.
+        """
+        if not (weight >= 0 and math.isfinite(weight)):
+            raise ValueError(f"A weight must be a number of 0 or more, not {weight}.")
+        deadline.require(needed_ms)
+        waiter = _Waiter(deadline.at, self._arrivals, deadline, weight, needed_ms)
+        self._arrivals += 1
+        timer: asyncio.TimerHandle | None = None
+        try:
+            await self._wait(waiter)
+            if most_s < math.inf:
+                timer = asyncio.get_running_loop().call_later(most_s, self._leave, waiter)
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self._leave(waiter)
+
+    def turn_away(self) -> None:
+        """Refuse all who wait: what they wait for will not come."""
+        while self._waiters:
+            self._waiters.pop().call(_State.REFUSED)
+
+    async def _wait(self, waiter: _Waiter) -> None:
+        insort(self._waiters, waiter)
+        self._let_in()
+        self._refuse_the_latest()
+        if waiter.state is _State.WAITING:
+            await waiter.wait()
+        if waiter.state is _State.REFUSED:
+            raise Overloaded(f"Too many calls wait for {self.name}.", retry_after_s=_RETRY_AFTER_S)
+        if waiter.state is not _State.INSIDE:
+            raise DeadlineExceeded(f"There was not enough time to wait for {self.name}.")
+
+    def _leave(self, waiter: _Waiter) -> None:
+        if waiter.state is _State.WAITING:
+            self._waiters.remove(waiter)
+        elif waiter.state is _State.INSIDE:
+            self._inside -= 1
+            self._in_use = self._in_use - waiter.weight if self._inside else 0.0
+        waiter.state = _State.LEFT
+        self._let_in()
+
+    def _let_in(self) -> None:
+        while self._waiters:
+            first = self._waiters[0]
+            if first.expired:
+                self._waiters.pop(0).call(_State.EXPIRED)
+            elif self._fits(first.weight):
+                self._waiters.pop(0).call(_State.INSIDE)
+                self._inside += 1
+                self._in_use += first.weight
+            else:
+                return
+
+    def _fits(self, weight: float) -> bool:
+        return not self._inside or self._in_use + weight <= self._capacity + _ROUNDING
+
+    def _refuse_the_latest(self) -> None:
+        if len(self._waiters) > self.max_waiting:
+            for waiter in [each for each in self._waiters if each.expired]:
+                self._waiters.remove(waiter)
+                waiter.call(_State.EXPIRED)
+        while len(self._waiters) > self.max_waiting:
+            self._waiters.pop().call(_State.REFUSED)

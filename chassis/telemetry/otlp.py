@@ -1,0 +1,233 @@
+"""Spans by the OpenTelemetry SDK, sent in batches from a thread of its own.
+
+The SDK reads the rest of its usual variables itself: sampler, endpoint, headers, batch sizes, resource.
+Names and attributes are those of its semantic conventions for HTTP.
+"""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import Token
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any, Self
+
+import structlog
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import (
+    BatchSpanProcessor,
+    ConsoleSpanExporter,
+    SpanExporter,
+    SpanExportResult,
+)
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, SamplingResult
+from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
+
+from chassis.errors import LoreglassError
+from chassis.resilience.deadlines import Clock
+from chassis.telemetry.spans import CURRENT, UNRECORDED, Attribute, Kind, Span
+from chassis.telemetry.tracing import CALLER, TRACE_ID, Caller, traceparent
+
+_SCOPE = "loreglass"
+_KINDS: dict[Kind, SpanKind] = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT}
+_FLUSH_S = 2.0
+_SAY_EVERY_S = 300.0
+
+log = structlog.get_logger()
+
+
+class _RecordedSpan(Span):
+    """A span of the SDK, and the current one inside its `with` block."""
+
+    __slots__ = ("_span", "_token", "_tracer")
+    recorded = True
+
+    def __init__(self, tracer: trace.Tracer, started: trace.Span) -> None:
+        self._tracer = tracer
+        self._span = started
+        self._token: Token[Span] | None = None
+
+    def set(self, **attributes: Attribute) -> None:
+        self._span.set_attributes(attributes)
+
+    def rename(self, name: str) -> None:
+        self._span.update_name(name)
+
+    def failed(self, kind: str) -> None:
+        self._span.set_attribute("error.type", kind)
+        self._span.set_status(Status(StatusCode.ERROR))
+
+    def child(self, name: str, kind: Kind, attributes: Mapping[str, Attribute]) -> Span:
+        within = trace.set_span_in_context(self._span, Context())
+        return _RecordedSpan(
+            self._tracer, self._tracer.start_span(name, within, _KINDS[kind], dict(attributes))
+        )
+
+    def traceparent(self, trace_id: str) -> str:
+        known = self._span.get_span_context()
+        return traceparent(trace_id, f"{known.span_id:016x}", sampled=known.trace_flags.sampled)
+
+    def __enter__(self) -> Self:
+        self._token = CURRENT.set(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._token is not None:
+            # An iterator may be finished by another task, where this was never the current one.
+            with contextlib.suppress(ValueError):
+                CURRENT.reset(self._token)
+        if isinstance(error, LoreglassError):
+            self.failed(error.kind.value)
+        elif isinstance(error, Exception):
+            self.failed(type(error).__qualname__)
+        elif error is not None:
+            self._span.set_attribute("loreglass.cancelled", True)
+        self._span.end()
+
+
+class OpenTelemetry:
+    """The recorder: a tracer an app, named for it, and one exporting thread for all of them.
+
+    Several apps of one process are several services in a trace, as they are in containers. `close` takes
+    two seconds at most, whatever the collector does.
+    """
+
+    def __init__(self, exporters: Sequence[str]) -> None:
+        self._processors = [_processor(name) for name in exporters]
+        self._tracers: dict[tuple[str, bool], trace.Tracer] = {}
+        self._lock = threading.Lock()
+        self._tracer("gateway")  # what is wrong with the variables is said now
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line an attempt; ours is enough
+
+    def exchange(self, service: str, name: str, *, at_the_edge: bool) -> Span:
+        """See `telemetry.Recorder`."""
+        tracer = self._tracer(service, at_the_edge)
+        started = tracer.start_span(name, _remote(CALLER.get()), SpanKind.SERVER)
+        return _RecordedSpan(tracer, started) if started.is_recording() else UNRECORDED
+
+    def close(self) -> None:
+        """Send what waits."""
+        for processor, exporter in self._processors:
+            flushing = threading.Thread(target=processor.shutdown, name="telemetry-flush", daemon=True)
+            flushing.start()
+            flushing.join(_FLUSH_S)
+            exporter.shutdown()
+
+    def _tracer(self, service: str, at_the_edge: bool = False) -> trace.Tracer:
+        known = service, at_the_edge
+        with self._lock:
+            if known not in self._tracers:
+                provider = self._provider(service)
+                if at_the_edge:
+                    provider.sampler = _EdgeSampler(provider.sampler)
+                self._tracers[known] = provider.get_tracer(_SCOPE, version("loreglass"))
+            return self._tracers[known]
+
+    def _provider(self, service: str) -> TracerProvider:
+        provider = TracerProvider(
+            resource=_resource(service), shutdown_on_exit=False, id_generator=_RequestsIds()
+        )
+        for processor, _ in self._processors:
+            provider.add_span_processor(processor)
+        return provider
+
+
+class _EdgeSampler(Sampler):
+    """The operator's sampler, as for a trace that begins here: neither a stranger's flag nor a stranger's
+    choice of a trace id makes us keep it, or keeps us from it. What is within a request goes with it."""
+
+    def __init__(self, sampler: Sampler) -> None:
+        self._sampler = sampler
+
+    def should_sample(
+        self, parent_context: Context | None, trace_id: int, name: str, *arguments: Any, **more: Any
+    ) -> SamplingResult:
+        """See `Sampler`."""
+        parent = trace.get_current_span(parent_context).get_span_context()
+        if parent.is_valid and not parent.is_remote:
+            settled = ALWAYS_ON if parent.trace_flags.sampled else ALWAYS_OFF
+            return settled.should_sample(parent_context, trace_id, name, *arguments, **more)
+        drawn = RandomIdGenerator().generate_trace_id()
+        return self._sampler.should_sample(Context(), drawn, name, *arguments, **more)
+
+    def get_description(self) -> str:
+        """See `Sampler`."""
+        return f"Edge{{{self._sampler.get_description()}}}"
+
+
+class _RequestsIds(RandomIdGenerator):
+    """A trace that begins here has the id that the request already has."""
+
+    def generate_trace_id(self) -> int:
+        given = TRACE_ID.get()
+        return int(given, 16) if given else super().generate_trace_id()
+
+
+class ReportingExporter(SpanExporter):
+    """Passes spans on; says that they cannot be delivered, but not with each batch."""
+
+    def __init__(self, exporter: SpanExporter, clock: Clock = time.monotonic) -> None:
+        self._exporter = exporter
+        self._clock = clock
+        self._lost = 0
+        self._silent_until = clock()
+        self._closed = threading.Event()
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """See `SpanExporter`."""
+        result = self._exporter.export(spans)
+        if result is SpanExportResult.SUCCESS:
+            return result
+        self._lost += len(spans)
+        if self._clock() >= self._silent_until:
+            log.warning("telemetry_undelivered", spans=self._lost)
+            self._lost = 0
+            self._silent_until = self._clock() + _SAY_EVERY_S
+        return result
+
+    def shutdown(self) -> None:
+        """See `SpanExporter`; a second time does nothing."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self._exporter.shutdown()
+
+
+def _processor(name: str) -> tuple[BatchSpanProcessor, ReportingExporter]:
+    exporter = ReportingExporter(_EXPORTERS[name]())
+    return BatchSpanProcessor(exporter), exporter
+
+
+def _otlp() -> SpanExporter:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+    return OTLPSpanExporter()
+
+
+_EXPORTERS: dict[str, Callable[[], SpanExporter]] = {"otlp": _otlp, "console": ConsoleSpanExporter}
+
+
+def _resource(service: str) -> Resource:
+    """The environment's name for the process goes before ours."""
+    found = Resource.create({SERVICE_VERSION: version("loreglass")})
+    named = str(found.attributes.get(SERVICE_NAME, ""))
+    if named and not named.startswith("unknown_service"):
+        return found
+    return found.merge(Resource({SERVICE_NAME: f"loreglass-{service.replace('_', '-')}"}))
+
+
+def _remote(caller: Caller | None) -> Context:
+    """A context in which the caller's span is the current one; an empty one where there is none."""
+    if caller is None:
+        return Context()
+    flags = TraceFlags(TraceFlags.SAMPLED if caller.sampled else TraceFlags.DEFAULT)
+    state = TraceState.from_header([caller.state]) if caller.state else None
+    known = SpanContext(int(caller.trace_id, 16), int(caller.span_id, 16), True, flags, state)
+    return trace.set_span_in_context(trace.NonRecordingSpan(known), Context())

@@ -1,0 +1,152 @@
+"""A model server that runs already (Ollama, llama.cpp, LM Studio, vLLM, hosted): its model and its speed."""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import httpx
+from PIL import Image
+
+from chassis.errors import LoreglassError
+from chassis.http.calls import http_client
+from chassis.resilience.deadlines import Deadline
+from chassis.startup import CannotStart
+from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.completion import Written
+from gateway.llm.failures import VlmKeyRefused
+from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
+from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import VlmSpeed, load_latencies
+from gateway.planning.plan import Plan
+from gateway.planning.planner import Planner
+from gateway.settings import GatewaySettings
+from gateway.state import GenerationBudget
+from gateway.thresholds import RetrievalLimits
+
+_ANSWERS_WITHIN_MS = 180_000.0
+"""A laptop reads its model from disk before the first word."""
+_LISTS_WITHIN_MS = 10_000.0
+_WRITES = 24
+_LONG_TOKENS, _CHARS_A_TOKEN = 1_000, 4
+_PHOTO_SIDE = 1_024
+
+Tell = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServer:
+    """Where a model answers, and how fast."""
+
+    url: str
+    model: str
+    speed: VlmSpeed
+
+    def question_ms(self, latencies: str) -> float:
+        """What a looked-up question is expected to take with this model, milliseconds. `latencies`: the table
+        of the node's other stages.
+        """
+        estimates = Estimates(load_latencies(latencies, self.speed))
+        plan = Plan.full(RetrievalLimits(), GenerationBudget())
+        return Planner(plan, estimates).expected_ms(plan, (), 1, STAGE_GRAPH)
+
+    def described(self, gateway: GatewaySettings) -> str:
+        """Its speed and, where a question takes longer than callers usually wait, what to do about it."""
+        speed, question_s = self.speed, self.question_ms(gateway.latencies) / 1000
+        usual_s, longest_s = gateway.answer_deadline_ms / 1000, gateway.max_deadline_ms / 1000
+        writes = 1000 / max(speed.decode_ms_per_token, 0.1)
+        said = (
+            f"Answers come from {self.model} at {self.url}: its first word after a photo takes "
+            f"{speed.vision_ms / 1000:.1f} s, 1,000 tokens to read {speed.prefill_ms_per_1k / 1000:.1f} s, "
+            f"and it writes {writes:.0f} tokens a second; a question takes about {question_s:.0f} s."
+        )
+        if question_s <= usual_s:
+            return said
+        said += f"\nCallers who name no deadline wait for {usual_s:.0f} s, and are answered without it. "
+        if question_s > longest_s:
+            return f"{said}No deadline that is allowed would do: a smaller model or a quicker machine would."
+        enough_s = min(longest_s, 5 * (question_s * 1.5 // 5 + 1))
+        return f"{said}LOREGLASS_GATEWAY_ANSWER_DEADLINE_MS={enough_s * 1000:.0f} would do."
+
+
+async def find_model(
+    url: str,
+    name: str = "",
+    key: str = "",
+    tell: Tell = lambda _: None,
+    http: httpx.AsyncClient | None = None,
+) -> ModelServer:
+    """The server's only model, or the named one, measured with four short calls.
+
+    Raises `CannotStart`: the server is not there, serves none or several, or the model takes no photos.
+    """
+    if http is None:
+        async with http_client() as opened:
+            return await find_model(url, name, key, tell, opened)
+    model = await _chosen(http, VlmEndpoint(url, name, key))
+    tell(f"Measuring {model} at {url}: four short calls; the first one may have to load it ...")
+    return ModelServer(url, model, await _measured(http, VlmEndpoint(url, model, key)))
+
+
+async def _chosen(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> str:
+    url = endpoint.base_url
+    try:
+        served = await VlmClient(http, endpoint).served(Deadline.after_ms(_LISTS_WITHIN_MS))
+    except VlmKeyRefused as error:
+        raise CannotStart(f"The model server at {url} wants another key (LOREGLASS_MODEL_KEY).") from error
+    except LoreglassError as error:
+        raise CannotStart(
+            f"No model server at {url} lists its models. Is it running, and is that its address?"
+        ) from error
+    if endpoint.model in served:
+        return endpoint.model
+    listed = ", ".join(served) or "none"
+    if endpoint.model:
+        raise CannotStart(f"The server at {url} has no model {endpoint.model}; it has: {listed}.")
+    if len(served) != 1:
+        raise CannotStart(f"Name one of the models at {url} with MODEL_NAME; it has: {listed}.")
+    return served[0]
+
+
+async def _measured(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> VlmSpeed:
+    """The first of four calls only loads the model. Each begins with other words, so that none is cached.
+
+    `vision_ms` is the whole time to the first token after a photo: every call has a photo, so what a call
+    costs whatever is asked belongs to it.
+    """
+    calls: list[VlmCall] = []
+    client = VlmClient(http, endpoint, calls.append)
+
+    async def call(system: str, *parts: TextPart | ImagePart) -> tuple[VlmCall, Written]:
+        prompt = TextPrompt("probe", system, (*parts, TextPart("Count upwards from one, in words.")), _WRITES)
+        written = await client.write(prompt, Deadline.after_ms(_ANSWERS_WITHIN_MS))
+        return calls[-1], written
+
+    try:
+        await call("You count.")
+        short, written = await call("You are asked to count, and count.")
+        long, _ = await call(f"Count, whatever these words are. {'word ' * _LONG_TOKENS}")
+    except LoreglassError as error:
+        raise CannotStart(f"{endpoint.model} does not answer a short question: {error.detail}") from error
+    try:
+        seeing, _ = await call("There is a photo; count all the same.", ImagePart(_photo()))
+    except LoreglassError as error:
+        raise CannotStart(
+            f"{endpoint.model} takes no photos, or fails at one. Choose one that sees."
+        ) from error
+    first_ms, long_ms, seeing_ms = (
+        1000 * (each.first_token_s or each.seconds) for each in (short, long, seeing)
+    )
+    tokens = short.usage.completion_tokens if short.usage else len(written.text) / _CHARS_A_TOKEN
+    return VlmSpeed(
+        vision_ms=seeing_ms,
+        prefill_ms_per_1k=max(0.0, long_ms - first_ms),
+        decode_ms_per_token=max(0.0, 1000 * short.seconds - first_ms) / max(tokens - 1, 1),
+    )
+
+
+def _photo() -> bytes:
+    """As large as photos are that questions come with, and of nothing."""
+    buffer = io.BytesIO()
+    Image.effect_noise((_PHOTO_SIDE, _PHOTO_SIDE * 3 // 4), 60).convert("RGB").save(buffer, "JPEG")
+    return buffer.getvalue()

@@ -1,0 +1,83 @@
+"""Builds the prompt of each stage: the prompt prefix, then the stage's own words and material."""
+
+import json
+from collections.abc import Sequence
+
+from gateway.llm.delimiting import EvidenceBlocks, delimited
+from gateway.llm.options import VlmOptions
+from gateway.llm.prompt import Prompt, Schema, TextPart
+from gateway.llm.prompt_prefix import prompt_prefix, system_text
+from gateway.llm.prompts import Case, PromptText, prompt_text, short_name
+from gateway.llm.schemas import GroundedAnswer, Judgement, Structured, Understanding, in_words
+from gateway.state import Draft, Entity, Query
+
+
+def understand(query: Query, options: VlmOptions) -> Prompt[Understanding]:
+    """The fused first look of the default pipeline."""
+    return prompt_of("understand", query, Understanding, options, options.tokens.understand)
+
+
+def answer(
+    query: Query,
+    draft: Draft,
+    entity: Entity | None,
+    shown: EvidenceBlocks,
+    options: VlmOptions,
+    most_tokens: int | None = None,
+) -> Prompt[GroundedAnswer]:
+    """The answer from the evidence (QA-Dragon, 3.7.1)."""
+    limit = options.tokens.answer if most_tokens is None else min(options.tokens.answer, most_tokens)
+    return prompt_of(
+        "answer", query, GroundedAnswer, options, limit, notes=notes(draft, entity), evidence=shown.text
+    )
+
+
+def judge(query: Query, answered: str, shown: EvidenceBlocks, options: VlmOptions) -> Prompt[Judgement]:
+    """The model's half of the dual verifier (QA-Dragon, 3.7.2)."""
+    limit = options.tokens.judge
+    return prompt_of(
+        "judge", query, Judgement, options, limit, answer=delimited("answer", answered), evidence=shown.text
+    )
+
+
+def notes(draft: Draft, entity: Entity | None = None) -> str:
+    """What the first look found. The model wrote it, and may have copied it from the photo."""
+    verified = entity.name if entity is not None else None
+    lines = [
+        f"Kind of thing: {draft.object_label}" if draft.object_label else "",
+        f"Identified as: {verified}" if verified else f"Name, not verified: {draft.entity or 'none yet'}",
+        draft.reasoning,
+        f"Draft answer: {draft.answer}" if draft.answer else "No draft answer.",
+    ]
+    return delimited("notes", "\n".join(line for line in lines if line))
+
+
+def cases_in_words(cases: Sequence[Case], schema: type[Structured]) -> str:
+    """The worked cases, their replies spelled exactly as the schema spells them."""
+    return "\n\n".join(_case(case, schema) for case in cases)
+
+
+def prompt_of(
+    name: str,
+    query: Query,
+    schema: type[Schema],
+    options: VlmOptions,
+    max_tokens: int,
+    cases: Sequence[Case] | None = None,
+    **slots: str,
+) -> Prompt[Schema]:
+    """The prompt prefix, then the words of `<name>.toml`, which may do without worked cases."""
+    if not issubclass(schema, Structured):
+        raise TypeError(f"{schema.__name__} does not describe its fields")
+    words: PromptText = prompt_text(name)
+    if "cases" in words.slots:
+        slots["cases"] = cases_in_words(words.cases if cases is None else cases, schema)
+    text = words.fill(fields=in_words(schema), **slots)
+    user = (*prompt_prefix(query, options), TextPart(text))
+    return Prompt(short_name(name), system_text(), user, schema, max_tokens)
+
+
+def _case(case: Case, schema: type[Structured]) -> str:
+    reply = json.dumps(schema.model_validate(case.reply).model_dump(mode="json"), ensure_ascii=False)
+    given = f"\n{case.given}" if case.given else ""
+    return f"Photo: {case.photo}\nQuestion: {case.question}{given}\nReply: {reply}"

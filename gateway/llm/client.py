@@ -1,0 +1,397 @@
+"""Asks an OpenAI-compatible server for one reply, an object or text, within the caller's time.
+
+Replies are streamed, so that leaving closes the connection and the server stops generating.
+"""
+
+import json
+import math
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+import aiohttp
+import anyio
+import httpx
+import structlog
+from pydantic import ValidationError
+
+from chassis.errors import DeadlineExceeded, LoreglassError
+from chassis.http.calls import CONNECT_S
+from chassis.resilience.deadlines import Deadline
+from chassis.resilience.guard import Guard
+from chassis.telemetry.spans import trace_headers
+from contracts import headers
+from gateway.llm.assembly import Assembling, Assembly, TextAssembly
+from gateway.llm.capabilities import Abilities, Capabilities, without
+from gateway.llm.completion import Completion, Usage, Written
+from gateway.llm.failures import (
+    ContextTooLong,
+    RequestRefused,
+    VlmReplyUnusable,
+    failure,
+    refused_for_good,
+    unreachable,
+)
+from gateway.llm.prompt import Prompt, Schema, TextPrompt
+from gateway.llm.repair import read_object
+from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.spans import chat_span, tell_cost
+from gateway.llm.wire import (
+    BrokenStream,
+    ErrorWire,
+    ModelsWire,
+    Sampling,
+    events,
+    read_chunk,
+    read_error,
+    request_body,
+)
+
+log = structlog.get_logger()
+
+Reply = TypeVar("Reply", bound=Completion[Any] | Written)
+
+_EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on
+_TOO_SLOW = "The vision-language model did not answer in time."
+_MAX_ERROR_BYTES = 64 * 2**10
+_DEFAULT_ERROR_STATUS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class VlmEndpoint:
+    """Where the model is served. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
+
+    An empty `model` means the first that is listed there.
+    `top_logprobs` (0 to 20): alternatives told for each token. `refresh_s`: how long a server's missing
+    ability is believed in.
+    """
+
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    seed: int = 0
+    top_logprobs: int = 5
+    refresh_s: float = 600.0
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for what could never be sent."""
+        if not self.base_url.startswith(("http://", "https://")):
+            raise ValueError("The address of the vision-language model must begin with http:// or https://.")
+        if not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise ValueError("The key of the vision-language model may hold printable ASCII characters only.")
+
+    def url(self, path: str) -> str:
+        """The address of a route below `/v1`."""
+        return f"{self.base_url.rstrip('/').removesuffix('/v1')}/v1{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class VlmCall:
+    """One call as metrics see it. `outcome`: "ok", an error kind, or "cancelled"; times in seconds.
+
+    The times begin when the server may be asked, after any wait before that. `requests`: 0 if it never was,
+    else 1, and one more for each time the server refused a part of the request or the call was repeated.
+    """
+
+    prompt: str
+    outcome: str
+    seconds: float
+    first_token_s: float | None
+    requests: int
+    form: SchemaForm
+    repaired: bool = False
+    usage: Usage | None = None
+
+
+CallObserver = Callable[[VlmCall], None]
+
+
+def no_op(call: VlmCall) -> None:
+    """Observes nothing."""
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What is known of a call while it runs."""
+
+    prompt: str
+    started: float
+    form: SchemaForm = SchemaForm.FULL
+    first_token_s: float | None = None
+    requests: int = 0
+
+    def ended(self, outcome: str, completion: Completion[Any] | Written | None) -> VlmCall:
+        call = VlmCall(
+            self.prompt,
+            outcome,
+            time.monotonic() - self.started,
+            self.first_token_s,
+            self.requests,
+            self.form,
+        )
+        if completion is None:
+            return call
+        repaired = isinstance(completion, Completion) and completion.repaired
+        return replace(call, repaired=repaired, usage=completion.usage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call(Generic[Reply]):
+    """One call. `begin`: an empty reply of the kind that is asked for."""
+
+    prompt: Prompt[Any] | TextPrompt
+    begin: Callable[[], Assembling[Reply]]
+    deadline: Deadline
+    progress: _Progress
+
+
+class VlmClient:
+    """Calls to one server. Raises `LoreglassError`s only; `gateway.llm.failures` has its own.
+
+    `guard`: its gate is what keeps the server's own queue short. It wants no adaptive limit: how long a call
+    takes is a matter of its tokens.
+    """
+
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        endpoint: VlmEndpoint,
+        observe: CallObserver = no_op,
+        guard: Guard | None = None,
+    ) -> None:
+        self._http = http
+        self._endpoint = endpoint
+        self._observe = observe
+        self._guard = guard
+        self._sampling = Sampling(endpoint.seed, endpoint.top_logprobs)
+        self._capabilities = Capabilities(endpoint.refresh_s)
+        self._discovered: str | None = None
+
+    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+        """The reply to `prompt`, parsed.
+
+        Raises `VlmReplyUnusable`, `ContextTooLong`, `Overloaded`, `DeadlineExceeded` or
+        `DependencyUnavailable`. What cannot be read is an error and is not asked for again; only a call
+        that found the server away may be repeated, by the guard.
+        """
+        deadline.require()
+        progress = _Progress(prompt.name, time.monotonic())
+        return await self._observed(_Call(prompt, lambda: Assembly(prompt.schema), deadline, progress))
+
+    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
+        """The text that `prompt` asks for. Raises what `complete` raises; nothing written is unusable."""
+        deadline.require()
+        progress = _Progress(prompt.name, time.monotonic())
+        ending = prompt.ends_with
+        return await self._observed(_Call(prompt, lambda: TextAssembly(ends_with=ending), deadline, progress))
+
+    async def _observed(self, call: _Call[Reply]) -> Reply:
+        outcome = "cancelled"
+        completion: Reply | None = None
+        try:
+            with anyio.fail_after(call.deadline.remaining_s()):
+                answered = await self._guarded(call)
+            if isinstance(answered, LoreglassError):
+                raise answered
+            completion = answered
+            outcome = "ok"
+        except TimeoutError as error:
+            outcome = DeadlineExceeded.kind.value
+            raise DeadlineExceeded(_TOO_SLOW) from error
+        except LoreglassError as error:
+            outcome = error.kind.value
+            raise
+        finally:
+            self._observe(call.progress.ended(outcome, completion))
+        return completion
+
+    async def _guarded(self, call: _Call[Reply]) -> Reply | LoreglassError:
+        if self._guard is None:
+            return await self._answered(call)
+        return await self._guard.call(lambda: self._answered(call), call.deadline)
+
+    async def _answered(self, call: _Call[Reply]) -> Reply | LoreglassError:
+        """The reply, or what is wrong with this prompt or its reply: the server itself is then well."""
+        call.progress.started, call.progress.first_token_s = time.monotonic(), None
+        try:
+            return await self._reply(call)
+        except (VlmReplyUnusable, ContextTooLong) as error:
+            return error
+        except RequestRefused as refusal:
+            refused = refused_for_good(refusal)
+            refused.__cause__ = refusal
+            return refused
+
+    async def ready(self, deadline: Deadline) -> None:
+        """Returns if the server is up and serves the model. Raises `DependencyUnavailable` if not."""
+        served = await self.served(deadline)
+        wanted = self._endpoint.model
+        if (wanted and wanted not in served) or not served:
+            raise failure(404, ErrorWire(), None, wanted)
+
+    async def _model(self, deadline: Deadline) -> str:
+        """The endpoint's model; without one, what the server serves first, asked once."""
+        if self._endpoint.model:
+            return self._endpoint.model
+        if self._discovered is None:
+            served = await self.served(deadline)
+            if not served:
+                raise failure(404, ErrorWire(), None, "")
+            self._discovered = served[0]
+        return self._discovered
+
+    async def served(self, deadline: Deadline) -> list[str]:
+        """Names in `GET /v1/models`. Raises `VlmKeyRefused`, `DependencyUnavailable`, `DeadlineExceeded`."""
+        deadline.require()
+        try:
+            with anyio.fail_after(deadline.remaining_s()):
+                async with self._http.stream(
+                    "GET",
+                    self._endpoint.url("/models"),
+                    headers=self._headers(deadline),
+                    timeout=_timeout(deadline),
+                ) as response:
+                    content = await _bounded(response)
+        except TimeoutError as error:
+            raise DeadlineExceeded(_TOO_SLOW) from error
+        except (httpx.HTTPError, aiohttp.ClientError) as error:
+            raise unreachable(type(error).__name__) from error
+        if not response.is_success:
+            told = failure(response.status_code, read_error(content), None, self._endpoint.model)
+            raise refused_for_good(told) if isinstance(told, RequestRefused) else told
+        try:
+            return [model.id for model in ModelsWire.model_validate_json(content).data]
+        except ValidationError as error:
+            raise unreachable("GET /v1/models is not of this API") from error
+
+    async def _reply(self, call: _Call[Reply]) -> Reply:
+        model = await self._model(call.deadline)
+        asked = self._capabilities.believed()
+        if isinstance(call.prompt, TextPrompt):  # which asks for no form, so that none can be refused
+            asked = replace(asked, form=SchemaForm.WORDS)
+        while True:
+            call.progress.form, call.progress.requests = asked.form, call.progress.requests + 1
+            try:
+                body = request_body(call.prompt, model, asked, self._sampling)
+                assembly = await self._ask(body, call.begin(), call.deadline, call.progress)
+            except RequestRefused as refusal:
+                less = without(asked, refusal.complaint, proven=self._capabilities.proven)
+                if less is None:
+                    raise
+                asked = less
+                continue
+            self._learn(asked, assembly)
+            return assembly.completion()
+
+    def _learn(self, asked: Abilities, assembly: Assembling[Any]) -> None:
+        cut_off = assembly.finish_reason == "length"
+        if asked.form.has_grammar and assembly.text and not cut_off and not _is_one_object(assembly.text):
+            asked = replace(asked, form=SchemaForm.WORDS)  # it took the schema and paid no heed to it
+        if self._capabilities.learn(asked, of_form=isinstance(assembly, Assembly)):
+            log.info("vlm.abilities", form=asked.form.value, logprobs=asked.logprobs, usage=asked.usage)
+
+    async def _ask(
+        self, body: dict[str, Any], assembly: Assembling[Reply], deadline: Deadline, progress: _Progress
+    ) -> Assembling[Reply]:
+        url = self._endpoint.url("/chat/completions")
+        try:
+            with chat_span(url, body, progress.prompt) as call:
+                async with self._http.stream(
+                    "POST",
+                    url,
+                    content=json.dumps(body).encode(),
+                    headers=self._headers(deadline) | {"Content-Type": "application/json"},
+                    timeout=_timeout(deadline),
+                ) as response:
+                    call.set(**{"http.response.status_code": response.status_code})
+                    if not response.is_success:
+                        raise await self._failure_of(response)
+                    await self._read(response, assembly, progress)
+                    tell_cost(call, assembly.usage, progress.first_token_s)
+                    return assembly
+        except BrokenStream as error:
+            raise unreachable(str(error)) from error
+        except (httpx.HTTPError, aiohttp.ClientError) as error:
+            connecting = isinstance(error, httpx.ConnectTimeout) and deadline.remaining_ms() > 0
+            if isinstance(error, httpx.TimeoutException) and not connecting:
+                raise DeadlineExceeded(_TOO_SLOW) from error
+            self._forget()
+            raise unreachable(type(error).__name__) from error
+
+    def _forget(self) -> None:
+        """The server is away; another version, with another model, may come back."""
+        self._capabilities.forget()
+        self._discovered = None
+
+    async def _read(self, response: httpx.Response, assembly: Assembling[Any], progress: _Progress) -> None:
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            self._add(assembly, (await _bounded(response)).decode("utf-8", "replace"))
+            return
+        async with aclosing(events(response.aiter_raw())) as stream:
+            try:
+                async for event in stream:
+                    self._add(assembly, event)
+                    if progress.first_token_s is None and assembly.text:
+                        progress.first_token_s = time.monotonic() - progress.started
+                    if assembly.is_complete:
+                        await self._read_epilogue(stream, assembly)
+                        break
+            except BrokenStream:
+                if assembly.finish_reason is None:
+                    raise
+
+    def _add(self, assembly: Assembling[Any], event: str) -> None:
+        chunk = read_chunk(event)
+        if isinstance(chunk, ErrorWire):  # vLLM finds some faults only after its 200
+            status = chunk.code if isinstance(chunk.code, int) else _DEFAULT_ERROR_STATUS
+            raise failure(status, chunk, None, self._endpoint.model)
+        assembly.add(chunk)
+
+    async def _read_epilogue(self, stream: AsyncIterator[str], assembly: Assembling[Any]) -> None:
+        """The answer is there; why it ended and what it cost may follow, but is not worth much waiting."""
+        with anyio.move_on_after(_EPILOGUE_S):
+            try:
+                async for event in stream:
+                    chunk = read_chunk(event)
+                    if isinstance(chunk, ErrorWire) or not assembly.add_after(chunk):
+                        return
+            except (BrokenStream, httpx.HTTPError, aiohttp.ClientError) as error:
+                log.info("vlm.ended_early", reason=type(error).__name__)
+
+    async def _failure_of(self, response: httpx.Response) -> Exception:
+        error = read_error(await _bounded(response, _MAX_ERROR_BYTES))
+        if response.status_code == httpx.codes.NOT_FOUND:
+            self._forget()
+        retry_after = response.headers.get("retry-after")
+        return failure(response.status_code, error, retry_after, self._endpoint.model)
+
+    def _headers(self, deadline: Deadline) -> dict[str, str]:
+        """Nothing compressed is asked for or unpacked: a few bytes could become more than memory holds."""
+        plain = {"Accept-Encoding": "identity", headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
+        key = self._endpoint.api_key
+        return plain | trace_headers() | ({"Authorization": f"Bearer {key}"} if key else {})
+
+
+def _timeout(deadline: Deadline) -> httpx.Timeout:
+    remaining = max(deadline.remaining_s(), 0.001)
+    return httpx.Timeout(remaining, connect=min(CONNECT_S, remaining))
+
+
+async def _bounded(response: httpx.Response, limit: int = 2**20) -> bytes:
+    """The body, up to `limit` bytes; the rest is not read."""
+    content = bytearray()
+    async for chunk in response.aiter_raw():
+        content += chunk
+        if len(content) > limit:
+            break
+    return bytes(content[:limit])
+
+
+def _is_one_object(text: str) -> bool:
+    """Whether `text` is an object and nothing else; grammars let control characters into its strings."""
+    found = read_object(text)
+    if found is None or not found.complete:
+        return False
+    return text.lstrip().startswith("{") and not text[found.end :].strip()

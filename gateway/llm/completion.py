@@ -1,0 +1,109 @@
+"""What came back: the parsed value, the raw text, and how sure the model was of each token."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from gateway.llm.alignment import align
+from gateway.llm.prompt import Schema
+from gateway.llm.repair import read_object
+
+CUT_OFF = frozenset({"length", "abort", "content_filter"})
+"""The finish reasons of a reply that was not ended by the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A token that could have stood there. `probability` in 0..1."""
+
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One generated token. `data`: its bytes as the server tells them; a token may be part of a character.
+
+    `probability` in 0..1: on vLLM among the tokens that the schema's grammar allows there, so 1.0 where it
+    allows one. `alternatives`: the most probable tokens at this place, this one usually among them.
+    """
+
+    text: str
+    probability: float
+    data: bytes = b""
+    alternatives: tuple[Alternative, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens read and written. `cached_tokens` of the prompt came from the server's prefix cache."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One reply of text. `tokens` is None unless the prompt asked for them and the server told them.
+
+    `finish_reason`: "stop", "length", …, or "complete" when reading ended with what closes the reply.
+    """
+
+    text: str
+    tokens: tuple[Token, ...] | None
+    finish_reason: str
+    usage: Usage | None = None
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether it ended before the model was done."""
+        return self.finish_reason in CUT_OFF
+
+
+@dataclass(frozen=True, slots=True)
+class Completion(Generic[Schema]):
+    """One reply. `tokens` is None when the server tells no log probabilities, `usage` when it tells none.
+
+    `finish_reason`: "stop", "length", …, or "complete" when reading ended with the JSON object;
+    `repaired`: the text was not the JSON that was asked for, and was read as what it must have meant.
+    """
+
+    value: Schema
+    text: str
+    tokens: tuple[Token, ...] | None
+    finish_reason: str
+    usage: Usage | None = None
+    repaired: bool = False
+
+    def tokens_of(self, field: str) -> tuple[Token, ...] | None:
+        """The tokens that spell the value of a top-level field, in order.
+
+        A string counts without its quotes, unless it is empty; a token that spells a character of the value
+        and something beside it counts. None without log probabilities, or when the field is not in the text.
+        """
+        if self.tokens is None:
+            return None
+        found = read_object(self.text)
+        span = found.spans.get(field) if found else None
+        if span is None:
+            return None
+        first, last = (len(self.text[:offset].encode()) for offset in span)
+        places = align(self.text.encode(), [token.data for token in self.tokens])
+        if places is None:
+            return None
+        return tuple(
+            token
+            for token, (start, end) in zip(self.tokens, places, strict=True)
+            if start < last and (end > first or start == end == first or first < start == end)
+        )
+
+    def probabilities_of(self, field: str) -> tuple[float, ...] | None:
+        """The probability of each token of `tokens_of`."""
+        tokens = self.tokens_of(field)
+        return None if tokens is None else probabilities(tokens)
+
+
+def probabilities(tokens: Sequence[Token]) -> tuple[float, ...]:
+    """The probability of each token."""
+    return tuple(token.probability for token in tokens)

@@ -1,0 +1,51 @@
+"""What the calls to the model cost, by prompt."""
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from chassis.telemetry.metrics import exemplar
+from gateway.llm.client import VlmCall
+from gateway.reasoning.calls import count_calls
+
+_SECONDS = (0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7.5, 10)
+
+
+class VlmMetrics:
+    """Counts and times; `observe` is the client's observer."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._calls = Counter(
+            "loreglass_vlm_calls_total", "Calls to the model.", ("prompt", "outcome"), registry=registry
+        )
+        self._seconds = Histogram(
+            "loreglass_vlm_call_seconds", "Whole calls.", ("prompt",), buckets=_SECONDS, registry=registry
+        )
+        self._first_token = Histogram(
+            "loreglass_vlm_first_token_seconds",
+            "From the request to the first token.",
+            ("prompt",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._tokens = Counter(
+            "loreglass_vlm_tokens_total",
+            "Tokens as the server counts them: prompt, cached (of the prompt) and completion.",
+            ("prompt", "kind"),
+            registry=registry,
+        )
+        self._repaired = Counter(
+            "loreglass_vlm_repaired_total", "Replies that were no JSON.", ("prompt",), registry=registry
+        )
+
+    def observe(self, call: VlmCall) -> None:
+        """Count one call that is over, for the server and for the question that it belongs to."""
+        count_calls(call.requests)
+        self._calls.labels(call.prompt, call.outcome).inc()
+        self._seconds.labels(call.prompt).observe(call.seconds, exemplar())
+        if call.first_token_s is not None:
+            self._first_token.labels(call.prompt).observe(call.first_token_s, exemplar())
+        if call.repaired:
+            self._repaired.labels(call.prompt).inc()
+        if call.usage is not None:
+            self._tokens.labels(call.prompt, "prompt").inc(call.usage.prompt_tokens)
+            self._tokens.labels(call.prompt, "cached").inc(call.usage.cached_tokens or 0)
+            self._tokens.labels(call.prompt, "completion").inc(call.usage.completion_tokens)

@@ -1,0 +1,130 @@
+"""The VLM behind the default pipeline's port, and what all of its reasoners do alike.
+
+Every call may raise what `VlmClient` raises, which are `LoreglassError`s; nothing the model says is logged.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import anyio
+import anyio.to_thread
+
+from chassis.resilience.deadlines import Deadline
+from gateway.llm import asking
+from gateway.llm.client import VlmClient
+from gateway.llm.completion import Completion
+from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
+from gateway.llm.failures import ContextTooLong, VlmDeclined
+from gateway.llm.options import VlmOptions
+from gateway.llm.prompt import Prompt, Schema
+from gateway.llm.quoting import printed_quotes
+from gateway.llm.reading import declined_draft, draft_of, no_answer, probability_correct, reply_of
+from gateway.llm.schemas import GroundedAnswer, Judgement
+from gateway.llm.selection import select_entity
+from gateway.reasoning.port import ReadPhoto
+from gateway.state import Context, Draft, Entity, Evidence, GenerationBudget, PhotoText, Query, Reply
+
+DEFAULTS = VlmOptions()
+_WAIT_FOR_PRINT_S = 2.0
+"""At most so long a finished draft waits for OCR, which only adds the citation of what was read."""
+
+
+class AnsweringVlm:
+    """Answers from evidence, and judges: alike for `loreglass` and `qa-dragon`."""
+
+    def __init__(self, client: VlmClient, options: VlmOptions = DEFAULTS) -> None:
+        self._client = client
+        self._options = options
+
+    async def answer(
+        self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
+    ) -> Reply:
+        """One call: reason, answer and the numbers of the evidence it rests on (3.7.1)."""
+
+        def prompt(shown: EvidenceBlocks) -> Prompt[GroundedAnswer]:
+            return asking.answer(query, draft, context.entity, shown, self._options, generation.answer_tokens)
+
+        evidence_budget = self._options.evidence.at_most(generation.evidence_chars)
+        try:
+            completion, shown = await self._with_evidence(prompt, context.evidence, evidence_budget, deadline)
+        except VlmDeclined:
+            return no_answer(context)
+        return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
+            reply_of, completion, context, shown, self._options, abandon_on_cancel=True
+        )
+
+    async def judge(
+        self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+    ) -> float:
+        """One call: the verdict's probability (3.7.2); 0 without a call if there is nothing to judge."""
+        answered = reply.answer
+        if answered is None or not reply.says_something:
+            return 0.0
+
+        def prompt(shown: EvidenceBlocks) -> Prompt[Judgement]:
+            return asking.judge(query, answered, shown, self._options)
+
+        shown_first = _quoted_first(reply, evidence)
+        completion, _ = await self._with_evidence(prompt, shown_first, self._options.evidence, deadline)
+        return probability_correct(completion, self._options)
+
+    async def _with_evidence(
+        self,
+        prompt: Callable[[EvidenceBlocks], Prompt[Schema]],
+        evidence: Sequence[Evidence],
+        budget: Budget,
+        deadline: Deadline,
+    ) -> tuple[Completion[Schema], EvidenceBlocks]:
+        """The reply, and the evidence as shown: half of it if all of it is more than the model can read."""
+        shown = evidence_blocks(evidence, budget)
+        try:
+            return await self._client.complete(prompt(shown), deadline), shown
+        except ContextTooLong:
+            shown = evidence_blocks(evidence, budget.half)
+            return await self._client.complete(prompt(shown), deadline), shown
+
+
+class VlmReasoner(AnsweringVlm):
+    """A `Reasoner` of at most three calls: one for the draft, one for the answer, one to judge it."""
+
+    async def draft(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+        """One call for the whole first look."""
+        try:
+            completion = await self._client.complete(asking.understand(query, self._options), deadline)
+        except VlmDeclined:
+            return declined_draft(query)
+        return await with_print(draft_of(completion, query, self._options), read_photo, deadline)
+
+    async def select_entity(
+        self,
+        query: Query,
+        draft: Draft,
+        candidates: Sequence[Entity],
+        photo_text: PhotoText,
+        deadline: Deadline,
+    ) -> Entity | None:
+        """By rule: the first look has already named the thing where it could."""
+        return select_entity(query, draft, candidates, photo_text)
+
+    async def next_hop(
+        self, query: Query, draft: Draft, context: Context, deadline: Deadline
+    ) -> tuple[str, ...]:
+        """None: the first look split the question, and another call is not worth its time."""
+        return ()
+
+
+def _quoted_first(reply: Reply, evidence: Sequence[Evidence]) -> list[Evidence]:
+    """What the answer rests on must not fall to the budget."""
+    quoted = dict.fromkeys(quote.index for quote in reply.quotes if 0 <= quote.index < len(evidence))
+    order = [*quoted, *(index for index in range(len(evidence)) if index not in quoted)]
+    return [evidence[index] for index in order]
+
+
+async def with_print(draft: Draft, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    """An answer read from the photo cites the printed lines it repeats, if OCR has them in time."""
+    if draft.answer is None or not draft.self_contained:
+        return draft
+    printed = PhotoText()
+    with anyio.move_on_after(min(_WAIT_FOR_PRINT_S, deadline.remaining_s() / 2)):
+        printed = await read_photo()
+    return replace(draft, quotes=printed_quotes(draft.answer, printed))

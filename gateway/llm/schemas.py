@@ -1,0 +1,172 @@
+"""What the model is asked to write, field by field: the one schema of a prompt and of its parser.
+
+Fields stand in the order of thought, reason before answer, because a model writes them in this order.
+The JSON schema that is sent is strict (`schema_forms`): every field required, none added. Reading is
+forgiving, for servers that cannot hold a model to a schema: what is too long is cut, what is missing counts
+as not said. Only the first field must be there, so that another kind of reply is not taken for this one.
+"""
+
+import re
+from enum import StrEnum
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from gateway.state import Tool
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+MAX_STEPS = 5
+MAX_OBJECTS = 8
+MAX_QUERIES = 6
+MAX_CITED = 8
+_NUMBER = re.compile(r"(?<![\d.])(?<!^-)(?<!\D-)[0-9]{1,4}(?!\d)")
+_NOTHING = frozenset({"", "null", "none", "nil", "n/a", "unknown", "-"})
+
+
+class Structured(BaseModel):
+    """Base of all replies. What they hold is never shown in an error."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+
+def _cut(longest: int) -> BeforeValidator:
+    def cut(value: object) -> object:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return str(value)
+        return value.strip()[:longest] if isinstance(value, str) else value
+
+    return BeforeValidator(cut)
+
+
+def _name_or_none(value: object) -> object:
+    """Models without a grammar write "null" or "unknown" where they mean null."""
+    return None if isinstance(value, str) and value.strip().casefold() in _NOTHING else value
+
+
+def items_at_most(most: int) -> BeforeValidator:
+    def items(value: object) -> object:
+        if isinstance(value, str):
+            value = [line for line in value.splitlines() if line.strip()]
+        if isinstance(value, list | tuple):
+            return [item for item in value if item is not None][:most]
+        return [] if value is None else value
+
+    return BeforeValidator(items)
+
+
+def _one_of(kind: type[Choice], otherwise: Choice) -> BeforeValidator:
+    """In any spelling; what is none of them is `otherwise`, the member that claims least."""
+
+    def one_of(value: object) -> object:
+        spelled = re.sub(r"[^a-z]+", "_", str(value).casefold()).strip("_")
+        return spelled if spelled in set(kind) else otherwise
+
+    return BeforeValidator(one_of)
+
+
+def _known_tools(value: object) -> object:
+    if isinstance(value, str):
+        value = re.split(r"[,;\s]+", value)
+    if not isinstance(value, list | tuple):
+        return []
+    spelled = {str(item).casefold().strip().replace(" ", "_").replace("-", "_") for item in value}
+    return [tool for tool in Tool if tool in spelled]
+
+
+def _whole_numbers(value: object) -> object:
+    """The numbers in whatever the model wrote: 2, "2", "[2, 3]", "piece 2", "2-3"; -1 means none."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return [int(digits) for item in values for digits in _NUMBER.findall(str(item))][:MAX_CITED]
+
+
+def first_number(value: object) -> object:
+    found = _whole_numbers(value)
+    return found[0] if isinstance(found, list) and found else None
+
+
+Step = Annotated[str, _cut(300), Field(max_length=300)]
+Steps = Annotated[list[Step], items_at_most(MAX_STEPS), Field(max_length=MAX_STEPS)]
+Sentence = Annotated[str, _cut(400), Field(max_length=400)]
+Label = Annotated[str, _cut(48), Field(max_length=48)]
+Name = Annotated[str, _cut(120), Field(max_length=120)]
+QueryText = Annotated[str, _cut(200), Field(max_length=200)]
+Queries = Annotated[list[QueryText], items_at_most(MAX_QUERIES), Field(max_length=MAX_QUERIES)]
+Tools = Annotated[list[Tool], BeforeValidator(_known_tools), Field(max_length=len(Tool))]
+Blank = BeforeValidator(_name_or_none)
+
+
+class Answerability(StrEnum):
+    """Where the answer comes from: the search router's answerability flag (QA-Dragon, 3.2)."""
+
+    IN_PHOTO = "in_photo"
+    CHECK = "check"
+    LOOK_UP = "look_up"
+
+
+class Verdict(StrEnum):
+    """The judge's ruling (QA-Dragon, 3.7.2). The words differ in their first token, so it can be weighed."""
+
+    CORRECT = "correct"
+    INCORRECT = "incorrect"
+
+
+def _ruling(value: object) -> object:
+    spelled = str(value).casefold().strip(" .*\"'")
+    return next((verdict for verdict in Verdict if spelled.startswith(verdict)), value)
+
+
+class ChainOfThought(Structured):
+    """The draft with its reasoning trace (QA-Dragon, 3.1.2)."""
+
+    reasoning: Steps = Field(description="the steps of thought, one sentence each, at most five")
+    object_label: Annotated[Label | None, Blank] = Field(
+        default=None, description="the kind of thing the question is about, one to three words, or null"
+    )
+    entity: Annotated[Name | None, Blank] = Field(
+        default=None, description="its own name if it is certain, null if you only know its kind"
+    )
+    answer: Sentence | None = Field(
+        default=None, description="the answer in one short sentence, or null if you cannot determine it"
+    )
+    answerability: Annotated[Answerability, _one_of(Answerability, Answerability.LOOK_UP)] = Field(
+        default=Answerability.LOOK_UP,
+        description=(
+            "in_photo: read, counted or worked out from photo and question alone; "
+            "check: from your own knowledge, worth checking; look_up: not known to you"
+        ),
+    )
+
+
+class Understanding(ChainOfThought):
+    """The fused first look: draft, tool decision and sub-queries in one reply; brief, for words take time."""
+
+    reasoning: Steps = Field(description="one or two steps of thought, fifteen words each at most")
+    tools: Tools = Field(default=[], description="the searches that are needed: image_search, text_search")
+    sub_queries: Queries = Field(
+        default=[],
+        description="what to search for, each complete in itself; {entity} for what has no name yet",
+    )
+
+
+class GroundedAnswer(Structured):
+    """The answer with its reason (QA-Dragon, 3.7.1)."""
+
+    reason: Sentence = Field(description="one to three sentences that lead to the answer")
+    answer: Sentence | None = Field(default=None, description="one sentence, or: I don't know")
+    evidence: Annotated[list[int], BeforeValidator(_whole_numbers), Field(max_length=MAX_CITED)] = Field(
+        default=[], description="the numbers of the pieces of evidence that the answer rests on"
+    )
+
+
+class Judgement(Structured):
+    """The model's half of the dual verifier (QA-Dragon, 3.7.2). A reply without a verdict is none."""
+
+    reason: Sentence = Field(description="one or two sentences on what decided it")
+    verdict: Annotated[Verdict, BeforeValidator(_ruling)] = Field(description="correct or incorrect")
+
+
+def in_words(schema: type[Structured]) -> str:
+    """The fields as a prompt lists them."""
+    lines = [f"- {name}: {field.description}" for name, field in schema.model_fields.items()]
+    return "Fields of your reply, in this order:\n" + "\n".join(lines)

@@ -1,0 +1,46 @@
+"""A request to the model as a span, in the words of OpenTelemetry's conventions for generative models.
+
+The prompt's name and its cost, never what it or the reply says.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from chassis.telemetry.spans import Span, span
+from gateway.llm.completion import Usage
+
+_PROVIDER = "openai"
+"""As for every server that speaks its API."""
+_PORTS = {"http": 80, "https": 443}
+
+
+def chat_span(url: str, body: Mapping[str, Any], prompt: str) -> Span:
+    """The span of one `POST /v1/chat/completions` with `body`; `prompt`: the name of what is asked."""
+    address = httpx.URL(url)
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": _PROVIDER,
+        "gen_ai.request.model": body["model"],
+        "gen_ai.request.max_tokens": body["max_tokens"],
+        "gen_ai.prompt.name": prompt,
+        "server.address": address.host,
+        "server.port": address.port or _PORTS[address.scheme],
+    }
+    return span(f"chat {body['model']}", "client", **attributes)
+
+
+def tell_cost(call: Span, usage: Usage | None, first_token_s: float | None) -> None:
+    """What the reply took, as far as the server told."""
+    if usage is not None:
+        call.set(
+            **{
+                "gen_ai.usage.input_tokens": usage.prompt_tokens,
+                "gen_ai.usage.output_tokens": usage.completion_tokens,
+            }
+        )
+        if usage.cached_tokens is not None:
+            call.set(**{"gen_ai.usage.cache_read.input_tokens": usage.cached_tokens})
+    if first_token_s is not None:
+        call.set(**{"loreglass.first_token_s": round(first_token_s, 4)})

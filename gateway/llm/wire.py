@@ -1,0 +1,258 @@
+"""The OpenAI chat wire: what is sent, what is read, and the event stream between.
+
+Replies are read strictly where we use them and not at all where we do not: servers add fields of their own.
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
+
+from gateway.llm.capabilities import Abilities
+from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
+from gateway.llm.schema_forms import SchemaForm, described, json_schema_of
+
+_MAX_STREAM_BYTES = 8 * 2**20  # 1,000 tokens with five alternatives each are about 700 kB
+_MAX_LINE_BYTES = 2**20
+_ROUNDING = 1e-3  # so far above 0 may the logarithm of a probability lie
+
+Count = Annotated[int, Field(ge=0, le=2**31)]
+
+
+class BrokenStream(Exception):
+    """The bytes are not what this API sends. The message says why, without any of them."""
+
+
+class _Read(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+def _none_if_unreadable(value: object, read: ValidatorFunctionWrapHandler) -> object:
+    """What only measures a reply must not cost the reply: a measure that makes no sense is none."""
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+class AlternativeWire(_Read):
+    """One entry of `top_logprobs`."""
+
+    token: str
+    logprob: Annotated[float, Field(le=_ROUNDING)]  # this also refuses NaN
+    bytes: list[int] | None = None
+
+
+class TokenWire(AlternativeWire):
+    """One generated token."""
+
+    top_logprobs: list[AlternativeWire] | None = None
+
+
+class LogprobsWire(_Read):
+    """`choices[0].logprobs`."""
+
+    content: list[TokenWire] | None = None
+
+
+class MessageWire(_Read):
+    """`delta` of a stream, `message` of a whole reply."""
+
+    content: str | None = None
+    refusal: str | None = None
+
+
+class ChoiceWire(_Read):
+    """One choice; we only ever ask for one."""
+
+    index: int = 0
+    delta: MessageWire | None = None
+    message: MessageWire | None = None
+    logprobs: LogprobsWire | None = None
+    finish_reason: str | None = None
+
+    _forgiving = field_validator("logprobs", mode="wrap")(_none_if_unreadable)
+
+
+class PromptDetailsWire(_Read):
+    """`usage.prompt_tokens_details`."""
+
+    cached_tokens: Count | None = None
+
+
+class UsageWire(_Read):
+    """What the call cost."""
+
+    prompt_tokens: Count
+    completion_tokens: Count = 0
+    prompt_tokens_details: PromptDetailsWire | None = None
+
+
+class ChunkWire(_Read):
+    """`chat.completion.chunk`, or a whole `chat.completion` from a server that does not stream."""
+
+    choices: list[ChoiceWire]
+    usage: UsageWire | None = None
+
+    _forgiving = field_validator("usage", mode="wrap")(_none_if_unreadable)
+
+
+class ErrorWire(_Read):
+    """`error` of an error body; `code` is a number on vLLM and a word elsewhere."""
+
+    message: str = ""
+    type: str | None = None
+    param: str | None = None
+    code: int | str | None = None
+
+
+class ModelWire(_Read):
+    """One entry of `GET /v1/models`."""
+
+    id: str
+
+
+class ModelsWire(_Read):
+    """`GET /v1/models`."""
+
+    data: list[ModelWire]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are drawn and told: `top_logprobs` alternatives (0 to 20) for each."""
+
+    seed: int = 0
+    top_logprobs: int = 5
+
+
+def request_body(
+    prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities, sampling: Sampling
+) -> dict[str, JsonValue]:
+    """The JSON of `POST /v1/chat/completions`, with what the server is believed to take."""
+    body: dict[str, JsonValue] = {
+        "model": model,
+        "messages": _messages(prompt, abilities.form),
+        "max_tokens": prompt.max_tokens,
+        "temperature": prompt.temperature,
+        "stream": True,
+    }
+    if abilities.seed:
+        body["seed"] = sampling.seed if prompt.seed is None else prompt.seed
+    if abilities.usage:
+        body["stream_options"] = {"include_usage": True}
+    if abilities.logprobs and (isinstance(prompt, Prompt) or prompt.measured):
+        body["logprobs"] = True
+        body["top_logprobs"] = sampling.top_logprobs
+    if isinstance(prompt, Prompt):
+        body |= _response_format(prompt, abilities)
+    return body
+
+
+def _response_format(prompt: Prompt[Any], abilities: Abilities) -> dict[str, JsonValue]:
+    if abilities.form.has_grammar:
+        schema = json_schema_of(_class_of(prompt), abilities.form)
+        named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    return {"response_format": {"type": "json_object"}} if abilities.form is SchemaForm.OBJECT else {}
+
+
+def _messages(prompt: Prompt[Any] | TextPrompt, form: SchemaForm) -> list[JsonValue]:
+    parts: list[JsonValue] = [_part(part) for part in prompt.user]
+    if isinstance(prompt, Prompt) and not form.has_grammar:
+        # last, so that all prompts of a request still begin alike
+        parts.append(_part(TextPart(described(prompt.name, _class_of(prompt)))))
+    return [{"role": "system", "content": prompt.system}, {"role": "user", "content": parts}]
+
+
+def _class_of(prompt: Prompt[Any]) -> type[BaseModel]:
+    schema: type[BaseModel] = prompt.schema
+    return schema
+
+
+def _part(part: TextPart | ImagePart) -> dict[str, JsonValue]:
+    if isinstance(part, ImagePart):
+        return {"type": "image_url", "image_url": {"url": part.data_uri}}
+    return {"type": "text", "text": part.text}
+
+
+def read_error(content: bytes | str) -> ErrorWire:
+    """The error in a body, in whichever of the known shapes; an unknown shape gives its text as message.
+
+    OpenAI and current vLLM nest it in `error`; older vLLM sends it bare; FastAPI servers send `detail`.
+    """
+    text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return ErrorWire(message=text)
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(inner, dict) and "message" in inner:
+        try:
+            return ErrorWire.model_validate(inner)
+        except ValidationError:
+            return ErrorWire(message=text)
+    return ErrorWire(message=text)
+
+
+async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
+    """The `data` of each server-sent event (WHATWG HTML, 9.2.6), up to and without `[DONE]`.
+
+    Lines are split on bytes: U+2028 and its kin may stand inside JSON. Raises `BrokenStream` for a line
+    that is no field, a size without bound, or an end without `[DONE]`.
+    """
+    data: list[str] = []
+    async for line in _lines(chunks):
+        if not line:
+            if data:
+                event = "\n".join(data)
+                data.clear()
+                if event.strip() == "[DONE]":
+                    return
+                yield event
+            continue
+        name, _, value = line.partition(":")
+        if name == "data":
+            data.append(value.removeprefix(" "))
+        elif name not in ("", "event", "id", "retry"):
+            raise BrokenStream("a line is no field of an event stream")
+    raise BrokenStream("it ended before its end mark")
+
+
+async def _lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
+    pending = b""
+    seen = 0
+    async for chunk in chunks:
+        seen += len(chunk)
+        *whole, pending = (pending + chunk).split(b"\n")
+        if seen > _MAX_STREAM_BYTES or len(pending) > _MAX_LINE_BYTES:
+            raise BrokenStream("it is longer than any reply")
+        for line in whole:
+            try:
+                yield line.removesuffix(b"\r").decode()
+            except UnicodeDecodeError:
+                raise BrokenStream("it is not UTF-8") from None
+
+
+def read_chunk(event: str) -> ChunkWire | ErrorWire:
+    """One event, or the whole body of a reply that was not streamed. Raises `BrokenStream`."""
+    try:
+        body = json.loads(event)
+    except (ValueError, RecursionError):
+        raise BrokenStream("an event is not JSON") from None
+    if isinstance(body, dict) and body.get("error") is not None:
+        return read_error(event)
+    try:
+        return ChunkWire.model_validate(body)
+    except ValidationError:
+        raise BrokenStream("an event is not of the chat API") from None

@@ -1,0 +1,111 @@
+"""CRAG-MM's straightforward solutions of its three tasks (section 5.1, appendix C.1).
+
+Its cut of .75 is a cosine of CLIP vectors; here it is held against image search's calibrated probability that
+both show the same thing. Its 2,000 and 8,000 tokens are counted at four characters each, headings included.
+"""
+
+from dataclasses import dataclass, replace
+
+from contracts.answer import Route
+from gateway.clients.services import Services
+from gateway.pipelines.baselines.port import BaselineReasoner, Retrieved
+from gateway.pipelines.baselines.retrieval import (
+    answer_from_search,
+    as_answered,
+    known_things,
+    read_for_reader,
+    search_snippets,
+)
+from gateway.planning.latencies import Work
+from gateway.planning.run import Prefetch, Run, side_by_side
+from gateway.planning.stage_graph import CHARS_A_TOKEN, StageGraph
+from gateway.planning.stages import Stage
+from gateway.state import Evidence, PhotoText, Query
+from gateway.steps import photo
+from gateway.steps.conclusion import Outcome
+
+IMAGE_CONTEXT_TOKENS, WEB_CONTEXT_TOKENS = 2_000, 8_000
+"""What the straightforward solutions read of image search and of web search (appendix C.1)."""
+
+_TASK_1 = StageGraph(
+    "crag-mm-task-1",
+    ((Stage.IMAGE_SEARCH,), (Stage.ANSWER,), (Stage.SESSION,)),
+    reads=((Stage.ANSWER, IMAGE_CONTEXT_TOKENS),),
+)
+_TASK_2 = StageGraph(
+    "crag-mm-task-2",
+    (
+        (Stage.IMAGE_SEARCH,),
+        (Stage.QUERY_REWRITE,),
+        (Stage.TEXT_SEARCH,),
+        (Stage.ANSWER,),
+        (Stage.SESSION,),
+    ),
+    reads=(
+        (Stage.QUERY_REWRITE, IMAGE_CONTEXT_TOKENS),
+        (Stage.ANSWER, IMAGE_CONTEXT_TOKENS + WEB_CONTEXT_TOKENS),
+    ),
+)
+STAGE_GRAPHS = {1: _TASK_1, 2: _TASK_2, 3: replace(_TASK_2, name="crag-mm-task-3")}
+TASKS = tuple(STAGE_GRAPHS)
+
+
+@dataclass(frozen=True, slots=True)
+class CragMmPipeline:
+    """Task 1 searches pictures, task 2 pages as well, task 3 does so with the conversation in view.
+
+    Tasks 1 and 2 are single-turn: a follow-up is answered as if nothing had been said before it.
+    """
+
+    services: Services
+    reasoner: BaselineReasoner
+    task: int
+    fallback: BaselineReasoner | None = None
+    images: int = 30
+    similar_from: float = 0.75
+    pages: int = 50
+
+    @property
+    def name(self) -> str:
+        """What callers put into `pipeline`."""
+        return f"crag-mm-task-{self.task}"
+
+    @property
+    def stage_graph(self) -> StageGraph:
+        """The task's own."""
+        return STAGE_GRAPHS[self.task]
+
+    async def answer(self, query: Query, run: Run) -> Outcome:
+        """Search by the whole photo; then, but for task 1, by a rewritten question; answer from it all."""
+        if self.task < 3:
+            query = replace(query, history=(), photo_is_new=query.photo is not None)
+        async with side_by_side() as group:
+            read = read_for_reader(group, self.services, query, run, self.fallback)
+            found = await self._search_pictures(query, run)
+            if self.task > 1:
+                found = await self._search_pages(query, found, read, run)
+            reply = await answer_from_search(self.reasoner, self.fallback, query, found, read, run)
+            outcome = await as_answered(reply, Route.RAG, found.evidence, read, run)
+        return outcome
+
+    async def _search_pictures(self, query: Query, run: Run) -> Retrieved:
+        """What is alike enough: the names, and as many attributes as the budget holds."""
+        hits = await photo.search_whole_photo(self.services, query, self.images, run)
+        budget = run.plan.share_of_evidence(IMAGE_CONTEXT_TOKENS * CHARS_A_TOKEN)
+        return known_things(hits, run, self.similar_from).within(budget, 0)
+
+    async def _search_pages(
+        self, query: Query, found: Retrieved, read: Prefetch[PhotoText], run: Run
+    ) -> Retrieved:
+        """Pages for the question as it reads without the photo, or as it is if nobody rewrites it."""
+        reader = run.reasoner(self.reasoner, self.fallback)
+        size = Work(extra_prompt_tokens=found.image_chars // CHARS_A_TOKEN)
+        search = query.question
+        async with run.optional(Stage.QUERY_REWRITE), run.stage(Stage.QUERY_REWRITE, size) as deadline:
+            search = await reader.rewrite_query(query, found, read.result, deadline)
+        run.explain.note(Stage.QUERY_REWRITE, search)
+        hits, pages = run.plan.share_of_hits(self.pages), tuple[Evidence, ...]()
+        async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
+            pages = await search_snippets(self.services, search, hits, deadline)
+        budget = run.plan.share_of_evidence(WEB_CONTEXT_TOKENS * CHARS_A_TOKEN)
+        return replace(found, pages=pages).within(found.image_chars, budget)

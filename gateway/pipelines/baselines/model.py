@@ -1,0 +1,165 @@
+"""The VLM behind the published baselines' port: one call each, without examples, as their papers have it.
+
+Sources: "LLM only", "CoT" and "Direct RAG" of QA-Dragon's Table 2; CRAG-MM's straightforward solutions, its
+appendix C.1. Words and formats are ours; what enters a prompt, and how much of it, is theirs.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import anyio.to_thread
+
+from chassis.resilience.deadlines import Deadline
+from contracts.answer import Reason
+from gateway.llm.asking import prompt_of
+from gateway.llm.cleaning import ENTITY_SLOT, search_phrase, spoken
+from gateway.llm.client import VlmClient
+from gateway.llm.completion import Completion
+from gateway.llm.delimiting import Budget, delimited, evidence_blocks
+from gateway.llm.failures import ContextTooLong, VlmDeclined
+from gateway.llm.options import VlmOptions
+from gateway.llm.prompt import Prompt, Schema
+from gateway.llm.quoting import quotes
+from gateway.llm.reading import confidence, cut_off
+from gateway.pipelines.baselines.port import HEADING_CHARS, Retrieved
+from gateway.pipelines.baselines.schemas import PlainAnswer, RewrittenQuery, SteppedAnswer
+from gateway.reasoning.port import ReadPhoto
+from gateway.reasoning.refusals import answer_or_none
+from gateway.state import Evidence, GenerationBudget, Query, Quote, Reply
+
+ANSWER_TOKENS, STEPS_TOKENS, QUERY_TOKENS = 160, 448, 96
+"""The longest replies. CRAG-MM counts 75 tokens of an answer; an answer in JSON is somewhat longer."""
+
+WHOLE_TURNS, WHOLE_CHARS = 12, 6_000
+"""A conversation: as many turns as a session keeps, at 75 tokens an answer and as many a question."""
+
+Answering = TypeVar("Answering", PlainAnswer, SteppedAnswer)
+
+_UNKNOWN = Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
+_DEFAULTS = VlmOptions()
+_NOTHING_ALIKE = "Image search: nothing like it was found."
+
+
+class VlmBaselines:
+    """A `BaselineReasoner` and a `StepByStepReasoner`."""
+
+    def __init__(self, client: VlmClient, options: VlmOptions = _DEFAULTS) -> None:
+        self._client = client
+        self._options = _with_whole_conversation(options)
+
+    async def answer_alone(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
+        """See the port."""
+        prompt = prompt_of("baselines/answer_alone", query, PlainAnswer, self._options, ANSWER_TOKENS)
+        return await self._answer(prompt, deadline)
+
+    async def answer_in_steps(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
+        """See the port."""
+        prompt = prompt_of("baselines/answer_in_steps", query, SteppedAnswer, self._options, STEPS_TOKENS)
+        return await self._answer(prompt, deadline)
+
+    async def rewrite_query(
+        self, query: Query, found: Retrieved, read_photo: ReadPhoto, deadline: Deadline
+    ) -> str:
+        """See the port; the question itself where the model leaves nothing of it."""
+
+        def prompt(shown: Retrieved) -> Prompt[RewrittenQuery]:
+            known = _image_context(shown)
+            return prompt_of(
+                "baselines/rewrite_query", query, RewrittenQuery, self._options, QUERY_TOKENS, known=known
+            )
+
+        completion, _ = await self._reading(prompt, found, deadline)
+        return search_phrase(completion.value.query.replace(ENTITY_SLOT, "")) or query.question
+
+    async def answer_from(
+        self,
+        query: Query,
+        found: Retrieved,
+        read_photo: ReadPhoto,
+        generation: GenerationBudget,
+        deadline: Deadline,
+    ) -> Reply:
+        """See the port."""
+        limit = min(ANSWER_TOKENS, generation.answer_tokens)
+
+        def prompt(shown: Retrieved) -> Prompt[PlainAnswer]:
+            known = _context(shown)
+            return prompt_of(
+                "baselines/answer_from_search", query, PlainAnswer, self._options, limit, known=known
+            )
+
+        try:
+            completion, shown = await self._reading(prompt, found, deadline)
+        except VlmDeclined:
+            return _UNKNOWN
+        reply = self._said(completion)
+        return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
+            _with_quotes, reply, shown, len(found.records), abandon_on_cancel=True
+        )
+
+    async def _answer(self, prompt: Prompt[Answering], deadline: Deadline) -> Reply:
+        try:
+            return self._said(await self._client.complete(prompt, deadline))
+        except VlmDeclined:
+            return _UNKNOWN
+
+    async def _reading(
+        self, prompt: Callable[[Retrieved], Prompt[Schema]], found: Retrieved, deadline: Deadline
+    ) -> tuple[Completion[Schema], Retrieved]:
+        """The reply, and what was shown: half of it if all of it is more than the model can read."""
+        try:
+            return await self._client.complete(prompt(found), deadline), found
+        except ContextTooLong:
+            return await self._client.complete(prompt(found.half), deadline), found.half
+
+    def _said(self, completion: Completion[Answering]) -> Reply:
+        """The answer as the model gave it; one that was cut off is none: half a number is a wrong one."""
+        answer = None if cut_off(completion) else completion.value.answer
+        said = answer_or_none(spoken(answer)) if answer is not None else None
+        if said is None:
+            return _UNKNOWN
+        measured = completion.probabilities_of("answer") or None
+        return Reply(said, confidence(measured, self._options), token_probabilities=measured)
+
+
+def _with_whole_conversation(options: VlmOptions) -> VlmOptions:
+    """All of it, as published, where the conversation is shown at all."""
+    turns = max(options.history_turns, WHOLE_TURNS) if options.history_turns else 0
+    return replace(options, history_turns=turns, history_chars=max(options.history_chars, WHOLE_CHARS))
+
+
+def _with_quotes(reply: Reply, shown: Retrieved, records: int) -> Reply:
+    """The sentence that the answer can be traced to; `records`: of which `shown` may hold fewer."""
+    if reply.answer is None:
+        return reply
+    found = quotes(reply.answer, "", shown.evidence, (), range(len(shown.evidence)))
+    missing = records - len(shown.records)
+    placed = (
+        Quote(each.index if each.index < len(shown.records) else each.index + missing, each.text)
+        for each in found
+    )
+    return replace(reply, quotes=tuple(placed))
+
+
+def _context(found: Retrieved) -> str:
+    """Image search's part, then web search's."""
+    if not found.pages:
+        return _image_context(found)
+    return f"{_image_context(found)}\n\nWeb search. {_pieces(found.pages)}"
+
+
+def _image_context(found: Retrieved) -> str:
+    """The names of all that the photo is like, then what is known of the first of them."""
+    if not found.things:
+        return _NOTHING_ALIKE
+    names = delimited(
+        "names", "; ".join(" ".join(thing.name.split())[:HEADING_CHARS] for thing in found.things)
+    )
+    known = f"\n{_pieces(found.records)}" if found.records else ""
+    return f"Image search: things that look like the photo, the likest first.\n{names}{known}"
+
+
+def _pieces(evidence: Sequence[Evidence]) -> str:
+    most = sum(len(item.text) for item in evidence)
+    return evidence_blocks(evidence, Budget(most, most)).text

@@ -1,0 +1,181 @@
+"""The default pipeline: a request's whole way, in order. Sections refer to the QA-Dragon paper."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from anyio.abc import TaskGroup
+
+from contracts.answer import Route
+from contracts.domain_router import Domain
+from gateway.clients.services import Services
+from gateway.planning.run import Prefetch, Run, side_by_side
+from gateway.planning.stage_graph import StageGraph
+from gateway.planning.stages import Stage
+from gateway.reasoning.port import Reasoner
+from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Reply, Tool, Verdict
+from gateway.steps import evidence, photo
+from gateway.steps.answering import answer_from
+from gateway.steps.conclusion import Outcome, conclude, direct_answer
+from gateway.steps.evidence import SearchRequest
+from gateway.steps.identify import identify, search_crops
+from gateway.steps.routing import SearchRouter
+from gateway.steps.verification import AskJudge, Judge, verify
+from gateway.thresholds import RetrievalLimits, Thresholds
+
+STAGE_GRAPH = StageGraph(
+    "loreglass",
+    (
+        (Stage.OCR, Stage.DOMAIN_ROUTER, Stage.DRAFT),
+        (Stage.IMAGE_SEARCH,),
+        (Stage.CROPPER,),
+        (Stage.CROP_SEARCH,),
+        (Stage.SELECT_ENTITY,),
+        (Stage.TEXT_SEARCH,),
+        (Stage.RERANKER,),
+        (Stage.SECOND_HOP,),
+        (Stage.SECOND_HOP_SEARCH,),
+        (Stage.SECOND_HOP_RERANKER,),
+        (Stage.ANSWER,),
+        (Stage.VERIFIER,),
+        (Stage.JUDGE,),
+        (Stage.SESSION,),
+    ),
+    speculative=frozenset({Stage.IMAGE_SEARCH}),
+    by_rule=frozenset({Stage.SELECT_ENTITY}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetched:
+    """What is worked out beside the draft."""
+
+    photo_text: Prefetch[PhotoText]
+    domain: Prefetch[Domain | None]
+    candidates: Prefetch[tuple[Entity, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class LoreglassPipeline:
+    """QA-Dragon's stages with fewer model hops. `fallback` reads when the reasoner's model cannot."""
+
+    services: Services
+    reasoner: Reasoner
+    thresholds: Thresholds
+    retrieval: RetrievalLimits
+    router: SearchRouter = field(default_factory=SearchRouter.load)
+    ask_judge: AskJudge = AskJudge.IF_BORDERLINE
+    fallback: Reasoner | None = None
+    name: str = "loreglass"
+    stage_graph: StageGraph = STAGE_GRAPH
+
+    def using(self, thresholds: Thresholds) -> "LoreglassPipeline":
+        """The same with other cut-offs."""
+        return replace(self, thresholds=thresholds)
+
+    async def answer(self, query: Query, run: Run) -> Outcome:
+        """Look and draft; choose a route; then identify, search, rank, answer and verify as it asks."""
+        async with side_by_side() as group:
+            prefetched = self._prefetch(group, query, run)
+            async for reader, may_fail, stage in run.attempts(Stage.DRAFT, self.reasoner, self.fallback):
+                async with may_fail, stage as deadline:
+                    draft = await reader.draft(query, prefetched.photo_text.result, deadline)
+            run.explain.draft(draft.answer, draft.confidence)
+            route = self._choose_route(query, draft, run)
+            if route is Route.DIRECT:
+                prefetched.candidates.cancel()
+                text, domain = await prefetched.photo_text.result(), await prefetched.domain.result()
+                outcome = direct_answer(draft, text, domain, run.explain)
+            else:
+                outcome = await self._look_up(query, draft, route, prefetched, run)
+        return outcome
+
+    def _choose_route(self, query: Query, draft: Draft, run: Run) -> Route:
+        """Direct, verify or rag (3.2), without waiting for the domain."""
+        return self.router.choose(query, draft, None, self.thresholds, run.explain)
+
+    async def _look_up(
+        self, query: Query, draft: Draft, route: Route, prefetched: Prefetched, run: Run
+    ) -> Outcome:
+        """The verify and rag routes: name the thing, gather evidence, answer from it, check the answer."""
+        entity = await self._identify(query, draft, prefetched, run)
+        context = await self._find(query, draft, route, entity, await prefetched.photo_text.result(), run)
+        reply, judge = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
+        asked = self.ask_judge.of_quotes if run.fell_back(Stage.ANSWER) else self.ask_judge
+        verdict = await self._verify(judge, query, reply, context, run, asked)
+        domain = await prefetched.domain.result()
+        failures, explain = run.failures, run.explain
+        return conclude(reply, verdict, context, domain, failures, self.thresholds, explain=explain)
+
+    def _prefetch(self, group: TaskGroup, query: Query, run: Run) -> Prefetched:
+        """OCR, domain routing and whole-photo search start at once, beside the draft (3.1, 3.4.3).
+
+        The search is speculation: on a busy node it waits until the route wants it.
+        """
+        photo_text = self._read_photo(group, query, run)
+        services, read = self.services, photo_text.result
+        domain = run.prefetch(group, lambda: photo.classify_domain(services, query, read, run), None)
+        return Prefetched(photo_text, domain, self._search_photo(group, query, run))
+
+    def _read_photo(self, group: TaskGroup, query: Query, run: Run) -> Prefetch[PhotoText]:
+        return photo.begin_reading(group, self.services, query, run)
+
+    def _search_photo(self, group: TaskGroup, query: Query, run: Run) -> Prefetch[tuple[Entity, ...]]:
+        hits, speculate = self.retrieval.image_hits, run.plan.speculate
+        return photo.begin_image_search(group, self.services, query, run, hits, now=speculate)
+
+    async def _identify(self, query: Query, draft: Draft, prefetched: Prefetched, run: Run) -> Entity | None:
+        """The whole photo first, crops if it was not decisive; the full photo stays the fallback (3.4)."""
+        if Tool.IMAGE_SEARCH not in draft.tools:
+            prefetched.candidates.cancel()
+        whole = await prefetched.candidates.result()
+        crops = await search_crops(self.services, query, draft, whole, run, self.thresholds, self.retrieval)
+        photo_text = await prefetched.photo_text.result()
+        select, candidates = self.reasoner.select_entity, (*whole, *crops)
+        return await identify(select, query, draft, candidates, photo_text, run, self.thresholds)
+
+    async def _find(
+        self, query: Query, draft: Draft, route: Route, entity: Entity | None, text: PhotoText, run: Run
+    ) -> Context:
+        """What is known of the thing and what pages say, best first; a second hop if one opens (3.5, 3.6)."""
+        known = tuple(evidence.entity_evidence(entity)) if entity else ()
+        queries = self._fuse(query, draft, entity)
+        request = SearchRequest(query.question, queries, entity, query.photo)
+        ranked = await self._search_and_rank(request, known, run, evidence.FIRST_HOP)
+        context = Context(route, entity, text, self._assemble([ranked], text, run))
+        hops = await self._second_hop(query, draft, context, run)
+        if not hops:
+            return context
+        request = SearchRequest(hops[0], hops)
+        further = await self._search_and_rank(request, (), run, evidence.SECOND_HOP)
+        return replace(context, evidence=self._assemble([ranked, further], text, run))
+
+    def _fuse(self, query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
+        """What to search pages for, with the name of the thing in view (fusion search, 3.5.2)."""
+        return evidence.fused_queries(query, draft, entity)
+
+    async def _search_and_rank(
+        self, request: SearchRequest, known: Sequence[Evidence], run: Run, stages: tuple[Stage, Stage]
+    ) -> tuple[Evidence, ...]:
+        """What is known and what pages say, with the reranker's scores. `stages`: of search and ranking."""
+        return await evidence.search_and_rank(self.services, request, known, run, stages)
+
+    async def _verify(
+        self, judge: Judge, query: Query, reply: Reply, context: Context, run: Run, ask_judge: AskJudge
+    ) -> Verdict | None:
+        """The dual verifier (3.7.2). `judge`: of the reasoner that answered."""
+        return await verify(self.services, judge, query, reply, context, run, self.thresholds, ask_judge)
+
+    async def _second_hop(self, query: Query, draft: Draft, context: Context, run: Run) -> tuple[str, ...]:
+        """What only the evidence in hand makes searchable; usually nothing."""
+        if not run.plan.second_hop:
+            await run.skip(Stage.SECOND_HOP)
+            return ()
+        queries: tuple[str, ...] = ()
+        async with run.optional(Stage.SECOND_HOP), run.stage(Stage.SECOND_HOP) as deadline:
+            queries = await self.reasoner.next_hop(query, draft, context, deadline)
+        return queries
+
+    def _assemble(
+        self, searches: Sequence[Sequence[Evidence]], photo_text: PhotoText, run: Run
+    ) -> tuple[Evidence, ...]:
+        return evidence.assemble(searches, photo_text, self.thresholds, self.retrieval, run.explain)

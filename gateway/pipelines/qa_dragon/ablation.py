@@ -1,0 +1,72 @@
+"""`qa-dragon` with modules left out: the ablation studies of its paper (Tables 2 and 4)."""
+
+from dataclasses import dataclass, fields
+
+from contracts.answer import Route
+from contracts.domain_router import Domain
+from gateway.pipelines.qa_dragon import tool_router
+from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
+from gateway.planning.run import Prefetch, Run
+from gateway.state import Draft, Entity, Evidence, PhotoText, Query, Tool
+from gateway.steps import evidence
+from gateway.steps.identify import named_by
+
+MODULES = frozenset(
+    {"domain-router", "search-router", "tool-router", "query-splitting", "fusion-search", "reranking"}
+)
+"""Without one of them:
+
+`domain-router`: the generic chain of thought; `search-router`: every question takes the RAG branch;
+`tool-router`: both searches; `query-splitting`: the question is the only query; `fusion-search`: the thing
+that image search found stays out of the text queries; `reranking`: evidence in search order.
+"""
+
+
+@dataclass(frozen=True)
+class AblatedQaDragon(QaDragonPipeline):
+    """The paper's pipeline without the modules that are `missing`."""
+
+    missing: frozenset[str] = frozenset()
+
+    async def _route_domain(self, query: Query, read: Prefetch[PhotoText], run: Run) -> Domain | None:
+        return None if "domain-router" in self.missing else await super()._route_domain(query, read, run)
+
+    def _choose_branch(self, query: Query, draft: Draft, domain: Domain | None, run: Run) -> Route:
+        return (
+            Route.RAG
+            if "search-router" in self.missing
+            else super()._choose_branch(query, draft, domain, run)
+        )
+
+    async def _choose_tools(
+        self, query: Query, draft: Draft, domain: Domain | None, run: Run
+    ) -> frozenset[Tool]:
+        if "tool-router" in self.missing:
+            return tool_router.EVERY_TOOL
+        return await super()._choose_tools(query, draft, domain, run)
+
+    async def _read_up(
+        self, query: Query, draft: Draft, entity: Entity | None, run: Run
+    ) -> tuple[Evidence, ...]:
+        fused = named_by(query, draft) if "fusion-search" in self.missing else entity
+        return await super()._read_up(query, draft, fused, run)
+
+    async def _split(self, query: Query, draft: Draft, run: Run) -> tuple[str, ...]:
+        return (
+            (query.question,)
+            if "query-splitting" in self.missing
+            else await super()._split(query, draft, run)
+        )
+
+    async def _score(
+        self, request: evidence.SearchRequest, chunks: tuple[Evidence, ...], run: Run
+    ) -> tuple[Evidence, ...]:
+        if "reranking" in self.missing:
+            return evidence.in_search_order(chunks)
+        return await super()._score(request, chunks, run)
+
+
+def without(pipeline: QaDragonPipeline, missing: frozenset[str]) -> AblatedQaDragon:
+    """The same pipeline without these of `MODULES`."""
+    parts = {part.name: getattr(pipeline, part.name) for part in fields(pipeline)}
+    return AblatedQaDragon(**parts, missing=missing)

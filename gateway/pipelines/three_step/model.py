@@ -1,0 +1,132 @@
+"""The VLM behind the `three-step` pipeline (BlackPearl, arXiv 2507.21520, section 3; words are ours)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+import anyio
+import anyio.to_thread
+from pydantic import BeforeValidator, Field
+
+from chassis.errors import LoreglassError
+from chassis.resilience.deadlines import Deadline
+from gateway.llm.asking import prompt_of
+from gateway.llm.cleaning import ENTITY_SLOT, queries
+from gateway.llm.client import VlmClient
+from gateway.llm.completion import Written
+from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
+from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
+from gateway.llm.options import VlmOptions
+from gateway.llm.prompt import Prompt
+from gateway.llm.reading import no_answer, whole
+from gateway.llm.schemas import QueryText, Structured
+from gateway.llm.text import budget_for, reply_of_text, text_prompt, within_context
+from gateway.reasoning.photo_context import PhotoContext
+from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
+
+TEMPERATURE = 0.8
+ANSWER_TOKENS = 75
+"""Both are the paper's (4.1)."""
+QUERY_TOKENS, RANK_TOKENS = 64, 96
+MOST_NUMBERS = 10
+
+_DEFAULTS = VlmOptions()
+_NUMBER = re.compile(r"[0-9]{1,4}")
+
+
+def _numbers(value: object) -> object:
+    """A list of whole numbers, also where each is a string of digits. Raises `ValueError` for others."""
+    spelled = [str(item).strip() for item in value] if isinstance(value, list) else [""]
+    if any(_NUMBER.fullmatch(item) is None for item in spelled):
+        raise ValueError("no list of whole numbers")
+    return [int(item) for item in spelled][:MOST_NUMBERS]
+
+
+class SearchPhrase(Structured):
+    """One draw of step 1."""
+
+    query: QueryText = Field(description="one search phrase, complete in itself")
+
+
+class Ranking(Structured):
+    """Step 2: the list. A reply without one is none."""
+
+    relevant: Annotated[list[int], BeforeValidator(_numbers), Field(max_length=MOST_NUMBERS)] = Field(
+        description="numbers of the pieces that help, the most helpful first, at most ten; [] for none"
+    )
+
+
+class ThreeStepVlmReasoner:
+    """A `ThreeStepReasoner`: so many calls at once for the queries, one for the list, one for the answer."""
+
+    sees = True
+
+    def __init__(self, client: VlmClient, options: VlmOptions = _DEFAULTS) -> None:
+        self._client = client
+        self._options = options
+
+    async def sample_queries(
+        self, photo_context: PhotoContext, count: int, deadline: Deadline
+    ) -> tuple[str, ...]:
+        """See the port. A draw that fails costs that draw; raises if all do."""
+        base = prompt_of(
+            "three_step/sample_query", photo_context.query, SearchPhrase, self._options, QUERY_TOKENS
+        )
+        drawn: dict[int, str] = {}
+        failures: list[LoreglassError] = []
+
+        async def draw(seed: int) -> None:
+            prompt: Prompt[SearchPhrase] = replace(base, temperature=TEMPERATURE, seed=seed)
+            try:
+                drawn[seed] = whole(await self._client.complete(prompt, deadline)).query
+            except LoreglassError as error:
+                failures.append(error)
+
+        async with anyio.create_task_group() as group:
+            for seed in range(1, count + 1):
+                group.start_soon(draw, seed)
+        if failures and not drawn:
+            raise failures[0]
+        return queries((drawn[seed].replace(ENTITY_SLOT, " ") for seed in sorted(drawn)), count)
+
+    async def rank(
+        self, query: Query, found: Sequence[Evidence], most: int, deadline: Deadline
+    ) -> tuple[int, ...]:
+        """See the port. Numbers of no piece and repeats are dropped; if nothing is left, it is unreadable."""
+        if not found:
+            return ()
+
+        async def ranked(budget: Budget) -> tuple[int, ...]:
+            shown = evidence_blocks(found, budget)
+            prompt = prompt_of(
+                "three_step/rank_evidence", query, Ranking, self._options, RANK_TOKENS, evidence=shown.text
+            )
+            numbers = whole(await self._client.complete(prompt, deadline)).relevant
+            order = shown.indices(numbers)
+            if numbers and not order:
+                raise VlmReplyUnusable("The vision-language model ranked what it was not shown.")
+            return order[:most]
+
+        return await within_context(ranked, budget_for(found))
+
+    async def answer(
+        self, photo_context: PhotoContext, context: Context, generation: GenerationBudget, deadline: Deadline
+    ) -> Reply:
+        """See the port."""
+        limit = min(ANSWER_TOKENS, generation.answer_tokens)
+
+        async def written(budget: Budget) -> tuple[Written, EvidenceBlocks]:
+            shown = evidence_blocks(context.evidence, budget)
+            prompt = text_prompt(
+                "three_step/answer_briefly", photo_context.query, self._options, limit, evidence=shown.text
+            )
+            return await self._client.write(prompt, deadline), shown
+
+        try:
+            said, shown = await within_context(written, budget_for(context.evidence))
+        except VlmDeclined:
+            return no_answer(context)
+        return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
+            reply_of_text, said, context, shown.places, self._options, abandon_on_cancel=True
+        )

@@ -1,0 +1,111 @@
+"""The VLM behind the `wiki-prf` pipeline (Wiki-PRF, section 3 and appendices A and B; words are ours)."""
+
+import anyio.to_thread
+
+from chassis.resilience.deadlines import Deadline
+from gateway.llm.cleaning import one_line, without_thoughts
+from gateway.llm.client import VlmClient
+from gateway.llm.completion import Written
+from gateway.llm.delimiting import Budget, delimited, evidence_blocks
+from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
+from gateway.llm.options import VlmOptions
+from gateway.llm.reading import no_answer
+from gateway.llm.text import budget_for, reply_of_text, text_prompt, within_context
+from gateway.pipelines.wiki_prf.port import Gathered, ToolPlan
+from gateway.pipelines.wiki_prf.tags import read_plan, tagged
+from gateway.reasoning.photo_context import PhotoContext
+from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
+
+PLAN_TOKENS, CAPTION_TOKENS, FILTER_TOKENS, ANSWER_TOKENS = 320, 128, 448, 96
+DESCRIPTION_CHARS = 400
+"""Of a description, at most, to search by."""
+KNOWLEDGE_CHARS = 4_000
+
+_DEFAULTS = VlmOptions()
+
+
+class WikiPrfVlmReasoner:
+    """A `WikiPrfReasoner`: one call for the plan, one for each caption, one to filter, one to answer."""
+
+    sees = True
+
+    def __init__(self, client: VlmClient, options: VlmOptions = _DEFAULTS) -> None:
+        self._client = client
+        self._options = options
+
+    async def plan_tools(self, photo_context: PhotoContext, deadline: Deadline) -> ToolPlan:
+        """See the port. Raises `VlmReplyUnusable` for a plan that cannot be read."""
+        prompt = text_prompt(
+            "wiki_prf/plan_tools", photo_context.query, self._options, PLAN_TOKENS, "</tool>"
+        )
+        plan = read_plan((await self._client.write(prompt, deadline)).text)
+        if plan is None:
+            raise VlmReplyUnusable("The vision-language model's plan could not be read.")
+        return plan
+
+    async def describe(self, query: Query, caption: str, deadline: Deadline) -> str:
+        """See the port."""
+        draft = delimited("caption", caption)
+        prompt = text_prompt("wiki_prf/describe_photo", query, self._options, CAPTION_TOKENS, caption=draft)
+        description = one_line(without_thoughts((await self._client.write(prompt, deadline)).text))
+        if not any(character.isalnum() for character in description):
+            raise VlmReplyUnusable("The vision-language model's description says nothing.")
+        if len(description) <= DESCRIPTION_CHARS:
+            return description
+        return description[: DESCRIPTION_CHARS + 1].rpartition(" ")[0] or description[:DESCRIPTION_CHARS]
+
+    async def filter(self, query: Query, gathered: Gathered, deadline: Deadline) -> str:
+        """See the port. Raises `VlmReplyUnusable` for a reply that does not keep to its tags."""
+
+        async def reduced(budget: Budget) -> Written:
+            prompt = text_prompt(
+                "wiki_prf/filter_knowledge",
+                query,
+                self._options,
+                FILTER_TOKENS,
+                "</answer>",
+                document=evidence_blocks(gathered.document, budget).text,
+                sections=evidence_blocks(gathered.sections, budget).text,
+            )
+            return await self._client.write(prompt, deadline)
+
+        larger = max((gathered.document, gathered.sections), key=_chars)
+        knowledge = tagged((await within_context(reduced, budget_for(larger))).text, "answer")
+        if knowledge is None:
+            raise VlmReplyUnusable("The vision-language model's filtered knowledge could not be read.")
+        return knowledge[:KNOWLEDGE_CHARS]
+
+    async def answer(
+        self,
+        photo_context: PhotoContext,
+        knowledge: str | None,
+        context: Context,
+        generation: GenerationBudget,
+        deadline: Deadline,
+    ) -> Reply:
+        """See the port. Quotes are of what was retrieved, never of the knowledge's own words."""
+        limit = min(ANSWER_TOKENS, generation.answer_tokens)
+
+        async def written(budget: Budget) -> Written:
+            known = _as_shown(knowledge, context.evidence, budget)
+            prompt = text_prompt(
+                "wiki_prf/answer_from_knowledge", photo_context.query, self._options, limit, knowledge=known
+            )
+            return await self._client.write(prompt, deadline)
+
+        try:
+            said = await within_context(written, budget_for(context.evidence))
+        except VlmDeclined:
+            return no_answer(context)
+        every = range(len(context.evidence))
+        return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
+            reply_of_text, said, context, every, self._options, abandon_on_cancel=True
+        )
+
+
+def _as_shown(knowledge: str | None, evidence: tuple[Evidence, ...], budget: Budget) -> str:
+    return evidence_blocks(evidence, budget).text if knowledge is None else delimited("knowledge", knowledge)
+
+
+def _chars(pieces: tuple[Evidence, ...]) -> int:
+    return sum(len(piece.text) for piece in pieces)

@@ -1,0 +1,73 @@
+"""Wiki-PRF's tools on our services: what each makes of the photo, and the articles found by it (3.2, 3.3)."""
+
+from collections.abc import Sequence
+
+import anyio.to_thread
+from PIL import ImageOps
+
+from chassis.images import ImageLimits, encoded, upright_rgb
+from gateway.clients.services import Services
+from gateway.planning.latencies import Work
+from gateway.planning.run import Run
+from gateway.planning.stages import Stage
+from gateway.state import Entity, Evidence, Photo, Query
+from gateway.steps import evidence
+from gateway.steps.identify import find_crops, search_pictures
+
+MOST_ARTICLES = 5
+MOST_SECTIONS = 3
+"""Of each tool, at most: the paper's best settings (tables 14 and 15)."""
+
+_LABEL_CHARS = 100  # what the cropper takes
+_QUALITY = 92
+_LIMITS = ImageLimits()
+
+
+async def article(services: Services, things: Sequence[Entity], run: Run) -> tuple[Evidence, ...]:
+    """What is known of the things: their attributes, and the passages that their names find; in chunks."""
+    if not things:
+        return ()
+    names = tuple(dict.fromkeys(thing.name for thing in things))
+    return (*evidence.attributes_of(things), *await evidence.find_pages(services, names, run))
+
+
+async def described(services: Services, description: str, run: Run) -> tuple[Evidence, ...]:
+    """Captioning: sections of the articles that a description finds."""
+    hits, found = min(MOST_ARTICLES, run.plan.text_hits), tuple[Evidence, ...]()
+    async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
+        found = await evidence.search_pages(services, (description,), hits, deadline)
+    return found
+
+
+async def grounded(
+    services: Services, photo: Photo, label: str, whole: tuple[Entity, ...], run: Run
+) -> tuple[Entity, ...]:
+    """Grounding: things like the best region that bears the label; like the full photo if there is none."""
+    crops = await find_crops(services, photo, (label[:_LABEL_CHARS],), run)
+    return await search_pictures(services, crops[:1], MOST_ARTICLES, run) if crops else whole
+
+
+async def flipped(services: Services, photo: Photo, run: Run) -> tuple[Entity, ...]:
+    """Flipping: things like the photo's mirror image."""
+    found: tuple[Entity, ...] = ()
+    async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
+        mirror = await anyio.to_thread.run_sync(mirrored, photo.jpeg, abandon_on_cancel=True)
+        found = await services.search_photos((mirror,), MOST_ARTICLES, deadline)
+    return found
+
+
+async def best_sections(
+    services: Services, query: Query, text: str, chunks: Sequence[Evidence], run: Run
+) -> tuple[Evidence, ...]:
+    """The sections most similar to `text`, most similar first."""
+    if not chunks:
+        return ()
+    ranked = await evidence.rank_chunks(
+        services, evidence.SearchRequest(text, (), None, query.photo), chunks, run
+    )
+    return tuple(sorted(ranked, key=lambda item: -item.score)[:MOST_SECTIONS])
+
+
+def mirrored(jpeg: bytes) -> bytes:
+    """The photo turned left to right. Raises `CorruptImage`. Blocking."""
+    return encoded(ImageOps.mirror(upright_rgb(jpeg, _LIMITS, None)), _QUALITY)

@@ -1,0 +1,147 @@
+"""`wiki-prf`: processing, retrieval and filtering for knowledge-based visual questions (Wiki-PRF).
+
+What differs from the paper, and why: grounding is the cropper service's, which finds labelled regions here,
+not boxes that a language model writes; a caption is searched among texts (the pocket profile's image index
+has no text side), not among images by EVA-CLIP; an article is what is known of a thing and the passages that
+its name finds (the corpus is passages), a section one of their chunks, similarity the reranker service's;
+the model was not trained for these formats, so that a plan, or filtered knowledge, that does not keep to its
+tags is done without. The answer is given as it is said: nothing verifies it.
+"""
+
+from dataclasses import dataclass, replace
+
+from contracts.answer import Route
+from gateway.clients.services import Services
+from gateway.pipelines.wiki_prf import photo_tools
+from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall, ToolPlan, WikiPrfReasoner
+from gateway.planning.latencies import Work
+from gateway.planning.run import Run, side_by_side
+from gateway.planning.stage_graph import StageGraph
+from gateway.planning.stages import Stage
+from gateway.reasoning.photo_context import PhotoContext
+from gateway.state import Context, Evidence, PhotoText, Query, Reply
+from gateway.steps import evidence
+from gateway.steps.conclusion import Outcome, answered
+from gateway.steps.identify import fuse
+from gateway.steps.photo import begin_photo_context
+from gateway.thresholds import Thresholds
+
+EVIDENCE_CHARS, KNOWLEDGE_TOKENS = 10_000, 200
+
+
+STAGE_GRAPH = StageGraph(
+    "wiki-prf",
+    (
+        (Stage.IMAGE_SEARCH, Stage.TOOL_PLAN),
+        (Stage.CAPTION,),
+        (Stage.CROPPER,),
+        (Stage.CROP_SEARCH,),
+        (Stage.TEXT_SEARCH,),
+        (Stage.RERANKER,),
+        (Stage.KNOWLEDGE_FILTER,),
+        (Stage.ANSWER,),
+        (Stage.SESSION,),
+    ),
+    reads=((Stage.KNOWLEDGE_FILTER, 2_500), (Stage.ANSWER, 500)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WikiPrfPipeline:
+    """The model plans how to look, the services find, the model keeps what serves the question, then answers.
+
+    `fallback` answers when the reasoner's model cannot.
+    """
+
+    services: Services
+    reasoner: WikiPrfReasoner
+    thresholds: Thresholds
+    fallback: WikiPrfReasoner | None = None
+    name: str = "wiki-prf"
+    stage_graph: StageGraph = STAGE_GRAPH
+
+    def using(self, thresholds: Thresholds) -> "WikiPrfPipeline":
+        """The same with other cut-offs."""
+        return replace(self, thresholds=thresholds)
+
+    async def answer(self, query: Query, run: Run) -> Outcome:
+        """The whole photo's search beside the plan; then the tools in the plan's order, filter and answer."""
+        async with side_by_side() as group:
+            sees = self._steps(run).sees
+            photo_context = await begin_photo_context(
+                group, self.services, query, run, photo_tools.MOST_ARTICLES, sees=sees
+            )
+            calls = await self._plan(photo_context, run)
+            things = await photo_context.recognise()
+            run.explain.note(Stage.IMAGE_SEARCH, (thing.name for thing in things))
+            run.explain.signal("image_top", things[0].probability if things else None)
+            document = await photo_tools.article(self.services, things[:1], run)
+            sections = [item for call in calls for item in await self._use(call, photo_context, run)]
+            gathered = Gathered(document, tuple(sections)).within(run.plan.share_of_evidence(EVIDENCE_CHARS))
+            knowledge = await self._filter(query, gathered, run)
+            entity = next(iter(fuse(things, self.thresholds)), None)
+            context = Context(Route.RAG, entity, PhotoText(), gathered.evidence)
+            reply = await self._answer(photo_context, knowledge, context, run)
+        return answered(reply, context, None, run.failures, run.explain)
+
+    async def _plan(self, photo_context: PhotoContext, run: Run) -> tuple[ToolCall, ...]:
+        """3.2: which tools in which order; none if the plan cannot be read: the whole photo stands for it."""
+        plan = ToolPlan()
+        async with run.optional(Stage.TOOL_PLAN), run.stage(Stage.TOOL_PLAN) as deadline:
+            plan = await self._steps(run).plan_tools(photo_context, deadline)
+        told = [f"{call.tool}: {call.content}" if call.content else call.tool for call in plan.calls]
+        dropped = [f"lines that are no call: {plan.dropped}"] if plan.dropped else []
+        run.explain.note(Stage.TOOL_PLAN, (*told, *dropped))
+        return plan.calls if photo_context.query.photo is not None else ()
+
+    async def _use(self, call: ToolCall, photo_context: PhotoContext, run: Run) -> tuple[Evidence, ...]:
+        """3.3: the sections that a tool finds, ranked by the caption or, for pictures, by the question."""
+        query, services = photo_context.query, self.services
+        if query.photo is None:
+            return ()
+        if call.tool is PhotoTool.CAPTION:
+            search = call.content
+            async with run.optional(Stage.CAPTION), run.stage(Stage.CAPTION) as deadline:
+                search = await self._steps(run).describe(query, call.content, deadline)
+            run.explain.note(Stage.CAPTION, search)
+            found = await photo_tools.described(services, search, run)
+        else:
+            search = query.question
+            if call.tool is PhotoTool.GROUNDING:
+                whole = await photo_context.recognise()
+                things = await photo_tools.grounded(services, query.photo, call.content, whole, run)
+            else:
+                things = await photo_tools.flipped(services, query.photo, run)
+            run.explain.note(Stage.CROP_SEARCH, (f"{call.tool}: {thing.name}" for thing in things))
+            found = await photo_tools.article(services, things, run)
+        best = await photo_tools.best_sections(services, query, search, found, run)
+        run.explain.note(Stage.RERANKER, f"{call.tool}: {len(best)} of {len(found)} sections")
+        return best
+
+    async def _filter(self, query: Query, gathered: Gathered, run: Run) -> str | None:
+        """3.4: task-oriented knowledge; None when it cannot be had: all that was retrieved stands for it."""
+        shown = evidence.prompt_tokens((*gathered.document, *gathered.sections), EVIDENCE_CHARS)
+        size, stage = Work(extra_prompt_tokens=shown), Stage.KNOWLEDGE_FILTER
+        knowledge: str | None = None
+        if gathered.evidence:
+            async with run.optional(stage), run.stage(stage, size) as deadline:
+                knowledge = await self._steps(run).filter(query, gathered, deadline)
+        run.explain.note(Stage.KNOWLEDGE_FILTER, knowledge or "as it was retrieved")
+        return knowledge
+
+    async def _answer(
+        self, photo_context: PhotoContext, knowledge: str | None, context: Context, run: Run
+    ) -> Reply:
+        """Equation 9."""
+        generation = run.plan.generation
+        reads = context.evidence if knowledge is None else ()
+        shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
+        size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
+        async for reader, may_fail, stage in run.attempts(Stage.ANSWER, self.reasoner, self.fallback, size):
+            async with may_fail, stage as deadline:
+                reply = await reader.answer(photo_context, knowledge, context, generation, deadline)
+        return reply
+
+    def _steps(self, run: Run) -> WikiPrfReasoner:
+        """Who takes the steps before the answer: not the model once the plan has no time for it."""
+        return run.reasoner(self.reasoner, self.fallback)

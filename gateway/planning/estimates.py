@@ -1,0 +1,202 @@
+"""How long a stage takes just now: what was observed, in terms of what an idle node would take.
+
+Per stage and load level there is a histogram of ratios observed / expected, so that one serves calls of
+every size.
+"""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from threading import Lock
+
+from chassis.resilience.deadlines import Clock
+from chassis.resilience.decayed_histogram import DecayedHistogram, bucket_of
+from gateway.planning.latencies import ONE, Latencies, Work
+from gateway.planning.stages import Stage
+
+HALF_LIFE_S = 60.0
+SILENCE_HALF_LIFE_S = 20.0
+"""Beside it, since the last observation. An estimate that keeps a stage from running also keeps it from being
+seen; without this, it would long believe what no longer holds."""
+PRIOR_WEIGHT = 3.0
+"""So many observations is the table worth, before there are real ones."""
+ENOUGH = 1.0
+"""Decayed observations from which a level speaks for itself."""
+LEVELS = 5
+"""Questions in flight: 1, 2-3, 4-7, 8-15, 16 and more."""
+
+_LEAST_MS = 0.1
+_FRESH_S = 0.1
+"""For so long what was worked out is given again, once there are `_WELL_KNOWN` observations behind it."""
+_WELL_KNOWN = 32.0
+_NOTABLE = 0.02
+_NEGLIGIBLE = 1e-3
+_PRIOR_POINTS = 16
+
+
+def level_of(load: int) -> int:
+    """The load level, 0 to `LEVELS` - 1, of that many questions in flight, this one included."""
+    return min(LEVELS - 1, max(1, load).bit_length() - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """Observed time over that on an idle node: median and ninth decile."""
+
+    p50: float = 1.0
+    p90: float = 1.0
+
+    def at_least(self, other: "Ratios") -> "Ratios":
+        """The larger of both, each by itself."""
+        return Ratios(max(self.p50, other.p50), max(self.p90, other.p90))
+
+    def damped(self, levels: int) -> "Ratios":
+        """As seen from `levels` below: half the excess (of the logarithm) a level; a shortfall stays."""
+        share = 0.5**levels
+        median = min(self.p50, self.p50**share)
+        return Ratios(median, median * self.p90 / self.p50)
+
+
+class RatioSketch:
+    """Ratios that were observed, over a prior: the more was observed, the less the prior counts."""
+
+    __slots__ = ("_changed", "_histogram", "_last", "_prior", "_prior_share", "_ratios")
+
+    def __init__(self, prior: Mapping[int, float]) -> None:
+        self._prior = prior
+        self._histogram = DecayedHistogram(HALF_LIFE_S)
+        self._last = -math.inf
+        self._ratios = Ratios()
+        self._changed = True
+        self._prior_share = 1.0
+
+    def add(self, ratio: float, now: float) -> None:
+        """Count an observation made at `now`, seconds."""
+        self._histogram.add(ratio, now)
+        self._last = max(self._last, now)
+        self._changed = True
+
+    def weight(self, now: float) -> float:
+        """How many observations it still amounts to."""
+        silent_s = max(0.0, now - self._last)
+        return self._histogram.weight(now) / math.pow(2.0, min(silent_s / SILENCE_HALF_LIFE_S, 1_000.0))
+
+    def ratios(self, now: float) -> Ratios:
+        """Its quantiles."""
+        weight = self.weight(now)
+        if weight < _NEGLIGIBLE and not self._histogram.is_empty:
+            self._histogram.clear()
+            self._changed = True
+        prior_weight = PRIOR_WEIGHT**2 / (PRIOR_WEIGHT + weight)
+        prior_share = prior_weight / (prior_weight + weight)
+        if self._changed or abs(prior_share - self._prior_share) > _NOTABLE:
+            self._ratios = Ratios(*self._histogram.quantiles((0.5, 0.9), self._prior, prior_share))
+            self._changed, self._prior_share = False, prior_share
+        return self._ratios
+
+
+class Estimates:
+    """Live latencies of a node's stages, starting from its table.
+
+    `load`: questions in flight, this one included. `by_model`: False for a stage that the pocket reasoner
+    or a rule does where a model could; both are known apart. Metrics read it from a thread of their own.
+    """
+
+    def __init__(self, latencies: Latencies, clock: Clock = time.monotonic) -> None:
+        self.latencies = latencies
+        self._clock = clock
+        self._sketches: dict[tuple[Stage, bool], tuple[RatioSketch, ...]] = {}
+        self._combined: dict[tuple[Stage, bool], tuple[float, list[Ratios]]] = {}
+        self._lock = Lock()
+
+    def observe(self, stage: Stage, work: Work, ms: float, load: int, *, by_model: bool = True) -> None:
+        """Count a call that was finished in `ms`. What is no duration is ignored."""
+        if not (0.0 <= ms < math.inf):
+            return
+        key = (stage, by_model and self.has_model(stage))
+        ratio = ms / self.idle_ms(stage, work, by_model=by_model)
+        with self._lock:
+            sketch, now = self._levels(key)[level_of(load)], self._clock()
+            sketch.add(ratio, now)
+            if sketch.weight(now) < _WELL_KNOWN:
+                self._combined.pop(key, None)
+
+    def p50_ms(self, stage: Stage, work: Work = ONE, load: int = 1, *, by_model: bool = True) -> float:
+        """The median, milliseconds."""
+        return self.ratios(stage, load, by_model=by_model).p50 * self.idle_ms(stage, work, by_model=by_model)
+
+    def p90_ms(self, stage: Stage, work: Work = ONE, load: int = 1, *, by_model: bool = True) -> float:
+        """The ninth decile, milliseconds; never more than the longest reply takes at the present speed."""
+        ratios = self.ratios(stage, load, by_model=by_model)
+        idle = self.idle_ms(stage, work, by_model=by_model)
+        longest = ratios.p50 * self.longest_ms(stage, work, by_model=by_model)
+        return max(ratios.p50 * idle, min(ratios.p90 * idle, longest))
+
+    def ratios(self, stage: Stage, load: int = 1, *, by_model: bool = True) -> Ratios:
+        """How a call's time compares with that on an idle node.
+
+        A level that has not seen enough borrows from the nearest that has (of two, from the busier one), and
+        no level is quicker than one with less load.
+        """
+        key, now = (stage, by_model and self.has_model(stage)), self._clock()
+        fresh_until, levels = self._combined.get(key, (-math.inf, []))
+        if now >= fresh_until:
+            with self._lock:
+                levels = _combined(self._levels(key), now)
+                self._combined[key] = (now + _FRESH_S, levels)
+        return levels[level_of(load)]
+
+    def has_model(self, stage: Stage) -> bool:
+        """Whether the stage is one that this node's model does."""
+        return self.latencies.vlm is not None and stage in self.latencies.model_stages
+
+    def idle_ms(self, stage: Stage, work: Work = ONE, *, by_model: bool = True) -> float:
+        """The table's median, never nothing."""
+        if by_model or not self.has_model(stage):
+            return max(_LEAST_MS, self.latencies.expected_ms(stage, work))
+        return max(_LEAST_MS, self.latencies.stages[stage].median_ms(work.items))
+
+    def longest_ms(self, stage: Stage, work: Work, *, by_model: bool = True) -> float:
+        """On an idle node with the longest reply that `work` allows; infinite where nothing limits it."""
+        model, entry = self.latencies.vlm, self.latencies.model_stages.get(stage)
+        if not by_model or model is None or entry is None or work.max_output_tokens is None:
+            return math.inf
+        return model.median_ms(
+            entry.prompt_tokens + work.extra_prompt_tokens,
+            work.max_output_tokens,
+            photo_is_cached=entry.follows_photo,
+        )
+
+    def _levels(self, key: tuple[Stage, bool]) -> tuple[RatioSketch, ...]:
+        if key not in self._sketches:
+            stage, by_model = key
+            table = self.latencies.model_stages if by_model else self.latencies.stages
+            prior = _log_normal(table[stage].sigma)
+            self._sketches[key] = tuple(RatioSketch(prior) for _ in range(LEVELS))
+        return self._sketches[key]
+
+
+def _combined(levels: tuple[RatioSketch, ...], now: float) -> list[Ratios]:
+    """Every level's ratios, from its own observations or its neighbours'."""
+    known = [place for place, sketch in enumerate(levels) if sketch.weight(now) >= ENOUGH]
+    if not known:
+        return [levels[0].ratios(now)] * len(levels)
+    own = {place: levels[place].ratios(now) for place in known}
+    combined: list[Ratios] = []
+    for place in range(len(levels)):
+        nearest = min(known, key=lambda other: (abs(other - place), -other))
+        ratios = own[nearest].damped(nearest - place) if nearest > place else own[nearest]
+        combined.append(ratios.at_least(combined[-1]) if combined else ratios)
+    return combined
+
+
+def _log_normal(sigma: float) -> dict[int, float]:
+    """A log-normal spread around ratio 1 as masses of buckets, 1 in all."""
+    masses: dict[int, float] = {}
+    for point in range(_PRIOR_POINTS):
+        deviation = NormalDist().inv_cdf((point + 0.5) / _PRIOR_POINTS)
+        bucket = bucket_of(math.exp(sigma * deviation))
+        masses[bucket] = masses.get(bucket, 0.0) + 1 / _PRIOR_POINTS
+    return masses

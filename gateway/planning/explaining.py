@@ -1,0 +1,92 @@
+"""What a question's reply can tell about how it came about, for those who measure (`Experiment.explain`).
+
+An explanation goes into the reply that asked for it and nowhere else: it is never stored, logged or traced.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from math import isfinite
+
+from contracts.answer import EvidenceSeen, Explanation, Note
+from gateway.planning.stages import Stage
+from gateway.state import Evidence
+from gateway.thresholds import VERSION, Thresholds
+
+MAX_EVIDENCE, EVIDENCE_CHARS = 32, 2_000
+MAX_NOTES, NOTE_CHARS = 64, 1_000
+TEXT_CHARS = 8_192
+
+
+class Explaining:
+    """Notes down what it is told, within bounds; `SILENT` notes nothing. A name's later signal counts."""
+
+    def __init__(self, *, asked_for: bool = True) -> None:
+        self.asked_for = asked_for
+        self._draft: str | None = None
+        self._proposed: str | None = None
+        self._signals: dict[str, float] = {}
+        self._evidence: list[EvidenceSeen] = []
+        self._notes: list[Note] = []
+
+    def signal(self, name: str, value: float | None) -> None:
+        """A number that thresholds are held against; None was not measured, and NaN is no number."""
+        if self.asked_for and value is not None and isfinite(value):
+            self._signals[name] = value
+
+    def note(self, stage: Stage, text: str | Iterable[str]) -> None:
+        """What a stage came to, in words; several are put together only where somebody listens."""
+        if self.asked_for and len(self._notes) < MAX_NOTES:
+            words = text if isinstance(text, str) else "; ".join(text)
+            self._notes.append(Note(stage=stage.value, text=_sendable(words or "none", NOTE_CHARS)))
+
+    def draft(self, text: str | None, confidence: float) -> None:
+        """The provisional answer. Signal: `draft_confidence`."""
+        if self.asked_for:
+            self._draft = None if text is None else _sendable(text, TEXT_CHARS)
+        self.signal("draft_confidence", confidence)
+
+    def proposed(self, text: str | None) -> None:
+        """The answer in hand at the end, whether it is given or withheld."""
+        if self.asked_for:
+            self._proposed = None if text is None else _sendable(text, TEXT_CHARS)
+
+    def evidence(self, items: Sequence[Evidence]) -> None:
+        """What the answer is made from, best first; replaces what was told before."""
+        if self.asked_for:
+            self._evidence = [_seen(item) for item in items[:MAX_EVIDENCE]]
+
+    def to_explanation(self, thresholds: Thresholds | None) -> Explanation | None:
+        """All of it, as known by now; None unless it was asked for. `thresholds`: those in force."""
+        if not self.asked_for:
+            return None
+        return Explanation(
+            draft=self._draft,
+            proposed=self._proposed,
+            signals=dict(self._signals),
+            evidence=list(self._evidence),
+            notes=list(self._notes),
+            thresholds=_by_name(thresholds) if thresholds else {},
+        )
+
+
+SILENT = Explaining(asked_for=False)
+"""For everybody who did not ask; it keeps nothing, so all may share it."""
+
+
+def _by_name(thresholds: Thresholds) -> dict[str, float]:
+    return {name: value for name, value in asdict(thresholds).items() if name != VERSION}
+
+
+def _seen(item: Evidence) -> EvidenceSeen:
+    return EvidenceSeen(
+        text=_sendable(item.text, EVIDENCE_CHARS),
+        title=_sendable(item.title, NOTE_CHARS),
+        url=_sendable(item.url, EVIDENCE_CHARS),
+        kind=item.kind,
+        score=item.score,
+    )
+
+
+def _sendable(text: str, most: int) -> str:
+    """Cut to `most` characters; lone surrogates, which models may write, cannot be sent."""
+    return text[:most].encode(errors="replace").decode()

@@ -1,0 +1,188 @@
+"""The anytime plan: before each step, the most that can still be done in the time that is left."""
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import Work
+from gateway.planning.plan import LADDER, Cut, Plan
+from gateway.planning.stage_graph import StageGraph
+from gateway.planning.stages import FALLBACK_STAGE, REPLY_RESERVE_MS, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A plan, and what it is expected to take from now on, reply included, milliseconds.
+
+    `cuts`: all that were made, in the ladder's order. `effective`: those of them that change what still lies
+    ahead; a stage that is over got what it got.
+    """
+
+    plan: Plan
+    expected_ms: float
+    cuts: tuple[Cut, ...] = ()
+    effective: tuple[Cut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A stage under a plan. `timed_as`: the stage that does its work; `idle_ms` as in the table, `longest_ms`
+    with the longest reply."""
+
+    stage: Stage
+    timed_as: Stage
+    by_model: bool
+    idle_ms: float
+    longest_ms: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """Calls side by side; one object on all rungs where they are the same, so that it is timed once."""
+
+    calls: tuple[_Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rung:
+    """A plan and its steps. `changed`: stages with another call than on the rung before."""
+
+    plan: Plan
+    steps: tuple[_Step, ...]
+    changed: frozenset[Stage]
+
+
+class Planner:
+    """Chooses among the rungs of the ladder by live estimates. Keeps nothing of any request."""
+
+    def __init__(self, full: Plan, estimates: Estimates, ladder: tuple[Cut, ...] = LADDER) -> None:
+        self.full = full
+        self.estimates = estimates
+        self.ladder = ladder
+        self._rungs: dict[tuple[str, bool], tuple[_Rung, ...]] = {}
+
+    def choose(
+        self, remaining_ms: float, done: Collection[Stage], load: int, busy: bool, graph: StageGraph
+    ) -> Choice:
+        """The first rung whose plan fits into `remaining_ms`, the last one if none does.
+
+        It starts from the full plan each time, so that cuts are taken back when there is time again. A busy
+        node does not speculate: what may be thrown away would be taken from those who wait. Nothing else is
+        given up for being busy, not the judge either: the load is in the estimates already.
+
+        `done`: stages that are over, or that this question is spared.
+        """
+        rungs, first, known = self._ladder_of(graph, busy), graph.reached(done), frozenset(done)
+        timed: dict[_Step, tuple[float, float]] = {}
+        expected = (self._expected_ms(rung.steps[first:], known, load, timed) for rung in rungs)
+        last = len(self.ladder)
+        height, expected_ms = next(
+            (height, ms) for height, ms in enumerate(expected) if ms <= remaining_ms or height == last
+        )
+        ahead = {stage for step in graph.in_order(not busy)[first:] for stage in step} - known
+        cuts = zip(self.ladder[:height], rungs[1 : height + 1], strict=True)
+        effective = tuple(cut for cut, rung in cuts if not ahead.isdisjoint(rung.changed))
+        return Choice(rungs[height].plan, expected_ms, self.ladder[:height], effective)
+
+    def expected_ms(self, plan: Plan, done: Collection[Stage], load: int, graph: StageGraph) -> float:
+        """What `plan` is expected to take from now on, reply included, milliseconds."""
+        steps = self._steps(graph, plan, {})[graph.reached(done) :]
+        return self._expected_ms(steps, frozenset(done), load, {})
+
+    def least_ms(self, load: int, graph: StageGraph) -> float:
+        """What the smallest plan that still asks the model is expected to take, milliseconds.
+
+        Where no plan does, what the smallest takes.
+        """
+        rungs = self._ladder_of(graph, busy=True)
+        smallest = next((rung for rung in reversed(rungs) if rung.plan.model), rungs[-1])
+        return self._expected_ms(smallest.steps, frozenset(), load, {})
+
+    def without_model(self) -> "Planner":
+        """One that plans the least there is, for those for whom the model has no time."""
+        least = replace(self.full, speculate=False)
+        for cut in self.ladder:
+            least = cut.apply(least)
+        return Planner(least, self.estimates, ladder=())
+
+    def fits(
+        self, stage: Stage, work: Work, remaining_ms: float, load: int, *, by_model: bool = True
+    ) -> bool:
+        """Whether it is worth beginning: half of such calls end in the time that is left."""
+        return remaining_ms >= self.estimates.p50_ms(stage, work, load, by_model=by_model)
+
+    def _expected_ms(
+        self,
+        steps: Sequence[_Step],
+        done: frozenset[Stage],
+        load: int,
+        timed: dict[_Step, tuple[float, float]],
+    ) -> float:
+        """The medians' sum, and of their distances to the ninth decile the root of the sum of squares.
+
+        So the ninth decile of a sum of independent normal times would be. `timed`: steps worked out already.
+        """
+        medians, squares = float(REPLY_RESERVE_MS), 0.0
+        for step in steps:
+            if step not in timed:
+                timed[step] = self._time(step, done, load)
+            median, decile = timed[step]
+            medians += median
+            squares += (decile - median) ** 2
+        return medians + math.sqrt(squares)
+
+    def _time(self, step: _Step, done: frozenset[Stage], load: int) -> tuple[float, float]:
+        """Median and ninth decile, milliseconds; of calls side by side the slowest counts."""
+        median = decile = 0.0
+        for call in step.calls:
+            if call.stage in done:
+                continue
+            ratios = self.estimates.ratios(call.timed_as, load, by_model=call.by_model)
+            p50 = ratios.p50 * call.idle_ms
+            p90 = min(ratios.p90 * call.idle_ms, ratios.p50 * call.longest_ms)
+            median, decile = max(median, p50), max(decile, p50, p90)
+        return median, decile
+
+    def _ladder_of(self, graph: StageGraph, busy: bool) -> tuple[_Rung, ...]:
+        """The rungs from the full plan down; worked out once, since the table does not change."""
+        key = (graph.name, busy)
+        if key not in self._rungs:
+            self._rungs[key] = tuple(self._build(graph, busy))
+        return self._rungs[key]
+
+    def _build(self, graph: StageGraph, busy: bool) -> Iterator[_Rung]:
+        known: dict[tuple[_Call, ...], _Step] = {}
+        plan = replace(self.full, speculate=self.full.speculate and not busy)
+        steps = self._steps(graph, plan, known)
+        yield _Rung(plan, steps, frozenset())
+        for cut in self.ladder:
+            before, plan = steps, cut.apply(plan)
+            steps = self._steps(graph, plan, known)
+            differing = {call for step in before for call in step.calls} ^ {
+                call for step in steps for call in step.calls
+            }
+            yield _Rung(plan, steps, frozenset(call.stage for call in differing))
+
+    def _steps(
+        self, graph: StageGraph, plan: Plan, known: dict[tuple[_Call, ...], _Step]
+    ) -> tuple[_Step, ...]:
+        """As many as the graph has; empty where the plan switches all of it off."""
+        calls = (
+            tuple(self._call(graph, stage, plan) for stage in step if graph.includes(stage, plan))
+            for step in graph.in_order(plan.speculate)
+        )
+        return tuple(known.setdefault(each, _Step(each)) for each in calls)
+
+    def _call(self, graph: StageGraph, stage: Stage, plan: Plan) -> _Call:
+        estimates, work, has_model = (
+            self.estimates,
+            graph.work(stage, plan),
+            self.estimates.has_model(stage),
+        )
+        by_model = has_model and graph.asks_model(stage, plan)
+        falls_back = has_model and not plan.by_model(stage)
+        timed_as = FALLBACK_STAGE.get(stage, stage) if falls_back else stage
+        idle_ms = estimates.idle_ms(timed_as, work, by_model=by_model)
+        longest_ms = estimates.longest_ms(timed_as, work, by_model=by_model)
+        return _Call(stage, timed_as, by_model, idle_ms, longest_ms)

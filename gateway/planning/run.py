@@ -1,0 +1,307 @@
+"""One request's run: each stage timed, traced and held to its budget; optional ones may fail alone."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from chassis.errors import (
+    DeadlineExceeded,
+    DependencyUnavailable,
+    Internal,
+    LoreglassError,
+    Overloaded,
+)
+from chassis.resilience.deadlines import Clock, Deadline
+from chassis.telemetry.spans import span
+from contracts.answer import StageEvent, StageTrace
+from contracts.errors import ErrorKind
+from gateway.planning.explaining import SILENT, Explaining
+from gateway.planning.latencies import ONE, Work
+from gateway.planning.live_plan import FixedPlan
+from gateway.planning.plan import Plan
+from gateway.planning.stages import FALLBACK_STAGE, MOST_RESERVED, STAGE_BUDGETS, USUAL_DEADLINE_MS, Stage
+
+T = TypeVar("T")
+R = TypeVar("R")
+OnStage = Callable[[StageEvent], Awaitable[None]]
+
+DONE, FAILED, CANCELLED, SKIPPED = "done", "failed", "cancelled", "skipped"
+_ITEMS, _BY_MODEL, _STATE = "loreglass.items", "loreglass.by_model", "loreglass.state"
+
+log = structlog.get_logger()
+
+
+@asynccontextmanager
+async def side_by_side() -> AsyncIterator[TaskGroup]:
+    """A task group for stages that run beside the body; the body's error comes out as it was raised."""
+    failure: Exception | None = None
+    async with anyio.create_task_group() as group:
+        try:
+            yield group
+        except Exception as error:  # noqa: BLE001 - raised below: the group would wrap it
+            failure = error
+            group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+@dataclass(slots=True)
+class _Waited:
+    """How long a stage has waited for others that run beside it."""
+
+    ms: float = 0.0
+
+
+_WAITED: ContextVar[_Waited | None] = ContextVar("waited", default=None)
+
+
+@contextmanager
+def _waiting_counted() -> Iterator[_Waited]:
+    """Count the time that the body waits for prefetched results: it belongs to the stages that make them.
+
+    Counted as the waiting stage's own, it would make that stage look slow, and later plans leave it out.
+    """
+    waited = _Waited()
+    token = _WAITED.set(waited)
+    try:
+        yield waited
+    finally:
+        _WAITED.reset(token)
+
+
+async def ignore_stage(_: StageEvent) -> None:
+    """For callers that do not listen."""
+
+
+class Run:
+    """The record of one request. Stages that run side by side may share it: it only ever appends.
+
+    `pace`: how many times the usual deadline the question was given, at least 1; caps are stretched by it.
+    `explain`: where stages tell those who measure what they came to; silent unless that was asked for.
+    """
+
+    def __init__(
+        self,
+        trace_id: str,
+        deadline: Deadline,
+        on_stage: OnStage = ignore_stage,
+        planning: FixedPlan | None = None,
+        explain: Explaining = SILENT,
+    ) -> None:
+        self.trace_id = trace_id
+        self.deadline = deadline
+        self.pace = max(1.0, deadline.remaining_ms() / USUAL_DEADLINE_MS)
+        self.stages: list[StageTrace] = []
+        self.failures: dict[Stage, ErrorKind] = {}
+        self.planning = planning or FixedPlan()
+        self.explain = explain
+        self._on_stage = on_stage
+        self._started = deadline.clock()
+        self._ended: set[Stage] = set()
+        self._degraded: dict[str, None] = {}
+
+    @property
+    def plan(self) -> Plan:
+        """What may still be done, as of now."""
+        return self.planning.plan
+
+    @property
+    def timings_ms(self) -> dict[str, float]:
+        """Milliseconds by stage, of those that ran; of all its runs together where one ran again."""
+        spent: dict[str, float] = {}
+        for stage in self.stages:
+            if stage.state != SKIPPED:
+                spent[stage.stage] = round(spent.get(stage.stage, 0.0) + stage.ms, 2)
+        return spent
+
+    @property
+    def degraded(self) -> list[str]:
+        """What was done without or done less of, in that order: stages that failed, and the plan's cuts."""
+        return list(self._degraded)
+
+    def elapsed_ms(self) -> float:
+        """Milliseconds since the run began."""
+        return (self.deadline.clock() - self._started) * 1000
+
+    async def begin(self, *, waited: bool = False) -> None:
+        """The question has been let in, at once or when its turn came: choose the first plan."""
+        if waited:
+            await self._record(Stage.ADMISSION, DONE, 0.0, "")
+        else:
+            self.planning.revise(self.deadline.remaining_ms(), self._ended, self.elapsed_ms())
+
+    @asynccontextmanager
+    async def stage(self, stage: Stage, size: Work = ONE) -> AsyncIterator[Deadline]:
+        """Time, trace and bound the body, which is given the stage's own deadline.
+
+        `size`: how much work it is, for the estimate of its time; what is not likely to end in time is not
+        begun. Raises the body's `LoreglassError`, `DeadlineExceeded`, or `Internal` for a fault of ours.
+        """
+        by_model = self._by_model(stage)
+        described = {_ITEMS: size.items, _BY_MODEL: by_model and self.planning.has_model(stage)}
+        budget, left_ms = STAGE_BUDGETS[stage], self.deadline.remaining_ms()
+        reserve_ms = min(budget.reserve, left_ms * MOST_RESERVED)
+        deadline = self.deadline.within(budget.cap * self.pace, reserve_ms)
+        began, state, detail = self.elapsed_ms(), CANCELLED, ""
+        with span(f"stage {stage.value}", "internal", **described) as current:
+            try:
+                deadline.require()
+                if not self.planning.fits(stage, size, left_ms - reserve_ms, by_model=by_model):
+                    raise DeadlineExceeded(f"The stage {stage.value} would not finish in time.")
+                self._note_cuts(stage)
+                with anyio.fail_after(deadline.remaining_s()), _waiting_counted() as waited:
+                    yield deadline
+                state = DONE
+                own_ms = self.elapsed_ms() - began - waited.ms
+                self.planning.observe(stage, size, own_ms, by_model=by_model)
+            except TimeoutError as error:
+                state, detail = FAILED, ErrorKind.DEADLINE_EXCEEDED.value
+                raise DeadlineExceeded(f"The stage {stage.value} did not finish in time.") from error
+            except LoreglassError as error:
+                state, detail = FAILED, error.kind.value
+                raise
+            except Exception as error:
+                state, detail = FAILED, ErrorKind.INTERNAL.value
+                log.exception("stage_fault", stage=stage.value, trace_id=self.trace_id)
+                raise Internal from error
+            finally:
+                current.set(**{_STATE: state})
+                await self._record(stage, state, began, detail)
+
+    @asynccontextmanager
+    async def optional(self, stage: Stage) -> AsyncIterator[None]:
+        """Around a stage that the answer can do without: its failure ends here, named in `degraded`."""
+        try:
+            yield
+        except LoreglassError as error:
+            self._failed(stage, error)
+
+    async def attempts(
+        self, stage: Stage, model: R, fallback: R | None, size: Work = ONE
+    ) -> AsyncIterator[tuple[R, AbstractAsyncContextManager[None], AbstractAsyncContextManager[Deadline]]]:
+        """The reasoners that may do a stage's work, each with two contexts: one for failures, and the stage.
+
+        First `model`; then, where the model is slow, busy or away, `fallback`. Without a fallback the model's
+        failure is raised, as faults of ours always are.
+        """
+        if fallback is None:
+            yield model, nullcontext(), self.stage(stage, size)
+            return
+        if self.plan.by_model(stage):
+            yield model, self._unless_away(stage), self.stage(stage, size)
+            if stage not in self.failures:
+                return
+        else:
+            await self.skip(stage)
+        yield fallback, nullcontext(), self.stage(FALLBACK_STAGE[stage])
+
+    @asynccontextmanager
+    async def _unless_away(self, stage: Stage) -> AsyncIterator[None]:
+        """Around a stage that has a fallback: as `optional`, for a model that is slow, busy or away."""
+        try:
+            yield
+        except (DeadlineExceeded, Overloaded, DependencyUnavailable) as error:
+            self._failed(stage, error)
+
+    def reasoner(self, model: R, fallback: R | None) -> R:
+        """Which one takes a step between draft and answer: not the model once the plan has no time for it."""
+        return fallback if fallback is not None and not self.plan.model else model
+
+    def fell_back(self, stage: Stage) -> bool:
+        """Whether the fallback did the work of `stage`."""
+        return FALLBACK_STAGE[stage] in self._ended
+
+    async def skip(self, stage: Stage) -> None:
+        """Note that the plan leaves this stage out."""
+        if not self._note_cuts(stage):
+            self._degraded[stage.value] = None
+        await self._record(stage, SKIPPED, self.elapsed_ms(), "")
+
+    def prefetch(
+        self, group: TaskGroup, work: Callable[[], Awaitable[T]], default: T, *, now: bool = True
+    ) -> "Prefetch[T]":
+        """Begin `work` beside what follows; not `now`: when its result is asked for."""
+        begun = Prefetch(work, default, self.deadline.clock)
+        if now:
+            begun.start(group)
+        return begun
+
+    def _failed(self, stage: Stage, error: LoreglassError) -> None:
+        self.failures[stage] = error.kind
+        self._degraded[stage.value] = None
+
+    def _by_model(self, stage: Stage) -> bool:
+        """Whether the model does the stage. A fallback's answer is judged by the fallback."""
+        judges_fallback = stage is Stage.JUDGE and self.fell_back(Stage.ANSWER)
+        return self.planning.asks_model(stage) and not judges_fallback
+
+    def _note_cuts(self, stage: Stage) -> bool:
+        """What the plan has given up of a stage counts when the stage's turn comes. Whether there is any.
+
+        A step that was to be the model's, and is not, is named itself.
+        """
+        names = dict.fromkeys(cut.name for cut in self.planning.cuts_at(stage))
+        if not names and self.planning.spares_model(stage):
+            names = {stage.value: None}
+        self._degraded.update(names)
+        return bool(names)
+
+    async def _record(self, stage: Stage, state: str, began: float, detail: str) -> None:
+        ms = round(self.elapsed_ms() - began, 2)
+        self.stages.append(
+            StageTrace(stage=stage.value, state=state, start_ms=round(began, 2), ms=ms, detail=detail)
+        )
+        if state == CANCELLED:
+            return
+        self._ended.add(stage)
+        self.planning.revise(self.deadline.remaining_ms(), self._ended, self.elapsed_ms(), stage.value)
+        await self._on_stage(StageEvent(stage=stage.value, state=state, ms=ms))
+
+
+class Prefetch(Generic[T]):
+    """A result that is worked out beside other stages, or when it is first asked for."""
+
+    def __init__(self, work: Callable[[], Awaitable[T]], default: T, clock: Clock) -> None:
+        self._work = work
+        self._value = default
+        self._clock = clock
+        self._begun = False
+        self._finished = anyio.Event()
+        self._scope = anyio.CancelScope()
+
+    def start(self, group: TaskGroup) -> None:
+        """Begin in the background."""
+        self._begun = True
+        group.start_soon(self._run)
+
+    async def result(self) -> T:
+        """Wait for it; after `cancel`, the default."""
+        since, waited = self._clock(), _WAITED.get()
+        try:
+            if not self._begun:
+                if self._scope.cancel_called:
+                    return self._value
+                self._begun = True
+                await self._run()
+            await self._finished.wait()
+            return self._value
+        finally:
+            if waited is not None:
+                waited.ms += (self._clock() - since) * 1000
+
+    def cancel(self) -> None:
+        """Stop it, or never begin: nobody needs the result."""
+        self._scope.cancel()
+
+    async def _run(self) -> None:
+        try:
+            with self._scope:
+                self._value = await self._work()
+        finally:
+            self._finished.set()

@@ -1,0 +1,99 @@
+"""How long each stage may take, and what it must leave for those after it.
+
+Stage timeout = min(cap, remaining - reserve), with no more than half of what is left in reserve; a caller who
+allows more than `USUAL_DEADLINE_MS` allows each stage more in proportion. Services'
+figures fit the pocket engines on one core; those of stages that may ask a model fit an 11B vision-language
+model on one L40S, about 28 ms a token.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Stage(StrEnum):
+    """Names as they appear in `timings_ms`, `degraded`, traces and metrics."""
+
+    OCR = "ocr"
+    DOMAIN_ROUTER = "domain_router"
+    IMAGE_SEARCH = "image_search"
+    DRAFT = "draft"
+    TOOL_ROUTER = "tool_router"
+    OBJECT_LIST = "object_list"
+    OBJECT_SELECTION = "object_selection"
+    CROPPER = "cropper"
+    CROP_SEARCH = "crop_search"
+    SELECT_ENTITY = "select_entity"
+    QUERY_SPLIT = "query_split"
+    QUERY_ENHANCEMENT = "query_enhancement"
+    TEXT_SEARCH = "text_search"
+    RERANKER = "reranker"
+    SECOND_HOP = "second_hop"
+    SECOND_HOP_SEARCH = "second_hop_search"
+    SECOND_HOP_RERANKER = "second_hop_reranker"
+    ANSWER = "answer"
+    VERIFIER = "verifier"
+    JUDGE = "judge"
+    SESSION = "session"
+    ADMISSION = "admission"
+    POCKET_DRAFT = "pocket_draft"
+    POCKET_ANSWER = "pocket_answer"
+    QUERY_REWRITE = "query_rewrite"
+    QUERY_SAMPLING = "query_sampling"
+    TOOL_PLAN = "tool_plan"
+    CAPTION = "caption"
+    LISTWISE_RERANK = "listwise_rerank"
+    KNOWLEDGE_FILTER = "knowledge_filter"
+
+
+USUAL_DEADLINE_MS = 10_000
+"""The deadline of a caller who names none, and the one that the caps below are made for."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageBudget:
+    """Milliseconds: `cap` at most for the stage, `reserve` kept for what must follow it."""
+
+    cap: int
+    reserve: int
+
+
+STAGE_BUDGETS: dict[Stage, StageBudget] = {
+    Stage.OCR: StageBudget(6_000, 250),
+    Stage.DOMAIN_ROUTER: StageBudget(6_500, 200),
+    Stage.IMAGE_SEARCH: StageBudget(6_000, 250),
+    Stage.DRAFT: StageBudget(7_000, 200),
+    Stage.TOOL_ROUTER: StageBudget(2_500, 2_500),
+    Stage.OBJECT_LIST: StageBudget(2_000, 2_500),
+    Stage.OBJECT_SELECTION: StageBudget(2_000, 2_500),
+    Stage.CROPPER: StageBudget(1_500, 1_500),
+    Stage.CROP_SEARCH: StageBudget(3_000, 800),
+    Stage.SELECT_ENTITY: StageBudget(2_500, 150),
+    Stage.QUERY_SPLIT: StageBudget(3_000, 2_000),
+    Stage.QUERY_ENHANCEMENT: StageBudget(3_000, 1_500),
+    Stage.QUERY_REWRITE: StageBudget(3_000, 2_000),
+    Stage.QUERY_SAMPLING: StageBudget(3_000, 3_000),
+    Stage.TOOL_PLAN: StageBudget(4_000, 3_500),
+    Stage.CAPTION: StageBudget(3_000, 3_000),
+    Stage.TEXT_SEARCH: StageBudget(1_500, 150),
+    Stage.RERANKER: StageBudget(1_500, 120),
+    Stage.LISTWISE_RERANK: StageBudget(3_000, 1_500),
+    Stage.KNOWLEDGE_FILTER: StageBudget(5_000, 1_500),
+    Stage.SECOND_HOP: StageBudget(1_500, 300),  # reads what was found, to know what to look for next
+    Stage.SECOND_HOP_SEARCH: StageBudget(1_500, 250),
+    Stage.SECOND_HOP_RERANKER: StageBudget(1_500, 150),
+    Stage.ANSWER: StageBudget(6_000, 60),
+    Stage.VERIFIER: StageBudget(1_000, 40),
+    Stage.JUDGE: StageBudget(3_000, 150),
+    Stage.SESSION: StageBudget(500, 5),
+    Stage.POCKET_DRAFT: StageBudget(6_500, 120),  # quick itself, but it waits for what the photo says
+    Stage.POCKET_ANSWER: StageBudget(3_000, 40),  # a few questions to the reader, one after the other
+}
+
+FALLBACK_STAGE = {Stage.DRAFT: Stage.POCKET_DRAFT, Stage.ANSWER: Stage.POCKET_ANSWER}
+"""A stage of the model -> the stage in which the pocket reasoner does it when the model cannot be had."""
+
+MOST_RESERVED = 0.5
+"""Of the time that is left, at most: a question with little of it is short of it in every stage."""
+
+REPLY_RESERVE_MS = 30
+"""Kept for writing the reply: the pipeline is stopped this long before the deadline."""

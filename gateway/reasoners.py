@@ -1,0 +1,95 @@
+"""The reasoner of each pipeline: a vision-language model, or adapters of the reader service."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from chassis.resilience.deadlines import Deadline
+from gateway.pipelines.baselines.pocket import PocketBaselines
+from gateway.pipelines.baselines.port import BaselineReasoner, StepByStepReasoner
+from gateway.pipelines.qa_dragon.pocket import PocketSteps
+from gateway.pipelines.qa_dragon.port import StepwiseReasoner
+from gateway.pipelines.three_step.pocket import PocketThreeStep
+from gateway.pipelines.three_step.port import ThreeStepReasoner
+from gateway.pipelines.wiki_prf.pocket import PocketWikiPrf
+from gateway.pipelines.wiki_prf.port import WikiPrfReasoner
+from gateway.reasoning.pocket.reasoner import PocketReasoner
+from gateway.reasoning.port import Read, Reasoner
+from gateway.serving.guards import Guards
+from gateway.settings import GatewaySettings, Reasoning
+from gateway.steps.verification import AskJudge
+
+Check = Callable[[Deadline], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoners:
+    """A reasoner for each port, when their judge is asked, and the checks of what they depend on, by name.
+
+    `fallback`: the reasoners when the model cannot be had in time; None without a model, as `in_steps` is.
+    """
+
+    few_hops: Reasoner
+    stepwise: StepwiseReasoner
+    baselines: BaselineReasoner
+    three_step: ThreeStepReasoner
+    wiki_prf: WikiPrfReasoner
+    in_steps: StepByStepReasoner | None = None
+    ask_judge: AskJudge = AskJudge.IF_BORDERLINE
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    fallback: "Reasoners | None" = None
+
+
+def pocket_reasoners(read: Read) -> Reasoners:
+    """Adapters of the reader service, for every pipeline."""
+    return Reasoners(
+        few_hops=PocketReasoner(read),
+        stepwise=PocketSteps(read),
+        baselines=PocketBaselines(read),
+        three_step=PocketThreeStep(read),
+        wiki_prf=PocketWikiPrf(read),
+    )
+
+
+def open_reasoners(
+    settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read
+) -> Reasoners:
+    """The reasoner that the settings choose. `read`: the reader service."""
+    if settings.reasoning is Reasoning.POCKET:
+        return pocket_reasoners(read)
+    from gateway.llm.client import VlmClient, VlmEndpoint
+    from gateway.llm.delimiting import Budget
+    from gateway.llm.metrics import VlmMetrics
+    from gateway.llm.options import VlmOptions
+    from gateway.llm.reasoner import VlmReasoner
+    from gateway.pipelines.baselines.model import VlmBaselines
+    from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
+    from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
+    from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
+
+    key = settings.vlm_key.get_secret_value()
+    endpoint = VlmEndpoint(settings.vlm_url, settings.vlm_model, key)
+    guard = guards.fixed("vlm", settings.vlm_sequences)
+    client = VlmClient(http, endpoint, VlmMetrics(guards.registry).observe, guard)
+    options = VlmOptions(
+        evidence=Budget(total=settings.vlm_evidence_chars, piece=settings.vlm_passage_chars),
+        history_turns=settings.vlm_history_turns,
+        history_chars=settings.vlm_history_chars,
+    )
+    baselines = VlmBaselines(client, options)
+    return Reasoners(
+        few_hops=VlmReasoner(client, options),
+        stepwise=StepwiseVlmReasoner(client, options),
+        baselines=baselines,
+        three_step=ThreeStepVlmReasoner(client, options),
+        wiki_prf=WikiPrfVlmReasoner(client, options),
+        in_steps=baselines,
+        ask_judge=AskJudge.IF_UNMEASURED,
+        checks={"vlm": client.ready},
+        fallback=pocket_reasoners(read),
+    )
+
+
+OpenReasoners = Callable[[GatewaySettings, httpx.AsyncClient, Guards, Read], Reasoners]

@@ -1,0 +1,75 @@
+"""What the gateway's door and its plans look like from outside."""
+
+from functools import partial
+from itertools import product
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import WORKING
+from gateway.planning.stages import STAGE_BUDGETS, Stage
+from gateway.serving.admission import Admission, Refusal
+from gateway.state import Priority
+
+
+class BudgetMetrics:
+    """Gauges of the queues and of the stages' budgets, a counter of who was not let in.
+
+    Lanes: `full`, and `degraded` for those for whom the model has no time.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._waiting = Gauge(
+            "loreglass_admission_waiting", "Questions that wait to be let in.", ("tier",), registry=registry
+        )
+        self._in_flight = Gauge(
+            "loreglass_admission_in_flight", "Questions being worked on.", ("tier",), registry=registry
+        )
+        self._oldest = Gauge(
+            "loreglass_admission_oldest_wait_seconds",
+            "How long the one who has waited longest has waited.",
+            ("tier",),
+            registry=registry,
+        )
+        self._refused = Counter(
+            "loreglass_admission_refused_total",
+            "Questions that a tier did not let in; they try the next.",
+            ("tier", "priority", "reason"),
+            registry=registry,
+        )
+        self._cap = Gauge(
+            "loreglass_stage_cap_seconds",
+            "The most time that a stage gets.",
+            ("stage",),
+            registry=registry,
+        )
+        self._expected = Gauge(
+            "loreglass_stage_expected_seconds",
+            "The median that planning believes in: of one call, with nothing else in flight.",
+            ("stage",),
+            registry=registry,
+        )
+
+    def watch(self, tier: str, admission: Admission) -> None:
+        """Report the tier's queue at each scrape."""
+        self._waiting.labels(tier).set_function(lambda: admission.waiting)
+        self._in_flight.labels(tier).set_function(lambda: admission.in_flight)
+        self._oldest.labels(tier).set_function(lambda: admission.oldest_wait_ms / 1000)
+        # From 0: to Prometheus a series' first value is no increase; a first burst would look like faults.
+        for priority, refusal in product(Priority, Refusal):
+            self._refused.labels(tier, priority.value, refusal.value)
+
+    def refused(self, tier: str, priority: Priority, refusal: Refusal) -> None:
+        """Count one whom the tier sent away."""
+        self._refused.labels(tier, priority.value, refusal.value).inc()
+
+    def expect(self, estimates: Estimates) -> None:
+        """Report what each stage may take, and, at each scrape, what it is believed to take."""
+        for stage, budget in STAGE_BUDGETS.items():
+            self._cap.labels(stage.value).set(budget.cap / 1000)
+        for stage in WORKING:
+            self._expected.labels(stage.value).set_function(partial(_expected_s, estimates, stage))
+
+
+def _expected_s(estimates: Estimates, stage: Stage) -> float:
+    return estimates.p50_ms(stage) / 1000

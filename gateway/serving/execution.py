@@ -1,0 +1,332 @@
+"""Runs a pipeline for one question: admission, the session before and after, the hard stop, the trace."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from chassis.errors import (
+    DeadlineExceeded,
+    Internal,
+    LoreglassError,
+    Overloaded,
+    PipelineNotFound,
+    TraceNotFound,
+    problem_of,
+)
+from chassis.resilience.deadlines import Deadline
+from chassis.telemetry.spans import CURRENT
+from contracts.answer import Answer, Experiment, Reason, Route, Trace
+from contracts.errors import Problem
+from gateway.pipelines.experiments import varied
+from gateway.pipelines.port import Pipeline, Tunable
+from gateway.planning.explaining import SILENT, Explaining
+from gateway.planning.live_plan import LivePlan
+from gateway.planning.planner import Planner
+from gateway.planning.run import OnStage, Run
+from gateway.planning.stages import REPLY_RESERVE_MS, Stage
+from gateway.reasoning.calls import ModelCalls, calls_counted
+from gateway.serving.admission import Admission
+from gateway.serving.measures import OnEnd, QuestionRecord, no_op
+from gateway.serving.sessions.port import Session, SessionStore, new_session_id
+from gateway.serving.tenants import PUBLIC, Caller
+from gateway.state import Photo, Priority, Query, Turn
+from gateway.steps.conclusion import Outcome, refusal
+
+HISTORY = "history"
+"""In `degraded`: the earlier part of a long conversation was not read."""
+ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
+LEAST_SHARE = 0.5
+"""Of its time a question that waits may keep at least this much waiting; it may be short of time anyway."""
+HoldsAnything = Callable[[Deadline], Awaitable[bool]]
+Vary = Callable[[Pipeline, Experiment | None], Pipeline]
+_LOOK_MS = 500
+"""At most so long a refusal waits to hear whether there is an index at all."""
+_STOPPED_WITHIN_MS = 1.0
+"""Timers are exact to the millisecond: a question stopped this close to its deadline was stopped by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a caller asked, checked and decoded. `deadline_ms` is what was asked for.
+
+    `carried`: the conversation, for callers that keep it themselves and send it along; it has no id and
+    is not remembered. `shortened`: it was longer than what is read of one. `experiment`: one that the
+    operator has allowed.
+    """
+
+    text: str
+    photo: Photo | None
+    session_id: str | None
+    deadline_ms: int
+    pipeline: str
+    carried: Session | None = None
+    shortened: bool = False
+    caller: Caller = ANYBODY
+    experiment: Experiment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A question that will be answered, by a copy of the pipeline where its experiment varies it, with the
+    conversation it belongs to."""
+
+    question: Question
+    pipeline: Pipeline
+    session: Session
+
+
+@dataclass(slots=True)
+class _Ending:
+    """How a question ends, as far as that is known by now."""
+
+    calls: ModelCalls
+    outcome: Outcome | None = None
+    failure: Problem | None = None
+    replied: bool = False
+
+    @property
+    def stopped(self) -> bool:
+        """There is no reply: its caller left, or its time was over."""
+        return not self.replied and self.failure is None
+
+
+class TraceStore:
+    """The newest finished traces, in memory."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._traces: OrderedDict[tuple[str, str], Trace] = OrderedDict()
+
+    def add(self, trace: Trace, tenant: str) -> None:
+        """Keep a trace, for its tenant's eyes only; the oldest gives way."""
+        self._traces[tenant, trace.trace_id] = trace
+        if len(self._traces) > self._limit:
+            self._traces.popitem(last=False)
+
+    def get(self, trace_id: str, tenant: str) -> Trace:
+        """Raises `TraceNotFound`."""
+        if (tenant, trace_id) not in self._traces:
+            raise TraceNotFound("There is no trace with this id, or it is no longer kept.")
+        return self._traces[tenant, trace_id]
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A way in, and what is planned for those who take it."""
+
+    admission: Admission
+    planner: Planner
+
+
+class Execution:
+    """Answers questions with the named pipelines, as many at once as the tiers let in.
+
+    `tiers`: a question that one refuses tries the next, where less is done (degrade before shed). `on_end` is
+    told of each question once, however it ended. `holds_anything`: whether the searches have an index to look
+    into; without it nobody is told that they have none. `vary`: makes the pipeline that an experiment wants.
+    """
+
+    def __init__(
+        self,
+        pipelines: Mapping[str, Pipeline],
+        sessions: SessionStore,
+        traces: TraceStore,
+        tiers: Sequence[Tier],
+        on_end: OnEnd = no_op,
+        holds_anything: HoldsAnything | None = None,
+        vary: Vary = varied,
+    ) -> None:
+        self.pipelines = pipelines
+        self.sessions = sessions
+        self.traces = traces
+        self._tiers = tiers
+        self._on_end = on_end
+        self._holds_anything = holds_anything
+        self._vary = vary
+
+    async def admit(self, question: Question) -> Admitted:
+        """Everything that can be refused before any work is done.
+
+        Raises `PipelineNotFound`, `InvalidRequest` or `SessionNotFound`.
+        """
+        pipeline = self._vary(self._pipeline(question.pipeline), question.experiment)
+        return Admitted(question, pipeline, await self._session(question))
+
+    async def answer(
+        self, admitted: Admitted, trace_id: str, deadline: Deadline, on_stage: OnStage
+    ) -> Answer:
+        """The answer body, and a trace either way.
+
+        Raises `Overloaded` when it is not let in, or what a required stage raised.
+        """
+        experiment = admitted.question.experiment
+        explain = Explaining() if experiment and experiment.explain else SILENT
+        run = Run(trace_id, deadline, on_stage, explain=explain)
+        with calls_counted() as calls:
+            ending = _Ending(calls)
+            try:
+                return await self._reply(admitted, run, ending)
+            except Exception as error:
+                ending.failure = problem_of(
+                    error if isinstance(error, LoreglassError) else Internal(), trace_id
+                )
+                raise
+            finally:
+                self._end(admitted, run, ending)
+
+    async def _reply(self, admitted: Admitted, run: Run, ending: _Ending) -> Answer:
+        question, session = admitted.question, admitted.session
+        query = _ask(question, session)
+        outcome = ending.outcome = await self._by_some_tier(admitted, query, run)
+        if question.carried is None:
+            async with run.optional(Stage.SESSION), run.stage(Stage.SESSION) as deadline:
+                await self._remember(admitted, query, outcome, deadline)
+        body = _body(outcome, run, admitted, ending)
+        ending.replied = True
+        return body
+
+    def _end(self, admitted: Admitted, run: Run, ending: _Ending) -> None:
+        """Keep the trace, and tell of the question."""
+        trace, tenant = _trace(admitted, run, ending), admitted.question.caller.tenant
+        self.traces.add(trace, tenant)
+        record = QuestionRecord(
+            trace=trace,
+            domain=ending.outcome.domain if ending.outcome else None,
+            degraded=tuple(_degraded(run, admitted, ending)),
+            model_calls=ending.calls.count,
+            tenant=tenant,
+            overran=run.deadline.remaining_ms() <= (_STOPPED_WITHIN_MS if ending.stopped else 0.0),
+            stopped=ending.stopped,
+        )
+        CURRENT.get().set(
+            **{"loreglass.pipeline": trace.pipeline, "loreglass.route": record.route},
+            **{"loreglass.reason": record.reason},
+        )
+        self._on_end(record)
+
+    async def _by_some_tier(self, admitted: Admitted, query: Query, run: Run) -> Outcome:
+        """Raises the last tier's `Overloaded` when all of them are full."""
+        *others, last = self._tiers
+        for tier in others:
+            try:
+                return await self._in_turn(tier, admitted, query, run)
+            except Overloaded:
+                continue
+        return await self._in_turn(last, admitted, query, run)
+
+    async def _in_turn(self, tier: Tier, admitted: Admitted, query: Query, run: Run) -> Outcome:
+        """The outcome once the question is let in; a refusal where its time is over before that."""
+        caller, graph, admission = admitted.question.caller, admitted.pipeline.stage_graph, tier.admission
+        least_ms, waits = 0.0, admission.in_flight >= admission.limits.in_flight
+        if waits:
+            smallest_ms = tier.planner.least_ms(admission.in_flight, graph)
+            least_ms = min(smallest_ms, LEAST_SHARE * run.deadline.remaining_ms())
+        try:
+            async with admission.admitted(caller.tenant, caller.priority, run.deadline, least_ms):
+                run.planning = LivePlan(tier.planner, graph, admission)
+                await run.begin(waited=waits)
+                return await self._or_why(await self._outcome(admitted.pipeline, query, run), run)
+        except DeadlineExceeded:
+            return refusal(Reason.OVERLOADED if waits else Reason.TIMED_OUT, Route.RAG)
+
+    async def _or_why(self, outcome: Outcome, run: Run) -> Outcome:
+        """The outcome; where nothing was found because nothing is indexed, a refusal that says so."""
+        if outcome.reason is not Reason.NO_EVIDENCE or self._holds_anything is None:
+            return outcome
+        deadline = run.deadline.within(_LOOK_MS, REPLY_RESERVE_MS)
+        try:
+            with anyio.fail_after(deadline.remaining_s()):
+                holds = await self._holds_anything(deadline)
+        except (TimeoutError, LoreglassError):
+            return outcome
+        if holds:
+            return outcome
+        return refusal(Reason.NOTHING_INDEXED, outcome.route, outcome.domain, outcome.entity)
+
+    def _pipeline(self, name: str) -> Pipeline:
+        if name not in self.pipelines:
+            known = ", ".join(sorted(self.pipelines))
+            raise PipelineNotFound(f"There is no pipeline of this name. There are: {known}.")
+        return self.pipelines[name]
+
+    async def _session(self, question: Question) -> Session:
+        tenant = question.caller.tenant
+        if question.session_id is not None:
+            return await self.sessions.get(question.session_id, tenant)
+        if question.carried is not None:
+            return question.carried
+        return Session(new_session_id())  # kept with its first turn: a shed question leaves no session
+
+    async def _remember(self, admitted: Admitted, query: Query, outcome: Outcome, deadline: Deadline) -> None:
+        """Within the run's deadline, which stops it: an answer is not lost because it cannot be kept."""
+        question, session_id = admitted.question, admitted.session.session_id
+        turn = Turn(query.question, outcome.answer, outcome.abstained, outcome.entity)
+        if question.session_id is None:
+            await self.sessions.create(question.caller.tenant, session_id)
+        await self.sessions.append_turn(session_id, turn, question.photo, question.caller.tenant)
+
+    async def _outcome(self, pipeline: Pipeline, query: Query, run: Run) -> Outcome:
+        """The pipeline's outcome, or a refusal when its time is over or its reasoner is too busy."""
+        outcome = refusal(Reason.TIMED_OUT, Route.RAG)
+        try:
+            with anyio.move_on_after(max(0.0, run.deadline.remaining_ms() - REPLY_RESERVE_MS) / 1000):
+                outcome = await pipeline.answer(query, run)
+        except DeadlineExceeded:
+            return refusal(Reason.TIMED_OUT, Route.RAG)
+        except Overloaded:
+            return refusal(Reason.OVERLOADED, Route.RAG)
+        return outcome
+
+
+def _trace(admitted: Admitted, run: Run, ending: _Ending) -> Trace:
+    """What happened; without an outcome where it failed or the caller left."""
+    outcome = ending.outcome
+    return Trace(
+        trace_id=run.trace_id,
+        pipeline=admitted.pipeline.name,
+        route=outcome.route if outcome else None,
+        reason=outcome.reason if outcome else None,
+        deadline_ms=admitted.question.deadline_ms,
+        total_ms=round(run.elapsed_ms(), 2),
+        stages=run.stages,
+        problem=ending.failure,
+        refused_by=outcome.refused_by if outcome else None,
+        plans=run.planning.traces,
+    )
+
+
+def _ask(question: Question, session: Session) -> Query:
+    return Query(
+        question=question.text,
+        photo=question.photo or session.photo,
+        photo_is_new=question.photo is not None,
+        history=session.turns,
+    )
+
+
+def _degraded(run: Run, admitted: Admitted, ending: _Ending) -> list[str]:
+    """What was done without, in the question, the stages and the calls of the model."""
+    history = [HISTORY] if admitted.question.shortened else []
+    return [*history, *run.degraded, *ending.calls.without]
+
+
+def _body(outcome: Outcome, run: Run, admitted: Admitted, ending: _Ending) -> Answer:
+    pipeline = admitted.pipeline
+    thresholds = pipeline.thresholds if isinstance(pipeline, Tunable) else None
+    return Answer(
+        answer=outcome.answer,
+        abstained=outcome.abstained,
+        reason=outcome.reason,
+        confidence=round(outcome.confidence, 4),
+        route=outcome.route,
+        domain=outcome.domain,
+        entity=outcome.entity.name if outcome.entity else None,
+        citations=list(outcome.citations),
+        degraded=_degraded(run, admitted, ending),
+        timings_ms={**run.timings_ms, "total": round(run.elapsed_ms(), 2)},
+        trace_id=run.trace_id,
+        session_id=admitted.session.session_id,
+        explanation=run.explain.to_explanation(thresholds),
+    )

@@ -1,0 +1,74 @@
+"""The guards of this gateway: one before each service, one before the vision-language model."""
+
+from functools import partial
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from chassis.resilience.breaker import Breaker
+from chassis.resilience.deadlines import Clock
+from chassis.resilience.gates import Gate
+from chassis.resilience.guard import Guard
+from chassis.resilience.limits import GradientLimit
+from chassis.resilience.retries import RetryBudget
+from chassis.telemetry.metrics import GuardMetrics
+from gateway.planning.placement import Cards
+
+_MOST_WAITING = 64
+"""Calls to one service that wait for others to end; several for each question in flight."""
+
+
+def _in_use_s(gate: Gate) -> float:
+    return gate.in_use / 1000
+
+
+class Guards:
+    """Makes them, with their metrics in `registry` and slots on the cards of the placement plan."""
+
+    def __init__(self, registry: CollectorRegistry, cards: Cards | None, clock: Clock) -> None:
+        self.registry = registry
+        self._cards = cards
+        self._clock = clock
+        self._metrics = GuardMetrics(registry)
+        if cards is not None:
+            in_use = Gauge(
+                "loreglass_card_in_use_seconds",
+                "Expected GPU time of the small models' calls that are on a card now.",
+                ("gpu",),
+                registry=registry,
+            )
+            for gpu, gate in cards.gates.items():
+                in_use.labels(str(gpu)).set_function(partial(_in_use_s, gate))
+
+    def adaptive(self, name: str) -> Guard:
+        """For a service: it learns how many calls the service can have at once."""
+        limit = GradientLimit(clock=self._clock)
+        self._metrics.start(name, limit.value)
+        return Guard(
+            name,
+            breaker=Breaker(clock=self._clock),
+            gate=Gate(name, limit.value, _MOST_WAITING),
+            limit=limit,
+            card=self._cards.slot(name) if self._cards else None,
+            retries=RetryBudget(),
+            clock=self._clock,
+            observe=self._metrics.observe,
+        )
+
+    def fixed(self, name: str, at_once: int) -> Guard:
+        """For a server that says how much it takes: its own queue then never grows.
+
+        How long its calls take depends on what they write, which tells nothing of how busy it is.
+        """
+        self._metrics.start(name, at_once)
+        return Guard(
+            name,
+            breaker=Breaker(clock=self._clock),
+            gate=Gate(name, at_once, _MOST_WAITING),
+            retries=RetryBudget(),
+            clock=self._clock,
+            observe=self._metrics.observe,
+        )
+
+    def weigh(self, service: str, items: int) -> float:
+        """The milliseconds that a call is expected to keep its card busy; 0 where it needs none."""
+        return self._cards.weight_ms(service, items) if self._cards else 0.0

@@ -1,0 +1,223 @@
+"""What is measured and logged of each question, once, when it is over. Never its words or its answer's."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import StrEnum
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from chassis.errors import PROBLEM_TYPE_PREFIX
+from chassis.telemetry.metrics import exemplar
+from contracts.answer import Reason, Route, StageTrace, Trace
+from contracts.domain_router import Domain
+from gateway.planning.run import DONE
+
+FAILED, LEFT = "failed", "left"
+"""Beside the contract's reasons: a problem was returned; the caller went before there was a reply."""
+NONE = "none"
+"""The route, or the domain, of a question that did not get so far."""
+
+_QUESTION_S = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 60)
+_STAGE_S = (
+    *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75),
+    *(1, 1.5, 2, 3, 4, 5, 6, 8, 10),
+)
+_MODEL_CALLS = (0, 1, 2, 3, 4, 6, 8, 10, 12, 16)
+_DECODE_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5)
+
+log = structlog.get_logger()
+
+
+class Miss(StrEnum):
+    """A deadline missed: an honest refusal because time ran out, or a reply after its deadline or never."""
+
+    REFUSED = "refused"
+    LATE = "late"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRecord:
+    """A question that is over. `overran`: its deadline had passed by then; `stopped`: it has no reply."""
+
+    trace: Trace
+    domain: Domain | None
+    degraded: tuple[str, ...]
+    model_calls: int
+    tenant: str
+    overran: bool
+    stopped: bool
+
+    @property
+    def route(self) -> str:
+        """Its branch, `none` where none was taken."""
+        return self.trace.route.value if self.trace.route else NONE
+
+    @property
+    def problem(self) -> str:
+        """The kind of error that was returned, empty without one."""
+        return self.trace.problem.type.removeprefix(PROBLEM_TYPE_PREFIX) if self.trace.problem else ""
+
+    @property
+    def reason(self) -> str:
+        """Why it ended as it did: the contract's reason, `failed` or `left`.
+
+        A question without a reply when its time is over gets a problem from the exchange: it has failed.
+        """
+        if self.stopped and not self.overran:
+            return LEFT
+        failed = self.stopped or self.trace.problem is not None or self.trace.reason is None
+        return FAILED if failed else str(self.trace.reason)
+
+    @property
+    def miss(self) -> Miss | None:
+        """Whether, and how, it missed its deadline. A problem returned in time is none."""
+        if self.overran:
+            return Miss.LATE
+        return Miss.REFUSED if self.trace.reason is Reason.TIMED_OUT else None
+
+
+OnEnd = Callable[[QuestionRecord], None]
+
+
+def no_op(_: QuestionRecord) -> None:
+    """Neither measures nor logs."""
+
+
+def log_question(question: QuestionRecord) -> None:
+    """One line a question; the operator chose the names of tenants and pipelines."""
+    trace = question.trace
+    log.info(
+        "question",
+        trace_id=trace.trace_id,
+        pipeline=trace.pipeline,
+        route=question.route,
+        reason=question.reason,
+        problem=question.problem,
+        ms=round(trace.total_ms, 1),
+        deadline_ms=trace.deadline_ms,
+        degraded=question.degraded,
+        vlm_calls=question.model_calls,
+        tenant=question.tenant,
+    )
+
+
+class QuestionMetrics:
+    """Questions by how they ended, and where their time went."""
+
+    def __init__(self, registry: CollectorRegistry, pipelines: Collection[str]) -> None:
+        self._questions = Counter(
+            "loreglass_questions_total",
+            "Questions by how they ended: the answer's reason, failed, or left.",
+            ("pipeline", "route", "reason"),
+            registry=registry,
+        )
+        self._misses = Counter(
+            "loreglass_deadline_misses_total",
+            "Questions refused because time ran out, and those not answered by their deadline.",
+            ("kind",),
+            registry=registry,
+        )
+        self._domains = Counter(
+            "loreglass_domains_total", "Questions by domain.", ("domain",), registry=registry
+        )
+        self._degraded = Counter(
+            "loreglass_degraded_total",
+            "Stages that failed and cuts of the plan, by name.",
+            ("kind",),
+            registry=registry,
+        )
+        self._times = _Times(registry)
+        self._start_at_zero(pipelines)
+
+    def observe(self, question: QuestionRecord) -> None:
+        """Count one that is over."""
+        self._questions.labels(question.trace.pipeline, question.route, question.reason).inc()
+        self._domains.labels(question.domain.value if question.domain else NONE).inc()
+        if question.miss is not None:
+            self._misses.labels(question.miss.value).inc()
+        for kind in question.degraded:
+            self._degraded.labels(kind).inc()
+        self._times.observe(question)
+
+    def decoded(self, seconds: float) -> None:
+        """A photo was decoded, checked and encoded anew, or found to be none."""
+        self._times.decode.observe(seconds, exemplar())
+
+    def _start_at_zero(self, pipelines: Collection[str]) -> None:
+        """What is missing before its first event has no rate when that comes."""
+        for pipeline in pipelines:
+            for route in Route:
+                for reason in Reason:
+                    self._questions.labels(pipeline, route.value, reason.value)
+            for ending in (FAILED, LEFT):
+                self._questions.labels(pipeline, NONE, ending)
+        for kind in Miss:
+            self._misses.labels(kind.value)
+        for domain in (*(each.value for each in Domain), NONE):
+            self._domains.labels(domain)
+
+
+class _Times:
+    """Histograms of a question and its stages. Their slowest can be looked up: exemplars name traces."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.decode = Histogram(
+            "loreglass_photo_decode_seconds",
+            "Decoding, checking and encoding anew of one photo, once it has a slot.",
+            buckets=_DECODE_S,
+            registry=registry,
+        )
+        question = Histogram(
+            "loreglass_question_seconds",
+            "From a question that was read, its photo decoded, to its answer.",
+            ("route",),
+            buckets=_QUESTION_S,
+            registry=registry,
+        )
+        model_calls = Histogram(
+            "loreglass_question_vlm_calls",
+            "Requests to the model in one question, those made again or cut short included.",
+            ("route",),
+            buckets=_MODEL_CALLS,
+            registry=registry,
+        )
+        routes = (*(route.value for route in Route), NONE)
+        self._question = {route: question.labels(route) for route in routes}
+        self._model_calls = {route: model_calls.labels(route) for route in routes}
+        self._stage = Histogram(
+            "loreglass_stage_seconds",
+            "Stages that ran to their end; how the others ended is in loreglass_stages_total.",
+            ("stage", "route"),
+            buckets=_STAGE_S,
+            registry=registry,
+        )
+        self._stages = Counter(
+            "loreglass_stages_total",
+            "Stages by how they ended; detail is a failed one's kind of error.",
+            ("stage", "state", "detail"),
+            registry=registry,
+        )
+        self._of_stage: dict[tuple[str, str], Histogram] = {}
+        self._ended: dict[tuple[str, str, str], Counter] = {}
+
+    def observe(self, question: QuestionRecord) -> None:
+        """One that is over, with its stages."""
+        route, example = question.route, {"trace_id": question.trace.trace_id}
+        self._question[route].observe(question.trace.total_ms / 1000, example)
+        self._model_calls[route].observe(question.model_calls)
+        for stage in question.trace.stages:
+            self._observe_stage(stage, route, example)
+
+    def _observe_stage(self, stage: StageTrace, route: str, example: dict[str, str]) -> None:
+        """Children are kept: to find one by its labels costs more than to count with it."""
+        ending = (stage.stage, stage.state, stage.detail)
+        if ending not in self._ended:
+            self._ended[ending] = self._stages.labels(*ending)
+        self._ended[ending].inc()
+        if stage.state != DONE:
+            return
+        timed = (stage.stage, route)
+        if timed not in self._of_stage:
+            self._of_stage[timed] = self._stage.labels(*timed)
+        self._of_stage[timed].observe(stage.ms / 1000, example)

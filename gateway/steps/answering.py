@@ -1,0 +1,48 @@
+"""The answer from the evidence in hand, by the model or, when that cannot be had in time, without one."""
+
+from collections.abc import Awaitable, Sequence
+from typing import Protocol
+
+from chassis.resilience.deadlines import Deadline
+from gateway.planning.latencies import Work
+from gateway.planning.run import Run
+from gateway.planning.stages import Stage
+from gateway.state import Context, Draft, Evidence, GenerationBudget, Query, Reply
+from gateway.steps.evidence import prompt_tokens
+from gateway.steps.verification import Judge
+
+
+class Answering(Protocol):
+    """What both kinds of reasoner have."""
+
+    def answer(
+        self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
+    ) -> Awaitable[Reply]:
+        """The answer that the evidence supports."""
+        ...
+
+    def judge(
+        self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+    ) -> Awaitable[float]:
+        """The probability that it is right."""
+        ...
+
+
+async def answer_from(
+    reasoner: Answering, fallback: Answering | None, query: Query, draft: Draft, context: Context, run: Run
+) -> tuple[Reply, Judge]:
+    """The reply, and the judge of the reasoner that gave it.
+
+    Signal: `answer_confidence`, where there is an answer.
+    """
+    generation = run.plan.generation
+    run.explain.evidence(context.evidence)
+    shown = prompt_tokens(context.evidence, generation.evidence_chars)
+    size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
+    async for reader, may_fail, stage in run.attempts(Stage.ANSWER, reasoner, fallback, size):
+        async with may_fail, stage as deadline:
+            reply = await reader.answer(query, draft, context, generation, deadline)
+    if reply.says_something:
+        run.explain.proposed(reply.answer)
+        run.explain.signal("answer_confidence", reply.confidence)
+    return reply, reader.judge

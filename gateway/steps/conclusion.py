@@ -1,0 +1,164 @@
+"""The outcome of a request: an answer whose citations were checked, or an honest refusal."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from contracts.answer import Citation, CitationKind, Reason, Route
+from contracts.domain_router import Domain
+from contracts.errors import ErrorKind
+from gateway.planning.explaining import SILENT, Explaining
+from gateway.planning.stages import Stage
+from gateway.reasoning.refusals import is_refusal
+from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Reply, Verdict
+from gateway.thresholds import Thresholds
+
+REFUSALS: dict[Reason, str] = {
+    Reason.MODEL_UNSURE: "I don't know. What I found is not clear enough to say.",
+    Reason.UNSUPPORTED: "I don't know. I could not confirm the answer I had in mind.",
+    Reason.NO_EVIDENCE: "I don't know. I found nothing about this.",
+    Reason.TIMED_OUT: "I don't know. I ran out of time.",
+    Reason.OVERLOADED: "I don't know. I am too busy to look it up right now.",
+    Reason.UNAVAILABLE: "I don't know. I cannot look it up right now.",
+    Reason.NOTHING_INDEXED: "I don't know. There is nothing in the index yet.",
+    Reason.LANGUAGE: "I don't know. I can only read English questions so far.",
+    Reason.NEEDS_PHOTO: "I don't know. I need a photo to see what you mean.",
+}
+
+_OF_THE_QUESTION = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.UNAVAILABLE})
+"""Reasons that hold whatever was found."""
+
+_SEARCHES = (Stage.TEXT_SEARCH, Stage.IMAGE_SEARCH, Stage.CROP_SEARCH)
+_OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEEDED: Reason.TIMED_OUT}
+
+NOT_CONFIDENT = "answer_confidence"
+NOT_CITED = "citation"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the wearer hears, and why. `refused_by`: the check that an answer in hand did not pass."""
+
+    answer: str
+    reason: Reason
+    confidence: float
+    route: Route
+    domain: Domain | None = None
+    entity: Entity | None = None
+    citations: tuple[Citation, ...] = ()
+    refused_by: str | None = None
+
+    @property
+    def abstained(self) -> bool:
+        """Whether it is a refusal."""
+        return self.reason is not Reason.ANSWERED
+
+
+def refusal(
+    reason: Reason,
+    route: Route,
+    domain: Domain | None = None,
+    entity: Entity | None = None,
+    refused_by: str | None = None,
+) -> Outcome:
+    """An honest "I don't know", with its reason."""
+    return Outcome(REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by)
+
+
+def direct_answer(
+    draft: Draft, photo_text: PhotoText, domain: Domain | None, explain: Explaining = SILENT
+) -> Outcome:
+    """The draft as the answer; it quotes the photo itself. The draft must have an answer."""
+    explain.proposed(draft.answer)
+    source = Evidence(photo_text.rows, "The photo", "", CitationKind.PHOTO, draft.confidence)
+    citations = tuple(_cite(source, quote) for quote in draft.quotes if quote in source.text)
+    return Outcome(
+        draft.answer or "", Reason.ANSWERED, draft.confidence, Route.DIRECT, domain, citations=citations
+    )
+
+
+def conclude(
+    reply: Reply,
+    verdict: Verdict | None,
+    context: Context,
+    domain: Domain | None,
+    failures: Mapping[Stage, ErrorKind],
+    thresholds: Thresholds,
+    verdict_suffices: bool = False,
+    explain: Explaining = SILENT,
+) -> Outcome:
+    """The reasoner's answer if it is sure, supported and cited; otherwise the refusal that fits.
+
+    `verdict_suffices`: an answer that was verified need not cite anything, as in the paper.
+
+    Signal: `citable`, 1 where sources stand or need not, else 0. So the answer was given if and only if the
+    signal `answer_confidence` reaches its threshold, the verdict (`gateway.steps.verification` says how to
+    recompute it) does not refuse, and `citable` is 1. Without `citable` the question ended before this.
+    """
+    route, entity = context.route, context.entity
+    if not reply.says_something:
+        return refusal(_why_unknown(reply, context, failures), route, domain, entity)
+    citations = tuple(checked_citations(reply, context.evidence))
+    citable = bool(citations) or (verdict_suffices and verdict is not None)
+    explain.signal("citable", float(citable))
+    if reply.confidence < thresholds.answer_confidence:
+        return refusal(_why_unknown(reply, context, failures), route, domain, entity, NOT_CONFIDENT)
+    if verdict is not None and verdict.refusal is not None:
+        return refusal(Reason.UNSUPPORTED, route, domain, entity, verdict.refusal)
+    if not citable:
+        return refusal(Reason.UNSUPPORTED, route, domain, entity, NOT_CITED)
+    confidence = reply.confidence * (verdict.probability if verdict else 1.0)
+    return Outcome(reply.said, Reason.ANSWERED, confidence, route, domain, entity, citations)
+
+
+def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Citation]:
+    """The quotes that really stand in the evidence that they name."""
+    for quote in reply.quotes:
+        if 0 <= quote.index < len(evidence) and quote.text and quote.text in evidence[quote.index].text:
+            yield _cite(evidence[quote.index], quote.text)
+
+
+def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:
+    """What the reasoner says; but a search that failed is told apart from one that found nothing."""
+    if reply.reason in _OF_THE_QUESTION:
+        return reply.reason
+    found = any(item.kind is not CitationKind.PHOTO for item in context.evidence)
+    needed = (Stage.TEXT_SEARCH,) if found else _SEARCHES
+    missed = next((failures[stage] for stage in needed if stage in failures), None)
+    if missed is not None:
+        return _OF_FAILURE.get(missed, Reason.UNAVAILABLE)
+    if not found:
+        return Reason.NO_EVIDENCE
+    return reply.reason if reply.reason is not Reason.ANSWERED else Reason.MODEL_UNSURE
+
+
+def _cite(source: Evidence, quote: str) -> Citation:
+    return Citation(title=source.title, url=source.url, snippet=quote, score=source.score, kind=source.kind)
+
+
+def answered(
+    reply: Reply,
+    context: Context,
+    domain: Domain | None,
+    failures: Mapping[Stage, ErrorKind],
+    explain: Explaining = SILENT,
+) -> Outcome:
+    """The outcome of a pipeline that neither verifies nor withholds: the answer as it was said.
+
+    A reply that says it does not know is a refusal. Cited is what the answer is traced to, perhaps nothing.
+    Signal: `answer_confidence`, which nothing is held against here.
+    """
+    route, entity = context.route, context.entity
+    explain.evidence(context.evidence)
+    explain.proposed(reply.answer)
+    if not reply.says_something or is_refusal(reply.answer):
+        return refusal(_why_not_answered(reply, context, failures), route, domain, entity)
+    explain.signal("answer_confidence", reply.confidence)
+    citations = tuple(checked_citations(reply, context.evidence))
+    return Outcome(reply.said, Reason.ANSWERED, reply.confidence, route, domain, entity, citations)
+
+
+def _why_not_answered(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:
+    """Where nothing was searched, having found nothing is no reason."""
+    reason = _why_unknown(reply, context, failures)
+    unsearched = context.route is Route.DIRECT and reason is Reason.NO_EVIDENCE
+    return Reason.MODEL_UNSURE if unsearched else reason

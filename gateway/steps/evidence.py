@@ -1,0 +1,221 @@
+"""Evidence: fusion search, chunking, reranking and assembly (QA-Dragon, sections 3.5 and 3.6)."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from chassis.resilience.deadlines import Deadline
+from contracts.answer import CitationKind
+from gateway.clients.services import Passage, Services
+from gateway.planning.explaining import SILENT, Explaining
+from gateway.planning.latencies import Work
+from gateway.planning.run import Run
+from gateway.planning.stage_graph import CHARS_A_TOKEN, rerank_items
+from gateway.planning.stages import Stage
+from gateway.state import Draft, Entity, Evidence, Photo, PhotoText, Query
+from gateway.thresholds import RetrievalLimits, Thresholds
+
+ENTITY_SLOT = "{entity}"
+MAX_QUERIES = 16  # what one call to text_search takes
+CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
+
+FIRST_HOP = (Stage.TEXT_SEARCH, Stage.RERANKER)
+SECOND_HOP = (Stage.SECOND_HOP_SEARCH, Stage.SECOND_HOP_RERANKER)
+
+_ENDLESS_WORD = re.compile(r"(\S{200})\S+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])|\n+")
+
+
+def fused_queries(query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
+    """The draft's sub-queries with the identified thing's name put in (fusion search, 3.5.2)."""
+    name = entity.name if entity else draft.entity
+    filled = [
+        search.replace(ENTITY_SLOT, name or "").strip()
+        for search in draft.sub_queries
+        if name or ENTITY_SLOT not in search
+    ]
+    unique = tuple(dict.fromkeys(search for search in filled if search))
+    return unique or (f"{name} {query.question}" if name else query.question,)
+
+
+async def search_pages(
+    services: Services, queries: Sequence[str], hits: int, deadline: Deadline
+) -> tuple[Evidence, ...]:
+    """Chunks of the `hits` best passages that the sub-queries find together."""
+    if not queries:
+        return ()
+    passages = await services.search_pages(queries[:MAX_QUERIES], hits, deadline)
+    return tuple(chunk for passage in passages for chunk in page_evidence(passage))
+
+
+async def find_pages(
+    services: Services, queries: Sequence[str], run: Run, stage: Stage = Stage.TEXT_SEARCH
+) -> tuple[Evidence, ...]:
+    """What pages say, of as many sub-queries and passages as the plan allows."""
+    planned = queries[: run.plan.sub_queries]
+    run.explain.note(stage, planned)
+    found: tuple[Evidence, ...] = ()
+    async with run.optional(stage), run.stage(stage, Work(len(planned))) as deadline:
+        found = await search_pages(services, planned, run.plan.text_hits, deadline)
+    return found
+
+
+def page_evidence(passage: Passage) -> Iterator[Evidence]:
+    """A passage in chunks of about 100 words that overlap and never cut a sentence."""
+    for text in chunk_text(readable(passage.text)):
+        yield Evidence(
+            text, passage.title, passage.url, CitationKind.PAGE, last_modified=passage.last_modified
+        )
+
+
+def readable(text: str) -> str:
+    """The text with runs of over 200 characters without a space cut: they are no words, and slow to read."""
+    return _ENDLESS_WORD.sub(r"\1", text)
+
+
+def entity_evidence(entity: Entity) -> Iterator[Evidence]:
+    """A sentence per attribute: "The <key> of <entity> is <value>" (3.6.1)."""
+    for key, value in entity.attributes:
+        text = f"The {key.replace('_', ' ')} of {entity.name} is {value.rstrip('.')}."
+        yield Evidence(text, entity.title or entity.name, entity.url, CitationKind.IMAGE, entity=entity.name)
+
+
+def attribute_evidence(entity: Entity | None) -> Iterator[Evidence]:
+    """The attributes' sentences as one paragraph, chunked like any other (3.6.1, eq. 1)."""
+    if entity is None:
+        return
+    block = " ".join(item.text for item in entity_evidence(entity))
+    for text in chunk_text(block):
+        yield Evidence(text, entity.title or entity.name, entity.url, CitationKind.IMAGE, entity=entity.name)
+
+
+def attributes_of(things: Sequence[Entity]) -> tuple[Evidence, ...]:
+    """The attributes of things that images show, in their order."""
+    return tuple(
+        replace(item, score=thing.probability) for thing in things for item in attribute_evidence(thing)
+    )
+
+
+def prompt_tokens(evidence: Sequence[Evidence], most_chars: int) -> int:
+    """About how many tokens of a prompt the evidence takes."""
+    return min(sum(len(item.text) for item in evidence), most_chars) // CHARS_A_TOKEN
+
+
+def photo_evidence(photo_text: PhotoText) -> Iterator[Evidence]:
+    """What the photo itself says."""
+    if photo_text.lines:
+        yield Evidence(photo_text.rows, "The photo", "", CitationKind.PHOTO)
+
+
+def chunk_text(text: str) -> list[str]:
+    """Windows of whole sentences, `CHUNK_WORDS` at most unless one sentence is longer, overlapping."""
+    sentences = [part for part in _SENTENCE_END.split(text) if part.strip()]
+    chunks: list[list[str]] = []
+    for sentence in sentences:
+        if chunks and _words(chunks[-1]) + _words([sentence]) <= CHUNK_WORDS:
+            chunks[-1].append(sentence)
+        else:
+            chunks.append([*_tail(chunks[-1] if chunks else []), sentence])
+    return ["\n".join(chunk) if "\n" in text else " ".join(chunk) for chunk in chunks]
+
+
+def _words(sentences: Iterable[str]) -> int:
+    return sum(len(sentence.split()) for sentence in sentences)
+
+
+def _tail(sentences: Sequence[str]) -> list[str]:
+    """The last sentences that fit the overlap."""
+    kept: list[str] = []
+    for sentence in reversed(sentences):
+        if _words([sentence, *kept]) > OVERLAP_WORDS:
+            break
+        kept.insert(0, sentence)
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What a search is for. `question` ranks what `queries` find; `photo`: what it is about, if it is."""
+
+    question: str
+    queries: tuple[str, ...]
+    entity: Entity | None = None
+    photo: Photo | None = None
+
+
+async def search_and_rank(
+    services: Services,
+    request: SearchRequest,
+    known: Sequence[Evidence],
+    run: Run,
+    stages: tuple[Stage, Stage] = FIRST_HOP,
+) -> tuple[Evidence, ...]:
+    """What is known and what pages say, with the reranker's scores; without it, in search order."""
+    search, rank = stages
+    pages = await find_pages(services, request.queries, run, search)
+    return await rank_chunks(services, request, (*known, *pages), run, rank)
+
+
+async def rank_chunks(
+    services: Services,
+    request: SearchRequest,
+    chunks: Sequence[Evidence],
+    run: Run,
+    stage: Stage = Stage.RERANKER,
+) -> tuple[Evidence, ...]:
+    """The first chunks, as many as the plan allows, with the reranker's scores or in search order."""
+    plan = run.plan
+    planned = tuple(chunks[: plan.chunks])
+    if not plan.rerank:
+        await run.skip(stage)
+        return in_search_order(planned)
+    size = Work(rerank_items(len(planned), plan.fine_chunks) if planned else 0)
+    ranked = in_search_order(planned)
+    async with run.optional(stage), run.stage(stage, size) as deadline:
+        ranked = await rerank(services, request, planned, plan.fine_chunks, deadline)
+    return ranked
+
+
+async def rerank(
+    services: Services, request: SearchRequest, evidence: Sequence[Evidence], fine: int, deadline: Deadline
+) -> tuple[Evidence, ...]:
+    """The same evidence, scored with question, thing and photo (eq. 2 and 3, in the service)."""
+    if not evidence:
+        return ()
+    name = request.entity.name if request.entity else None
+    texts = [item.in_context for item in evidence]
+    jpeg = request.photo.jpeg if request.photo else None
+    scores = await services.rerank(request.question, texts, name, fine, deadline, jpeg)
+    return tuple(replace(item, score=score) for item, score in zip(evidence, scores, strict=True))
+
+
+def in_search_order(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Scores that keep the order in hand, for when the reranker is out: 1/2, 1/3, 1/4, …"""
+    return tuple(replace(item, score=1 / (place + 2)) for place, item in enumerate(evidence))
+
+
+def assemble(
+    searches: Sequence[Sequence[Evidence]],
+    photo_text: PhotoText,
+    thresholds: Thresholds,
+    retrieval: RetrievalLimits,
+    explain: Explaining = SILENT,
+) -> tuple[Evidence, ...]:
+    """The best chunks of all searches, most relevant first, without repeats; then the photo's words (eq. 4).
+
+    Each search's own first chunks are kept whatever the reranker made of them: search and reranker
+    seldom miss the same paraphrase. Signal: `evidence_top`, the best relevance, kept or not.
+    """
+    scores = [item.score for search in searches for item in search]
+    explain.signal("evidence_top", max(scores, default=None))
+    found = [item for search in searches for item in search if item.score >= thresholds.relevant]
+    best = sorted(found, key=lambda item: -item.score)[: retrieval.chunks_to_keep]
+    leading = [item for search in searches for item in _leading(search, retrieval)]
+    unique = {item.text: item for item in (*leading, *reversed(best))}
+    return (*sorted(unique.values(), key=lambda item: -item.score), *photo_evidence(photo_text))
+
+
+def _leading(search: Sequence[Evidence], retrieval: RetrievalLimits) -> list[Evidence]:
+    known = [item for item in search if item.kind is CitationKind.IMAGE]
+    pages = [item for item in search if item.kind is CitationKind.PAGE]
+    return [*known[: retrieval.leading_facts], *pages[: retrieval.leading_chunks]]

@@ -1,0 +1,85 @@
+"""What services find out about the photo: its print, the things it shows, and the question's domain."""
+
+from collections.abc import Awaitable, Callable
+
+from anyio.abc import TaskGroup
+
+from contracts.domain_router import Domain
+from gateway.clients.services import Services
+from gateway.planning.run import Prefetch, Run
+from gateway.planning.stages import Stage
+from gateway.reasoning.photo_context import PhotoContext
+from gateway.state import Entity, PhotoText, Query
+
+CLASSIFY_MS = 500  # an answer is not worth waiting longer for its label, at the usual deadline
+CLASSIFY_CHARS = 4_096  # what one call takes
+
+
+async def read_text(services: Services, query: Query, run: Run) -> PhotoText:
+    """OCR of the photo; nothing when there is none."""
+    text = PhotoText()
+    async with run.optional(Stage.OCR), run.stage(Stage.OCR) as deadline:
+        if query.photo is not None:
+            text = await services.read_text(query.photo.jpeg, deadline)
+    return text
+
+
+async def search_whole_photo(services: Services, query: Query, count: int, run: Run) -> tuple[Entity, ...]:
+    """Candidates for what the whole photo shows."""
+    found: tuple[Entity, ...] = ()
+    async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH) as deadline:
+        if query.photo is not None:
+            found = await services.search_photos([query.photo.jpeg], count, deadline)
+    return found
+
+
+async def classify_domain(
+    services: Services, query: Query, read: Callable[[], Awaitable[PhotoText]], run: Run
+) -> Domain | None:
+    """The question's domain; a router that cannot see the photo is told what it says."""
+    asked, domain = _with_the_one_before(query), None
+    async with run.optional(Stage.DOMAIN_ROUTER), run.stage(Stage.DOMAIN_ROUTER) as deadline:
+        if query.photo is not None and services.photo_to.domain_router:
+            domain = await services.classify(
+                asked, "", deadline.within(CLASSIFY_MS * run.pace), query.photo.jpeg
+            )
+        else:
+            photo_text = await read()
+            domain = await services.classify(asked, photo_text.rows, deadline.within(CLASSIFY_MS * run.pace))
+    return domain
+
+
+def _with_the_one_before(query: Query) -> str:
+    """A follow-up ("and how long is it?") seldom tells its domain; the question before it does."""
+    if query.photo_is_new or not query.history:
+        return query.question
+    return f"{query.history[-1].question}\n{query.question}"[-CLASSIFY_CHARS:]
+
+
+def begin_reading(
+    group: TaskGroup, services: Services, query: Query, run: Run, *, now: bool = True
+) -> Prefetch[PhotoText]:
+    """The photo's print. Not `now`: read when its result is first asked for."""
+    return run.prefetch(group, lambda: read_text(services, query, run), PhotoText(), now=now)
+
+
+def begin_image_search(
+    group: TaskGroup, services: Services, query: Query, run: Run, most: int, *, now: bool = True
+) -> Prefetch[tuple[Entity, ...]]:
+    """The things that the whole photo shows. Not `now`: searched when the result is first asked for."""
+    return run.prefetch(group, lambda: search_whole_photo(services, query, most, run), (), now=now)
+
+
+async def begin_photo_context(
+    group: TaskGroup, services: Services, query: Query, run: Run, most_things: int, *, sees: bool
+) -> PhotoContext:
+    """Image search by the whole photo, and its print when that is first asked for.
+
+    A reasoner that does not see the photo begins with what both have found.
+    """
+    read = begin_reading(group, services, query, run, now=not sees)
+    things = begin_image_search(group, services, query, run, most_things)
+    photo_context = PhotoContext(query, read.result, things.result)
+    if not sees:
+        await photo_context.services_done()
+    return photo_context

@@ -1,0 +1,188 @@
+"""The dual verifier (QA-Dragon, 3.7.2): the answer's token probabilities and a model judge.
+
+The verifier service compares both with their thresholds, and reads the evidence itself where it has neither.
+When it is out, the two comparisons are made here, so that an answer which its own model doubts is refused all
+the same; an answer without token probabilities and without a judgement is then not verified at all.
+
+What is explained suffices to replay it. Signals, where they were measured: `token_min`, `token_mean` (of
+the answer's tokens), `support` (the verifier's probability), `evidence_support` (the part of it that comes
+from the evidence), `judged`; `judge_first` and `judge_asked` are 0 or 1. With thresholds T, an answer is
+refused if
+
+1. `token_min` < T.token_min, or `token_mean` < T.token_mean;
+2. `judge_first` is 1, `judged` was measured, and `judged` < T.judged;
+3. the verifier answered (there is a `support`) and p < T.supported. p is `support` under the thresholds in
+   force; under other token thresholds it is the least of those that were measured: `evidence_support`,
+   `token_min` and `token_mean` each bent as `services.verifier.engines.certainty` does (a score s of at
+   least its threshold t becomes 1/2 + (s - t) / 2(1 - t)), and, with `judge_first`, `judged`. Without
+   `support` p is `token_mean`, and is held against T.borderline only;
+4. `judge_first` is 0, p < T.borderline and `judged` < T.judged. Without `judged` the answer stands if the
+   judge was asked in vain (`judge_asked` is 1) or there was none to ask (there is no `judge_asked`); if it
+   is 0, nobody knows what the judge would have said.
+
+Otherwise it stands, as does one of which there is neither `support`, nor a token, nor a first judgement, and
+one that nobody verified: it has no `judge_first`.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from enum import Enum, auto
+from math import fsum
+
+from chassis.resilience.deadlines import Deadline
+from contracts.verifier import CheckName, VerifyReply
+from gateway.clients.services import Services, WhiteBox
+from gateway.planning.explaining import Explaining
+from gateway.planning.latencies import Work
+from gateway.planning.run import Run
+from gateway.planning.stages import Stage
+from gateway.state import Context, Evidence, Query, Reply, Verdict
+from gateway.steps.evidence import prompt_tokens
+from gateway.thresholds import Thresholds
+
+Judge = Callable[[Query, Reply, Sequence[Evidence], Deadline], Awaitable[float]]
+"""A reasoner's own: the probability that the answer is right."""
+
+NOT_SUPPORTED = "support"
+_TOKEN_CHECKS = (CheckName.TOKEN_MIN, CheckName.TOKEN_MEAN)
+
+
+class AskJudge(Enum):
+    """When the model judge is asked.
+
+    `NEVER`: the other checks decide. `IF_BORDERLINE`: they leave it open. `IF_UNMEASURED`: also at once when
+    the answer came without token probabilities though a model wrote it. `ALWAYS`: as in the paper.
+    """
+
+    NEVER = auto()
+    IF_BORDERLINE = auto()
+    IF_UNMEASURED = auto()
+    ALWAYS = auto()
+
+    @property
+    def of_quotes(self) -> "AskJudge":
+        """For what no model wrote: that it has no token probabilities is then no reason to ask."""
+        return self if self is AskJudge.NEVER else AskJudge.IF_BORDERLINE
+
+    def at_once(self, reply: Reply) -> bool:
+        """Whether it is asked before the other checks."""
+        return self is AskJudge.ALWAYS or (self is AskJudge.IF_UNMEASURED and not reply.token_probabilities)
+
+
+async def verify(
+    services: Services,
+    judge: Judge,
+    query: Query,
+    reply: Reply,
+    context: Context,
+    run: Run,
+    thresholds: Thresholds,
+    ask_judge: AskJudge = AskJudge.IF_BORDERLINE,
+) -> Verdict | None:
+    """The checks of `reply`, and the judge's as `ask_judge` says, as long as time remains.
+
+    None when there is nothing to verify, or nothing to verify it with.
+    """
+    if not reply.says_something:
+        return None
+
+    async def judgement_in_time() -> float | None:
+        if not run.plan.judge:
+            await run.skip(Stage.JUDGE)
+            return None
+        run.explain.signal("judge_asked", 1.0)
+        shown, size = context.evidence, _to_judge(context, run)
+        heard = None
+        async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE, size) as deadline:
+            heard = await judge(query, reply, shown, deadline)
+        run.explain.signal("judged", heard)
+        return heard
+
+    at_once = ask_judge.at_once(reply)
+    _explain_tokens(reply, at_once, run.explain)
+    judgement = await judgement_in_time() if at_once else None
+    verdict = own_verdict(reply, judgement, thresholds)
+    async with run.optional(Stage.VERIFIER), run.stage(Stage.VERIFIER) as deadline:
+        verdict = await check(services, query, reply, context, judgement, thresholds, run.explain, deadline)
+    if at_once or ask_judge is AskJudge.NEVER:
+        return verdict
+    if verdict is None or verdict.refusal or verdict.probability >= thresholds.borderline:
+        run.explain.signal("judge_asked", 0.0 if run.plan.judge else None)
+        return verdict
+    judgement = await judgement_in_time()
+    return verdict if judgement is None else _judged(judgement, thresholds)
+
+
+async def check(
+    services: Services,
+    query: Query,
+    reply: Reply,
+    context: Context,
+    judgement: float | None,
+    thresholds: Thresholds,
+    explain: Explaining,
+    deadline: Deadline,
+) -> Verdict:
+    """What the verifier says of the answer, of the evidence that it quotes, and of its models' certainty."""
+    evidence = context.evidence
+    named = dict.fromkeys(quote.index for quote in reply.quotes)
+    quoted = [evidence[index].in_context for index in named if 0 <= index < len(evidence)]
+    texts = quoted or [item.in_context for item in evidence]
+    name = context.entity.name if context.entity else None
+    white_box = WhiteBox(
+        reply.token_probabilities or (), thresholds.token_min, thresholds.token_mean, judgement
+    )
+    checked = await services.verify(query.question, reply.answer or "", texts, name, deadline, white_box)
+    explain.signal("support", checked.probability)
+    explain.signal("evidence_support", checked.evidence_probability)
+    explain.note(Stage.VERIFIER, (each.detail for each in checked.checks if not each.passed))
+    return Verdict(checked.probability, _refused_by(checked, judgement, thresholds))
+
+
+def _explain_tokens(reply: Reply, judge_first: bool, explain: Explaining) -> None:
+    explain.signal("judge_first", float(judge_first))
+    if reply.token_probabilities:
+        lowest, mean = least_and_mean(reply.token_probabilities)
+        explain.signal("token_min", lowest)
+        explain.signal("token_mean", mean)
+
+
+def least_and_mean(tokens: Sequence[float]) -> tuple[float, float]:
+    """s_min and s_mean of 3.7.2, to the last digit as the verifier reckons them."""
+    lowest = min(tokens)
+    return lowest, min(max(fsum(tokens) / len(tokens), lowest), max(tokens))
+
+
+def _to_judge(context: Context, run: Run) -> Work:
+    return Work(extra_prompt_tokens=prompt_tokens(context.evidence, run.plan.evidence_chars))
+
+
+def own_verdict(reply: Reply, judgement: float | None, thresholds: Thresholds) -> Verdict | None:
+    """Without the verifier: the thresholds of 3.7.2 on what is in hand; None when nothing is."""
+    tokens = reply.token_probabilities
+    if tokens:
+        lowest, mean = least_and_mean(tokens)
+        if lowest < thresholds.token_min:
+            return Verdict(lowest, CheckName.TOKEN_MIN.value)
+        if mean < thresholds.token_mean:
+            return Verdict(mean, CheckName.TOKEN_MEAN.value)
+        if judgement is None:
+            return Verdict(mean)
+    return None if judgement is None else _judged(judgement, thresholds)
+
+
+def _judged(judgement: float, thresholds: Thresholds) -> Verdict:
+    return Verdict(judgement, None if judgement >= thresholds.judged else CheckName.JUDGE.value)
+
+
+def _refused_by(checked: VerifyReply, judgement: float | None, thresholds: Thresholds) -> str | None:
+    """A model's own doubt outweighs every probability; the lexical checks only lower it.
+
+    The judgement is compared here: the verifier has a threshold of its own for it.
+    """
+    failed = {outcome.name for outcome in checked.checks if not outcome.passed}
+    doubted = next((name.value for name in _TOKEN_CHECKS if name in failed), None)
+    if doubted is None and judgement is not None and judgement < thresholds.judged:
+        return CheckName.JUDGE.value
+    if doubted is None and checked.probability < thresholds.supported:
+        return NOT_SUPPORTED
+    return doubted

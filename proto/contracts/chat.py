@@ -1,0 +1,164 @@
+"""The de-facto wire shape of chat completions (OpenAI's), as far as the platform takes part in it.
+
+OpenAI's and not ours: there is no `.proto` for it.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from contracts.answer import Answer, Experiment
+from contracts.message import Message
+
+
+class TextContent(Message):
+    """A piece of text."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ImageUrl(Message):
+    """A `data:` URI; nothing is fetched."""
+
+    url: str
+
+
+class ImageContent(Message):
+    """A photo."""
+
+    type: Literal["image_url"]
+    image_url: ImageUrl
+
+
+Content = Annotated[TextContent | ImageContent, Field(discriminator="type")]
+
+
+class ChatMessage(Message):
+    """One message of the conversation."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[Content] | None = None
+
+    @property
+    def text(self) -> str:
+        """Its words, without its photos."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content or [] if isinstance(part, TextContent))
+
+    @property
+    def photos(self) -> list[str]:
+        """The `data:` URIs of its photos."""
+        parts = self.content if isinstance(self.content, list) else []
+        return [part.image_url.url for part in parts if isinstance(part, ImageContent)]
+
+
+MOST_MESSAGES = 64
+"""Of a longer conversation the newest are read; the reply then names `history` in `degraded`."""
+
+
+class ResponseFormat(Message):
+    """Answers are sentences."""
+
+    type: Literal["text"]
+
+
+class ChatRequest(Message):
+    """`model` is a pipeline. Sampling options mean nothing here and are ignored, as clients expect.
+
+    What would change the reply and is not done is refused: a tool that must be called, a form, several
+    choices, log probabilities. Ours, for `extra_body`: `deadline_ms` and `experiment`, as `POST /answer` has
+    them.
+    """
+
+    model: str
+    messages: list[ChatMessage] = Field(min_length=1, max_length=4_096)
+    stream: bool | None = None
+    n: Literal[1] | None = None
+    tool_choice: Literal["none", "auto"] | None = None
+    response_format: ResponseFormat | None = None
+    logprobs: Literal[False] | None = None
+    deadline_ms: int | None = None
+    experiment: Experiment | None = None
+
+
+class UrlCitation(Message):
+    """Where the answer comes from; it holds for the whole answer. `url`: "" for what has no address
+    (a photo's print, a known thing)."""
+
+    url: str
+    title: str
+    start_index: int
+    end_index: int
+
+
+class Annotation(Message):
+    """A source, as OpenAI's clients show them."""
+
+    type: Literal["url_citation"] = "url_citation"
+    url_citation: UrlCitation
+
+
+class ChatReply(Message):
+    """The assistant's message."""
+
+    role: Literal["assistant"] = "assistant"
+    content: str
+    refusal: None = None
+    annotations: list[Annotation] = []
+
+
+class Choice(Message):
+    """There is always one."""
+
+    index: Literal[0] = 0
+    message: ChatReply
+    finish_reason: Literal["stop"] = "stop"
+    logprobs: None = None
+
+
+class ChatCompletion(Message):
+    """`loreglass`, our one addition, is the body that `POST /answer` would have sent."""
+
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: list[Choice]
+    loreglass: Answer
+
+
+class ChunkChoice(Message):
+    """A piece of the message."""
+
+    index: Literal[0] = 0
+    delta: dict[str, Any]
+    finish_reason: Literal["stop"] | None = None
+
+
+class ChatChunk(Message):
+    """One event of a stream; the last one carries `loreglass`."""
+
+    id: str
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
+    created: int
+    model: str
+    choices: list[ChunkChoice]
+    loreglass: Answer | None = None
+
+
+class Model(Message):
+    """A pipeline, as a model."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int
+    owned_by: Literal["loreglass"] = "loreglass"
+
+
+class Models(Message):
+    """Every pipeline."""
+
+    object: Literal["list"] = "list"
+    data: list[Model]

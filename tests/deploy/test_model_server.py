@@ -1,0 +1,129 @@
+"""A model server that somebody runs already: found, measured, put behind the platform, or refused."""
+
+import httpx
+import pytest
+from pydantic import JsonValue
+
+from chassis.startup import CannotStart
+from clients.python import LoreglassClient
+from deploy.model_server import ModelServer, find_model
+from deploy.one_process import answered_by, platform
+from deploy.settings import PocketSettings
+from gateway.planning.latencies import VlmSpeed
+from gateway.settings import GatewaySettings, Reasoning
+from tests.vlm_server.replies import Fails, Reply, says, vllm_error
+from tests.vlm_server.server import ScriptedRequest, ServerTraits, vlm_server
+from tests.vlm_server.small_world import photo
+
+pytestmark = pytest.mark.anyio
+
+LAPTOP = VlmSpeed(vision_ms=4_000, prefill_ms_per_1k=5_000, decode_ms_per_token=80)
+DESKTOP = VlmSpeed(vision_ms=150, prefill_ms_per_1k=50, decode_ms_per_token=15)
+
+
+def counts(_: ScriptedRequest) -> Reply:
+    return says("one two three four five six seven eight")
+
+
+def blind(request: ScriptedRequest) -> Reply:
+    if request.images:
+        return Fails(400, vllm_error(400, "This model does not support images."))
+    return counts(request)
+
+
+async def test_the_only_model_is_taken_and_measured_with_a_photo_and_a_long_prompt() -> None:
+    said: list[str] = []
+    async with vlm_server(counts) as server:
+        found = await find_model(server.url, tell=said.append)
+    assert (found.url, found.model) == (server.url, server.model)
+    assert len(server.requests) == 4
+    assert [bool(request.images) for request in server.requests] == [False, False, False, True]
+    assert max(len(request.system) for request in server.requests) > 4_000
+    assert len({request.system[:20] for request in server.requests}) == 4  # none has another's prefix
+    assert [server.model in line for line in said] == [True]
+
+
+async def test_a_server_that_tells_no_usage_is_measured_by_its_words() -> None:
+    async with vlm_server(counts, ServerTraits(usage=False, logprobs=False, json_schema=False)) as server:
+        found = await find_model(server.url)
+    assert found.speed.decode_ms_per_token >= 0
+
+
+async def test_the_key_goes_along() -> None:
+    async with vlm_server(counts, ServerTraits(key="sesame")) as server:
+        assert (await find_model(server.url, key="sesame")).model == server.model
+        with pytest.raises(CannotStart, match="another key"):
+            await find_model(server.url, key="wrong")
+
+
+async def test_a_model_that_takes_no_photos_is_refused() -> None:
+    async with vlm_server(blind) as server:
+        with pytest.raises(CannotStart, match="takes no photos"):
+            await find_model(server.url)
+
+
+@pytest.mark.parametrize(
+    ("reply", "name", "sentence"),
+    [
+        ({"data": [{"id": "small"}, {"id": "large"}]}, "", "Name one .*: small, large"),
+        ({"data": [{"id": "small"}]}, "large", "has no model large; it has: small"),
+        ({"data": []}, "", "it has: none"),
+        ("hello", "", "no model server .* lists its models"),
+    ],
+)
+async def test_what_cannot_be_chosen_is_said_with_what_there_is(
+    reply: JsonValue, name: str, sentence: str
+) -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=reply))
+    async with httpx.AsyncClient(transport=transport) as http:
+        with pytest.raises(CannotStart, match=sentence):
+            await find_model("http://models.example", name, http=http)
+
+
+async def test_a_server_that_is_not_there_is_said_so() -> None:
+    with pytest.raises(CannotStart, match=r"no model server at http://127\.0\.0\.1:9"):
+        await find_model("http://127.0.0.1:9")
+
+
+def test_a_model_that_is_too_slow_is_described_with_the_deadline_that_would_do() -> None:
+    slow = ModelServer("http://127.0.0.1:11434/v1", "a-small-one", LAPTOP)
+    patient = GatewaySettings(max_deadline_ms=600_000)
+    needed_ms = int(slow.described(patient).partition("DEADLINE_MS=")[2].partition(" ")[0])
+    assert slow.question_ms("pocket") < needed_ms < 4 * slow.question_ms("pocket")
+    waiting = patient.model_copy(update={"answer_deadline_ms": needed_ms})
+    assert "DEADLINE_MS" not in slow.described(waiting)
+    assert "smaller model" in slow.described(GatewaySettings(answer_deadline_ms=1_000, max_deadline_ms=2_000))
+
+
+def test_a_quick_model_is_described_in_one_line() -> None:
+    said = ModelServer("http://127.0.0.1:8000", "a-large-one", DESKTOP).described(GatewaySettings())
+    assert "\n" not in said
+    assert "67 tokens a second" in said
+
+
+def test_a_speed_that_the_operator_has_set_stays() -> None:
+    found, settings = ModelServer("http://m", "m", LAPTOP), PocketSettings()
+    measured = answered_by(found, GatewaySettings(), settings)
+    assert (measured.reasoning, measured.vlm_model, measured.vlm_speed) == (Reasoning.VLM, "m", LAPTOP)
+    assert answered_by(found, GatewaySettings(vlm_speed=DESKTOP), settings).vlm_speed == DESKTOP
+
+
+async def test_the_platform_answers_with_the_model_that_it_was_given() -> None:
+    asked: list[str] = []
+
+    def reply(request: ScriptedRequest) -> Reply:
+        asked.append(request.name)
+        if request.name != "understand":
+            return counts(request)
+        draft = {
+            "reasoning": ["The sign says so."],
+            "answer": "It is a harbour.",
+            "answerability": "in_photo",
+        }
+        return says(draft, probability=0.99)
+
+    async with vlm_server(reply) as server:
+        settings = PocketSettings(port=0, service_port=0, model=server.url, log_level="error")
+        async with platform(settings) as running, LoreglassClient(running.gateway_url) as client:
+            await client.ask("What is this place?", photo(), deadline_ms=30_000)
+    assert "understand" in asked

@@ -1,0 +1,245 @@
+"""The VLM as the published baselines ask it: one call, no examples, and what was found within its fences."""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from chassis.errors import DependencyUnavailable
+from chassis.http.calls import http_client
+from contracts.answer import CitationKind, Reason
+from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.prompt import TextPart
+from gateway.llm.prompt_prefix import prompt_prefix, system_text
+from gateway.pipelines.baselines.model import VlmBaselines
+from gateway.pipelines.baselines.port import Retrieved
+from gateway.state import Entity, Evidence, GenerationBudget, Query, Reply, Turn
+from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, deadline, nothing_printed, page
+from tests.vlm_server import RunningServer, ServerTraits, context_too_long, says, vlm_server
+
+pytestmark = pytest.mark.anyio
+
+FIAT = Entity("Fiat 500", 0.9, (("maker", "Fiat"),))
+RECORD = Evidence("The maker of Fiat 500 is Fiat.", "Fiat 500", "", CitationKind.IMAGE, 0.9)
+TURIN = page("Fiat was founded in Turin in 1899. It makes cars.", "Fiat")
+FOUND = Retrieved((FIAT,), (RECORD,), (TURIN,))
+SAYS_TURIN = {"answer": "Fiat was founded in Turin."}
+STEPS = {"reasoning": ["The car is a Fiat 500.", "Fiat is from Turin."], **SAYS_TURIN}
+SCRIPT: dict[str, Any] = {
+    "answer_alone": says(SAYS_TURIN),
+    "answer_in_steps": says(STEPS),
+    "answer_from_search": says(SAYS_TURIN),
+    "rewrite_query": says({"query": "In which city was the maker of the Fiat 500 founded?"}),
+}
+
+
+async def put(
+    call: str,
+    script: Any = None,
+    ask: Query = ASK,
+    found: Retrieved = FOUND,
+    traits: ServerTraits | None = None,
+) -> tuple[Any, RunningServer]:
+    """The outcome of one call, and the server with what it was asked."""
+    async with vlm_server(SCRIPT | (script or {}), traits) as server, http_client() as http:
+        reader = VlmBaselines(VlmClient(http, VlmEndpoint(server.url, server.model)), OPTIONS)
+        return await getattr(reader, call)(*given(call, ask, found), deadline()), server
+
+
+def given(call: str, ask: Query, found: Retrieved) -> tuple[Any, ...]:
+    """What goes into a call before its deadline."""
+    if call == "answer_from":
+        return (ask, found, nothing_printed, GenerationBudget())
+    return (ask, found, nothing_printed) if call == "rewrite_query" else (ask, nothing_printed)
+
+
+PROMPT = {
+    "answer_alone": "answer_alone",
+    "answer_in_steps": "answer_in_steps",
+    "answer_from": "answer_from_search",
+    "rewrite_query": "rewrite_query",
+}
+ANSWERING = ("answer_alone", "answer_in_steps", "answer_from")
+
+
+@pytest.mark.parametrize("call", PROMPT)
+async def test_each_call_is_one_request_that_begins_like_all_of_the_question_s_prompts(call: str) -> None:
+    _, server = await put(call, ask=FOLLOW_UP)
+    (request,) = server.requests
+    assert request.name == PROMPT[call]
+    assert request.system == system_text()
+    assert request.images == [FOLLOW_UP.photo.jpeg] if FOLLOW_UP.photo else []
+    shared = prompt_prefix(FOLLOW_UP, OPTIONS)[-1]
+    assert isinstance(shared, TextPart)
+    assert request.text.startswith(shared.text)
+    assert "It is a Fiat 500." in request.text  # the conversation
+
+
+async def test_the_whole_conversation_is_shown() -> None:
+    turns = tuple(Turn(f"question {n}", f"answer {n}", False) for n in range(12))
+    _, server = await put("answer_alone", ask=Query("And now?", ASK.photo, False, turns))
+    assert all(f"answer {n}\n" in server.requests[0].text for n in range(12))
+
+
+@pytest.mark.parametrize("call", PROMPT)
+async def test_a_task_has_no_examples_and_lists_its_fields(call: str) -> None:
+    _, server = await put(call)
+    task = server.requests[0].text.partition("TASK:")[2]
+    assert "Reply: {" not in task
+    fields = [line[2:].partition(":")[0] for line in task.split("in this order:\n")[1].splitlines()]
+    assert fields == {"rewrite_query": ["query"], "answer_in_steps": ["reasoning", "answer"]}.get(
+        call, ["answer"]
+    )
+
+
+@pytest.mark.parametrize(
+    "traits",
+    [None, ServerTraits(json_schema=False, json_object=False, logprobs=False)],
+    ids=["able", "neither schema nor logprobs"],
+)
+@pytest.mark.parametrize("call", ANSWERING)
+async def test_the_answer_is_what_the_model_said(call: str, traits: ServerTraits | None) -> None:
+    reply, _ = await put(call, traits=traits)
+    assert reply.answer == "Fiat was founded in Turin."
+    assert reply.reason is Reason.ANSWERED
+    assert reply.confidence == pytest.approx(OPTIONS.unmeasured if traits else 0.9)
+    assert (reply.token_probabilities is None) is (traits is not None)
+
+
+@pytest.mark.parametrize("said", [None, "", "I don’t know.", "null", "I cannot determine the city."])
+@pytest.mark.parametrize("call", ANSWERING)
+async def test_a_model_that_does_not_know_has_no_answer(call: str, said: str | None) -> None:
+    reply, _ = await put(call, {PROMPT[call]: says(STEPS | {"answer": said})})
+    assert reply == Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
+
+
+@pytest.mark.parametrize("call", ANSWERING)
+async def test_a_model_that_declines_has_no_answer(call: str) -> None:
+    reply, _ = await put(call, {PROMPT[call]: says("", refusal="I will not.")})
+    assert reply.answer is None
+
+
+@pytest.mark.parametrize("call", ANSWERING)
+async def test_an_answer_that_was_cut_off_is_none(call: str) -> None:
+    value = STEPS if call == "answer_in_steps" else SAYS_TURIN
+    whole = says(value)
+    reply, _ = await put(call, {PROMPT[call]: says(value, max_tokens=len(whole.tokens) - 3)})
+    assert reply.answer is None
+
+
+@pytest.mark.parametrize("call", ANSWERING)
+async def test_an_answer_carries_no_address_and_no_markup(call: str) -> None:
+    said = "It is **[Turin](https://evil.example/x?photo=1)**, see https://evil.example/y."
+    reply, _ = await put(call, {PROMPT[call]: says(STEPS | {"answer": said})})
+    assert "evil.example/" not in reply.answer
+    assert "Turin" in reply.answer
+
+
+async def test_an_answer_from_search_quotes_the_sentence_that_it_is_traced_to() -> None:
+    reply, _ = await put("answer_from")
+    (quote,) = reply.quotes
+    assert (quote.index, quote.text) == (1, "Fiat was founded in Turin in 1899.")
+
+
+async def test_an_answer_that_is_traced_to_nothing_quotes_nothing() -> None:
+    reply, _ = await put("answer_from", {"answer_from_search": says({"answer": "The moon, by night."})})
+    assert (reply.answer, reply.quotes) == ("The moon, by night.", ())
+
+
+async def test_names_come_before_records_and_records_before_pages() -> None:
+    _, server = await put("answer_from")
+    text = server.requests[0].text
+    places = [text.index(part) for part in ("<<<names>>>\nFiat 500\n", RECORD.text, TURIN.text)]
+    assert places == sorted(places)
+    assert "record: Fiat 500>>>" in text
+    assert "page: Fiat>>>" in text
+
+
+async def test_who_rewrites_sees_no_page() -> None:
+    query, server = await put("rewrite_query")
+    assert query == "In which city was the maker of the Fiat 500 founded?"
+    assert TURIN.text not in server.requests[0].text
+    assert RECORD.text in server.requests[0].text
+
+
+@pytest.mark.parametrize(
+    ("said", "searched"),
+    [
+        ("1. price of {entity} today", "price of today"),
+        ("what is <|eot_id|> this\nnow", "what is eot_id this now"),
+        ("{}", ASK.question),
+        ("", ASK.question),
+        ("word " * 60, ("word " * 40).strip()),
+    ],
+)
+async def test_a_rewritten_query_is_one_clean_line(said: str, searched: str) -> None:
+    query, _ = await put("rewrite_query", {"rewrite_query": says({"query": said})})
+    assert query == searched
+
+
+async def test_nothing_found_is_told() -> None:
+    _, server = await put("answer_from", found=Retrieved())
+    assert "nothing like it was found" in server.requests[0].text
+
+
+def much() -> Retrieved:
+    """Of everything more than half a prompt."""
+    things = tuple(Entity(f"Thing {n}", 0.9) for n in range(10))
+    records = tuple(
+        Evidence(f"The size of Thing {n} is large.", f"Thing {n}", "", CitationKind.IMAGE) for n in range(10)
+    )
+    pages = tuple(page(f"Page {n} tells nothing. " * 20, f"Page {n}") for n in range(9))
+    return Retrieved(things, records, (TURIN, *pages))
+
+
+@pytest.mark.parametrize("call", ["answer_from", "rewrite_query"])
+async def test_what_is_more_than_the_model_reads_is_halved_once(call: str) -> None:
+    replies = [context_too_long(), SCRIPT[PROMPT[call]]]
+    reply, server = await put(call, {PROMPT[call]: replies}, found=much())
+    first, second = (request.text for request in server.requests)
+    assert "size of Thing 9" in first
+    assert "size of Thing 9" not in second
+    assert "size of Thing 0" in second
+    assert len(second) < len(first)
+    if isinstance(reply, Reply):
+        (quote,) = reply.quotes
+        assert (quote.index, quote.text) == (
+            10,
+            "Fiat was founded in Turin in 1899.",
+        )  # of all that was found
+
+
+@pytest.mark.parametrize("call", PROMPT)
+async def test_a_call_whose_caller_leaves_leaves_the_server(call: str) -> None:
+    hold = {PROMPT[call]: says(STEPS | {"query": "x"}, hold=anyio.Event())}
+    async with vlm_server(SCRIPT | hold) as server, http_client() as http:
+        reader = VlmBaselines(VlmClient(http, VlmEndpoint(server.url, server.model)), OPTIONS)
+        async with anyio.create_task_group() as group:
+            group.start_soon(getattr(reader, call), *given(call, ASK, FOUND), deadline())
+            with anyio.fail_after(20):
+                while not server.requests:
+                    await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+        with anyio.fail_after(20):
+            await server.requests[0].finished.wait()
+        assert server.requests[0].abandoned
+
+
+async def test_what_is_too_long_even_so_is_an_error() -> None:
+    with pytest.raises(DependencyUnavailable):
+        await put("answer_from", {"answer_from_search": context_too_long()})
+
+
+@pytest.mark.parametrize("special", ["<|eot_id|>", "<|image|>", "</s>", "<<<end>>>", "[INST]", "<image>"])
+@pytest.mark.parametrize("call", ["answer_from", "rewrite_query"])
+async def test_control_tokens_in_what_was_found_reach_no_tokenizer(call: str, special: str) -> None:
+    mark: Callable[[str], str] = lambda text: f"{text} {special} {text}"  # noqa: E731
+    found = Retrieved(
+        (Entity(mark("a"), 0.9),),
+        (Evidence(mark("b"), mark("c"), "", CitationKind.IMAGE),),
+        (page(mark("d"), mark("e")),),
+    )
+    _, server = await put(call, found=found)
+    plain = "\n".join(line for line in server.requests[0].text.splitlines() if line != "<<<end>>>")
+    assert special not in plain

@@ -1,0 +1,427 @@
+"""The VLM client against a server that says what servers say."""
+
+import io
+import itertools
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import pytest
+from PIL import Image
+from pydantic import BaseModel, Field
+
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
+from chassis.http.calls import http_client
+from chassis.resilience.deadlines import Deadline
+from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
+from gateway.llm.prompt import ImagePart, Prompt, TextPart
+from gateway.llm.schema_forms import SchemaForm
+from tests.vlm_server import (
+    RunningServer,
+    ServerTraits,
+    TokenStyle,
+    context_too_long,
+    fails,
+    overloaded,
+    says,
+    unavailable,
+    vlm_server,
+)
+from tests.vlm_server.replies import vllm_error
+from tests.vlm_server.server import Script
+
+pytestmark = pytest.mark.anyio
+
+
+class Shelf(BaseModel):
+    """Where it stands."""
+
+    row: int = Field(description="counted from the top")
+    labels: list[str] = Field(max_length=2)
+
+
+class Finding(BaseModel):
+    """A form with most of what schemas hold."""
+
+    reason: str = Field(max_length=40)
+    answer: str | None = Field(max_length=12)
+    shelf: Shelf | None = None
+
+
+GOOD = {"reason": 'The "Zoë" sign', "answer": "café 茶", "shelf": {"row": 2, "labels": ["a"]}}
+GOOD_TEXT = json.dumps(GOOD, ensure_ascii=False)
+MINUTE = 60_000
+
+
+def jpeg() -> bytes:
+    """A small photo."""
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8), (10, 120, 20)).save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+PROMPT = Prompt(
+    name="finding",
+    system="You look at photos.",
+    user=(ImagePart(jpeg()), TextPart("Question: what is it?"), TextPart("Say what you find.")),
+    schema=Finding,
+    max_tokens=200,
+)
+
+
+@dataclass
+class Bench:
+    """A client, its server, and the calls that metrics would see."""
+
+    server: RunningServer
+    client: VlmClient
+    calls: list[VlmCall] = field(default_factory=list)
+
+    async def ask(self, prompt: Prompt[Any] = PROMPT) -> Any:
+        """One completion, with time enough."""
+        return await self.client.complete(prompt, Deadline.after_ms(MINUTE))
+
+
+@asynccontextmanager
+async def bench(script: Script, traits: ServerTraits | None = None, **endpoint: Any) -> AsyncIterator[Bench]:
+    """A running server and a client that uses it."""
+    async with vlm_server(script, traits) as server, http_client() as http:
+        calls: list[VlmCall] = []
+        settings = VlmEndpoint(**({"base_url": server.url, "model": server.model} | endpoint))
+        yield Bench(server, VlmClient(http, settings, calls.append), calls)
+
+
+async def test_a_reply_comes_back_as_the_prompt_s_own_class() -> None:
+    async with bench({"finding": says(GOOD)}) as it:
+        completion = await it.ask()
+    assert completion.value == Finding.model_validate(GOOD)
+    assert completion.text == GOOD_TEXT
+    assert completion.finish_reason == "stop"
+    assert completion.usage is not None
+    assert completion.usage.completion_tokens == len(completion.tokens)
+    assert completion.usage.cached_tokens is not None
+    assert not completion.repaired
+
+
+async def test_the_photo_travels_inside_the_request_and_the_schema_is_the_class_s() -> None:
+    async with bench({"finding": says(GOOD)}) as it:
+        await it.ask()
+        (request,) = it.server.requests
+    assert request.images == [jpeg()]
+    assert request.body["temperature"] == 0
+    assert request.body["stream"] is True
+    assert request.body["max_tokens"] == 200
+    schema = request.body["response_format"]["json_schema"]["schema"]
+    assert list(schema["properties"]) == list(Finding.model_fields)
+    assert "JSON object" not in request.text
+
+
+async def test_a_base_url_may_end_in_its_version() -> None:
+    async with vlm_server({"finding": says(GOOD)}) as server, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(f"{server.url}/v1/", server.model))
+        assert (await client.complete(PROMPT, Deadline.after_ms(MINUTE))).value.answer == "café 茶"
+
+
+@pytest.mark.parametrize("style", list(TokenStyle))
+@pytest.mark.parametrize("special", [False, True])
+async def test_the_probabilities_of_a_field_are_those_of_its_own_tokens(
+    style: TokenStyle, special: bool
+) -> None:
+    said = says(GOOD, probability=0.5, probabilities={"answer": 0.25, "reason": 0.125})
+    async with bench({"finding": said}, ServerTraits(token_style=style, ends_with_special=special)) as it:
+        completion = await it.ask()
+    for name, probability in {"answer": 0.25, "reason": 0.125}.items():
+        expected = [token for token in said.tokens if token.probability == probability]
+        assert completion.probabilities_of(name) == pytest.approx([probability] * len(expected))
+    assert set(map(round, completion.probabilities_of("shelf"), itertools.repeat(6))) == {0.5}
+    assert completion.probabilities_of("colour") is None
+
+
+async def test_rivals_of_a_token_are_told() -> None:
+    rivals = {"tea": 0.6, "coffee": 0.3}
+    said = says({"reason": "r", "answer": "tea", "shelf": None}, alternatives={"answer": rivals})
+    async with bench({"finding": said}) as it:
+        completion = await it.ask()
+    (token,) = completion.tokens_of("answer")
+    assert token.probability == pytest.approx(0.6)
+    assert {a.text: round(a.probability, 3) for a in token.alternatives} == rivals
+
+
+async def test_a_server_without_json_schema_is_asked_once_and_then_in_words() -> None:
+    async with bench({"finding": says(GOOD)}, ServerTraits(json_schema=False, json_object=False)) as it:
+        first = await it.ask()
+        asked = len(it.server.requests)
+        second = await it.ask()
+    assert first.value == second.value == Finding.model_validate(GOOD)
+    assert len(it.server.requests) == asked + 1
+    words = it.server.requests[-1].text
+    for part in ("reason", "at most 40 characters", "counted from the top", "at most 2 items"):
+        assert part in words
+    assert it.calls[-1].form is SchemaForm.WORDS
+    assert [call.requests for call in it.calls] == [asked, 1]
+
+
+async def test_words_for_the_schema_come_last_so_that_prompts_still_begin_alike() -> None:
+    async with bench({"finding": says(GOOD)}, ServerTraits(json_schema=False)) as it:
+        await it.ask()
+        with_schema, in_words = it.server.requests[0], it.server.requests[-1]
+    ours = with_schema.body["messages"][1]["content"]
+    assert in_words.body["messages"][1]["content"][: len(ours)] == ours
+    assert in_words.body["response_format"] == {"type": "json_object"}
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("terse", [False, True])
+async def test_refusals_of_a_schema_are_understood_however_they_are_told(late: bool, terse: bool) -> None:
+    traits = ServerTraits(json_schema=False, terse=terse, refuses_in_stream=late and not terse)
+    async with bench({"finding": says(GOOD)}, traits) as it:
+        assert (await it.ask()).value.answer == "café 茶"
+        assert it.calls[-1].form is SchemaForm.OBJECT
+
+
+async def test_a_server_that_takes_no_lengths_still_gets_a_schema() -> None:
+    long = {"reason": "x" * 60, "answer": None, "shelf": {"row": 1, "labels": ["a", "b", "c"]}}
+    async with bench({"finding": says(long)}, ServerTraits(limits=False)) as it:
+        completion = await it.ask()
+    assert it.calls[-1].form is SchemaForm.PLAIN
+    assert completion.value.reason == "x" * 40
+    assert completion.value.shelf == Shelf(row=1, labels=["a", "b"])
+
+
+@pytest.mark.parametrize("traits", [ServerTraits(logprobs=False), ServerTraits(ignores_logprobs=True)])
+async def test_without_log_probabilities_there_are_no_tokens(traits: ServerTraits) -> None:
+    async with bench({"finding": says(GOOD)}, traits) as it:
+        completion = await it.ask()
+        await it.ask()
+    assert completion.tokens is None
+    assert completion.probabilities_of("answer") is None
+    assert it.calls[-1].requests == 1
+    assert it.calls[-1].form is SchemaForm.FULL
+
+
+@pytest.mark.parametrize("traits", [ServerTraits(usage=False), ServerTraits(seed=False)])
+async def test_smaller_abilities_are_done_without(traits: ServerTraits) -> None:
+    async with bench({"finding": says(GOOD)}, traits) as it:
+        assert (await it.ask()).value.answer == "café 茶"
+        assert it.calls[-1].form is SchemaForm.FULL
+
+
+async def test_a_server_that_does_not_stream_is_read_whole() -> None:
+    async with bench({"finding": says(GOOD)}, ServerTraits(streams=False)) as it:
+        completion = await it.ask()
+    assert completion.value == Finding.model_validate(GOOD)
+    assert completion.probabilities_of("answer") is not None
+
+
+async def test_a_schema_that_is_taken_and_ignored_is_put_in_words_from_then_on() -> None:
+    async with bench({"finding": says(f"Here you are:\n```json\n{GOOD_TEXT}\n```")}) as it:
+        first = await it.ask()
+        await it.ask()
+    assert first.value == Finding.model_validate(GOOD)
+    assert [call.form for call in it.calls] == [SchemaForm.FULL, SchemaForm.WORDS]
+
+
+async def test_control_characters_in_a_string_are_no_sign_of_an_ignored_schema() -> None:
+    text = '{"reason": "a\x08b", "answer": "c\td", "shelf": null}'  # as vLLM's grammar allows it
+    async with bench({"finding": says(text)}) as it:
+        completion = await it.ask()
+        await it.ask()
+    assert completion.value == Finding(reason="a\x08b", answer="c\td")
+    assert [call.form for call in it.calls] == [SchemaForm.FULL] * 2
+
+
+async def test_missing_abilities_are_asked_for_again_after_a_while() -> None:
+    async with bench({"finding": says(GOOD)}, ServerTraits(json_schema=False), refresh_s=0) as it:
+        await it.ask()
+        await it.ask()
+    assert it.calls[0].requests == it.calls[1].requests == 3
+
+
+async def test_reading_ends_with_the_object_though_the_model_writes_on() -> None:
+    held = says(f"Sure! {GOOD_TEXT}\nLet me explain", hold=anyio.Event(), hold_at=200)
+    tokens = [token.data for token in held.tokens]
+    end = next(i for i in range(len(tokens)) if b"".join(tokens[: i + 1]).endswith(b"}}"))
+    writing_on = says(f"Sure! {GOOD_TEXT}\nLet me explain", hold=anyio.Event(), hold_at=end + 3)
+    async with bench({"finding": writing_on}) as it:
+        completion = await it.ask()
+        await it.server.requests[0].finished.wait()
+        assert it.server.requests[0].abandoned
+    assert completion.value == Finding.model_validate(GOOD)
+    assert completion.finish_reason == "complete"
+
+
+async def test_a_reply_cut_off_keeps_what_came() -> None:
+    whole = says({"reason": "It is a shop", "answer": "Baker", "shelf": {"row": 3, "labels": ["old"]}})
+    cut = next(i for i, t in enumerate(whole.tokens) if b"shel" in t.data)
+    async with bench(
+        {"finding": says(whole.text, max_tokens=cut)}, ServerTraits(json_schema=False, json_object=False)
+    ) as it:
+        completion = await it.ask()
+    assert completion.value == Finding(reason="It is a shop", answer="Baker")
+    assert completion.repaired
+    assert completion.finish_reason == "length"
+
+
+@pytest.mark.parametrize("text", ["", "I'm sorry, I can't help with that.", "{", '{"reason": 3}', "[1, 2]"])
+async def test_what_cannot_be_read_is_an_error_of_ours_and_is_not_asked_again(text: str) -> None:
+    async with bench({"finding": says(text)}) as it:
+        with pytest.raises(VlmReplyUnusable) as caught:
+            await it.ask()
+    assert len(it.server.requests) == 1
+    assert it.calls[-1].outcome == "dependency_unavailable"
+    assert "sorry" not in caught.value.detail
+
+
+async def test_a_refusal_of_the_server_s_safeguards_is_told_apart() -> None:
+    async with bench({"finding": says("", refusal="I cannot look at this.")}) as it:
+        with pytest.raises(VlmDeclined):
+            await it.ask()
+
+
+@pytest.mark.parametrize(
+    ("reply", "error", "retry_after_s"),
+    [
+        (overloaded("7"), Overloaded, 7.0),
+        (unavailable(), Overloaded, 1.0),
+        (overloaded("Wed, 21 Oct 2015 07:28:00 GMT"), Overloaded, 0.0),
+        (overloaded("soon"), Overloaded, 1.0),
+        (fails(500), DependencyUnavailable, None),
+        (fails(502, "<html>Bad gateway</html>"), DependencyUnavailable, None),
+        (fails(418, ["odd"]), DependencyUnavailable, None),
+        (fails(500, in_stream=True), DependencyUnavailable, None),
+        (fails(400, vllm_error(400, "At most 1 image(s) may be provided.")), DependencyUnavailable, None),
+        (context_too_long(), ContextTooLong, None),
+        (
+            fails(400, {"error": {"message": "", "type": "x", "code": "context_length_exceeded"}}),
+            ContextTooLong,
+            None,
+        ),
+        (
+            fails(400, {"object": "error", "message": "maximum context length is 9", "code": 400}),
+            ContextTooLong,
+            None,
+        ),
+    ],
+)
+async def test_failures_become_errors_of_ours(
+    reply: Any, error: type[LoreglassError], retry_after_s: float | None
+) -> None:
+    async with bench({"finding": reply, "": reply}) as it:
+        with pytest.raises(error) as caught:
+            await it.ask()
+    assert caught.value.retry_after_s == retry_after_s
+    assert "vllm" not in caught.value.detail.lower()
+    assert it.calls[-1].outcome == caught.value.kind.value
+
+
+async def test_a_fault_that_is_not_the_schema_s_costs_no_ability() -> None:
+    refused = fails(400, vllm_error(400, "Failed to load image: cannot identify image file"))
+    async with bench({"finding": [says(GOOD), refused, says(GOOD)]}) as it:
+        await it.ask()
+        with pytest.raises(DependencyUnavailable):
+            await it.ask()
+        await it.ask()
+    assert [(call.form, call.requests) for call in it.calls] == [(SchemaForm.FULL, 1)] * 3
+
+
+async def test_a_wrong_key_or_model_is_a_dependency_that_is_not_there() -> None:
+    async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), api_key="wrong") as it:
+        with pytest.raises(DependencyUnavailable, match="not available"):
+            await it.ask()
+        with pytest.raises(DependencyUnavailable):
+            await it.client.ready(Deadline.after_ms(MINUTE))
+    async with bench({"finding": says(GOOD)}, model="another") as it:
+        with pytest.raises(DependencyUnavailable, match="not available"):
+            await it.ask()
+        with pytest.raises(DependencyUnavailable):
+            await it.client.ready(Deadline.after_ms(MINUTE))
+
+
+async def test_without_a_name_the_model_is_the_one_that_is_served() -> None:
+    async with bench({"finding": says(GOOD)}, ServerTraits(model="the-only-one"), model="") as it:
+        await it.client.ready(Deadline.after_ms(MINUTE))
+        await it.ask()
+    assert it.server.requests[0].body["model"] == "the-only-one"
+
+
+@pytest.mark.parametrize(("base_url", "key"), [("localhost:8000", ""), ("http://x", "ключ")])
+def test_an_endpoint_that_cannot_be_called_is_refused_at_once(base_url: str, key: str) -> None:
+    with pytest.raises(ValueError, match="vision-language model"):
+        VlmEndpoint(base_url, "m", api_key=key)
+
+
+async def test_a_right_key_opens() -> None:
+    async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), api_key="right") as it:
+        await it.client.ready(Deadline.after_ms(MINUTE))
+        assert (await it.ask()).value.answer == "café 茶"
+    assert "right" not in repr(VlmEndpoint("http://x", "m", api_key="right"))
+
+
+async def test_a_connection_lost_in_mid_reply_is_an_error_of_ours() -> None:
+    async with bench({"finding": [says(GOOD, drop_after=4), says(GOOD)]}) as it:
+        with pytest.raises(DependencyUnavailable):
+            await it.ask()
+        assert (await it.ask()).value.answer == "café 茶"
+
+
+async def test_nobody_at_the_address_is_an_error_of_ours() -> None:
+    async with vlm_server({}) as server:
+        gone = server.url
+    async with http_client() as http:
+        client = VlmClient(http, VlmEndpoint(gone, "m"))
+        with pytest.raises(DependencyUnavailable):
+            await client.complete(PROMPT, Deadline.after_ms(MINUTE))
+        with pytest.raises(DependencyUnavailable):
+            await client.ready(Deadline.after_ms(MINUTE))
+
+
+@pytest.mark.parametrize("hold_at", [0, 5])
+async def test_time_that_runs_out_closes_the_connection(hold_at: int) -> None:
+    held = says(GOOD, hold=anyio.Event(), hold_at=hold_at)
+    async with bench({"finding": [says(GOOD), held]}) as it:
+        await it.ask()  # the connection is there, so that the short time is the reply's
+        with pytest.raises(DeadlineExceeded):
+            await it.client.complete(PROMPT, Deadline.after_ms(500))
+        await it.server.requests[1].finished.wait()
+        assert it.server.requests[1].abandoned
+    assert it.calls[-1].outcome == "deadline_exceeded"
+
+
+async def test_no_time_means_no_request() -> None:
+    async with bench({"finding": says(GOOD)}) as it:
+        with pytest.raises(DeadlineExceeded):
+            await it.client.complete(PROMPT, Deadline.after_ms(0))
+    assert not it.server.requests
+
+
+async def test_a_caller_who_leaves_stops_the_model() -> None:
+    async with bench({"finding": says(GOOD, hold=anyio.Event(), hold_at=6)}) as it:
+        async with anyio.create_task_group() as group:
+            group.start_soon(it.ask)
+            while not it.server.requests:
+                await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+        await it.server.requests[0].finished.wait()
+        assert it.server.requests[0].abandoned
+    assert it.calls[-1].outcome == "cancelled"
+
+
+async def test_many_calls_at_once_do_not_mix() -> None:
+    def echo(request: Any) -> Any:
+        number = request.text.split()[-1]
+        return says({"reason": f"number {number}", "answer": number, "shelf": None})
+
+    answers: dict[int, str] = {}
+    async with bench({"finding": echo}) as it, anyio.create_task_group() as group:
+
+        async def one(number: int) -> None:
+            prompt = Prompt("finding", "s", (TextPart(f"Say {number}"),), Finding, 50)
+            answers[number] = (await it.ask(prompt)).value.answer
+
+        for number in range(16):
+            group.start_soon(one, number)
+    assert answers == {number: str(number) for number in range(16)}

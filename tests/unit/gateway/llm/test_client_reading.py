@@ -1,0 +1,342 @@
+"""What the client makes of texts and tokens, without a server: repair, alignment, the event stream."""
+
+import itertools
+import json
+from collections.abc import AsyncIterator
+from enum import StrEnum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from gateway.llm.alignment import align
+from gateway.llm.capabilities import EVERYTHING, Abilities, Capabilities, without
+from gateway.llm.completion import Completion, Token
+from gateway.llm.repair import objects, read_object
+from gateway.llm.schema_forms import SchemaForm, described, fitted, json_schema_of
+from gateway.llm.wire import BrokenStream, ErrorWire, events, read_chunk, read_error
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+SCALAR = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+VALUE = st.recursive(
+    SCALAR, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3), max_leaves=8
+)
+OBJECT = st.dictionaries(TEXT, VALUE, min_size=1, max_size=4)
+
+
+@given(OBJECT, st.booleans(), st.sampled_from([None, 2]))
+def test_valid_json_is_read_as_it_is(value: dict[str, Any], ascii_only: bool, indent: int | None) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    found = read_object(text)
+    assert found is not None
+    assert found.value == value
+    assert found.complete
+    assert found.end == len(text)
+
+
+@given(OBJECT, st.booleans())
+def test_each_field_s_value_is_found_in_the_text(value: dict[str, Any], ascii_only: bool) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    found = read_object(text)
+    assert found is not None
+    for name, inner in value.items():
+        start, end = found.spans[name]
+        spelled = text[start:end]
+        assert json.loads(f'"{spelled}"' if isinstance(inner, str) and inner else spelled) == inner
+
+
+@given(OBJECT, st.data())
+def test_a_cut_text_keeps_what_is_whole(value: dict[str, Any], data: st.DataObject) -> None:
+    text = json.dumps(value)
+    cut = data.draw(st.integers(0, len(text) - 1))
+    found = read_object(text[:cut])
+    if found is not None:
+        assert not found.complete
+        names = list(found.value)
+        assert names == list(value)[: len(names)]
+        assert all(found.value[name] == value[name] for name in names[:-1])
+
+
+@given(st.text(alphabet="{}[]\"':,\\truefalsn0123u ", max_size=60))
+def test_no_text_is_too_strange_to_look_at(text: str) -> None:
+    for found in objects(text):
+        assert found.value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('Sure!\n```json\n{"a": 1,}\n```', {"a": 1}),
+        ("{'a': 'it\\'s', 'b': True, 'c': None,}", {"a": "it's", "b": True, "c": None}),
+        ('{a: "x", b_2: [1, 2,],}', {"a": "x", "b_2": [1, 2]}),
+        ('{"a": "two\nlines"}', {"a": "two\nlines"}),
+        ('{"a": "one", "b": {"c": ["x", "y', {"a": "one", "b": {"c": ["x", "y"]}}),
+        ('{"a": "one", "b": 12', {"a": "one"}),
+        ('{"a": "one", "b": tr', {"a": "one"}),
+        ('{"a": "caf\\u00e9 \\ud83d\\ude00"}', {"a": "café 😀"}),
+        ('{"a": "\\ud83d"}', {"a": "\ufffd"}),
+        ('<think>{"a": 0}</think>{"a": 2}', {"a": 2}),
+        ("The set {1, 2} and {braces} are none; {'a': 3} is.", {"a": 3}),
+        ('{} {"a": 4}', {"a": 4}),
+    ],
+)
+def test_loose_spellings_are_read(text: str, value: dict[str, Any]) -> None:
+    found = read_object(text)
+    assert found is not None
+    assert found.value == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no braces",
+        "{",
+        "{}",
+        '{"a"',
+        '{"a":',
+        '{"a": what}',
+        '{"a" 1}',
+        "{1: 2}",
+        '{"a": ' + "9" * 5000 + "}",
+        '{"a":' * 2000,
+        "{[" * 2000,
+        '{"a": "\\uZZZZ"}',
+    ],
+)
+def test_what_is_no_object_is_none(text: str) -> None:
+    assert read_object(text) is None
+
+
+def test_nothing_in_a_reply_is_run() -> None:
+    assert read_object('{"a": __import__("os").getcwd()}') is None
+
+
+@given(st.text(min_size=1, max_size=40), st.data())
+def test_tokens_told_byte_by_byte_align_exactly(text: str, data: st.DataObject) -> None:
+    spelled = text.encode("utf-8", "replace")
+    cuts = sorted(data.draw(st.sets(st.integers(1, max(1, len(spelled) - 1)), max_size=12)))
+    edges = [0, *(cut for cut in cuts if cut < len(spelled)), len(spelled)]
+    tokens = [spelled[start:end] for start, end in itertools.pairwise(edges)]
+    assert align(spelled, tokens) == list(itertools.pairwise(edges))
+
+
+LOST = "\ufffd".encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "spans"),
+    [
+        ("né", [b"n", LOST, LOST], [(0, 1), (1, 2), (2, 3)]),
+        ("né!", [b"n", b"", "é".encode(), b"!"], [(0, 1), (1, 1), (1, 3), (3, 4)]),
+        ("a é b", [b"a", b" " + LOST, LOST + b" b"], [(0, 1), (1, 3), (3, 6)]),
+        ("ok", [b" ok", b"<|im_end|>"], [(0, 2), (2, 2)]),
+        ("ok", [b"<think>", b"ok"], [(0, 0), (0, 2)]),
+        ("\ufffd", [LOST], [(0, 3)]),
+        ("", [], []),
+    ],
+)
+def test_tokens_told_in_other_ways_align_too(
+    text: str, tokens: list[bytes], spans: list[tuple[int, int]]
+) -> None:
+    found = align(text.encode(), tokens)
+    assert found is not None
+    plain = [span for span, token in zip(found, tokens, strict=True) if LOST not in token]
+    assert plain == [span for span, token in zip(spans, tokens, strict=True) if LOST not in token]
+    assert [start for start, _ in found[1:]] == [end for _, end in found[:-1]]
+
+
+def test_tokens_of_another_text_do_not_align() -> None:
+    assert align(b"one", [b"o", b"n"]) is None
+    assert align(b"one", [b"two"]) is None
+
+
+def completion(text: str, pieces: list[str]) -> Completion[Any]:
+    """A completion whose tokens have the probabilities 1, 1/2, 1/3, …; its value does not matter here."""
+    tokens = tuple(Token(piece, 1 / (i + 1), piece.encode()) for i, piece in enumerate(pieces))
+    return Completion(Inner(tone=Tone.WARM), text, tokens, "stop")
+
+
+def test_a_token_that_ends_the_value_and_more_counts() -> None:
+    pieces = ['{"', "a", '": "', "yes", '"}']
+    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 4,)
+    pieces = ['{"', "a", '": "ye', 's"}']
+    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 3, 1 / 4)
+
+
+def test_an_empty_value_is_spelled_by_its_quotes() -> None:
+    pieces = ['{"a": ', '""', "}"]
+    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 2,)
+
+
+def test_a_field_of_the_same_name_inside_another_is_not_meant() -> None:
+    pieces = ['{"b": {"a": ', "1", '}, "a": ', "2", "}"]
+    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 4,)
+
+
+def test_escapes_are_part_of_the_value() -> None:
+    pieces = ['{"a": "', "\\u", "00e9", "\\n", '"}']
+    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 2, 1 / 3, 1 / 4)
+
+
+def test_tokens_that_do_not_fit_the_text_give_none() -> None:
+    assert completion('{"a": 1}', ['{"a"']).probabilities_of("a") is None
+
+
+class Tone(StrEnum):
+    """Words to choose from."""
+
+    WARM = "warm"
+    COLD = "cold"
+
+
+class Inner(BaseModel):
+    """Nested."""
+
+    tone: Tone
+    share: float | None = Field(default=None, ge=0, le=1)
+
+
+class Form(BaseModel):
+    """All kinds of fields."""
+
+    why: str = Field(max_length=5, description="one word")
+    parts: list[Inner] = Field(default_factory=list, max_length=1)
+    single: Inner | None = None
+    sure: bool = True
+
+
+def test_the_schema_is_strict_all_the_way_down() -> None:
+    schema = json_schema_of(Form)
+    assert schema["required"] == ["why", "parts", "single", "sure"]
+    assert schema["additionalProperties"] is False
+    assert schema["$defs"]["Inner"]["required"] == ["tone", "share"]
+    assert schema["properties"]["why"]["maxLength"] == 5
+    assert "default" not in schema["properties"]["sure"]
+    plain = json.dumps(json_schema_of(Form, SchemaForm.PLAIN))
+    assert not any(word in plain for word in ("maxLength", "maxItems", "minimum", "maximum"))
+
+
+def test_a_field_may_be_called_like_a_keyword() -> None:
+    class Titled(BaseModel):
+        title: str
+        format: str
+
+    assert json_schema_of(Titled, SchemaForm.PLAIN)["required"] == ["title", "format"]
+
+
+def test_the_schema_in_words_names_every_field_choice_and_limit() -> None:
+    words = described("form", Form)
+    for part in ('"form"', '"why"', "at most 5 characters", "one word", '"warm", "cold"', '"share"', "null"):
+        assert part in words
+    assert words.index('"why"') < words.index('"parts"') < words.index('"tone"') < words.index('"sure"')
+
+
+def test_values_are_cut_to_fit_and_unknown_fields_dropped() -> None:
+    loose = {
+        "why": "because",
+        "parts": [{"tone": "warm", "extra": 1}, {"tone": "cold"}],
+        "single": {"tone": "cold", "share": 0.5},
+        "colour": "red",
+    }
+    fit = fitted(loose, Form)
+    assert fit == Form(
+        why="becau", parts=[Inner(tone=Tone.WARM)], single=Inner(tone=Tone.COLD, share=0.5), sure=True
+    )
+    assert fitted({"why": "x", "single": {"tone": "hot"}}, Form) is None
+    assert fitted({}, Form) is None
+
+
+@pytest.mark.parametrize(
+    ("complaint", "proven", "less"),
+    [
+        ("logprobs are not supported", True, Abilities(logprobs=False)),
+        ("body.stream_options extra fields not permitted", True, Abilities(usage=False)),
+        ("Unsupported parameter: 'seed'", True, Abilities(seed=False)),
+        ("guided_json is not available", True, Abilities(form=SchemaForm.PLAIN)),
+        ("Bad Request", False, Abilities(form=SchemaForm.PLAIN)),
+        ("Bad Request", True, None),
+    ],
+)
+def test_a_complaint_says_what_to_leave_out(complaint: str, proven: bool, less: Abilities | None) -> None:
+    assert without(EVERYTHING, complaint, proven=proven) == less
+
+
+def test_asking_for_less_comes_to_an_end() -> None:
+    asked: Abilities | None = EVERYTHING
+    steps = 0
+    while asked is not None:
+        asked = without(asked, "logprobs stream_options seed response_format", proven=False)
+        steps += 1
+    assert steps == 7
+
+
+def test_what_was_learned_is_forgotten_in_time() -> None:
+    now = [0.0]
+    capabilities = Capabilities(60, lambda: now[0])
+    assert capabilities.learn(Abilities(logprobs=False))
+    assert not capabilities.learn(Abilities(logprobs=False))
+    now[0] = 59.0
+    assert capabilities.believed() == Abilities(logprobs=False)
+    now[0] = 61.0
+    assert capabilities.believed() == EVERYTHING
+    assert not capabilities.proven
+
+
+async def chunks_of(content: bytes, size: int) -> AsyncIterator[bytes]:
+    """As a socket might hand it over."""
+    for start in range(0, len(content), size):
+        yield content[start : start + size]
+
+
+async def read(content: bytes, size: int = 7) -> list[str]:
+    """All events."""
+    return [event async for event in events(chunks_of(content, size))]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+async def test_events_are_split_at_line_ends_only(size: int) -> None:
+    stream = (
+        ': hello\r\n\r\nevent: x\ndata: "a\u2028b\x85c"\n\nid: 1\ndata:one\ndata: two\n\ndata: [DONE]\n\nx'
+    )
+    assert await read(stream.encode(), size) == ['"a\u2028b\x85c"', "one\ntwo"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "content", [b"", b"data: {}\n\n", b"data: {}", b"<html>\n", b"data: \xff\n\n", b"data: " + b"x" * 2**21]
+)
+async def test_what_is_no_whole_event_stream_is_told_so(content: bytes) -> None:
+    with pytest.raises(BrokenStream):
+        await read(content, 2**16)
+
+
+@pytest.mark.parametrize(
+    "event", ["", "{", "[]", "3", '{"choices": 3}', '{"choices": [{"delta": 3}]}', "[" * 10**5]
+)
+def test_an_event_of_another_kind_is_told_so(event: str) -> None:
+    with pytest.raises(BrokenStream):
+        read_chunk(event)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b'{"error": {"message": "m", "type": "t", "param": null, "code": 400}}', "m"),
+        (b'{"object": "error", "message": "m", "code": 400}', "m"),
+        (b'{"error": {"message": ["m"]}}', '{"error": {"message": ["m"]}}'),
+        (b'{"detail": "m"}', '{"detail": "m"}'),
+        (b"<html>", "<html>"),
+        (b"\xff", "\ufffd"),
+    ],
+)
+def test_error_bodies_of_all_shapes_are_read(body: bytes, message: str) -> None:
+    assert read_error(body).message == message
+
+
+def test_an_error_among_the_events_is_one() -> None:
+    assert isinstance(read_chunk('{"error": {"message": "m", "code": 400}}'), ErrorWire)
+    assert isinstance(read_chunk('{"error": "m"}'), ErrorWire)

@@ -1,0 +1,159 @@
+"""Calls to the model through a guard: what counts against the server, what only against the prompt."""
+
+import anyio
+import httpx
+import pytest
+from pydantic import BaseModel
+
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
+from chassis.http.calls import http_client
+from chassis.resilience.breaker import Breaker, BreakerState
+from chassis.resilience.deadlines import Deadline
+from chassis.resilience.gates import Gate
+from chassis.resilience.guard import Guard, GuardEvent, Outcome
+from chassis.resilience.retries import RetryBudget
+from contracts import headers
+from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.failures import ContextTooLong, VlmReplyUnusable
+from gateway.llm.prompt import Prompt, TextPart
+from tests.vlm_server import context_too_long, fails, overloaded, says, vlm_server
+from tests.vlm_server.replies import Reply
+
+pytestmark = pytest.mark.anyio
+
+
+class Word(BaseModel):
+    """One word."""
+
+    word: str
+
+
+PROMPT = Prompt(name="word", system="Say one word.", user=(TextPart("Which?"),), schema=Word, max_tokens=20)
+GOOD = says({"word": "tea"})
+MINUTE = 60_000
+
+
+class Watched:
+    """A guard with room for one call at a time, and what it told."""
+
+    def __init__(self, failures: int = 2, waiting: int = 4, retries: RetryBudget | None = None) -> None:
+        self.events: list[GuardEvent] = []
+        self.breaker = Breaker(failures)
+        self.gate = Gate("vlm", 1, waiting)
+        self.guard = Guard(
+            "vlm", breaker=self.breaker, gate=self.gate, retries=retries, observe=self.events.append
+        )
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        return [event.outcome for event in self.events]
+
+
+def minute() -> Deadline:
+    return Deadline.after_ms(MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (says("Sorry."), VlmReplyUnusable),
+        (context_too_long(), ContextTooLong),
+        (fails(400, {"error": {"message": "no", "param": "messages"}}), DependencyUnavailable),
+        (overloaded(), Overloaded),
+    ],
+    ids=["unreadable", "context", "refused", "busy"],
+)
+async def test_what_is_wrong_with_a_prompt_or_a_reply_does_not_open_the_breaker(
+    reply: Reply, error: type[LoreglassError]
+) -> None:
+    watched = Watched(retries=RetryBudget(1.0))
+    async with vlm_server({"word": reply}) as server, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(server.url, server.model), guard=watched.guard)
+        for _ in range(5):
+            with pytest.raises(error):
+                await client.complete(PROMPT, minute())
+    assert watched.breaker.state is BreakerState.CLOSED
+    assert {event.attempts for event in watched.events} == {1}
+
+
+async def test_a_server_that_keeps_failing_is_left_alone() -> None:
+    watched, calls = Watched(), list[VlmCall]()
+    async with (
+        vlm_server({"word": fails(500, {"error": {"message": "out of memory"}})}) as server,
+        http_client() as http,
+    ):
+        client = VlmClient(http, VlmEndpoint(server.url, server.model), calls.append, watched.guard)
+        for _ in range(4):
+            with pytest.raises(DependencyUnavailable):
+                await client.complete(PROMPT, minute())
+        assert len(server.requests) == 2
+    assert watched.outcomes == [Outcome.UNAVAILABLE] * 2 + [Outcome.OPEN] * 2
+    assert [call.requests for call in calls] == [1, 1, 0, 0]
+
+
+async def test_a_connection_lost_in_mid_reply_is_asked_again_within_the_budget() -> None:
+    watched, calls = Watched(retries=RetryBudget()), list[VlmCall]()
+    script = {"word": [says({"word": "tea"}, drop_after=2), GOOD]}
+    async with vlm_server(script) as server, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(server.url, server.model), calls.append, watched.guard)
+        assert (await client.complete(PROMPT, minute())).value.word == "tea"
+    assert [call.requests for call in calls] == [2]
+
+
+async def test_no_more_calls_are_at_the_server_than_the_gate_lets_in() -> None:
+    watched, hold = Watched(waiting=1), anyio.Event()
+    held = says({"word": "tea"}, hold=hold, hold_at=0)
+    async with vlm_server({"word": [held, GOOD]}) as server, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(server.url, server.model), guard=watched.guard)
+        async with anyio.create_task_group() as group:
+            with anyio.fail_after(20):
+                group.start_soon(client.complete, PROMPT, minute())
+                while not server.requests:
+                    await anyio.lowlevel.checkpoint()
+                group.start_soon(client.complete, PROMPT, minute())
+                while not watched.gate.waiting:
+                    await anyio.lowlevel.checkpoint()
+                with pytest.raises(Overloaded):
+                    await client.complete(PROMPT, minute())
+            assert len(server.requests) == 1
+            hold.set()
+    assert len(server.requests) == 2
+    assert watched.gate.inside == 0
+
+
+async def test_time_that_runs_out_in_the_queue_does_not_reach_the_server() -> None:
+    watched, calls = Watched(), list[VlmCall]()
+    async with vlm_server({}) as server, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(server.url, server.model), calls.append, watched.guard)
+        async with watched.gate.entered(minute()):
+            with pytest.raises(DeadlineExceeded):
+                await client.complete(PROMPT, Deadline.after_ms(20))
+        assert not server.requests
+    assert (calls[0].outcome, calls[0].requests) == ("deadline_exceeded", 0)
+
+
+async def test_the_remaining_time_goes_along() -> None:
+    told: list[int] = []
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        told.append(int(request.headers[headers.DEADLINE]))
+        raise httpx.ConnectError("nobody there")
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as http:
+        client = VlmClient(http, VlmEndpoint("http://vlm", "m"))
+        with pytest.raises(DependencyUnavailable):
+            await client.complete(PROMPT, minute())
+    assert 0 < told[0] <= MINUTE
+
+
+async def test_a_connection_whose_first_packet_is_lost_is_waited_for() -> None:
+    waits: list[float] = []
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        waits.append(request.extensions["timeout"]["connect"])
+        raise httpx.ConnectError("nobody there")
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as http:
+        with pytest.raises(DependencyUnavailable):
+            await VlmClient(http, VlmEndpoint("http://vlm", "m")).complete(PROMPT, minute())
+    assert waits[0] > 1.0, "Linux sends the packet again after one second"

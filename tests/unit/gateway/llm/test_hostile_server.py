@@ -1,0 +1,167 @@
+"""Servers that lie, ramble or never end: bytes on a socket, which no server library would send."""
+
+import gzip
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from anyio.abc import SocketAttribute, SocketStream
+from prometheus_client import CollectorRegistry
+
+from chassis.errors import DependencyUnavailable, Overloaded
+from chassis.http.calls import http_client
+from gateway.llm.asking import judge, understand
+from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.delimiting import evidence_blocks
+from gateway.llm.metrics import VlmMetrics
+from gateway.pipelines.qa_dragon.schemas import EntityMatch
+from tests.unit.gateway.llm.stage import ASK, OPTIONS, deadline
+
+pytestmark = pytest.mark.anyio
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
+STREAM = HEAD + b"\r\n"
+VERDICT = json.dumps({"reason": "It agrees.", "verdict": "correct"})
+PROMPT = judge(ASK, "Turin.", evidence_blocks([], OPTIONS.evidence), OPTIONS)
+
+
+@asynccontextmanager
+async def client_of(head: bytes, endless: bytes = b"") -> AsyncIterator[VlmClient]:
+    """A client whose server answers everything with `head`, then with `endless` for ever."""
+
+    async def serve(stream: SocketStream) -> None:
+        async with stream:
+            received = b""
+            while b"\r\n\r\n" not in received:
+                received += await stream.receive()
+            try:
+                await stream.send(head)
+                while endless:
+                    await stream.send(endless)
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                pass  # the client has had enough
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = listener.extra(SocketAttribute.local_port)
+    async with listener, http_client() as http, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        observe = VlmMetrics(CollectorRegistry()).observe
+        yield VlmClient(http, VlmEndpoint(f"http://127.0.0.1:{port}", "m"), observe)
+        group.cancel_scope.cancel()
+
+
+def event(content: str = "", **members: Any) -> bytes:
+    body = {"choices": [{"index": 0, "delta": {"content": content}, **members}]}
+    return b"data: " + json.dumps(body).encode() + b"\n\n"
+
+
+ENDLESS = {
+    "objects of another kind": event('{"a": 1}' * 500),
+    "white space": event(" " * 4_000),
+    "one string": event('{"reason": "' + "a" * 4_000),
+    "no choices": b'data: {"choices": []}\n\n' * 2_000,
+    "comments": b": still here\n\n" * 4_000,
+    "one line": b"x" * 60_000,
+}
+
+
+@pytest.mark.parametrize("unit", ENDLESS.values(), ids=ENDLESS.keys())
+async def test_a_stream_without_end_is_left_long_before_the_deadline(unit: bytes) -> None:
+    async with client_of(STREAM, unit) as client:
+        with pytest.raises(DependencyUnavailable):
+            await client.complete(PROMPT, deadline())
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request"])
+async def test_a_body_without_end_is_not_kept(status: bytes) -> None:
+    async with client_of(b"HTTP/1.1 " + status + b"\r\n\r\n", b"x" * 60_000) as client:
+        with pytest.raises(DependencyUnavailable):
+            await client.complete(PROMPT, deadline())
+        with pytest.raises(DependencyUnavailable):
+            await client.ready(deadline())
+
+
+async def test_what_comes_compressed_is_not_unpacked() -> None:
+    packed = gzip.compress(event(VERDICT, finish_reason="stop") + b"data: [DONE]\n\n")
+    async with client_of(HEAD + b"Content-Encoding: gzip\r\n\r\n" + packed) as client:
+        with pytest.raises(DependencyUnavailable):
+            await client.complete(PROMPT, deadline())
+
+
+BROKEN = {
+    "no HTTP": b"\x16\x03\x01 hello\r\n\r\n",
+    "a chunk without size": HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nfoo\r\n",
+    "shorter than said": HEAD + b"Content-Length: 1000\r\n\r\ndata: x",
+    "a header without end": b"HTTP/1.1 200 OK\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
+    "elsewhere": b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
+    "nothing": b"",
+    "deep": STREAM + b"data: " + b"[" * 100_000 + b"\n\n",
+    "a long number": STREAM + b'data: {"choices": ' + b"9" * 10_000 + b"}\n\n",
+}
+
+
+@pytest.mark.parametrize("reply", BROKEN.values(), ids=BROKEN.keys())
+async def test_broken_bytes_are_an_error_of_ours(reply: bytes) -> None:
+    async with client_of(reply) as client:
+        with pytest.raises(DependencyUnavailable):
+            await client.complete(PROMPT, deadline())
+
+
+@pytest.mark.parametrize("after", [b"9" * 500, b"Fri, 31 Dec 9999 23:59:59 -2300", b"soon"])
+async def test_a_busy_server_s_wait_is_one_that_can_be_told(after: bytes) -> None:
+    head = b"HTTP/1.1 503 Busy\r\nRetry-After: " + after + b"\r\nContent-Length: 0\r\n\r\n"
+    async with client_of(head) as client:
+        with pytest.raises(Overloaded) as raised:
+            await client.complete(PROMPT, deadline())
+    assert raised.value.retry_after_s is not None
+    assert 1 <= raised.value.retry_after_s <= 3_600
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"token": VERDICT, "logprob": float("nan"), "top_logprobs": []},
+        {"token": VERDICT, "logprob": 7.5, "top_logprobs": []},
+        {"token": VERDICT, "logprob": None, "top_logprobs": []},
+        {"token": VERDICT, "logprob": -0.1, "top_logprobs": [{"token": "x", "logprob": float("nan")}]},
+        {"token": VERDICT},
+    ],
+    ids=["nan", "above one", "null", "a rival without number", "missing"],
+)
+async def test_probabilities_that_are_none_leave_the_reply_unmeasured(entry: dict[str, Any]) -> None:
+    said = event(VERDICT, logprobs={"content": [entry]}, finish_reason="stop")
+    async with client_of(STREAM + said + b"data: [DONE]\n\n") as client:
+        completion = await client.complete(PROMPT, deadline())
+    assert completion.value.verdict == "correct"
+    assert completion.probabilities_of("verdict") is None
+
+
+async def test_a_token_may_come_without_rivals() -> None:
+    entry = {"token": VERDICT, "logprob": 0.0, "top_logprobs": None}
+    said = event(VERDICT, logprobs={"content": [entry]}, finish_reason="stop")
+    async with client_of(STREAM + said + b"data: [DONE]\n\n") as client:
+        completion = await client.complete(PROMPT, deadline())
+    assert completion.probabilities_of("verdict") == (1.0,)
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": -4}, {}, {"prompt_tokens": 10**30}, "much"])
+async def test_a_cost_that_makes_no_sense_is_not_counted(usage: object) -> None:
+    bill = b"data: " + json.dumps({"choices": [], "usage": usage}).encode() + b"\n\n"
+    said = event(VERDICT, finish_reason="stop")
+    async with client_of(STREAM + said + bill + b"data: [DONE]\n\n") as client:
+        completion = await client.complete(PROMPT, deadline())
+    assert completion.usage is None
+
+
+async def test_the_first_look_of_an_endless_thinker_is_an_error_of_ours() -> None:
+    async with client_of(STREAM, event("{} ")) as client:
+        with pytest.raises(DependencyUnavailable):
+            await client.complete(understand(ASK, OPTIONS), deadline())
+
+
+@pytest.mark.parametrize("said", [-1, "-1", "none (-1)", 0.5])
+def test_a_number_that_is_no_place_in_a_list_is_not_made_one(said: object) -> None:
+    assert EntityMatch.model_validate({"reason": "", "candidate": said}).candidate in (None, 0)

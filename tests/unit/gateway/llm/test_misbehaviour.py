@@ -1,0 +1,217 @@
+"""Whatever the server does, the reasoners are honest or raise one of our errors."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+import structlog
+
+from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
+from gateway.llm import schemas
+from gateway.llm.assembly import Assembly
+from gateway.llm.reading import whole
+from gateway.llm.schemas import Structured, Verdict
+from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
+from gateway.pipelines.qa_dragon import schemas as steps
+from gateway.state import Draft, Entity, GenerationBudget, Reply, Tool
+from tests.unit.gateway.llm.stage import (
+    ASK,
+    Bench,
+    bench,
+    context,
+    deadline,
+    draft,
+    nothing_printed,
+    page,
+    printed,
+)
+from tests.vlm_server import ServerTraits, context_too_long, fails, overloaded, says, unavailable
+from tests.vlm_server.replies import Reply as Scripted
+
+pytestmark = pytest.mark.anyio
+
+TURIN = page("Fiat was founded in Turin in 1899.", "Fiat")
+FIAT = Entity("Fiat 500", 0.8)
+SAID = Reply("Fiat was founded in Turin.", 0.9)
+
+GOOD: dict[str, dict[str, Any]] = {
+    "understand": {
+        "reasoning": ["It is a Fiat 500."],
+        "object_label": "car",
+        "entity": "Fiat 500",
+        "answer": "Fiat is from Turin.",
+        "answerability": "check",
+        "tools": ["text_search"],
+        "sub_queries": ["Where was Fiat founded?", "When was Fiat founded?"],
+    },
+    "chain_of_thought": {
+        "reasoning": ["It is a Fiat 500."],
+        "object_label": "car",
+        "entity": "Fiat 500",
+        "answer": "Fiat is from Turin.",
+        "answerability": "check",
+    },
+    "choose_tools": {"reason": "A fact is missing.", "tools": ["text_search"]},
+    "list_objects": {"objects": ["car", "dog"]},
+    "select_object": {"reason": "It is in front.", "object_label": "car"},
+    "match_entity": {"reason": "It says so.", "candidate": 1},
+    "split_query": {"reason": "One fact.", "queries": ["Where was Fiat founded?"]},
+    "enhance_queries": {"queries": ["Where was Fiat founded?"]},
+    "answer": {"reason": "Piece 1.", "answer": "Fiat was founded in Turin.", "evidence": [1]},
+    "judge": {"reason": "Piece 1 agrees.", "verdict": "correct"},
+}
+
+SCHEMAS: dict[str, type[Structured]] = {
+    "understand": schemas.Understanding,
+    "chain_of_thought": schemas.ChainOfThought,
+    "choose_tools": steps.ToolChoice,
+    "list_objects": steps.ObjectList,
+    "select_object": steps.ObjectChoice,
+    "match_entity": steps.EntityMatch,
+    "split_query": steps.QuerySplit,
+    "enhance_queries": steps.QueryRewrite,
+    "answer": schemas.GroundedAnswer,
+    "judge": schemas.Judgement,
+}
+
+CALLS: dict[str, Callable[[Bench], Awaitable[Any]]] = {
+    "understand": lambda it: it.reasoner.draft(ASK, nothing_printed, deadline()),
+    "chain_of_thought": lambda it: it.stepwise.chain_of_thought(ASK, None, nothing_printed, deadline()),
+    "choose_tools": lambda it: it.stepwise.choose_tools(ASK, draft(), deadline()),
+    "list_objects": lambda it: it.stepwise.list_objects(ASK, deadline()),
+    "select_object": lambda it: it.stepwise.select_object(ASK, ["car", "dog"], deadline()),
+    "match_entity": lambda it: it.stepwise.match_entity(ASK, draft(), [FIAT], printed(), deadline()),
+    "split_query": lambda it: it.stepwise.split_query(ASK, draft(), deadline()),
+    "enhance_queries": lambda it: it.stepwise.enhance_queries(ASK, ["founded"], FIAT, deadline()),
+    "answer": lambda it: it.reasoner.answer(ASK, draft(), context(TURIN), GenerationBudget(), deadline()),
+    "judge": lambda it: it.reasoner.judge(ASK, SAID, [TURIN], deadline()),
+}
+
+LIMITED = {
+    "no json schema": ServerTraits(json_schema=False),
+    "no json at all": ServerTraits(json_schema=False, json_object=False),
+    "no limits in schemas": ServerTraits(limits=False),
+    "no logprobs": ServerTraits(logprobs=False),
+    "ignores logprobs": ServerTraits(ignores_logprobs=True),
+    "no streams": ServerTraits(streams=False),
+    "refuses late": ServerTraits(json_schema=False, logprobs=False, refuses_in_stream=True),
+    "terse": ServerTraits(json_schema=False, terse=True),
+}
+
+FAILING: dict[str, Scripted] = {
+    "prose": says("I am sorry, but I cannot help with that."),
+    "empty": says(""),
+    "another object": says({"error": "no"}),
+    "a list": says("[1, 2]"),
+    "400": fails(400),
+    "401": fails(401),
+    "404": fails(404),
+    "500": fails(500),
+    "late 500": fails(500, in_stream=True),
+    "too long": context_too_long(),
+    "disconnect": says(GOOD["answer"], drop_after=3),
+}
+
+
+@pytest.mark.parametrize("traits", LIMITED.values(), ids=LIMITED.keys())
+async def test_a_server_of_few_abilities_gives_the_same_results(traits: ServerTraits) -> None:
+    script = {name: says(reply) for name, reply in GOOD.items()}
+    async with bench(script) as able, bench(script, traits) as it:
+        for name, call in CALLS.items():
+            assert unmeasured(await call(it)) == unmeasured(await call(able)), name
+
+
+def unmeasured(result: Any) -> Any:
+    """The result without what only log probabilities tell."""
+    if isinstance(result, Draft):
+        return result.answer, result.entity, result.tools, result.sub_queries, result.self_contained
+    if isinstance(result, Reply):
+        return result.answer, result.quotes
+    return result > 0.5 if isinstance(result, float) else result
+
+
+@pytest.mark.parametrize("reply", FAILING.values(), ids=FAILING.keys())
+async def test_a_failing_server_raises_one_of_our_errors(reply: Scripted) -> None:
+    async with bench(dict.fromkeys(GOOD, reply)) as it:
+        for call in CALLS.values():
+            with pytest.raises(DependencyUnavailable):
+                await call(it)
+
+
+@pytest.mark.parametrize("busy", [overloaded(), unavailable("3")], ids=["429", "503"])
+async def test_a_busy_server_is_told_as_such(busy: Scripted) -> None:
+    async with bench(dict.fromkeys(GOOD, busy)) as it:
+        for call in CALLS.values():
+            with pytest.raises(Overloaded) as raised:
+                await call(it)
+            assert raised.value.retry_after_s
+
+
+@pytest.mark.parametrize("name", ["understand", "chain_of_thought"])
+async def test_a_model_that_declines_to_look_knows_nothing(name: str) -> None:
+    async with bench({name: says("", refusal="I can't help with that.")}) as it:
+        made = await CALLS[name](it)
+    assert (made.answer, made.entity, made.confidence, made.self_contained) == (None, None, 0, False)
+    assert made.tools
+
+
+async def test_a_model_that_declines_to_answer_does_not_know() -> None:
+    async with bench({"answer": says("", refusal="I can't help with that.")}) as it:
+        made = await CALLS["answer"](it)
+    assert (made.answer, made.confidence) == (None, 0)
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_reply_cut_anywhere_is_read_as_far_as_it_is_whole(name: str) -> None:
+    text = json.dumps(GOOD[name])
+    complete = SCHEMAS[name].model_validate(GOOD[name])
+    for length in range(1, len(text)):
+        read = cut_off(SCHEMAS[name], text[:length])
+        if read is None:
+            continue
+        for field, told in SCHEMAS[name].model_fields.items():
+            held, meant = getattr(read, field), getattr(complete, field)
+            if isinstance(held, list):
+                assert held == meant[: len(held)]
+            elif told.is_required():
+                assert isinstance(held, Verdict) or meant.startswith(held)
+            else:
+                assert held in (meant, told.default), (field, text[:length])
+
+
+def cut_off(schema: type[Structured], text: str) -> Structured | None:
+    """What is read of a reply that ended here for its length; None if it is refused."""
+    assembly = Assembly(schema)
+    assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=text), finish_reason="length")]))
+    try:
+        return whole(assembly.completion())
+    except LoreglassError:
+        return None
+
+
+@pytest.mark.parametrize("tokens", [3, 30, 60, 75])
+async def test_a_draft_cut_off_is_honest(tokens: int) -> None:
+    async with bench({"understand": says(GOOD["understand"], max_tokens=tokens)}) as it:
+        try:
+            made = await CALLS["understand"](it)
+        except DependencyUnavailable:
+            return
+    assert made.answer in (None, "Fiat is from Turin.")
+    assert not made.self_contained
+    assert Tool.TEXT_SEARCH in made.tools
+
+
+async def test_what_the_model_says_is_not_logged() -> None:
+    secret = "Zanzibar"
+    script = {name: [says(f"{secret} {GOOD[name]!s}"), says(secret)] for name in GOOD}
+    told: list[str] = []
+    with structlog.testing.capture_logs() as entries:
+        async with bench(script) as it:
+            for call in (*CALLS.values(), *CALLS.values()):
+                try:
+                    await call(it)
+                except LoreglassError as error:
+                    told.append(error.detail)
+    assert len(told) >= len(CALLS)
+    assert secret not in f"{told} {entries}"

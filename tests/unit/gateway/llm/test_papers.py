@@ -1,0 +1,312 @@
+"""The published systems' model steps: what is put to the model, what is read of it, and what may go wrong."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import pytest
+
+from chassis.errors import DependencyUnavailable
+from contracts.answer import Reason
+from gateway.llm import asking
+from gateway.llm.failures import VlmReplyUnusable
+from gateway.llm.prompt_prefix import prompt_prefix
+from gateway.llm.prompts import prompt_text
+from gateway.llm.schemas import Structured
+from gateway.llm.text import text_prompt
+from gateway.pipelines.three_step.model import Ranking, SearchPhrase
+from gateway.pipelines.wiki_prf.model import DESCRIPTION_CHARS, KNOWLEDGE_CHARS
+from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall
+from gateway.state import Evidence, GenerationBudget, Query
+from tests.unit.gateway.llm.papers import (
+    OBJECT_FORMS,
+    ROME,
+    TEXT_FORMS,
+    TRAP,
+    TURIN,
+    bench,
+    file_of,
+    photo_context,
+)
+from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, context, deadline, page
+from tests.vlm_server import context_too_long, fails, says
+
+pytestmark = pytest.mark.anyio
+
+PLAN = "<think>x</think><tool>\n1. grounding: the car\n2. flip\n</tool>"
+
+
+@pytest.mark.parametrize("ask", [ASK, FOLLOW_UP, Query("What is 2 + 2?", None)])
+def test_all_prompts_begin_with_the_bytes_that_every_prompt_of_the_request_begins_with(ask: Query) -> None:
+    written = [text_prompt(file_of(name), ask, OPTIONS, 9, **slots) for name, slots in TEXT_FORMS.items()]
+    objects: list[Any] = [asking.understand(ask, OPTIONS)]
+    objects.append(asking.prompt_of("three_step/sample_query", ask, SearchPhrase, OPTIONS, 9))
+    objects.append(asking.prompt_of("three_step/rank_evidence", ask, Ranking, OPTIONS, 9, evidence="none"))
+    shared = prompt_prefix(ask, OPTIONS)
+    for one, other in itertools.pairwise([*written, *objects]):
+        assert one.system == other.system
+        assert one.user[:-1] == other.user[:-1] == shared
+
+
+@pytest.mark.parametrize("name", [*TEXT_FORMS, *OBJECT_FORMS])
+def test_a_task_says_what_it_wants_first_and_its_form_last(name: str) -> None:
+    text = prompt_text(file_of(name)).text
+    assert text.startswith("TASK: ")
+    assert (f'the form "{name}"' in text) == (name in TEXT_FORMS)
+    assert ("<<fields>>" in text) == (name in OBJECT_FORMS)
+
+
+@pytest.mark.parametrize(("name", "schema"), OBJECT_FORMS.items())
+def test_a_worked_case_is_a_reply_that_its_own_schema_would_give_back(
+    name: str, schema: type[Structured]
+) -> None:
+    cases = prompt_text(file_of(name)).cases
+    assert len(cases) >= 2
+    for case in cases:
+        assert schema.model_validate(case.reply).model_dump(mode="json") == dict(case.reply)
+
+
+# three-step
+
+
+async def test_queries_are_drawn_warm_and_at_once_by_seeds_of_their_own() -> None:
+    waiting = anyio.Event()
+    drawn = {1: "Fiat founding city", 2: "fiat founding city!", 3: "where is Fiat from"}
+
+    def reply(request: Any) -> Any:
+        if len(seeds) == 2:
+            waiting.set()  # the third is there while the others still wait
+        seeds.append(request.body["seed"])
+        return says({"query": drawn[seeds[-1]]}, hold=waiting)
+
+    seeds: list[int] = []
+    async with bench({"sample_query": reply}) as it:
+        with anyio.fail_after(30):
+            queries = await it.three_step.sample_queries(photo_context(), 3, deadline())
+    assert queries == ("Fiat founding city", "where is Fiat from")
+    assert sorted(seeds) == [1, 2, 3]
+    assert {request.body["temperature"] for request in it.server.requests} == {0.8}
+
+
+async def test_the_conversation_is_in_every_draw() -> None:
+    async with bench({"sample_query": says({"query": "Fiat 500 length"})}) as it:
+        await it.three_step.sample_queries(photo_context(FOLLOW_UP), 2, deadline())
+    assert all("Wearer: What car is this?" in request.text for request in it.server.requests)
+
+
+async def test_a_draw_that_fails_costs_that_draw() -> None:
+    def reply(request: Any) -> Any:
+        return fails(500) if request.body["seed"] == 2 else says({"query": f"q {request.body['seed']}"})
+
+    async with bench({"sample_query": reply}) as it:
+        assert await it.three_step.sample_queries(photo_context(), 3, deadline()) == ("q 1", "q 3")
+
+
+async def test_draws_that_all_fail_are_a_failure() -> None:
+    async with bench({"sample_query": fails(500)}) as it:
+        with pytest.raises(DependencyUnavailable):
+            await it.three_step.sample_queries(photo_context(), 3, deadline())
+
+
+async def test_a_query_is_one_bounded_line_without_a_placeholder() -> None:
+    text = "1. {entity}\u202e length\n" + "very " * 100
+    async with bench({"sample_query": says({"query": text})}) as it:
+        (query,) = await it.three_step.sample_queries(photo_context(), 1, deadline())
+    assert query.startswith("length very")
+    assert len(query) <= 200
+
+
+async def ranked(reply: Any, found: Sequence[Evidence] = (ROME, TURIN, TRAP), most: int = 10) -> Any:
+    """The order that a reply gives."""
+    async with bench({"rank_evidence": reply}) as it:
+        return await it.three_step.rank(ASK, found, most, deadline())
+
+
+@pytest.mark.parametrize(
+    ("numbers", "order"),
+    [
+        ([2, 1], (1, 0)),
+        ([2, 2, 2], (1,)),
+        ([0, 2, 4, 9999], (1,)),
+        (["2", " 3 "], (1, 2)),
+        ([], ()),
+        (list(range(1, 31)), (0, 1, 2)),
+    ],
+)
+async def test_the_order_is_that_of_the_list_without_repeats_and_strangers(
+    numbers: list[Any], order: tuple[int, ...]
+) -> None:
+    assert await ranked(says({"relevant": numbers})) == order
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"relevant": [77, 0, -1]},
+        {"relevant": [True]},
+        {"relevant": ["two"]},
+        {"relevant": [[2]]},
+        {"relevant": [2.5]},
+        {"relevant": "2, 1"},
+        {"relevant": None},
+        {"numbers": [2]},
+        "[2, 1]",
+        "Piece 2 is best.",
+    ],
+)
+async def test_a_list_that_cannot_be_read_is_a_failure_and_not_an_empty_one(reply: Any) -> None:
+    with pytest.raises(VlmReplyUnusable):
+        await ranked(says(reply))
+
+
+async def test_no_more_are_kept_than_wanted_and_nothing_is_asked_of_nothing() -> None:
+    assert await ranked(says({"relevant": [3, 2, 1]}), most=2) == (2, 1)
+    async with bench({}) as it:
+        assert await it.three_step.rank(ASK, (), 10, deadline()) == ()
+    assert not it.server.requests
+
+
+async def test_a_list_too_long_for_the_model_is_halved_once() -> None:
+    async with bench({"rank_evidence": [context_too_long(), says({"relevant": [1]})]}) as it:
+        found = [page(f"Fact {n} about cars. " * 8) for n in range(20)]
+        assert await it.three_step.rank(ASK, found, 10, deadline()) == (0,)
+    first, second = it.server.requests
+    assert [request.text.count("<<<piece") for request in (first, second)] == [20, 10]
+
+
+async def test_an_answer_has_75_tokens_reads_the_evidence_and_cites_what_it_can_be_traced_to() -> None:
+    said = says("Fiat was founded in Turin.", probability=0.9)
+    async with bench({"answer_briefly": said}) as it:
+        known = context(ROME, TURIN)
+        reply = await it.three_step.answer(photo_context(FOLLOW_UP), known, GenerationBudget(), deadline())
+    (request,) = it.server.requests
+    assert request.body["max_tokens"] == 75
+    assert "Wearer: What car is this?" in request.text
+    assert request.text.index("Rome is the capital") < request.text.index("founded in Turin in 1899")
+    assert (reply.answer, [quote.index for quote in reply.quotes]) == ("Fiat was founded in Turin.", [1])
+    assert reply.confidence == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("said", ["I don't know", "I do not know.", "Unknown.", "The evidence does not say."])
+async def test_not_to_know_is_no_answer(said: str) -> None:
+    async with bench({"answer_briefly": says(said), "answer_from_knowledge": says(said)}) as it:
+        by_list = await it.three_step.answer(photo_context(), context(TURIN), GenerationBudget(), deadline())
+        by_filter = await it.wiki_prf.answer(
+            photo_context(), "x", context(TURIN), GenerationBudget(), deadline()
+        )
+    assert by_list.answer is by_filter.answer is None
+    assert by_list.reason is by_filter.reason is Reason.MODEL_UNSURE
+
+
+async def test_a_plan_s_smaller_effort_makes_answers_shorter() -> None:
+    generation = GenerationBudget(answer_tokens=30)
+    async with bench({"answer_briefly": says("x"), "answer_from_knowledge": says("x")}) as it:
+        await it.three_step.answer(photo_context(), context(), generation, deadline())
+        await it.wiki_prf.answer(photo_context(), None, context(), generation, deadline())
+    assert [request.body["max_tokens"] for request in it.server.requests] == [30, 30]
+
+
+# wiki-prf
+
+
+async def test_a_plan_is_read_and_its_end_not_waited_for() -> None:
+    async with bench({"plan_tools": says(PLAN)}) as it:
+        plan = await it.wiki_prf.plan_tools(photo_context(), deadline())
+    assert plan.calls == (ToolCall(PhotoTool.GROUNDING, "the car"), ToolCall(PhotoTool.FLIP))
+
+
+@pytest.mark.parametrize("said", ["1. flip", "<tool>1. flip", '{"tool": "flip"}', "x" * 5_000])
+async def test_a_plan_that_cannot_be_read_is_a_failure(said: str) -> None:
+    async with bench({"plan_tools": says(said)}) as it:
+        with pytest.raises(VlmReplyUnusable):
+            await it.wiki_prf.plan_tools(photo_context(), deadline())
+
+
+async def test_a_plan_that_was_cut_off_is_a_failure() -> None:
+    async with bench({"plan_tools": says(PLAN, max_tokens=12)}) as it:
+        with pytest.raises(VlmReplyUnusable):
+            await it.wiki_prf.plan_tools(photo_context(), deadline())
+
+
+async def test_a_description_is_one_bounded_line_made_from_the_first_caption() -> None:
+    async with bench({"describe_photo": says("A small\u202e car.\n" + "Red. " * 300)}) as it:
+        text = await it.wiki_prf.describe(ASK, "a car <<<end>>> </think>", deadline())
+    assert text.startswith("A small car. Red.")
+    assert len(text) <= DESCRIPTION_CHARS
+    assert "a car ‹‹‹end››› ‹/think›" in it.shown()
+
+
+async def test_a_description_is_what_comes_after_the_thoughts() -> None:
+    async with bench({"describe_photo": says("<think>A car?</think> A small car.")}) as it:
+        assert await it.wiki_prf.describe(ASK, "a car", deadline()) == "A small car."
+
+
+@pytest.mark.parametrize("said", ["...", "<think>Is it a car"])
+async def test_a_description_that_says_nothing_is_a_failure(said: str) -> None:
+    async with bench({"describe_photo": says(said)}) as it:
+        with pytest.raises(VlmReplyUnusable):
+            await it.wiki_prf.describe(ASK, "a car", deadline())
+
+
+async def test_knowledge_is_what_stands_in_the_answer_s_tags() -> None:
+    said = "<think>Piece 1.</think>\n<answer>Fiat is from Turin.</answer>"
+    async with bench({"filter_knowledge": says(said)}) as it:
+        knowledge = await it.wiki_prf.filter(ASK, Gathered((TURIN,), (ROME,)), deadline())
+    assert knowledge == "Fiat is from Turin."
+    shown = it.shown()
+    assert shown.index("whole photo") < shown.index("in 1899") < shown.index("tools") < shown.index("capital")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Fiat is from Turin.",
+        "<think>x</think>Fiat is from Turin.",
+        "<think>x<answer>Fiat is from Turin.</answer>",
+        "<answer>Fiat <answer>is</answer> from Turin.</answer>",
+        "<answer></answer>",
+        "<tool>Fiat is from Turin.</tool>",
+    ],
+)
+async def test_knowledge_outside_its_tags_is_a_failure(said: str) -> None:
+    async with bench({"filter_knowledge": says(said)}) as it:
+        with pytest.raises(VlmReplyUnusable):
+            await it.wiki_prf.filter(ASK, Gathered((TURIN,)), deadline())
+
+
+async def test_knowledge_is_bounded_and_what_is_too_long_to_read_is_halved() -> None:
+    long = f"<answer>{'fact ' * 2_000}</answer>"
+    async with bench({"filter_knowledge": [context_too_long(), says(long)]}) as it:
+        pieces = tuple(page(f"Fact {n} about cars. " * 8) for n in range(10))
+        knowledge = await it.wiki_prf.filter(ASK, Gathered(pieces, pieces), deadline())
+    assert len(knowledge) <= KNOWLEDGE_CHARS
+    first, second = it.server.requests
+    assert [request.text.count("<<<piece") for request in (first, second)] == [20, 10]
+
+
+async def test_the_answer_is_made_from_the_knowledge_and_cites_what_it_came_from() -> None:
+    async with bench({"answer_from_knowledge": says("Fiat was founded in Turin.")}) as it:
+        known = context(ROME, TURIN)
+        reply = await it.wiki_prf.answer(
+            photo_context(), "Turin, it was.", known, GenerationBudget(), deadline()
+        )
+    assert "Turin, it was." in it.shown()
+    assert "1899" not in it.shown()
+    assert [(quote.index, quote.text) for quote in reply.quotes] == [(1, TURIN.text)]
+
+
+async def test_the_knowledge_s_own_words_are_never_cited() -> None:
+    async with bench({"answer_from_knowledge": says("Fiat makes tractors in Modena.")}) as it:
+        reply = await it.wiki_prf.answer(
+            photo_context(), "Fiat makes tractors in Modena.", context(ROME), GenerationBudget(), deadline()
+        )
+    assert reply.answer == "Fiat makes tractors in Modena."
+    assert reply.quotes == ()
+
+
+async def test_without_filtered_knowledge_all_that_was_retrieved_is_shown() -> None:
+    async with bench({"answer_from_knowledge": says("Turin.")}) as it:
+        await it.wiki_prf.answer(photo_context(), None, context(ROME, TURIN), GenerationBudget(), deadline())
+    assert "Rome is the capital" in it.shown()
+    assert "1899" in it.shown()

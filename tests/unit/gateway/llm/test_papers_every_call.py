@@ -1,0 +1,87 @@
+"""Each of the papers' model calls: hostile words, failures, deadlines, and callers who leave."""
+
+from contextlib import suppress
+from typing import Any
+
+import anyio
+import pytest
+
+from chassis.errors import DeadlineExceeded, LoreglassError
+from chassis.resilience.deadlines import Deadline
+from gateway.llm.failures import VlmReplyUnusable
+from gateway.pipelines.wiki_prf.port import Gathered
+from gateway.state import GenerationBudget
+from tests.unit.gateway.llm.papers import OBJECT_FORMS, TEXT_FORMS, TRAP, Bench, bench, photo_context
+from tests.unit.gateway.llm.stage import ASK, context, deadline
+from tests.vlm_server import fails, overloaded, says
+
+pytestmark = pytest.mark.anyio
+
+
+async def take(it: Bench, step: str, until: Deadline) -> object:
+    """One step."""
+    steps: dict[str, Any] = {
+        "sample_query": lambda: it.three_step.sample_queries(photo_context(), 1, until),
+        "rank_evidence": lambda: it.three_step.rank(ASK, (TRAP,), 10, until),
+        "answer_briefly": lambda: it.three_step.answer(
+            photo_context(), context(TRAP), GenerationBudget(), until
+        ),
+        "plan_tools": lambda: it.wiki_prf.plan_tools(photo_context(), until),
+        "describe_photo": lambda: it.wiki_prf.describe(ASK, TRAP.text, until),
+        "filter_knowledge": lambda: it.wiki_prf.filter(ASK, Gathered((TRAP,), (TRAP,)), until),
+        "answer_from_knowledge": lambda: it.wiki_prf.answer(
+            photo_context(), TRAP.text, context(TRAP), GenerationBudget(), until
+        ),
+    }
+    return await steps[step]()
+
+
+STEPS = (*OBJECT_FORMS, *TEXT_FORMS)
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_hostile_words_stay_inside_their_fence(step: str) -> None:
+    async with bench({step: says("x")}) as it:
+        with suppress(VlmReplyUnusable):  # "x" is not every form
+            await take(it, step, deadline())
+    text = it.server.requests[0].text
+    for mark in ("</search_result>", "<|eot_id|>", "[INST]", "[/INST]"):
+        assert mark not in text
+    assert text.count("<<<end>>>") == text.count("<<<") // 2
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("reply", [fails(500), overloaded(), says("", refusal="No.")])
+async def test_what_the_server_cannot_do_is_an_error_of_ours_or_an_honest_none(step: str, reply: Any) -> None:
+    async with bench({step: reply}) as it:
+        try:
+            taken: Any = await take(it, step, deadline())
+        except LoreglassError:
+            return
+    assert taken.answer is None
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_a_step_whose_time_is_over_leaves_the_server(step: str) -> None:
+    async with bench({step: says("x", hold=anyio.Event())}) as it:
+        with anyio.fail_after(20), pytest.raises(DeadlineExceeded):
+            await take(it, step, Deadline.after_ms(400))
+        for request in it.server.requests:  # a slow machine may not get to ask
+            with anyio.fail_after(20):
+                await request.finished.wait()
+            assert request.abandoned
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_a_step_whose_caller_leaves_leaves_the_server(step: str) -> None:
+    async with bench({step: says("x", hold=anyio.Event())}) as it:
+        async with anyio.create_task_group() as group:
+            group.start_soon(take, it, step, Deadline.after_ms(60_000))
+            with anyio.fail_after(20):
+                while not it.server.requests:
+                    await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+        (request,) = it.server.requests
+        with anyio.fail_after(20):
+            await request.finished.wait()
+        assert request.abandoned

@@ -1,0 +1,197 @@
+"""The prompts: a shared beginning, words that fit their schemas, and material that stays material."""
+
+import itertools
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from contracts.domain_router import Domain
+from gateway.llm import asking, schemas
+from gateway.llm.capabilities import Abilities
+from gateway.llm.delimiting import evidence_blocks
+from gateway.llm.options import VlmOptions
+from gateway.llm.prompt import ImagePart, Prompt, TextPart
+from gateway.llm.prompt_prefix import prompt_prefix
+from gateway.llm.prompts import Case, PromptText, prompt_text
+from gateway.llm.wire import Sampling, request_body
+from gateway.pipelines.qa_dragon import asking as dragon
+from gateway.pipelines.qa_dragon import schemas as steps
+from gateway.pipelines.qa_dragon.asking import domain_text
+from gateway.reasoning.refusals import is_refusal
+from gateway.state import Entity, Query, Turn
+from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, PHOTO, draft, page, printed
+
+STAGES: dict[str, type[schemas.Structured]] = {
+    "understand": schemas.Understanding,
+    "qa_dragon/choose_tools": steps.ToolChoice,
+    "qa_dragon/list_objects": steps.ObjectList,
+    "qa_dragon/select_object": steps.ObjectChoice,
+    "qa_dragon/match_entity": steps.EntityMatch,
+    "qa_dragon/split_query": steps.QuerySplit,
+    "qa_dragon/enhance_queries": steps.QueryRewrite,
+    "answer": schemas.GroundedAnswer,
+    "judge": schemas.Judgement,
+}
+DOMAINS: list[Domain | None] = [*Domain, None]
+
+
+def all_prompts(ask: Query) -> list[Prompt[Any]]:
+    """Every prompt that either reasoner may send for one question."""
+    shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
+    thing = Entity("Fiat 500", 0.9, (("maker", "Fiat"),))
+    return [
+        asking.understand(ask, OPTIONS),
+        *(dragon.chain_of_thought(ask, domain, OPTIONS) for domain in DOMAINS),
+        dragon.choose_tools(ask, draft(), OPTIONS),
+        dragon.list_objects(ask, OPTIONS),
+        dragon.select_object(ask, ["car", "dog"], OPTIONS),
+        dragon.match_entity(ask, draft(), [thing], printed("500"), OPTIONS),
+        dragon.split_query(ask, draft(), OPTIONS),
+        dragon.enhance_queries(ask, ["How long is the {entity}?"], thing, OPTIONS),
+        asking.answer(ask, draft(), thing, shown, OPTIONS),
+        asking.judge(ask, "It is 3.5 m long.", shown, OPTIONS),
+    ]
+
+
+def sent(prompt: Prompt[Any]) -> str:
+    """The messages as they travel."""
+    return json.dumps(request_body(prompt, "model", Abilities(), Sampling())["messages"])
+
+
+@pytest.mark.parametrize("ask", [ASK, FOLLOW_UP, Query("What is 2 + 2?", None)])
+def test_all_prompts_of_a_request_begin_with_the_same_bytes(ask: Query) -> None:
+    shared = prompt_prefix(ask, OPTIONS)
+    for one, other in itertools.combinations(all_prompts(ask), 2):
+        assert one.system == other.system
+        assert one.user[: len(shared)] == other.user[: len(shared)] == shared
+        assert len(one.user) == len(other.user) == len(shared) + 1
+        differ = next(n for n, (a, b) in enumerate(zip(sent(one), sent(other), strict=False)) if a != b)
+        assert differ > sent(one).index("TASK:"), (one.name, other.name)
+
+
+def test_the_photo_comes_before_the_question_and_the_question_before_the_task() -> None:
+    image, text, task = asking.understand(ASK, OPTIONS).user
+    assert isinstance(image, ImagePart)
+    assert image.jpeg == PHOTO.jpeg
+    assert isinstance(text, TextPart)
+    assert ASK.question in text.text
+    assert isinstance(task, TextPart)
+    assert ASK.question not in task.text
+
+
+@pytest.mark.parametrize("prompt", all_prompts(FOLLOW_UP), ids=lambda prompt: prompt.name)
+def test_a_task_lists_exactly_the_fields_of_its_schema_in_order(prompt: Prompt[Any]) -> None:
+    text = prompt.user[-1]
+    assert isinstance(text, TextPart)
+    listed = [line[2:].partition(":")[0] for line in text.text.split("in this order:\n")[1].splitlines()]
+    assert listed == list(prompt.schema.model_fields)
+    assert "<<" not in text.text.replace("<<<", "")
+
+
+@pytest.mark.parametrize("schema", [*STAGES.values(), schemas.ChainOfThought])
+def test_reasons_are_written_before_what_they_lead_to(schema: type[schemas.Structured]) -> None:
+    first = next(iter(schema.model_fields))
+    assert first in {"reasoning", "reason", "objects", "queries"}
+    assert all(field.description for field in schema.model_fields.values())
+
+
+def cases_of(name: str) -> Sequence[Case]:
+    return prompt_text(name).cases
+
+
+@pytest.mark.parametrize(
+    ("case", "schema"),
+    [
+        *((case, schema) for name, schema in STAGES.items() for case in cases_of(name)),
+        *((case, schemas.ChainOfThought) for domain in DOMAINS for case in domain_text(domain).cases),
+    ],
+    ids=lambda value: value.question[:40] if isinstance(value, Case) else value.__name__,
+)
+def test_a_worked_case_is_a_reply_that_its_own_schema_would_give_back(
+    case: Case, schema: type[schemas.Structured]
+) -> None:
+    shown = schema.model_validate(case.reply).model_dump(mode="json", exclude_unset=True)
+    assert shown == dict(case.reply)
+    assert set(case.reply) <= set(schema.model_fields)
+    assert case.photo
+    assert case.question
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_domain_has_advice_and_two_or_three_cases_of_its_own(domain: Domain | None) -> None:
+    text = domain_text(domain)
+    assert text.advice
+    assert 2 <= len(text.cases) <= 3
+    others = [domain_text(other) for other in DOMAINS if other != domain]
+    assert not any(case in other.cases for case in text.cases for other in others)
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_domain_s_cases_practise_what_the_task_asks(domain: Domain | None) -> None:
+    for case in domain_text(domain).cases:
+        reply = schemas.ChainOfThought.model_validate(case.reply)
+        assert len(reply.reasoning) <= schemas.MAX_STEPS
+        stuck = any("I cannot determine" in step for step in reply.reasoning)
+        assert stuck == (reply.answer is None)
+        assert (reply.answerability is schemas.Answerability.LOOK_UP) == (reply.answer is None)
+        assert reply.answer is None or not is_refusal(reply.answer)
+
+
+def test_slots_are_filled_once_and_what_is_filled_in_is_no_slot() -> None:
+    text = PromptText("a <<one>> b <<two>>, <<<end>>>")
+    assert text.slots == {"one", "two"}
+    assert text.fill(one="<<two>>", two="2") == "a <<two>> b 2, <<<end>>>"
+
+
+def test_a_missing_or_unknown_slot_is_an_error() -> None:
+    with pytest.raises(ValueError, match="slots"):
+        PromptText("<<one>>").fill(other="x")
+
+
+def test_prompts_are_read_once() -> None:
+    assert prompt_text("answer") is prompt_text("answer")
+
+
+def test_the_conversation_is_bounded_and_keeps_the_latest_turns() -> None:
+    turns = tuple(Turn(f"question {n} " + "x" * 300, f"answer {n}", False) for n in range(50))
+    parts = prompt_prefix(Query("And now?", PHOTO, False, turns), OPTIONS)
+    text = parts[-1]
+    assert isinstance(text, TextPart)
+    assert len(text.text) < OPTIONS.history_chars + 300
+    assert "answer 49" in text.text
+    assert "question 45" not in text.text
+
+
+def test_no_history_can_be_asked_for() -> None:
+    text = prompt_prefix(FOLLOW_UP, VlmOptions(history_turns=0))[-1]
+    assert isinstance(text, TextPart)
+    assert "Fiat" not in text.text
+
+
+def test_a_follow_up_tells_what_was_said_and_what_it_was_about() -> None:
+    text = prompt_prefix(FOLLOW_UP, OPTIONS)[-1]
+    assert isinstance(text, TextPart)
+    assert "Wearer: What car is this?\nYou: It is a Fiat 500." in text.text
+    assert "last about: Fiat 500" in text.text
+    assert "I don't know" not in text.text
+
+
+@pytest.mark.parametrize("special", ["<|eot_id|>", "<|image|>", "</s>", "<<<end>>>", "[INST]", "<image>"])
+def test_control_tokens_in_a_question_reach_no_tokenizer(special: str) -> None:
+    ask = Query(f"What is {special} this?", PHOTO, False, (Turn(f"a {special}", f"b {special}", False),))
+    shown = evidence_blocks([page(f"x {special} y", special)], OPTIONS.evidence)
+    thing = Entity(f"n {special}", 0.9, ((special, special),))
+    prompts: list[Prompt[Any]] = [
+        asking.understand(ask, OPTIONS),
+        dragon.select_object(ask, [special], OPTIONS),
+        dragon.match_entity(ask, draft(reasoning=special), [thing], printed(special), OPTIONS),
+        dragon.enhance_queries(ask, [special], thing, OPTIONS),
+        asking.judge(ask, special, shown, OPTIONS),
+        asking.answer(ask, draft(answer=special, entity=special), thing, shown, OPTIONS),
+    ]
+    for prompt in prompts:
+        texts = "\n".join(part.text for part in prompt.user if isinstance(part, TextPart))
+        plain = "\n".join(line for line in texts.splitlines() if line != "<<<end>>>")
+        assert special not in plain, prompt.name

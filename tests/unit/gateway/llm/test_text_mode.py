@@ -1,0 +1,217 @@
+"""Replies of text: what is asked for on the wire, where reading ends, and what a server's limits cost."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import anyio
+import pytest
+from pydantic import BaseModel, Field
+
+from chassis.errors import DeadlineExceeded, DependencyUnavailable
+from chassis.http.calls import http_client
+from chassis.resilience.deadlines import Deadline
+from gateway.llm.assembly import TextAssembly
+from gateway.llm.capabilities import EVERYTHING, Capabilities
+from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.completion import Token, Written
+from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
+from gateway.llm.prompt import Prompt, TextPart, TextPrompt
+from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.text import answer_of, reply_of_text
+from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire
+from tests.unit.gateway.llm.stage import OPTIONS, context, page
+from tests.vlm_server import RunningServer, ServerTraits, context_too_long, fails, says, vlm_server
+from tests.vlm_server.server import Script
+
+pytestmark = pytest.mark.anyio
+
+
+class Sign(BaseModel):
+    """A form."""
+
+    words: str = Field(description="what it says")
+
+
+TEXT = TextPrompt("note", "You look at photos.", (TextPart('Write the form "note".'),), 40)
+TAGGED = replace(TEXT, ends_with="</tool>")
+OBJECT = Prompt("sign", "You look at photos.", (TextPart("What does it say?"),), Sign, 40)
+
+
+class Bench:
+    """A client at a scripted server, and the calls that metrics would see."""
+
+    def __init__(self, server: RunningServer, client: VlmClient, calls: list[VlmCall]) -> None:
+        self.server, self.client, self.calls = server, client, calls
+
+    async def write(self, prompt: TextPrompt = TEXT, ms: float = 60_000) -> Written:
+        """One reply of text."""
+        return await self.client.write(prompt, Deadline.after_ms(ms))
+
+
+@asynccontextmanager
+async def bench(script: Script, traits: ServerTraits | None = None) -> AsyncIterator[Bench]:
+    """A client at a running server."""
+    calls: list[VlmCall] = []
+    async with vlm_server(script, traits) as server, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(server.url, server.model, seed=7), calls.append)
+        yield Bench(server, client, calls)
+
+
+async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
+    async with bench({"note": says("A red door.")}) as it:
+        written = await it.write()
+    body = it.server.requests[0].body
+    assert written.text == "A red door."
+    assert (written.tokens, written.finish_reason, written.cut_off) == (None, "stop", False)
+    assert written.usage is not None
+    assert not {"response_format", "logprobs", "top_logprobs"} & set(body)
+    assert (body["temperature"], body["seed"], body["max_tokens"]) == (0, 7, 40)
+    assert [part.text for part in it.server.requests[0].chat.messages[1].content] == [TEXT.user[0].text]  # type: ignore[union-attr]
+
+
+async def test_measured_text_tells_how_sure_the_model_was_of_each_token() -> None:
+    async with bench({"note": says("A red door.", probability=0.8)}) as it:
+        written = await it.write(replace(TEXT, measured=True))
+    assert written.tokens is not None
+    assert {round(token.probability, 3) for token in written.tokens} == {0.8}
+
+
+async def test_a_draw_has_a_temperature_and_a_seed_of_its_own() -> None:
+    prompt = replace(OBJECT, temperature=0.8, seed=3)
+    async with bench({"sign": says({"words": "OPEN"}), "note": says("OPEN")}) as it:
+        await it.client.complete(prompt, Deadline.after_ms(60_000))
+        await it.write(replace(TEXT, temperature=0.5, seed=0))
+    drawn = [(request.body["temperature"], request.body["seed"]) for request in it.server.requests]
+    assert drawn == [(0.8, 3), (0.5, 0)]
+
+
+async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() -> None:
+    text = "<tool>\n1. flip\n</tool> and so on"
+    before = [token.data for token in says("<tool>\n1. flip\n</tool>").tokens]
+    held = says(text, hold=anyio.Event(), hold_at=len(before) + 1)
+    async with bench({"note": held}) as it:
+        written = await it.write(TAGGED)
+        with anyio.fail_after(20):
+            await it.server.requests[0].finished.wait()
+        assert it.server.requests[0].abandoned
+    assert written.text.startswith("<tool>\n1. flip\n</tool>")
+    assert written.finish_reason == "complete"
+
+
+@pytest.mark.parametrize("traits", [ServerTraits(usage=False), ServerTraits(seed=False)])
+async def test_what_a_server_refuses_is_not_asked_for_again(traits: ServerTraits) -> None:
+    async with bench({"note": says("x")}, traits) as it:
+        await it.write()
+        await it.write()
+    assert [call.requests for call in it.calls] == [2, 1]
+
+
+async def test_text_teaches_nothing_of_the_forms_that_a_server_takes() -> None:
+    traits = ServerTraits(json_schema=False, terse=True)
+    async with bench({"note": says("x"), "sign": says({"words": "OPEN"})}, traits) as it:
+        await it.write()
+        await it.client.complete(OBJECT, Deadline.after_ms(60_000))
+        await it.write()
+    assert [call.requests for call in it.calls] == [1, 3, 1]
+    assert it.calls[1].outcome == "ok"
+
+
+def test_a_memory_of_text_keeps_the_form_that_was_believed() -> None:
+    memory = Capabilities(60.0)
+    assert not memory.learn(replace(EVERYTHING, form=SchemaForm.WORDS), of_form=False)
+    assert not memory.proven
+    assert memory.learn(replace(EVERYTHING, form=SchemaForm.WORDS, seed=False), of_form=False)
+    assert memory.believed() == replace(EVERYTHING, seed=False)
+    assert not memory.learn(memory.believed())
+    assert memory.proven
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+async def test_nothing_written_is_no_reply(text: str) -> None:
+    async with bench({"note": says(text)}) as it:
+        with pytest.raises(VlmReplyUnusable):
+            await it.write()
+    assert it.calls[0].outcome == "dependency_unavailable"
+
+
+async def test_failures_are_those_of_every_call() -> None:
+    async with bench({"note": [says("", refusal="No."), context_too_long(), fails(500)]}) as it:
+        for expected in (VlmDeclined, ContextTooLong, DependencyUnavailable):
+            with pytest.raises(expected):
+                await it.write()
+    assert len(it.calls) == 3
+
+
+async def test_time_that_runs_out_leaves_the_server() -> None:
+    async with bench({"note": [says("x"), says("y", hold=anyio.Event())]}) as it:
+        await it.write()
+        with pytest.raises(DeadlineExceeded):
+            await it.write(ms=400)
+        with anyio.fail_after(20):
+            await it.server.requests[1].finished.wait()
+        assert it.server.requests[1].abandoned
+
+
+def test_text_without_end_is_broken_off() -> None:
+    assembly = TextAssembly(ends_with="</tool>")
+    chunk = ChunkWire(choices=[ChoiceWire(delta=MessageWire(content="x" * 10_000))])
+    for _ in range(6):
+        assembly.add(chunk)
+    with pytest.raises(BrokenStream):
+        assembly.add(chunk)
+
+
+@pytest.mark.parametrize("cut", range(1, 8))
+def test_a_closing_tag_is_seen_however_it_is_cut(cut: int) -> None:
+    assembly = TextAssembly(ends_with="</tool>")
+    text = "a</to</tool>"
+    for start in range(0, len(text), cut):
+        assert not assembly.is_complete
+        assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=text[start : start + cut]))]))
+    assert assembly.is_complete
+
+
+def written(text: str, reason: str = "stop", tokens: tuple[Token, ...] | None = None) -> Written:
+    return Written(text, tokens, reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "answer"),
+    [
+        ("It is 31 m tall.", "stop", "It is 31 m tall."),
+        ("**It** is [31 m](http://evil.example/?q=secret) tall.", "stop", "It is 31 m tall."),
+        ("I don’t know.", "stop", None),
+        ("It is 31 m tall. It was lit in 18", "length", "It is 31 m tall."),
+        ("It was first lit in 18", "length", "It was first lit in"),
+        ("18", "length", None),
+        ("<think>Is it 31 or 41?</think>\nIt is 31 m tall.", "stop", "It is 31 m tall."),
+        ("Is it 31 or 41?</think> It is 31 m tall.", "stop", "It is 31 m tall."),
+        ("<think>It may be 41. Or it is 31", "length", None),
+        ("<think>It is 31.</think><answer>I don't know</answer>", "stop", None),
+        ('{"reason": "A page.", "answer": "It is 31 m tall."}', "stop", "It is 31 m tall."),
+        ('```json\n{"answer": "It is 31 m tall."}\n```', "stop", "It is 31 m tall."),
+        ('{"answer": "I don\'t know"}', "stop", None),
+        ('{"answer": "It is 3', "length", None),
+        ('{"relevant": [1]}', "stop", None),
+        ("```\nIt is 31 m tall.\n```", "stop", "It is 31 m tall."),
+    ],
+)
+def test_an_answer_is_what_was_said_without_markup_and_without_half_a_number(
+    text: str, reason: str, answer: str | None
+) -> None:
+    assert answer_of(written(text, reason)) == answer
+
+
+def test_an_answer_is_traced_to_what_was_shown_and_only_to_that() -> None:
+    known = context(page("The tower is 31 metres tall."), page("Cats sleep all day."))
+    reply = reply_of_text(written("The tower is 31 metres tall."), known, (0, 1), OPTIONS)
+    assert [(quote.index, quote.text) for quote in reply.quotes] == [(0, "The tower is 31 metres tall.")]
+    assert reply_of_text(written("The tower is 31 metres tall."), known, (1,), OPTIONS).quotes == ()
+    assert reply.confidence == OPTIONS.unmeasured
+
+
+def test_marks_that_spell_nothing_do_not_count_as_doubt() -> None:
+    tokens = (Token("Yes", 0.9, b"Yes"), Token("<|end|>", 0.1, b"<|end|>"))
+    reply = reply_of_text(written("Yes", tokens=tokens), context(), (), OPTIONS)
+    assert reply.token_probabilities == (0.9,)

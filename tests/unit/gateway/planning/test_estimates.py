@@ -1,0 +1,177 @@
+"""Live estimates: close to what was observed, at the load it was observed at, and quick to forget."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.planning.estimates import LEVELS, Estimates, level_of
+from gateway.planning.latencies import ONE, VlmSpeed, Work, load_latencies
+from gateway.planning.stages import Stage
+
+TABLE = load_latencies("l40s", VlmSpeed())
+STAGE = Stage.TEXT_SEARCH
+IDLE_MS = TABLE.expected_ms(STAGE)
+LOADS = st.integers(1, 40)
+RATIOS = st.floats(0.05, 50.0)
+
+
+class ManualClock:
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def estimates(clock: ManualClock | None = None) -> Estimates:
+    return Estimates(TABLE, clock or ManualClock())
+
+
+def observe_ratios(known: Estimates, ratios: list[float], load: int = 1) -> None:
+    for ratio in ratios:
+        known.observe(STAGE, ONE, ratio * IDLE_MS, load)
+
+
+def test_before_anything_is_seen_the_table_holds() -> None:
+    known = estimates()
+    assert known.p50_ms(STAGE) == pytest.approx(IDLE_MS, rel=0.06)
+    sigma = TABLE.stages[STAGE].sigma
+    assert known.p90_ms(STAGE) == pytest.approx(IDLE_MS * math.exp(1.2816 * sigma), rel=0.1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("sigma", [0.1, 0.5, 1.0])
+def test_quantiles_agree_with_those_of_the_data(seed: int, sigma: float) -> None:
+    rng, known = random.Random(seed), estimates()
+    ratios = [rng.lognormvariate(0.7, sigma) for _ in range(600)]
+    observe_ratios(known, ratios)
+    p50, p90 = np.quantile(ratios, [0.5, 0.9], method="inverted_cdf")
+    assert known.p50_ms(STAGE) == pytest.approx(p50 * IDLE_MS, rel=0.05)
+    assert known.p90_ms(STAGE) == pytest.approx(p90 * IDLE_MS, rel=0.05)
+
+
+def test_what_is_seen_at_one_size_serves_every_size() -> None:
+    known, large = estimates(), Work(items=16)
+    for _ in range(50):
+        known.observe(STAGE, ONE, 3.0 * IDLE_MS, 1)
+    assert known.p50_ms(STAGE, large) == pytest.approx(3.0 * TABLE.expected_ms(STAGE, large), rel=0.05)
+
+
+@given(st.lists(st.tuples(RATIOS, LOADS), max_size=40), LOADS)
+def test_the_ninth_decile_is_never_below_the_median(seen: list[tuple[float, int]], load: int) -> None:
+    known = estimates()
+    for ratio, at_load in seen:
+        observe_ratios(known, [ratio], at_load)
+    assert 0 < known.p50_ms(STAGE, ONE, load) <= known.p90_ms(STAGE, ONE, load)
+
+
+@given(st.lists(st.tuples(RATIOS, LOADS), max_size=40))
+def test_more_load_never_makes_a_stage_quicker(seen: list[tuple[float, int]]) -> None:
+    known = estimates()
+    for ratio, at_load in seen:
+        observe_ratios(known, [ratio], at_load)
+    by_level = [known.ratios(STAGE, 2**level) for level in range(LEVELS)]
+    assert [each.p50 for each in by_level] == sorted(each.p50 for each in by_level)
+    assert [each.p90 for each in by_level] == sorted(each.p90 for each in by_level)
+
+
+def test_load_levels_double() -> None:
+    loads = {0: 0, 1: 0, 2: 1, 3: 1, 4: 2, 7: 2, 8: 3, 15: 3, 16: 4, 500: 4}
+    assert {load: level_of(load) for load in loads} == loads
+
+
+def test_each_load_level_remembers_its_own() -> None:
+    known = estimates()
+    observe_ratios(known, [1.0] * 50, load=1)
+    observe_ratios(known, [4.0] * 50, load=8)
+    assert known.p50_ms(STAGE, ONE, 1) == pytest.approx(IDLE_MS, rel=0.05)
+    assert known.p50_ms(STAGE, ONE, 9) == pytest.approx(4 * IDLE_MS, rel=0.05)
+
+
+def test_a_level_without_observations_borrows_from_the_nearest() -> None:
+    known = estimates()
+    observe_ratios(known, [2.0] * 50, load=1)
+    observe_ratios(known, [6.0] * 50, load=8)
+    assert known.p50_ms(STAGE, ONE, 2) == pytest.approx(2 * IDLE_MS, rel=0.05)
+    assert known.p50_ms(STAGE, ONE, 30) == pytest.approx(6 * IDLE_MS, rel=0.05)
+
+
+def test_a_node_seen_only_when_busy_is_not_taken_to_be_as_slow_when_idle() -> None:
+    known = estimates()
+    observe_ratios(known, [8.0] * 50, load=20)
+    assert IDLE_MS <= known.p50_ms(STAGE, ONE, 1) < 1.3 * IDLE_MS
+
+
+def test_the_past_is_forgotten_while_new_calls_come_in() -> None:
+    clock = ManualClock()
+    known = estimates(clock)
+    observe_ratios(known, [10.0] * 40)
+    for _ in range(60):
+        clock.now_s += 5.0
+        observe_ratios(known, [1.0])
+    assert known.p50_ms(STAGE) == pytest.approx(IDLE_MS, rel=0.1)
+
+
+def test_silence_brings_the_table_back() -> None:
+    clock = ManualClock()
+    known = estimates(clock)
+    observe_ratios(known, [10.0] * 100)
+    assert known.p50_ms(STAGE) > 9 * IDLE_MS
+    clock.now_s += 180.0
+    assert known.p50_ms(STAGE) == pytest.approx(IDLE_MS, rel=0.1)
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 3_600.0, 1e7])
+def test_it_goes_on_after_any_pause(pause_s: float) -> None:
+    clock = ManualClock()
+    known = estimates(clock)
+    observe_ratios(known, [3.0] * 10)
+    clock.now_s += pause_s
+    assert math.isfinite(known.p90_ms(STAGE))
+    observe_ratios(known, [5.0] * 60)
+    clock.now_s += 0.2  # what was read a moment ago is given again
+    assert known.p50_ms(STAGE) == pytest.approx(5 * IDLE_MS, rel=0.05)
+
+
+def test_hours_of_traffic_stay_in_the_range_of_numbers() -> None:
+    clock = ManualClock()
+    known = estimates(clock)
+    for _ in range(2_000):
+        clock.now_s += 20.0
+        observe_ratios(known, [2.0, 2.0])
+    assert known.p50_ms(STAGE) == pytest.approx(2 * IDLE_MS, rel=0.2)
+
+
+@pytest.mark.parametrize("ms", [math.nan, math.inf, -math.inf, -1.0])
+def test_what_is_no_duration_is_ignored(ms: float) -> None:
+    known, untouched = estimates(), estimates()
+    for _ in range(20):
+        known.observe(STAGE, ONE, ms, 1)
+    assert known.p90_ms(STAGE) == untouched.p90_ms(STAGE)
+
+
+@given(st.lists(st.floats(), max_size=30))
+def test_no_duration_breaks_an_estimate(durations: list[float]) -> None:
+    known = estimates()
+    for ms in durations:
+        known.observe(STAGE, ONE, ms, 1)
+    assert 0 < known.p50_ms(STAGE) <= known.p90_ms(STAGE) < math.inf
+
+
+def test_no_call_takes_longer_than_the_longest_reply() -> None:
+    known = estimates()
+    unbounded, short = Work(), Work(max_output_tokens=61)
+    assert known.p50_ms(Stage.ANSWER, short) == known.p50_ms(Stage.ANSWER, unbounded)
+    assert known.p90_ms(Stage.ANSWER, short) < known.p90_ms(Stage.ANSWER, unbounded)
+
+
+def test_the_model_and_whoever_stands_in_for_it_are_known_apart() -> None:
+    known = estimates()
+    for _ in range(50):
+        known.observe(Stage.ANSWER, ONE, 20.0, 1, by_model=False)
+    assert known.p50_ms(Stage.ANSWER, by_model=False) == pytest.approx(20.0, rel=0.05)
+    assert known.p50_ms(Stage.ANSWER) == pytest.approx(TABLE.expected_ms(Stage.ANSWER), rel=0.06)

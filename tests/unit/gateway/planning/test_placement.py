@@ -1,0 +1,244 @@
+"""The gateway's part in keeping the placement plan: slots on shared cards, and who is over its share."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capacity.simulation.virtual_time import run_virtual
+from chassis.errors import DeadlineExceeded
+from chassis.resilience.deadlines import Clock, Deadline
+from chassis.startup import WrongSettings
+from contracts.operations import Info
+from gateway.planning.placement import Cards, PlacementPlan, ServiceShare, compare
+
+BURST_MS = 100.0
+PLAN = PlacementPlan(
+    name="l40s",
+    services={
+        "reranker": ServiceShare(0, 4_900, 2.0, 1.45),
+        "cropper": ServiceShare(0, 3_000, 70.0),
+        "text_search": ServiceShare(1, 1_000, 11.0, 2.0),
+        "ocr": ServiceShare(None),
+    },
+    burst_ms=BURST_MS,
+    vlm_sequences=8,
+)
+
+
+def info(service: str, device: str = "cuda:0", peak: int = 0) -> Info:
+    return Info(service=service, version="1", engine="x", device=device, memory_peak_mib=peak)
+
+
+def test_a_plan_is_read_as_it_was_written() -> None:
+    assert PlacementPlan.parse(PLAN.to_json()) == PLAN
+    assert " " not in PLAN.to_json()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "Invalid JSON"),
+        ("{", "Invalid JSON"),
+        ("[]", "Input should be an object"),
+        ('{"name": "a"}', "services: Field required"),
+        (PLAN.to_json().replace("100.0", "0"), "burst_ms: Input should be greater than 0, not 0"),
+        (PLAN.to_json().replace("100.0", "NaN"), "burst_ms: Input should be a finite number, not nan"),
+        (PLAN.to_json().replace("4900", "-1"), "services.reranker.memory_mib"),
+        (PLAN.to_json().replace("4900", "true"), "services.reranker.memory_mib"),
+        (PLAN.to_json().replace('"gpu":1', '"gpu":-1'), "services.text_search.gpu"),
+        (PLAN.to_json().replace('"fixed_ms":70.0', '"fixed":70.0'), "services.cropper.fixed"),
+        (PLAN.to_json().replace('"vlm_sequences":8', '"vlm_sequences":0'), "vlm_sequences: Input should be"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused_in_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(WrongSettings) as caught:
+        PlacementPlan.parse(text)
+    said = str(caught.value)
+    assert said.startswith("The placement plan cannot be used: ")
+    assert sentence in said
+    assert "\n" not in said
+
+
+@given(text=st.text(max_size=60))
+def test_no_text_ends_in_anything_but_a_sentence(text: str) -> None:
+    with pytest.raises(WrongSettings):
+        PlacementPlan.parse(text)
+
+
+def test_services_of_one_card_share_a_slot_and_those_without_a_card_need_none() -> None:
+    cards = Cards(PLAN)
+    assert cards.slot("reranker") is cards.slot("cropper")
+    assert cards.slot("reranker") is not cards.slot("text_search")
+    assert set(cards.gates) == {0, 1}
+    for name in ("ocr", "vlm", "unheard-of"):
+        assert cards.slot(name) is None
+        assert cards.weight_ms(name, 100) == 0
+
+
+def test_a_call_weighs_what_it_is_expected_to_keep_the_card_busy() -> None:
+    cards = Cards(PLAN)
+    assert cards.weight_ms("reranker", 60) == pytest.approx(89.0)
+    assert cards.weight_ms("cropper") == 70
+
+
+async def decode_beside_bursts(
+    clock: Clock, cards: Cards | None, bursts: int, steps: int = 100
+) -> tuple[float, float]:
+    """Seconds that `steps` of decoding take beside as many reranks, and until the last rerank is done.
+
+    The card's time is shared evenly among decoding and the jobs that are on it (no MIG, no priorities).
+    """
+    step_s, slice_s, jobs = 0.015, 0.001, 0
+    decoded: list[float] = []
+
+    async def rerank() -> None:
+        nonlocal jobs
+        slot = cards.slot("reranker") if cards else None
+        weight = Cards(PLAN).weight_ms("reranker", 60)
+        if slot is None:
+            await on_card(weight)
+            return
+        async with slot.entered(Deadline.after_ms(60_000, clock), weight):
+            await on_card(weight)
+
+    async def on_card(ms: float) -> None:
+        nonlocal jobs
+        jobs += 1
+        left = ms / 1000
+        while left > 1e-9:
+            await anyio.sleep(slice_s)
+            left -= slice_s / (jobs + 1)
+        jobs -= 1
+
+    async def decode() -> None:
+        for _ in range(steps):
+            left = step_s
+            while left > 1e-9:
+                await anyio.sleep(slice_s)
+                left -= slice_s / (jobs + 1)
+        decoded.append(clock())
+
+    began = clock()
+    async with anyio.create_task_group() as group:
+        group.start_soon(decode)
+        for _ in range(bursts):
+            group.start_soon(rerank)
+    return decoded[0] - began, clock() - began
+
+
+def test_a_burst_of_reranks_cannot_starve_decoding() -> None:
+    """20 at once: without slots the first tokens take 21 times as long; with them never more than twice."""
+
+    def both(cards: Cards | None, bursts: int, steps: int) -> float:
+        return run_virtual(lambda clock: decode_beside_bursts(clock, cards, bursts, steps))[0]
+
+    alone = both(None, 0, 5)
+    unprotected = both(None, 20, 5)
+    protected = both(Cards(PLAN), 20, 5)
+    assert unprotected == pytest.approx(21 * alone, rel=0.05)
+    assert protected <= 2.05 * alone
+
+
+def test_slots_cost_the_burst_no_time() -> None:
+    """The card does one thing after the other anyway: the last rerank is done as soon as without slots."""
+    unprotected = run_virtual(lambda clock: decode_beside_bursts(clock, None, 20))[1]
+    protected = run_virtual(lambda clock: decode_beside_bursts(clock, Cards(PLAN), 20))[1]
+    assert protected <= 1.3 * unprotected
+
+
+@given(items=st.lists(st.integers(1, 150), min_size=1, max_size=12))
+def test_no_more_than_the_burst_is_on_a_card_at_once(items: Sequence[int]) -> None:
+    most: list[tuple[float, int]] = []
+
+    async def main(clock: Clock) -> None:
+        cards = Cards(PLAN)
+        slot = cards.slot("reranker")
+        assert slot is not None
+
+        async def call(count: int) -> None:
+            weight = cards.weight_ms("reranker", count)
+            async with slot.entered(Deadline.after_ms(60_000, clock), weight):
+                most.append((slot.in_use, slot.inside))
+                await anyio.sleep(weight / 1000)
+
+        async with anyio.create_task_group() as group:
+            for count in items:
+                group.start_soon(call, count)
+
+    run_virtual(main)
+    assert len(most) == len(items)
+    assert all(in_use <= BURST_MS + 1e-6 or inside == 1 for in_use, inside in most)
+
+
+def test_who_must_be_done_first_gets_the_card_first() -> None:
+    order: list[int] = []
+
+    async def main(clock: Clock) -> None:
+        slot = Cards(PLAN).slot("cropper")
+        assert slot is not None
+
+        async def call(deadline_ms: int) -> None:
+            async with slot.entered(Deadline.after_ms(deadline_ms, clock), 70.0):
+                order.append(deadline_ms)
+                await anyio.sleep(0.07)
+
+        async with anyio.create_task_group() as group:
+            for deadline_ms in (9_000, 5_000, 1_000, 3_000):
+                group.start_soon(call, deadline_ms)
+
+    run_virtual(main)
+    assert order == [9_000, 1_000, 3_000, 5_000]
+
+
+def test_who_cannot_get_the_card_in_time_is_told_so() -> None:
+    async def main(clock: Clock) -> float:
+        slot = Cards(PLAN).slot("cropper")
+        assert slot is not None
+        async with slot.entered(Deadline.after_ms(9_000, clock), 70.0):
+            with pytest.raises(DeadlineExceeded):
+                async with slot.entered(Deadline.after_ms(200, clock), 70.0):
+                    pass
+        return clock()
+
+    assert run_virtual(main) == pytest.approx(0.2, abs=0.01)
+
+
+def test_services_that_keep_to_the_plan_are_not_mentioned() -> None:
+    infos = {
+        "reranker": info("reranker", peak=4_900),
+        "cropper": info("cropper", "cuda", peak=10),
+        "text_search": info("text_search", "cuda:1"),
+        "ocr": info("ocr", "cpu"),
+        "verifier": info("verifier", "cpu"),
+    }
+    assert compare(PLAN, infos) == {}
+    assert compare(PLAN, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "sentence"),
+    [
+        (
+            "reranker",
+            info("reranker", peak=5_120),
+            "reranker has held 5120 MiB of GPU 0; its share there is 4900 MiB.",
+        ),
+        ("reranker", info("reranker", "cpu"), "reranker runs on the CPU; the plan has it on GPU 0."),
+        ("reranker", info("reranker", "cuda:1"), "reranker runs on cuda:1; the plan has it on GPU 0."),
+        ("text_search", info("text_search", "cuda"), "text_search runs on cuda; the plan has it on GPU 1."),
+        ("ocr", info("ocr"), "ocr runs on cuda:0; the plan has it on the CPU."),
+        ("painter", info("painter"), "painter runs on cuda:0; the plan does not know it."),
+    ],
+)
+def test_what_is_not_as_planned_is_said(name: str, found: Info, sentence: str) -> None:
+    assert compare(PLAN, {name: found, "cropper": info("cropper")}) == {name: sentence}
+
+
+def test_a_plan_without_cards_has_no_slots() -> None:
+    cards = Cards(replace(PLAN, services={"ocr": ServiceShare(None)}))
+    assert not cards.gates
+    assert cards.slot("ocr") is None

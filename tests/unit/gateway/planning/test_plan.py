@@ -1,0 +1,254 @@
+"""The anytime plan: in the documented order, no more than is needed, taken back when there is time again."""
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capacity.ladder import BF16, FP8, cases, deadlines_table, rungs_table
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import VlmSpeed, Work, load_latencies
+from gateway.planning.plan import FULL, LADDER, Cut, Plan
+from gateway.planning.planner import Choice, Planner
+from gateway.planning.stage_graph import StageGraph, rerank_items
+from gateway.planning.stages import REPLY_RESERVE_MS, STAGE_BUDGETS, Stage
+from gateway.state import GenerationBudget
+from gateway.thresholds import RetrievalLimits
+from tests.unit.gateway.planning.stage_graphs import LOREGLASS, QA_DRAGON, STAGE_GRAPHS
+
+GUIDE = Path(__file__).parents[4] / "docs" / "latency-budget.md"
+POCKET = load_latencies("pocket")
+L40S = {"fp8": load_latencies("l40s", FP8), "bf16": load_latencies("l40s", BF16)}
+NAMES = [cut.name for cut in LADDER]
+TIMES = st.floats(0.0, 20_000.0)
+STAGE_GRAPH = st.sampled_from(sorted(STAGE_GRAPHS.values(), key=lambda graph: graph.name))
+DONE = st.sets(st.sampled_from(list(STAGE_BUDGETS)))
+
+
+def planner(speed: VlmSpeed = FP8, full: Plan = FULL) -> Planner:
+    return Planner(full, Estimates(load_latencies("l40s", speed), clock=lambda: 0.0))
+
+
+def names(cuts: Sequence[Cut]) -> list[str]:
+    return [cut.name for cut in cuts]
+
+
+def at_admission(chooser: Planner, ms: float, graph: StageGraph = LOREGLASS, *, busy: bool = False) -> Choice:
+    return chooser.choose(ms, (), 1, busy, graph)
+
+
+def test_the_ladder_is_in_the_documented_order() -> None:
+    documented = ["fewer_chunks", "no_fine_rerank", "no_judge", "pocket_answer"]
+    assert [name for name in NAMES if name in documented] == documented
+    assert NAMES[-2:] == ["pocket_answer", "pocket_draft"]
+    guide = GUIDE.read_text("utf-8")
+    places = [guide.index(f"| `{name}` |") for name in NAMES]
+    assert places == sorted(places)
+
+
+def test_every_cut_gives_something_up_and_nothing_back() -> None:
+    plan = FULL
+    for cut in LADDER:
+        lower = cut.apply(plan)
+        assert lower != plan
+        assert all(now <= before for now, before in zip(astuple(lower), astuple(plan), strict=True))
+        assert cut.apply(lower) == lower
+        plan = lower
+
+
+def test_a_plan_that_asks_for_less_is_not_raised_by_a_cut() -> None:
+    modest = Plan(crops=1, evidence_chars=500, answer_tokens=64)
+    for cut in LADDER:
+        modest = cut.apply(modest)
+    assert (modest.evidence_chars, modest.answer_tokens) == (500, 64)
+
+
+def test_the_full_plan_follows_depths_and_effort() -> None:
+    retrieval = RetrievalLimits(crops=2, text_hits=7, chunks_to_rerank=40, chunks_to_judge=20)
+    plan = Plan.full(retrieval, GenerationBudget(answer_tokens=100, evidence_chars=3_000))
+    assert (plan.crops, plan.text_hits, plan.chunks, plan.fine_chunks) == (2, 7, 40, 20)
+    assert plan.generation == GenerationBudget(answer_tokens=100, evidence_chars=3_000)
+    assert Plan.full(RetrievalLimits()) == FULL
+
+
+@given(STAGE_GRAPH, TIMES, DONE, st.integers(0, 40), st.booleans())
+def test_the_cuts_are_a_prefix_of_the_ladder(
+    graph: StageGraph, ms: float, done: set[Stage], load: int, busy: bool
+) -> None:
+    choice = planner().choose(ms, done, load, busy, graph)
+    assert choice.cuts == LADDER[: len(choice.cuts)]
+    assert set(choice.effective) <= set(choice.cuts)
+
+
+@given(STAGE_GRAPH, TIMES, DONE, st.integers(1, 40))
+def test_the_chosen_plan_fits_or_is_the_last(
+    graph: StageGraph, ms: float, done: set[Stage], load: int
+) -> None:
+    chooser = planner()
+    choice = chooser.choose(ms, done, load, False, graph)
+    assert choice.expected_ms <= ms or choice.cuts == LADDER
+    assert choice.expected_ms == pytest.approx(chooser.expected_ms(choice.plan, done, load, graph))
+    if choice.cuts:
+        one_less = FULL
+        for cut in choice.cuts[:-1]:
+            one_less = cut.apply(one_less)
+        assert chooser.expected_ms(one_less, done, load, graph) > ms
+
+
+@given(STAGE_GRAPH, TIMES, TIMES, DONE)
+def test_more_time_never_gives_a_smaller_plan(
+    graph: StageGraph, ms: float, more_ms: float, done: set[Stage]
+) -> None:
+    chooser = planner()
+    less = chooser.choose(ms, done, 1, False, graph).plan
+    more = chooser.choose(ms + more_ms, done, 1, False, graph).plan
+    assert all(big >= small for big, small in zip(astuple(more), astuple(less), strict=True))
+
+
+@given(STAGE_GRAPH, DONE)
+def test_every_stage_that_is_over_shortens_what_is_ahead(graph: StageGraph, done: set[Stage]) -> None:
+    chooser = planner()
+    spared = done - {stage for step in graph.steps for stage in step}
+    whole = chooser.expected_ms(FULL, spared, 1, graph)
+    assert REPLY_RESERVE_MS <= chooser.expected_ms(FULL, done, 1, graph) <= whole
+
+
+@pytest.mark.parametrize(
+    ("speed", "graph", "deadline_ms", "last"),
+    [
+        (FP8, LOREGLASS, 10_000, None),
+        (FP8, LOREGLASS, 5_000, None),
+        (FP8, LOREGLASS, 3_000, "no_crops"),
+        (FP8, LOREGLASS, 2_000, "pocket_answer"),
+        (FP8, LOREGLASS, 1_000, "pocket_draft"),
+        (FP8, LOREGLASS, 300, "pocket_draft"),
+        (BF16, LOREGLASS, 10_000, None),
+        (BF16, LOREGLASS, 5_000, "pocket_answer"),
+        (BF16, LOREGLASS, 3_000, "pocket_draft"),
+        (BF16, LOREGLASS, 2_000, "pocket_draft"),
+        (FP8, QA_DRAGON, 10_000, None),
+        (FP8, QA_DRAGON, 5_000, "pocket_answer"),
+        (BF16, QA_DRAGON, 10_000, "no_crops"),
+        (BF16, QA_DRAGON, 5_000, "pocket_answer"),
+    ],
+)
+def test_an_l40s_gives_up_what_the_guide_says(
+    speed: VlmSpeed, graph: StageGraph, deadline_ms: int, last: str | None
+) -> None:
+    cuts = names(at_admission(planner(speed), deadline_ms, graph).cuts)
+    assert (cuts[-1] if cuts else None) == last
+
+
+def test_the_guides_tables_are_those_that_the_command_prints() -> None:
+    guide, every = GUIDE.read_text("utf-8"), tuple(cases())
+    assert rungs_table(every) in guide
+    assert deadlines_table(every) in guide
+
+
+@pytest.mark.parametrize("graph", STAGE_GRAPHS.values(), ids=STAGE_GRAPHS)
+def test_the_pocket_profile_cuts_nothing_at_ten_seconds_with_room_to_spare(graph: StageGraph) -> None:
+    choice = Planner(FULL, Estimates(POCKET)).choose(10_000, (), 1, False, graph)
+    assert choice.cuts == ()
+    assert choice.expected_ms < 4_000
+
+
+def test_cuts_are_taken_back_when_there_is_time_again() -> None:
+    chooser = planner()
+    early = at_admission(chooser, 3_000)
+    assert "no_judge" in names(early.cuts)
+    through = [Stage.OCR, Stage.DOMAIN_ROUTER, Stage.DRAFT, Stage.IMAGE_SEARCH, Stage.TEXT_SEARCH]
+    later = chooser.choose(2_900, through, 1, False, LOREGLASS)
+    assert later.plan == FULL
+
+
+def test_a_slow_stage_costs_what_comes_after_it() -> None:
+    chooser = planner()
+    assert at_admission(chooser, 5_000).cuts == ()
+    for _ in range(50):
+        chooser.estimates.observe(Stage.ANSWER, Work(), 4_000.0, 1)
+    assert names(at_admission(chooser, 5_000).cuts)[-1] == "pocket_answer"
+
+
+def test_under_load_that_slows_the_node_more_is_cut() -> None:
+    chooser = planner()
+    for _ in range(50):
+        chooser.estimates.observe(Stage.ANSWER, Work(), 3_500.0, 8)
+        chooser.estimates.observe(Stage.ANSWER, Work(), 950.0, 1)
+    idle, loaded = (chooser.choose(4_000, (), load, False, LOREGLASS) for load in (1, 8))
+    assert len(idle.cuts) < len(loaded.cuts)
+
+
+def test_a_busy_node_does_not_speculate_and_gives_up_nothing_else() -> None:
+    choice = at_admission(planner(), 10_000, busy=True)
+    assert not choice.plan.speculate
+    assert choice.cuts == ()
+    assert choice.plan.judge
+
+
+def test_speculation_costs_no_time_of_its_own() -> None:
+    chooser = planner()
+    sequential = at_admission(chooser, 10_000, busy=True).expected_ms
+    assert at_admission(chooser, 10_000).expected_ms < sequential
+
+
+def test_a_search_that_ran_ahead_does_not_hide_the_draft() -> None:
+    ahead = list(LOREGLASS.ahead(FULL, {Stage.IMAGE_SEARCH}))
+    assert Stage.DRAFT in ahead[0]
+    busy = list(LOREGLASS.ahead(Plan(speculate=False), {Stage.DRAFT, Stage.OCR, Stage.DOMAIN_ROUTER}))
+    assert busy[0] == (Stage.IMAGE_SEARCH,)
+
+
+def test_stages_passed_over_are_not_waited_for() -> None:
+    ahead = [stage for step in LOREGLASS.ahead(FULL, {Stage.TEXT_SEARCH}) for stage in step]
+    assert ahead[0] is Stage.RERANKER
+    assert Stage.CROP_SEARCH not in ahead
+
+
+@pytest.mark.parametrize(
+    ("plan", "graph", "off"),
+    [
+        (Plan(crops=0), LOREGLASS, {Stage.CROPPER, Stage.CROP_SEARCH}),
+        (Plan(crops=0), QA_DRAGON, {Stage.OBJECT_LIST, Stage.OBJECT_SELECTION, Stage.CROPPER}),
+        (Plan(sub_queries=1), QA_DRAGON, {Stage.QUERY_SPLIT}),
+        (
+            Plan(second_hop=False),
+            LOREGLASS,
+            {Stage.SECOND_HOP, Stage.SECOND_HOP_SEARCH, Stage.SECOND_HOP_RERANKER},
+        ),
+        (Plan(rerank=False), LOREGLASS, {Stage.RERANKER, Stage.SECOND_HOP_RERANKER}),
+        (Plan(judge=False), QA_DRAGON, {Stage.JUDGE}),
+    ],
+)
+def test_what_a_plan_switches_off_costs_nothing(plan: Plan, graph: StageGraph, off: set[Stage]) -> None:
+    everything = {stage for step in graph.ahead(FULL) for stage in step}
+    assert everything - {stage for step in graph.ahead(plan) for stage in step} == off
+
+
+def test_a_cut_is_felt_only_where_its_stage_is_still_ahead() -> None:
+    choice = planner().choose(300, {Stage.DRAFT, Stage.TEXT_SEARCH, Stage.RERANKER}, 1, False, LOREGLASS)
+    assert choice.cuts
+    assert {"fewer_crops", "fewer_queries", "one_query", "pocket_draft"}.isdisjoint(names(choice.effective))
+    assert "pocket_answer" in names(choice.effective)
+
+
+def test_where_no_model_answers_giving_it_up_is_not_felt() -> None:
+    choice = Planner(FULL, Estimates(POCKET)).choose(100, (), 1, False, LOREGLASS)
+    assert choice.cuts == LADDER
+    assert {"pocket_answer", "pocket_draft", "shorter_answer"}.isdisjoint(names(choice.effective))
+
+
+def test_the_reranker_is_asked_for_no_more_than_both_its_models_read() -> None:
+    assert rerank_items(60, 60) == rerank_items(60, 200) == 60
+    assert 1 <= rerank_items(60, 0) < rerank_items(60, 30) < 60
+    assert rerank_items(0, 0) == 1
+
+
+def test_a_stage_is_begun_as_long_as_half_of_such_calls_end_in_time() -> None:
+    chooser = planner()
+    median = chooser.estimates.p50_ms(Stage.ANSWER)
+    assert chooser.fits(Stage.ANSWER, Work(), median, 1)
+    assert not chooser.fits(Stage.ANSWER, Work(), median - 1, 1)
+    assert chooser.fits(Stage.ANSWER, Work(), 15.0, 1, by_model=False)

@@ -1,0 +1,81 @@
+"""Stage graphs: which stages lie ahead, and what their own budgets of evidence cost."""
+
+import pytest
+
+from gateway.pipelines.three_step import pipeline as three_step
+from gateway.pipelines.wiki_prf import pipeline as wiki_prf
+from gateway.planning.latencies import load_latencies
+from gateway.planning.plan import FULL, LADDER, Plan
+from gateway.planning.stage_graph import CHARS_A_TOKEN, StageGraph
+from gateway.planning.stages import STAGE_BUDGETS, Stage
+from tests.unit.gateway.planning.stage_graphs import (
+    COT,
+    CRAG_MM_TASK_1,
+    CRAG_MM_TASK_2,
+    CRAG_MM_TASK_3,
+    DIRECT_RAG,
+    LLM_ONLY,
+    QA_DRAGON,
+    STAGE_GRAPHS,
+    THREE_STEP,
+    WIKI_PRF,
+)
+
+
+def read(graph: StageGraph, stage: Stage, plan: Plan = FULL) -> int:
+    return graph.work(stage, plan).extra_prompt_tokens
+
+
+@pytest.mark.parametrize("graph", STAGE_GRAPHS.values(), ids=STAGE_GRAPHS)
+def test_every_stage_on_the_way_has_a_budget_and_a_time(graph: StageGraph) -> None:
+    stages = {stage for step in graph.steps for stage in step}
+    assert stages <= set(STAGE_BUDGETS)
+    for table in ("pocket", "l40s"):
+        assert stages <= set(load_latencies(table).stages)
+    assert graph.steps[-1] == (Stage.SESSION,)
+
+
+@pytest.mark.parametrize(
+    ("graph", "tokens"),
+    [
+        (LLM_ONLY, 0),
+        (DIRECT_RAG, 1_500),
+        (CRAG_MM_TASK_1, 2_000),
+        (CRAG_MM_TASK_2, 10_000),
+        (CRAG_MM_TASK_3, 10_000),
+        (QA_DRAGON, 1_500),
+    ],
+    ids=lambda value: value.name if isinstance(value, StageGraph) else str(value),
+)
+def test_an_answer_is_planned_with_what_its_pipeline_reads(graph: StageGraph, tokens: int) -> None:
+    assert read(graph, Stage.ANSWER) == tokens
+
+
+def test_who_rewrites_a_question_reads_what_image_search_found() -> None:
+    assert read(CRAG_MM_TASK_2, Stage.QUERY_REWRITE) == 2_000
+    assert read(QA_DRAGON, Stage.QUERY_ENHANCEMENT) == 0
+
+
+def test_who_ranks_a_list_or_filters_knowledge_reads_what_was_found() -> None:
+    assert read(THREE_STEP, Stage.LISTWISE_RERANK) == three_step.LIST_CHARS // CHARS_A_TOKEN
+    assert read(WIKI_PRF, Stage.KNOWLEDGE_FILTER) == wiki_prf.EVIDENCE_CHARS // CHARS_A_TOKEN
+
+
+def test_the_ladder_takes_the_same_share_of_every_budget() -> None:
+    plan = FULL
+    for cut in LADDER:
+        plan = cut.apply(plan)
+    assert read(CRAG_MM_TASK_2, Stage.ANSWER, plan) == 10_000 * plan.evidence_chars // FULL.evidence_chars
+    assert plan.share_of_hits(50) == 25
+    assert Plan(text_hits=0).share_of_hits(50) == 1
+
+
+def test_a_node_that_shows_its_own_pipelines_more_shows_the_baselines_no_more() -> None:
+    plan = Plan(evidence_chars=20_000, text_hits=40)
+    assert (plan.share_of_evidence(8_000), plan.share_of_hits(50)) == (8_000, 50)
+
+
+def test_what_is_answered_step_by_step_is_planned_as_a_draft() -> None:
+    assert COT.steps[0] == (Stage.DRAFT,)
+    assert COT.asks_model(Stage.DRAFT, Plan(model=False))
+    assert not LLM_ONLY.asks_model(Stage.ANSWER, Plan(model=False))
