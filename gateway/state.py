@@ -77,12 +77,16 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question with everything that came with it. `photo_is_new` is false when the session lent it."""
+    """One question with everything that came with it. `photo_is_new` is false when the session lent it.
+
+    `instructions`: how the caller wants answers worded; only a model heeds them.
+    """
 
     question: str
     photo: Photo | None
     photo_is_new: bool = True
     history: tuple[Turn, ...] = ()
+    instructions: str = ""
 
     @property
     def remembered(self) -> Entity | None:

@@ -4,6 +4,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from chassis.telemetry.metrics import exemplar
 from gateway.llm.client import VlmCall
+from gateway.llm.completion import Usage
 from gateway.reasoning.calls import count_calls
 
 _SECONDS = (0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7.5, 10)
@@ -38,7 +39,8 @@ class VlmMetrics:
 
     def observe(self, call: VlmCall) -> None:
         """Count one call that is over, for the server and for the question that it belongs to."""
-        count_calls(call.requests)
+        usage = call.usage or Usage(0, 0)
+        count_calls(call.requests, usage.prompt_tokens, usage.completion_tokens)
         self._calls.labels(call.prompt, call.outcome).inc()
         self._seconds.labels(call.prompt).observe(call.seconds, exemplar())
         if call.first_token_s is not None:

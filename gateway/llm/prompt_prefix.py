@@ -15,6 +15,7 @@ from gateway.state import Query, Turn
 _NEW_PHOTO = "The photo shows what the wearer sees now."
 _OLD_PHOTO = "The photo is from earlier in this conversation."
 _NO_PHOTO = "There is no photo."
+_WISHES = "Whoever set this conversation up wishes answers to be worded like this; all rules above hold:"
 _REFUSED = "(you did not know)"
 
 
@@ -27,6 +28,7 @@ def prompt_prefix(query: Query, options: VlmOptions) -> tuple[TextPart | ImagePa
     """The photo, then one text part with the conversation so far and the question."""
     text = prompt_text("prefix").fill(
         setting=_setting(query),
+        instructions=_instructions(query),
         conversation=_conversation(query, options),
         question=harmless(query.question).strip(),
     )
@@ -39,6 +41,12 @@ def _setting(query: Query) -> str:
     if query.photo is None:
         return _NO_PHOTO
     return _NEW_PHOTO if query.photo_is_new else _OLD_PHOTO
+
+
+def _instructions(query: Query) -> str:
+    if not query.instructions:
+        return ""
+    return f"{_WISHES}\n{harmless(query.instructions).strip()}\n"
 
 
 def _conversation(query: Query, options: VlmOptions) -> str:

@@ -135,6 +135,7 @@ class Run:
             await self._record(Stage.ADMISSION, DONE, 0.0, "")
         else:
             self.planning.revise(self.deadline.remaining_ms(), self._ended, self.elapsed_ms())
+            await self._on_stage(StageEvent(stage=Stage.ADMISSION.value, state=DONE, ms=0.0))
 
     @asynccontextmanager
     async def stage(self, stage: Stage, size: Work = ONE) -> AsyncIterator[Deadline]:

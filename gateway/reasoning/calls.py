@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 class ModelCalls:
     """Requests that one question sent to the model, those made again and those cut short included.
 
-    `without`: services that a reasoner asked in vain, and answered all the same.
+    Tokens: of the calls whose reply came whole. `without`: services that a reasoner asked in vain, and
+    answered all the same.
     """
 
     count: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
     without: dict[str, None] = field(default_factory=dict)
 
 
@@ -31,11 +34,13 @@ def calls_counted() -> Iterator[ModelCalls]:
         _COUNTED.reset(token)
 
 
-def count_calls(requests: int) -> None:
+def count_calls(requests: int, prompt_tokens: int = 0, completion_tokens: int = 0) -> None:
     """So many requests were sent to the model; of nobody's question when they only look after the server."""
     calls = _COUNTED.get()
     if calls is not None:
         calls.count += requests
+        calls.prompt_tokens += prompt_tokens
+        calls.completion_tokens += completion_tokens
 
 
 def did_without(service: str) -> None:

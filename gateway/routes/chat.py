@@ -1,11 +1,13 @@
 """`POST /v1/chat/completions` and `GET /v1/models`: any OpenAI client can use the platform as a model.
 
 The caller carries the conversation: the last user message is the question, the newest photo of the
-conversation is what it is about, and the messages before it are the history.
+conversation is what it is about, the messages before it are the history, and system messages say how answers
+are to be worded. What does not fit or is not heeded is named in `degraded`.
 """
 
 import base64
 import binascii
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -30,7 +32,7 @@ from chassis.http.app import RequestDeadline
 from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import first_fault
-from contracts.answer import Answer, StageEvent
+from contracts.answer import Answer, Reason, StageEvent
 from contracts.chat import (
     MOST_MESSAGES,
     Annotation,
@@ -41,25 +43,34 @@ from contracts.chat import (
     ChatRequest,
     Choice,
     ChunkChoice,
+    FinishReason,
     Model,
     Models,
     UrlCitation,
+    Usage,
 )
 from gateway.planning.run import ignore_stage
+from gateway.planning.stages import Stage
 from gateway.reasoning.refusals import is_refusal
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import allowed, checked_deadline_ms, photo_of, question_text
-from gateway.routes.streaming import Begin, DataStream, Send, pieces
+from gateway.routes.streaming import DataStream, Send, pieces
 from gateway.routes.strict_json import read_json
 from gateway.serving.execution import Admitted, Question
 from gateway.serving.sessions.port import Session
-from gateway.settings import GatewaySettings
+from gateway.settings import GatewaySettings, Reasoning
 from gateway.state import Turn
 from gateway.wiring import Gateway
 
 router = APIRouter(prefix="/v1")
 
 _DONE = "[DONE]"
+_CHARS_A_TOKEN = 4
+_MOST_INSTRUCTION_CHARS = 4_000
+_CAN_DO = "I answer questions about a photo that you send, and about the pages that I was given."
+_NOTHING_FOUND = frozenset(
+    {Reason.NO_EVIDENCE, Reason.MODEL_UNSURE, Reason.UNSUPPORTED, Reason.NOTHING_INDEXED, Reason.NEEDS_PHOTO}
+)
 
 
 @router.get("/models")
@@ -102,11 +113,11 @@ async def complete_chat(
         question = replace(await _question(asked, gateway, deadline_ms, deadline), caller=caller)
         admitted = await gateway.execution.admit(question)
         if asked.stream:
-            return _stream(gateway, admitted, trace_id, deadline)
+            return _stream(gateway, asked, admitted, trace_id, deadline)
         answer = await gateway.execution.answer(admitted, trace_id, deadline, ignore_stage)
     except LoreglassError as error:
         return _refused(error, trace_id)
-    return _completion(answer, admitted.pipeline.name)
+    return _completion(asked, admitted, answer)
 
 
 def _request(body: bytes) -> ChatRequest:
@@ -122,7 +133,14 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
     last = asked.messages[-1]
     if last.role != "user":
         raise InvalidRequest("messages: the last one must be the user's.")
-    text = question_text(last.text, gateway.settings)
+    unread = ["history"] if len(asked.messages) > MOST_MESSAGES else []
+    text = _both_ends(last.text.strip(), gateway.settings.max_question_chars)
+    if text != last.text.strip():
+        unread.append("question")
+    instructions = "\n".join(each.text for each in asked.messages if each.role in ("system", "developer"))
+    heard = _MOST_INSTRUCTION_CHARS if gateway.settings.reasoning is Reasoning.VLM else 0
+    if len(instructions) > heard:
+        unread.append("instructions")
     sent = [uri for message in asked.messages for uri in message.photos]
     photo = None
     if sent:
@@ -132,15 +150,24 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
     newest = asked.messages[-MOST_MESSAGES:-1]
     carried = Session("", None if is_new else photo, tuple(_turns(newest, gateway.settings)))
     return Question(
-        text=text,
+        text=question_text(text, gateway.settings),
         photo=photo if is_new else None,
         session_id=None,
         deadline_ms=deadline_ms,
         pipeline=asked.model,
         carried=carried,
-        shortened=len(asked.messages) > MOST_MESSAGES,
+        instructions=instructions[:heard],
+        unread=tuple(unread),
         experiment=experiment,
     )
+
+
+def _both_ends(text: str, longest: int) -> str:
+    """What is too long is read from both ends: people put the question before or behind what they paste."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2 - 2
+    return f"{text[:half].rstrip()}\n…\n{text[-half:].lstrip()}"
 
 
 def _photo_bytes(uri: str) -> bytes:
@@ -165,8 +192,9 @@ def _turns(messages: Sequence[ChatMessage], settings: GatewaySettings) -> Iterat
             yield Turn(message.text[:longest], said, is_refusal(said))
 
 
-def _completion(answer: Answer, model: str) -> ChatCompletion:
-    whole = len(answer.answer)
+def _completion(asked: ChatRequest, admitted: Admitted, answer: Answer) -> ChatCompletion:
+    said, finish_reason = _within(asked, _said(admitted, answer))
+    whole = len(said)
     sources = [
         Annotation(url_citation=UrlCitation(url=each.url, title=each.title, start_index=0, end_index=whole))
         for each in answer.citations
@@ -174,20 +202,72 @@ def _completion(answer: Answer, model: str) -> ChatCompletion:
     return ChatCompletion(
         id=_id(answer.trace_id),
         created=int(time.time()),
-        model=model,
-        choices=[Choice(message=ChatReply(content=answer.answer, annotations=sources))],
+        model=admitted.pipeline.name,
+        choices=[Choice(message=ChatReply(content=said, annotations=sources), finish_reason=finish_reason)],
+        usage=_usage(admitted, answer, said),
         loreglass=answer,
     )
 
 
-def _stream(gateway: Gateway, admitted: Admitted, trace_id: str, deadline: Deadline) -> DataStream:
-    async def produce(send: Send, begin: Begin) -> None:
-        async def on_stage(_: StageEvent) -> None:
-            await begin()
+def _said(admitted: Admitted, answer: Answer) -> str:
+    """The answer; who sent no photo and asked what nothing is found about is told what can be asked."""
+    seen = admitted.question.photo or admitted.session.photo
+    if seen is None and answer.reason in _NOTHING_FOUND:
+        return f"{answer.answer} {_CAN_DO}"
+    return answer.answer
+
+
+def _within(asked: ChatRequest, said: str) -> tuple[str, FinishReason]:
+    """What the caller wants to read of it: up to a stop sequence, and no more tokens than were asked for."""
+    for stop in [asked.stop] if isinstance(asked.stop, str) else asked.stop or []:
+        said = said.partition(stop)[0] if stop else said
+    most = min(asked.max_completion_tokens or math.inf, asked.max_tokens or math.inf)
+    if _tokens(said) <= most:
+        return said, "stop"
+    return said[: int(most) * _CHARS_A_TOKEN], "length"
+
+
+def _usage(admitted: Admitted, answer: Answer, said: str) -> Usage:
+    read, wrote = answer.model_usage.prompt_tokens, answer.model_usage.completion_tokens
+    if not read:
+        question, turns = admitted.question, admitted.session.turns
+        texts = [question.instructions, question.text, *(f"{turn.question}{turn.answer}" for turn in turns)]
+        read, wrote = sum(map(_tokens, texts)), _tokens(said)
+    return Usage(prompt_tokens=read, completion_tokens=wrote, total_tokens=read + wrote)
+
+
+def _tokens(text: str) -> int:
+    return math.ceil(len(text) / _CHARS_A_TOKEN)
+
+
+def _stream(
+    gateway: Gateway, asked: ChatRequest, admitted: Admitted, trace_id: str, deadline: Deadline
+) -> DataStream:
+    begun = ChatChunk(id=_id(trace_id), created=int(time.time()), model=admitted.pipeline.name, choices=[])
+
+    async def produce(send: Send) -> None:
+        async def tell(delta: dict[str, Any]) -> None:
+            await send(begun.model_copy(update={"choices": [ChunkChoice(delta=delta)]}))
+
+        async def on_stage(event: StageEvent) -> None:
+            if event.stage == Stage.ADMISSION:
+                await tell({"role": "assistant", "content": ""})
+            else:
+                name = event.stage.replace("_", " ")
+                await tell({"reasoning_content": f"{name}: {event.state} after {event.ms:.0f} ms\n"})
 
         answer = await gateway.execution.answer(admitted, trace_id, deadline, on_stage)
-        for chunk in _chunks(answer, admitted.pipeline.name):
-            await send(chunk)
+        whole = _completion(asked, admitted, answer)
+        [choice] = whole.choices
+        for piece in pieces(choice.message.content):
+            await tell({"content": piece})
+        sources = [each.model_dump() for each in choice.message.annotations]
+        last = ChunkChoice(
+            delta={"annotations": sources} if sources else {}, finish_reason=choice.finish_reason
+        )
+        await send(begun.model_copy(update={"choices": [last], "loreglass": answer}))
+        if asked.stream_options and asked.stream_options.include_usage:
+            await send(begun.model_copy(update={"usage": whole.usage}))
         await send(_DONE)
 
     return DataStream(
@@ -199,20 +279,6 @@ class _Failure(BaseModel):
     """What OpenAI's clients raise when it comes in a stream."""
 
     error: dict[str, Any]
-
-
-def _chunks(answer: Answer, model: str) -> Iterator[ChatChunk]:
-    whole = _completion(answer, model)
-    said = whole.choices[0].message
-
-    def chunk(choice: ChunkChoice, body: Answer | None = None) -> ChatChunk:
-        return ChatChunk(id=whole.id, created=whole.created, model=model, choices=[choice], loreglass=body)
-
-    yield chunk(ChunkChoice(delta={"role": "assistant", "content": ""}))
-    for piece in pieces(said.content):
-        yield chunk(ChunkChoice(delta={"content": piece}))
-    sources = [each.model_dump() for each in said.annotations]
-    yield chunk(ChunkChoice(delta={"annotations": sources} if sources else {}, finish_reason="stop"), answer)
 
 
 def _id(trace_id: str) -> str:

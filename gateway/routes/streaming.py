@@ -19,8 +19,6 @@ from gateway.planning.run import side_by_side
 
 Emit = Callable[[str, BaseModel], Awaitable[None]]
 Send = Callable[[BaseModel | str], Awaitable[None]]
-Begin = Callable[[], Awaitable[None]]
-
 
 HEARTBEAT_S = 5.0
 """Between comments that keep proxies and clients from taking a question that is worked on for a dead one."""
@@ -113,15 +111,14 @@ class EventStream(_Stream):
 
 
 class DataStream(_Stream):
-    """Unnamed events: `produce(send, begin)`, where `send(data)` is one event; OpenAI's clients read these.
+    """Unnamed events: `produce(send)`, where `send(data)` is one event; OpenAI's clients read these.
 
-    `begin()` tells the caller that the question is being worked on; it may be called again and again.
     `refusal`, `told`: see `EventStream`.
     """
 
     def __init__(
         self,
-        produce: Callable[[Send, Begin], Awaitable[None]],
+        produce: Callable[[Send], Awaitable[None]],
         refusal: Callable[[LoreglassError], Response],
         told: Callable[[LoreglassError], BaseModel],
     ) -> None:
@@ -129,10 +126,7 @@ class DataStream(_Stream):
             async def send(data: BaseModel | str) -> None:
                 await write(_data(data))
 
-            async def begin() -> None:
-                await write(_COMMENT)
-
-            await produce(send, begin)
+            await produce(send)
 
         super().__init__(write_all, refusal, lambda error: _data(told(error)))
 

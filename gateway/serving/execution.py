@@ -17,7 +17,7 @@ from chassis.errors import (
 )
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import CURRENT
-from contracts.answer import Answer, Experiment, Reason, Route, Trace
+from contracts.answer import Answer, Experiment, ModelUsage, Reason, Route, Trace
 from contracts.errors import Problem
 from gateway.pipelines.experiments import varied
 from gateway.pipelines.port import Pipeline, Tunable
@@ -34,8 +34,6 @@ from gateway.serving.tenants import PUBLIC, Caller
 from gateway.state import Photo, Priority, Query, Turn
 from gateway.steps.conclusion import Outcome, refusal
 
-HISTORY = "history"
-"""In `degraded`: the earlier part of a long conversation was not read."""
 ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 LEAST_SHARE = 0.5
 """Of its time a question that waits may keep at least this much waiting; it may be short of time anyway."""
@@ -52,8 +50,8 @@ class Question:
     """What a caller asked, checked and decoded. `deadline_ms` is what was asked for.
 
     `carried`: the conversation, for callers that keep it themselves and send it along; it has no id and
-    is not remembered. `shortened`: it was longer than what is read of one. `experiment`: one that the
-    operator has allowed.
+    is not remembered. `instructions`: how it wants answers worded. `unread`: names of what came with the
+    question and is not heeded, for `degraded`. `experiment`: one that the operator has allowed.
     """
 
     text: str
@@ -62,7 +60,8 @@ class Question:
     deadline_ms: int
     pipeline: str
     carried: Session | None = None
-    shortened: bool = False
+    instructions: str = ""
+    unread: tuple[str, ...] = ()
     caller: Caller = ANYBODY
     experiment: Experiment | None = None
 
@@ -303,13 +302,13 @@ def _ask(question: Question, session: Session) -> Query:
         photo=question.photo or session.photo,
         photo_is_new=question.photo is not None,
         history=session.turns,
+        instructions=question.instructions,
     )
 
 
 def _degraded(run: Run, admitted: Admitted, ending: _Ending) -> list[str]:
     """What was done without, in the question, the stages and the calls of the model."""
-    history = [HISTORY] if admitted.question.shortened else []
-    return [*history, *run.degraded, *ending.calls.without]
+    return [*admitted.question.unread, *run.degraded, *ending.calls.without]
 
 
 def _body(outcome: Outcome, run: Run, admitted: Admitted, ending: _Ending) -> Answer:
@@ -329,4 +328,9 @@ def _body(outcome: Outcome, run: Run, admitted: Admitted, ending: _Ending) -> An
         trace_id=run.trace_id,
         session_id=admitted.session.session_id,
         explanation=run.explain.to_explanation(thresholds),
+        model_usage=ModelUsage(
+            calls=ending.calls.count,
+            prompt_tokens=ending.calls.prompt_tokens,
+            completion_tokens=ending.calls.completion_tokens,
+        ),
     )

@@ -121,6 +121,14 @@ class Explanation(Message):
     thresholds: dict[str, float] = {}
 
 
+class ModelUsage(Message):
+    """What the vision-language model did for an answer, as its server counts tokens."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
 class Answer(Message):
     """`timings_ms` by stage; `degraded` names what was done without: stages that failed, cuts of the plan.
 
@@ -140,6 +148,7 @@ class Answer(Message):
     trace_id: str
     session_id: str
     explanation: Explanation | None = None
+    model_usage: ModelUsage = ModelUsage()
 
 
 class StageEvent(Message):

@@ -64,12 +64,18 @@ class ResponseFormat(Message):
     type: Literal["text"]
 
 
+class StreamOptions(Message):
+    """`include_usage`: one more event at the end of the stream, without a choice, tells the tokens."""
+
+    include_usage: bool | None = None
+
+
 class ChatRequest(Message):
     """`model` is a pipeline. Sampling options mean nothing here and are ignored, as clients expect.
 
     What would change the reply and is not done is refused: a tool that must be called, a form, several
-    choices, log probabilities. Ours, for `extra_body`: `deadline_ms` and `experiment`, as `POST /answer` has
-    them.
+    choices, log probabilities, sound. Ours, for `extra_body`: `deadline_ms` and `experiment`, as
+    `POST /answer` has them.
     """
 
     model: str
@@ -79,6 +85,12 @@ class ChatRequest(Message):
     tool_choice: Literal["none", "auto"] | None = None
     response_format: ResponseFormat | None = None
     logprobs: Literal[False] | None = None
+    function_call: Literal["none", "auto"] | None = None
+    modalities: list[Literal["text"]] | None = None
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_completion_tokens: int | None = Field(default=None, ge=1)
+    stop: str | list[str] | None = None
+    stream_options: StreamOptions | None = None
     deadline_ms: int | None = None
     experiment: Experiment | None = None
 
@@ -109,13 +121,28 @@ class ChatReply(Message):
     annotations: list[Annotation] = []
 
 
+FinishReason = Literal["stop", "length"]
+
+
 class Choice(Message):
     """There is always one."""
 
     index: Literal[0] = 0
     message: ChatReply
-    finish_reason: Literal["stop"] = "stop"
+    finish_reason: FinishReason = "stop"
     logprobs: None = None
+
+
+class Usage(Message):
+    """What the vision-language model read and wrote for the answer, in all its calls.
+
+    Where none was asked, or its server does not count: the conversation and the reply at four characters a
+    token, the photo not counted.
+    """
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
 
 
 class ChatCompletion(Message):
@@ -126,6 +153,7 @@ class ChatCompletion(Message):
     created: int
     model: str
     choices: list[Choice]
+    usage: Usage
     loreglass: Answer
 
 
@@ -134,17 +162,21 @@ class ChunkChoice(Message):
 
     index: Literal[0] = 0
     delta: dict[str, Any]
-    finish_reason: Literal["stop"] | None = None
+    finish_reason: FinishReason | None = None
 
 
 class ChatChunk(Message):
-    """One event of a stream; the last one carries `loreglass`."""
+    """One event of a stream; the last one with a choice carries `loreglass`.
+
+    Stages that ended are told as `reasoning_content`, which many clients show while they wait.
+    """
 
     id: str
     object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
     created: int
     model: str
     choices: list[ChunkChoice]
+    usage: Usage | None = None
     loreglass: Answer | None = None
 
 

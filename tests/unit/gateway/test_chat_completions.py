@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
 from contracts.answer import Answer
+from gateway.reasoning.refusals import is_refusal
 from gateway.routes import streaming
 from gateway.settings import GatewaySettings
 from gateway.state import Reply
@@ -133,6 +135,84 @@ async def test_of_a_long_conversation_the_newest_messages_are_read_and_that_is_s
     assert "history" in extra(reply).degraded
 
 
+async def test_a_long_text_is_read_from_both_ends_and_that_is_said(client: AsyncOpenAI, world: World) -> None:
+    pasted = "Who wrote this? " + "word " * 10_000 + "Name the author."
+    reply = await client.chat.completions.create(model="loreglass", messages=[user(pasted)])
+    question = world.reasoner.asked[-1].question
+    assert question.startswith("Who wrote this? word")
+    assert question.endswith("word Name the author.")
+    assert len(question) <= GatewaySettings().max_question_chars
+    assert "question" in extra(reply).degraded
+
+
+async def test_who_hears_no_instructions_says_so(client: AsyncOpenAI) -> None:
+    messages: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Be brief."}, user(QUESTION)]
+    reply = await client.chat.completions.create(model="loreglass", messages=messages)
+    assert "instructions" in extra(reply).degraded
+    plain = await client.chat.completions.create(model="loreglass", messages=messages[1:])
+    assert "instructions" not in extra(plain).degraded
+
+
+async def test_a_text_that_nothing_is_found_about_is_told_what_can_be_asked(
+    client: AsyncOpenAI, world: World
+) -> None:
+    world.reasoner.say = lambda *_: Reply("", 0.0)
+    hello = await client.chat.completions.create(model="loreglass", messages=[user("hello", photo=None)])
+    assert "photo that you send" in (hello.choices[0].message.content or "")
+    assert is_refusal(hello.choices[0].message.content or "")
+    seen = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)])
+    assert "photo that you send" not in (seen.choices[0].message.content or "")
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+async def test_a_reply_is_no_longer_than_was_asked_for(client: AsyncOpenAI, name: str) -> None:
+    asked = {"model": "loreglass", "messages": [user(QUESTION)]}
+    whole = await client.chat.completions.create(**asked)
+    short = await client.chat.completions.create(**asked, **{name: 2})
+    said = short.choices[0].message.content or ""
+    assert said
+    assert (whole.choices[0].message.content or "").startswith(said)
+    assert len(said) == 8
+    assert short.choices[0].finish_reason == "length"
+    assert short.usage is not None
+    assert short.usage.completion_tokens == 2
+
+
+async def test_a_reply_ends_before_a_stop_sequence(client: AsyncOpenAI) -> None:
+    asked = {"model": "loreglass", "messages": [user(QUESTION)]}
+    whole = (await client.chat.completions.create(**asked)).choices[0].message.content or ""
+    _, word, *_ = whole.split()
+    stopped = await client.chat.completions.create(**asked, stop=["never said", word])
+    assert stopped.choices[0].message.content == whole.partition(word)[0]
+    assert stopped.choices[0].finish_reason == "stop"
+
+
+async def test_tokens_are_told_with_and_without_a_stream(client: AsyncOpenAI) -> None:
+    asked = {"model": "loreglass", "messages": [user(QUESTION)]}
+    usage = (await client.chat.completions.create(**asked)).usage
+    assert usage is not None
+    assert usage.prompt_tokens == math.ceil(len(QUESTION) / 4)
+    assert usage.completion_tokens > 0
+    assert usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
+    stream = await client.chat.completions.create(
+        **asked, stream=True, stream_options={"include_usage": True}
+    )
+    *others, last = [chunk async for chunk in stream]
+    assert last.choices == []
+    assert last.usage == usage
+    assert all(chunk.usage is None for chunk in others)
+
+
+async def test_stages_are_told_as_they_end_and_the_answer_after_them(client: AsyncOpenAI) -> None:
+    stream = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)], stream=True)
+    deltas = [chunk.choices[0].delta.model_dump(exclude_none=True) async for chunk in stream]
+    assert deltas[0] == {"role": "assistant", "content": ""}
+    told = [place for place, delta in enumerate(deltas) if "reasoning_content" in delta]
+    said = [place for place, delta in enumerate(deltas) if delta.get("content")]
+    assert any("text search: done after" in deltas[place]["reasoning_content"] for place in told)
+    assert max(told) < min(said)
+
+
 @pytest.mark.parametrize(
     ("asked", "named"),
     [
@@ -141,6 +221,8 @@ async def test_of_a_long_conversation_the_newest_messages_are_read_and_that_is_s
         ({"response_format": {"type": "json_object"}}, "response_format"),
         ({"logprobs": True}, "logprobs"),
         ({"n": 2}, "n:"),
+        ({"function_call": {"name": "f"}}, "function_call"),
+        ({"modalities": ["text", "audio"]}, "modalities"),
     ],
 )
 async def test_what_would_change_the_reply_and_is_not_done_is_refused(
@@ -158,6 +240,8 @@ async def test_what_chat_clients_send_along_and_nobody_needs_is_taken(client: As
         "temperature": 0.7,
         "max_tokens": 500,
         "stream_options": None,
+        "stop": None,
+        "modalities": ["text"],
         "user": "somebody",
     }
     reply = await client.chat.completions.create(
@@ -221,7 +305,9 @@ async def test_a_stream_begins_at_once_and_is_kept_alive_while_the_question_is_w
     comments = 0
     async with world.client.stream("POST", "/v1/chat/completions", json=asked) as reply:
         async for line in reply.aiter_lines():
-            assert line in ("", ":")  # nothing is said before the answer is
+            if line.startswith("data: "):
+                [choice] = json.loads(line.removeprefix("data: "))["choices"]
+                assert not choice["delta"].get("content")  # nothing is said before the answer is
             comments += line == ":"
             if comments == 3:
                 break

@@ -63,8 +63,13 @@ async def test_the_words_and_the_citations_are_those_of_the_answer(world: World)
 async def test_every_stage_that_ended_has_its_event(world: World) -> None:
     events = await stream(world)
     stages = {data["stage"]: data["state"] for name, data in events if name == "stage"}
-    assert {*stages, "total"} == set(events[-1][1]["timings_ms"])
+    assert {*stages, "total"} == {*events[-1][1]["timings_ms"], "admission"}
     assert set(stages.values()) == {"done"}
+
+
+async def test_the_first_event_is_that_the_question_was_let_in(world: World) -> None:
+    name, data = (await stream(world))[0]
+    assert (name, data["stage"], data["state"]) == ("stage", "admission", "done")
 
 
 async def test_a_failed_stage_is_told_as_it_fails(services: FakeServices) -> None:
