@@ -26,6 +26,18 @@ def serve(
     run(**{name: value for name, value in chosen.items() if value is not None})
 
 
+@app.command()
+def doctor(
+    model_url: Annotated[str | None, typer.Option(help="try this model server, too")] = None,
+    model_name: Annotated[str, typer.Option(help="which of its models")] = "",
+) -> None:
+    """Say what runs here, what is indexed, and what to do next. Exits with 1 where something is not well."""
+    from deploy.doctor import main as examine
+
+    if not examine(model_url, model_name):
+        raise typer.Exit(1)
+
+
 app.add_typer(evaluation_app, name="eval")
 
 

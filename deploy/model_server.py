@@ -2,20 +2,25 @@
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 from PIL import Image
+from pydantic import BaseModel
 
 from chassis.errors import LoreglassError
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from chassis.startup import CannotStart
+from gateway.llm.capabilities import EVERYTHING, Abilities
 from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
 from gateway.llm.completion import Written
-from gateway.llm.failures import VlmKeyRefused
-from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
+from gateway.llm.failures import VlmKeyRefused, VlmReplyUnusable
+from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
+from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.wire import ServedModel
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH
+from gateway.planning.advice import deadline_advice
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import VlmSpeed, load_latencies
 from gateway.planning.plan import Plan
@@ -30,17 +35,25 @@ _LISTS_WITHIN_MS = 10_000.0
 _WRITES = 24
 _LONG_TOKENS, _CHARS_A_TOKEN = 1_000, 4
 _PHOTO_SIDE = 1_024
+_WRITES_JSON = {
+    SchemaForm.FULL: "keeps to JSON schemas",
+    SchemaForm.PLAIN: "keeps to plain JSON schemas",
+    SchemaForm.OBJECT: "writes JSON, of no given schema",
+    SchemaForm.WORDS: "is asked for JSON in words",
+}
 
 Tell = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """Where a model answers, and how fast."""
+    """Where a model answers, how fast, and what it can do. `context`: in tokens, 0 where it is not told."""
 
     url: str
     model: str
     speed: VlmSpeed
+    abilities: Abilities = EVERYTHING
+    context: int = 0
 
     def question_ms(self, latencies: str) -> float:
         """What a looked-up question is expected to take with this model, milliseconds. `latencies`: the table
@@ -51,22 +64,19 @@ class ModelServer:
         return Planner(plan, estimates).expected_ms(plan, (), 1, STAGE_GRAPH)
 
     def described(self, gateway: GatewaySettings) -> str:
-        """Its speed and, where a question takes longer than callers usually wait, what to do about it."""
-        speed, question_s = self.speed, self.question_ms(gateway.latencies) / 1000
-        usual_s, longest_s = gateway.answer_deadline_ms / 1000, gateway.max_deadline_ms / 1000
+        """Its speed, what it can do, and, where it is slower than callers wait, what to do about that."""
+        speed, question_ms = self.speed, self.question_ms(gateway.latencies)
         writes = 1000 / max(speed.decode_ms_per_token, 0.1)
         said = (
             f"Answers come from {self.model} at {self.url}: its first word after a photo takes "
             f"{speed.vision_ms / 1000:.1f} s, 1,000 tokens to read {speed.prefill_ms_per_1k / 1000:.1f} s, "
-            f"and it writes {writes:.0f} tokens a second; a question takes about {question_s:.0f} s."
+            f"and it writes {writes:.0f} tokens a second; a question takes about {question_ms / 1000:.0f} s."
         )
-        if question_s <= usual_s:
-            return said
-        said += f"\nCallers who name no deadline wait for {usual_s:.0f} s, and are answered without it. "
-        if question_s > longest_s:
-            return f"{said}No deadline that is allowed would do: a smaller model or a quicker machine would."
-        enough_s = min(longest_s, 5 * (question_s * 1.5 // 5 + 1))
-        return f"{said}LOREGLASS_GATEWAY_ANSWER_DEADLINE_MS={enough_s * 1000:.0f} would do."
+        logprobs = "tells" if self.abilities.logprobs else "does not tell"
+        context = f"a context of {self.context:,} tokens" if self.context else "an untold context"
+        can = f"It takes photos, {_WRITES_JSON[self.abilities.form]}, {logprobs} token probabilities"
+        advice = deadline_advice(question_ms, gateway.answer_deadline_ms, gateway.max_deadline_ms)
+        return "\n".join(filter(None, (said, f"{can}, and has {context}.", advice)))
 
 
 async def find_model(
@@ -76,19 +86,20 @@ async def find_model(
     tell: Tell = lambda _: None,
     http: httpx.AsyncClient | None = None,
 ) -> ModelServer:
-    """The server's only model, or the named one, measured with four short calls.
+    """The server's only model, or the named one, measured with five short calls.
 
     Raises `CannotStart`: the server is not there, serves none or several, or the model takes no photos.
     """
     if http is None:
         async with http_client() as opened:
             return await find_model(url, name, key, tell, opened)
-    model = await _chosen(http, VlmEndpoint(url, name, key))
-    tell(f"Measuring {model} at {url}: four short calls; the first one may have to load it ...")
-    return ModelServer(url, model, await _measured(http, VlmEndpoint(url, model, key)))
+    chosen = await _chosen(http, VlmEndpoint(url, name, key))
+    tell(f"Measuring {chosen.id} at {url}: five short calls; the first one may have to load it ...")
+    speed, abilities = await _measured(http, VlmEndpoint(url, chosen.id, key))
+    return ModelServer(url, chosen.id, speed, abilities, chosen.max_model_len or 0)
 
 
-async def _chosen(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> str:
+async def _chosen(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> ServedModel:
     url = endpoint.base_url
     try:
         served = await VlmClient(http, endpoint).served(Deadline.after_ms(_LISTS_WITHIN_MS))
@@ -98,9 +109,10 @@ async def _chosen(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> str:
         raise CannotStart(
             f"No model server at {url} lists its models. Is it running, and is that its address?"
         ) from error
-    if endpoint.model in served:
-        return endpoint.model
-    listed = ", ".join(served) or "none"
+    named = next((each for each in served if each.id == endpoint.model), None)
+    if named is not None:
+        return named
+    listed = ", ".join(each.id for each in served) or "none"
     if endpoint.model:
         raise CannotStart(f"The server at {url} has no model {endpoint.model}; it has: {listed}.")
     if len(served) != 1:
@@ -108,8 +120,18 @@ async def _chosen(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> str:
     return served[0]
 
 
-async def _measured(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> VlmSpeed:
-    """The first of four calls only loads the model. Each begins with other words, so that none is cached.
+class _Count(BaseModel):
+    """What the last call asks for."""
+
+    count: int
+
+
+_COUNT = Prompt("probe", "You count in JSON.", (TextPart('Write {"count": 3}.'),), _Count, _WRITES)
+
+
+async def _measured(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> tuple[VlmSpeed, Abilities]:
+    """The first of five calls only loads the model, and the last asks for JSON. Each begins with other
+    words, so that none is cached.
 
     `vision_ms` is the whole time to the first token after a photo: every call has a photo, so what a call
     costs whatever is asked belongs to it.
@@ -134,15 +156,24 @@ async def _measured(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> VlmSpeed:
         raise CannotStart(
             f"{endpoint.model} takes no photos, or fails at one. Choose one that sees."
         ) from error
+    try:
+        await client.complete(_COUNT, Deadline.after_ms(_ANSWERS_WITHIN_MS))
+    except VlmReplyUnusable:
+        abilities = replace(client.abilities, form=SchemaForm.WORDS)
+    except LoreglassError as error:
+        raise CannotStart(f"{endpoint.model} fails when it is asked for JSON: {error.detail}") from error
+    else:
+        abilities = client.abilities
     first_ms, long_ms, seeing_ms = (
         1000 * (each.first_token_s or each.seconds) for each in (short, long, seeing)
     )
     tokens = short.usage.completion_tokens if short.usage else len(written.text) / _CHARS_A_TOKEN
-    return VlmSpeed(
+    speed = VlmSpeed(
         vision_ms=seeing_ms,
         prefill_ms_per_1k=max(0.0, long_ms - first_ms),
         decode_ms_per_token=max(0.0, 1000 * short.seconds - first_ms) / max(tokens - 1, 1),
     )
+    return speed, abilities
 
 
 def _photo() -> bytes:

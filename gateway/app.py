@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
 from gateway.routes import answer, chat, sessions, traces
-from gateway.settings import GatewaySettings
+from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import Gateway, wire
 
 Wire = Callable[[GatewaySettings, Metrics], AbstractAsyncContextManager[Gateway]]
@@ -26,4 +26,5 @@ def create_app(settings: GatewaySettings, wire: Wire = wire) -> FastAPI:
             yield
 
     routers = [answer.router, chat.router, sessions.router, traces.router]
-    return create_chassis_app("gateway", settings, routers, lifespan, metrics)
+    engine = settings.vlm_model if settings.reasoning is Reasoning.VLM else settings.reasoning.value
+    return create_chassis_app("gateway", settings, routers, lifespan, metrics, engine)

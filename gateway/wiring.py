@@ -11,10 +11,13 @@ import anyio
 import httpx
 
 from chassis.http.calls import ServiceClient, http_client
-from chassis.resilience.deadlines import Clock
+from chassis.http.health import Note
+from chassis.resilience.deadlines import Clock, Deadline
 from chassis.telemetry.metrics import Metrics
 from gateway.catalogue import every_pipeline
 from gateway.clients.services import PhotoRecipients, Services
+from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH as LOREGLASS
+from gateway.planning.advice import deadline_advice
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import load_latencies
 from gateway.planning.placement import Cards
@@ -88,6 +91,8 @@ async def wire(
         execution = Execution(pipelines, sessions, traces, tiers, tell, holds)
         checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
         checks |= reasoners.checks
+        if settings.reasoning is Reasoning.VLM:
+            checks["deadline"] = partial(_deadline_note, tiers[0].planner, settings)
         if settings.placement:
             watch = PlacementWatch(settings.placement, services, metrics.registry, clock)
             checks["placement"] = watch.check
@@ -107,6 +112,12 @@ async def wire(
 def _tell(metrics: QuestionMetrics, question: QuestionRecord) -> None:
     metrics.observe(question)
     log_question(question)
+
+
+async def _deadline_note(planner: Planner, settings: GatewaySettings, _: Deadline) -> Note:
+    """Ready or not, callers get no answer of a model that is slower than they wait; operators are told."""
+    question_ms = planner.expected_ms(planner.full, (), 1, LOREGLASS)
+    return Note(deadline_advice(question_ms, settings.answer_deadline_ms, settings.max_deadline_ms) or "ok")
 
 
 def _tiers(

@@ -43,6 +43,7 @@ from gateway.llm.wire import (
     ErrorWire,
     ModelsWire,
     Sampling,
+    ServedModel,
     events,
     read_chunk,
     read_error,
@@ -169,6 +170,11 @@ class VlmClient:
         self._capabilities = Capabilities(endpoint.refresh_s)
         self._discovered: str | None = None
 
+    @property
+    def abilities(self) -> Abilities:
+        """What the server is believed to take, by what it has refused and heeded so far."""
+        return self._capabilities.believed()
+
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
         """The reply to `prompt`, parsed.
 
@@ -228,7 +234,7 @@ class VlmClient:
         """Returns if the server is up and serves the model. Raises `DependencyUnavailable` if not."""
         served = await self.served(deadline)
         wanted = self._endpoint.model
-        if (wanted and wanted not in served) or not served:
+        if not any(model.id == wanted or not wanted for model in served):
             raise failure(404, ErrorWire(), None, wanted)
 
     async def _model(self, deadline: Deadline) -> str:
@@ -239,11 +245,11 @@ class VlmClient:
             served = await self.served(deadline)
             if not served:
                 raise failure(404, ErrorWire(), None, "")
-            self._discovered = served[0]
+            self._discovered = served[0].id
         return self._discovered
 
-    async def served(self, deadline: Deadline) -> list[str]:
-        """Names in `GET /v1/models`. Raises `VlmKeyRefused`, `DependencyUnavailable`, `DeadlineExceeded`."""
+    async def served(self, deadline: Deadline) -> list[ServedModel]:
+        """`GET /v1/models`. Raises `VlmKeyRefused`, `DependencyUnavailable` or `DeadlineExceeded`."""
         deadline.require()
         try:
             with anyio.fail_after(deadline.remaining_s()):
@@ -262,7 +268,7 @@ class VlmClient:
             told = failure(response.status_code, read_error(content), None, self._endpoint.model)
             raise refused_for_good(told) if isinstance(told, RequestRefused) else told
         try:
-            return [model.id for model in ModelsWire.model_validate_json(content).data]
+            return ModelsWire.model_validate_json(content).data
         except ValidationError as error:
             raise unreachable("GET /v1/models is not of this API") from error
 

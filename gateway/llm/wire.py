@@ -116,16 +116,19 @@ class ErrorWire(_Read):
     code: int | str | None = None
 
 
-class ModelWire(_Read):
-    """One entry of `GET /v1/models`."""
+class ServedModel(_Read):
+    """One entry of `GET /v1/models`. `max_model_len`: its context in tokens, where the server tells it."""
 
     id: str
+    max_model_len: Count | None = None
+
+    _forgiving = field_validator("max_model_len", mode="wrap")(_none_if_unreadable)
 
 
 class ModelsWire(_Read):
     """`GET /v1/models`."""
 
-    data: list[ModelWire]
+    data: list[ServedModel]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """A model server that somebody runs already: found, measured, put behind the platform, or refused."""
 
+import json
+
 import httpx
 import pytest
 from pydantic import JsonValue
@@ -21,8 +23,8 @@ LAPTOP = VlmSpeed(vision_ms=4_000, prefill_ms_per_1k=5_000, decode_ms_per_token=
 DESKTOP = VlmSpeed(vision_ms=150, prefill_ms_per_1k=50, decode_ms_per_token=15)
 
 
-def counts(_: ScriptedRequest) -> Reply:
-    return says("one two three four five six seven eight")
+def counts(request: ScriptedRequest) -> Reply:
+    return says({"count": 3} if "JSON" in request.system else "one two three four five six seven eight")
 
 
 def blind(request: ScriptedRequest) -> Reply:
@@ -36,10 +38,10 @@ async def test_the_only_model_is_taken_and_measured_with_a_photo_and_a_long_prom
     async with vlm_server(counts) as server:
         found = await find_model(server.url, tell=said.append)
     assert (found.url, found.model) == (server.url, server.model)
-    assert len(server.requests) == 4
-    assert [bool(request.images) for request in server.requests] == [False, False, False, True]
+    assert len(server.requests) == 5
+    assert [bool(request.images) for request in server.requests] == [False, False, False, True, False]
     assert max(len(request.system) for request in server.requests) > 4_000
-    assert len({request.system[:20] for request in server.requests}) == 4  # none has another's prefix
+    assert len({request.system[:20] for request in server.requests}) == 5  # none has another's prefix
     assert [server.model in line for line in said] == [True]
 
 
@@ -68,20 +70,21 @@ async def test_a_model_that_takes_no_photos_is_refused() -> None:
         ({"data": [{"id": "small"}, {"id": "large"}]}, "", "Name one .*: small, large"),
         ({"data": [{"id": "small"}]}, "large", "has no model large; it has: small"),
         ({"data": []}, "", "it has: none"),
-        ("hello", "", "no model server .* lists its models"),
+        ("hello", "", "No model server .* lists its models"),
     ],
 )
 async def test_what_cannot_be_chosen_is_said_with_what_there_is(
     reply: JsonValue, name: str, sentence: str
 ) -> None:
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=reply))
+    content = json.dumps(reply).encode()
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=httpx.ByteStream(content)))
     async with httpx.AsyncClient(transport=transport) as http:
         with pytest.raises(CannotStart, match=sentence):
             await find_model("http://models.example", name, http=http)
 
 
 async def test_a_server_that_is_not_there_is_said_so() -> None:
-    with pytest.raises(CannotStart, match=r"no model server at http://127\.0\.0\.1:9"):
+    with pytest.raises(CannotStart, match=r"No model server at http://127\.0\.0\.1:9"):
         await find_model("http://127.0.0.1:9")
 
 
@@ -95,10 +98,36 @@ def test_a_model_that_is_too_slow_is_described_with_the_deadline_that_would_do()
     assert "smaller model" in slow.described(GatewaySettings(answer_deadline_ms=1_000, max_deadline_ms=2_000))
 
 
-def test_a_quick_model_is_described_in_one_line() -> None:
-    said = ModelServer("http://127.0.0.1:8000", "a-large-one", DESKTOP).described(GatewaySettings())
-    assert "\n" not in said
+def test_a_quick_model_is_described_without_advice() -> None:
+    said = ModelServer("http://127.0.0.1:8000", "a-large-one", DESKTOP, context=8_192).described(
+        GatewaySettings()
+    )
     assert "67 tokens a second" in said
+    assert "a context of 8,192 tokens" in said
+    assert "would do" not in said
+
+
+@pytest.mark.parametrize(
+    ("traits", "told"),
+    [
+        (ServerTraits(), "keeps to JSON schemas, tells token probabilities"),
+        (ServerTraits(logprobs=False), "keeps to JSON schemas, does not tell token probabilities"),
+        (ServerTraits(json_schema=False), "writes JSON, of no given schema"),
+    ],
+)
+async def test_what_the_server_can_do_is_found_out_and_said(traits: ServerTraits, told: str) -> None:
+    async with vlm_server(counts, traits) as server:
+        found = await find_model(server.url)
+    assert told in found.described(GatewaySettings())
+
+
+async def test_a_model_that_writes_no_json_is_asked_for_it_in_words() -> None:
+    def rambles(request: ScriptedRequest) -> Reply:
+        return says("three, I think")
+
+    async with vlm_server(rambles, ServerTraits(json_schema=False, json_object=False)) as server:
+        found = await find_model(server.url)
+    assert "is asked for JSON in words" in found.described(GatewaySettings())
 
 
 def test_a_speed_that_the_operator_has_set_stays() -> None:

@@ -1,0 +1,150 @@
+"""`loreglass doctor`: what runs here and with which engine, what is indexed, and what to do next."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import anyio
+import httpx
+from pydantic import BaseModel, ValidationError
+from rich.console import Console
+from rich.table import Table
+
+from chassis.http.serving import from_environment
+from chassis.startup import CannotStart
+from clients.settings import ClientSettings
+from clients.showing import plain
+from contracts.collections import Collections
+from contracts.errors import Problem
+from contracts.operations import Health, Info
+from deploy.inventory import APPS, App
+from deploy.model_server import find_model
+from deploy.settings import PocketSettings
+from gateway.settings import GatewaySettings
+
+_WITHIN_S = 8.0
+_GATEWAY, _SEARCHES = "gateway", {"image_search": "photos", "text_search": "passages"}
+Body = TypeVar("Body", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One app as it answers now. `info` is None where nothing answers, `health` where it is not ready;
+    `trouble` says why. `holds`: photos or passages that are published for searching.
+    """
+
+    name: str
+    url: str
+    info: Info | None = None
+    health: Health | None = None
+    trouble: str = ""
+    holds: int | None = None
+
+    @property
+    def state(self) -> str:
+        """In a word or a sentence."""
+        if self.info is None:
+            return f"does not answer at {self.url}"
+        notes = [f"{name}: {said}" for name, said in (self.health.checks if self.health else {}).items()]
+        return self.trouble or "; ".join(note for note in notes if not note.endswith(": ok")) or "ready"
+
+
+async def examine(http: httpx.AsyncClient) -> list[Part]:
+    """Every app, asked side by side."""
+    parts: dict[str, Part] = {}
+
+    async def ask(app: App) -> None:
+        parts[app.name] = await _part(http, app.name, _address(app))
+
+    async with anyio.create_task_group() as group:
+        for app in APPS:
+            group.start_soon(ask, app)
+    return [parts[app.name] for app in APPS]
+
+
+def advice(parts: Sequence[Part]) -> Iterator[str]:
+    """What to do next, the most urgent first."""
+    away = [part.name for part in parts if part.info is None]
+    if len(away) == len(parts):
+        yield "Nothing runs here: make serve, or loreglass serve."
+        return
+    if away == [part.name for part in parts if part.name != _GATEWAY]:
+        yield "The services cannot be reached from here; the gateway's line says which of them it misses."
+    elif away:
+        yield f"Start {', '.join(away)}; the log of each says why it is down."
+    if not any(part.holds for part in parts) and any(part.holds is not None for part in parts):
+        yield "Nothing is indexed: loreglass index pages FOLDER, loreglass index images MANIFEST."
+    if any(part.name == _GATEWAY and part.info and part.info.engine == "pocket" for part in parts):
+        yield "Answers are quotes of the built-in reader. For a model's: make serve MODEL=http://127.0.0.1:11434/v1"
+
+
+def report(parts: Sequence[Part], console: Console) -> bool:
+    """The table and the advice. Whether all is well."""
+    table = Table("part", "state", "runs", "holds")
+    for part in parts:
+        runs = f"{part.info.engine} on {part.info.device}, {part.info.version}" if part.info else ""
+        holds = "" if part.holds is None else f"{part.holds:,} {_SEARCHES[part.name]}"
+        table.add_row(plain(part.name), plain(part.state), plain(runs), plain(holds))
+    console.print(table)
+    for line in advice(parts):
+        console.print(plain(f"→ {line}"))
+    return all(part.health is not None for part in parts)
+
+
+def main(model_url: str | None = None, model_name: str = "") -> bool:
+    """Ask and print. Whether all is well."""
+    settings, console = PocketSettings(), Console()
+    url, key = model_url or settings.model, settings.model_key.get_secret_value()
+
+    async def run() -> list[Part]:
+        async with httpx.AsyncClient(timeout=_WITHIN_S) as http:
+            return await examine(http)
+
+    well = report(anyio.run(run), console)
+    if url:
+        try:
+            model = anyio.run(find_model, url, model_name or settings.model_name, key)
+        except CannotStart as error:
+            console.print(plain(f"→ {error}"))
+            return False
+        console.print(plain(model.described(from_environment(GatewaySettings))))
+    return well
+
+
+async def _part(http: httpx.AsyncClient, name: str, url: str) -> Part:
+    info = await _get(http, f"{url}/info", Info)
+    if not isinstance(info, Info):
+        return Part(name, url)
+    health = await _get(http, f"{url}/health/ready", Health)
+    trouble = "" if isinstance(health, Health) else health
+    held = await _get(http, f"{url}/v1/collections", Collections) if name in _SEARCHES else None
+    holds = (
+        sum(each.points for each in held.collections if each.aliases)
+        if isinstance(held, Collections)
+        else None
+    )
+    return Part(name, url, info, health if isinstance(health, Health) else None, trouble, holds)
+
+
+async def _get(http: httpx.AsyncClient, url: str, kind: type[Body]) -> Body | str:
+    """The body, or what is wrong."""
+    try:
+        reply = await http.get(url)
+        if reply.is_success:
+            return kind.model_validate_json(reply.content)
+        return Problem.model_validate_json(reply.content).detail
+    except httpx.HTTPError:
+        return "does not answer"
+    except ValidationError:
+        return "answers as no part of Loreglass does"
+
+
+def _address(app: App) -> str:
+    """Where the gateway looks for a service, or, in one process, where that puts it."""
+    if app.name == _GATEWAY:
+        return ClientSettings().gateway_url.rstrip("/")
+    gateway, first = from_environment(GatewaySettings), PocketSettings().service_port
+    told = f"{app.name}_url"
+    if told in gateway.model_fields_set or not first:
+        return str(getattr(gateway, told)).rstrip("/")
+    return f"http://127.0.0.1:{first + app.port - PocketSettings.model_fields['service_port'].default}"

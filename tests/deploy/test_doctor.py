@@ -1,0 +1,113 @@
+"""`loreglass doctor`: what it says of a platform that runs, of one that does not, and of a slow model."""
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import httpx
+import pytest
+from rich.console import Console
+
+from bench.ports import free_ports
+from contracts.operations import Health, Info
+from deploy.doctor import Part, advice, examine, main, report
+from deploy.inventory import APPS
+from deploy.one_process import platform
+from deploy.settings import PocketSettings
+from gateway.planning.latencies import VlmSpeed
+from tests.vlm_server.replies import says
+from tests.vlm_server.server import vlm_server
+
+pytestmark = pytest.mark.anyio
+
+SLOW = VlmSpeed(vision_ms=2_000, prefill_ms_per_1k=500, decode_ms_per_token=30)
+
+
+def told(parts: Sequence[Part]) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    report(parts, console)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def well(name: str, engine: str = "pocket", holds: int | None = None) -> Part:
+    return Part(
+        name, "http://x", Info(service=name, version="1", engine=engine), Health(status="ok"), holds=holds
+    )
+
+
+@pytest.fixture
+def ports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    found = free_ports(len(APPS))
+    monkeypatch.setenv("LOREGLASS_GATEWAY_URL", f"http://127.0.0.1:{found[0]}")
+    monkeypatch.setenv("LOREGLASS_SERVICE_PORT", str(found[1]))
+    return found
+
+
+async def test_every_part_of_a_running_platform_is_found_with_its_engine(
+    ports: list[int], tmp_path: Path
+) -> None:
+    settings = PocketSettings(port=ports[0], data_dir=tmp_path, log_level="error")
+    async with platform(settings), httpx.AsyncClient() as http:
+        parts = await examine(http)
+    assert [part.name for part in parts] == [app.name for app in APPS]
+    assert {part.state for part in parts} == {"ready"}
+    assert {part.info.engine for part in parts if part.info} == {"pocket"}
+    assert {part.name: part.holds for part in parts if part.holds is not None} == {
+        "image_search": 0,
+        "text_search": 0,
+    }
+    assert any("Nothing is indexed" in line for line in advice(parts))
+
+
+async def test_a_model_that_is_slower_than_callers_wait_is_told_with_the_deadline_that_would_do(
+    ports: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with vlm_server(lambda _: says("one")) as server:
+        monkeypatch.setenv("LOREGLASS_GATEWAY_REASONING", "vlm")
+        monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_URL", server.url)
+        monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_MODEL", server.model)
+        monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_SPEED", json.dumps(asdict(SLOW)))
+        settings = PocketSettings(port=ports[0], data_dir=tmp_path, log_level="error")
+        async with platform(settings), httpx.AsyncClient() as http:
+            ready = (await http.get(f"http://127.0.0.1:{ports[0]}/health/ready")).json()
+            gateway, *_ = await examine(http)
+    assert ready["checks"]["vlm"] == "ok"
+    assert "LOREGLASS_GATEWAY_ANSWER_DEADLINE_MS=" in ready["checks"]["deadline"]
+    assert gateway.info is not None
+    assert gateway.info.engine == server.model
+    assert "LOREGLASS_GATEWAY_ANSWER_DEADLINE_MS=" in gateway.state
+
+
+def test_where_nothing_runs_that_is_said_with_what_starts_it(
+    ports: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not main()
+    said = capsys.readouterr().out
+    assert "does not answer" in said
+    assert "make serve" in said
+
+
+def test_a_service_that_is_down_is_named() -> None:
+    parts = [well("gateway", "a-model"), Part("ocr", "http://127.0.0.1:1"), well("reader")]
+    assert "Start ocr" in told(parts)
+
+
+def test_what_makes_a_part_not_ready_is_told() -> None:
+    broken = Part(
+        "gateway", "http://x", well("gateway").info, None, "Not ready: vlm (dependency_unavailable)"
+    )
+    assert "vlm (dependency_unavailable)" in told([broken])
+
+
+def test_nothing_is_advised_where_a_model_answers_over_an_index() -> None:
+    assert list(advice([well("gateway", "a-model"), well("text_search", holds=3)])) == []
+
+
+def test_a_model_server_that_is_named_and_is_not_there_is_told(
+    ports: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (closed,) = free_ports(1)
+    assert not main(f"http://127.0.0.1:{closed}")
+    assert "No model server at" in capsys.readouterr().out
