@@ -35,6 +35,8 @@ _LISTS_WITHIN_MS = 10_000.0
 _WRITES = 24
 _LONG_TOKENS, _CHARS_A_TOKEN = 1_000, 4
 _PHOTO_SIDE = 1_024
+_CONTEXT_NEEDED = 5_000
+"""Instructions and examples, the photo, 6,000 characters of evidence, and the reply."""
 _WRITES_JSON = {
     SchemaForm.FULL: "keeps to JSON schemas",
     SchemaForm.PLAIN: "keeps to plain JSON schemas",
@@ -73,10 +75,18 @@ class ModelServer:
             f"and it writes {writes:.0f} tokens a second; a question takes about {question_ms / 1000:.0f} s."
         )
         logprobs = "tells" if self.abilities.logprobs else "does not tell"
-        context = f"a context of {self.context:,} tokens" if self.context else "an untold context"
         can = f"It takes photos, {_WRITES_JSON[self.abilities.form]}, {logprobs} token probabilities"
         advice = deadline_advice(question_ms, gateway.answer_deadline_ms, gateway.max_deadline_ms)
-        return "\n".join(filter(None, (said, f"{can}, and has {context}.", advice)))
+        return "\n".join(filter(None, (said, f"{can}. {self._context()}", advice)))
+
+    def _context(self) -> str:
+        if not self.context:
+            return (
+                f"It does not tell its context, of which a question needs about {_CONTEXT_NEEDED:,} tokens "
+                "(Ollama: OLLAMA_CONTEXT_LENGTH=8192)."
+            )
+        enough = "" if self.context >= _CONTEXT_NEEDED else f"; a question needs about {_CONTEXT_NEEDED:,}"
+        return f"Its context is {self.context:,} tokens{enough}."
 
 
 async def find_model(

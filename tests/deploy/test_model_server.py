@@ -103,8 +103,16 @@ def test_a_quick_model_is_described_without_advice() -> None:
         GatewaySettings()
     )
     assert "67 tokens a second" in said
-    assert "a context of 8,192 tokens" in said
+    assert "Its context is 8,192 tokens." in said
     assert "would do" not in said
+
+
+def test_a_context_that_is_short_or_untold_is_told_with_what_a_question_needs() -> None:
+    for context, told in (
+        (4_096, "4,096 tokens; a question needs about 5,000"),
+        (0, "OLLAMA_CONTEXT_LENGTH"),
+    ):
+        assert told in ModelServer("http://m", "m", DESKTOP, context=context).described(GatewaySettings())
 
 
 @pytest.mark.parametrize(
