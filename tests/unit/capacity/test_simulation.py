@@ -26,6 +26,7 @@ from capacity.standins.exchange import json_reply
 from chassis.resilience.deadlines import Clock
 from chassis.startup import WrongSettings
 from contracts.answer import Route
+from gateway.planning.latencies import VlmSpeed, load_latencies
 
 L40S = Calibration.l40s()
 LIGHT = Load(rate=0.2, seconds=60)
@@ -78,6 +79,17 @@ def test_the_papers_own_order_asks_the_model_more_often_and_takes_longer() -> No
     theirs = simulate(_one(), replace(LIGHT, mix=parse_mix("rag=1"), pipeline="qa-dragon"))
     assert theirs.model_calls > 2 * ours.model_calls
     assert theirs.total.p50_ms > 1.5 * ours.total.p50_ms
+
+
+def test_a_laptop_with_nine_seconds_to_the_first_word_answers_those_who_wait_a_minute() -> None:
+    speed = VlmSpeed(vision_ms=9_000, prefill_ms_per_1k=1_000, decode_ms_per_token=60)
+    laptop = Calibration(load_latencies("pocket", speed), speed, sequences=1)
+    nodes, seldom = Nodes(laptop, node_settings(laptop)), Load(rate=0.005, seconds=2_000)
+    patient = simulate(nodes, replace(seldom, deadline_ms=60_000))
+    assert (patient.total.answered, patient.total.degraded) == (10, 0)
+    assert patient.model_calls > 1
+    hasty = simulate(nodes, replace(seldom, deadline_ms=10_000))
+    assert (hasty.total.answered, hasty.total.degraded, hasty.model_calls) == (10, 10, 0)
 
 
 @pytest.mark.parametrize(
