@@ -14,6 +14,7 @@ _CUT = re.compile(
 )
 _SHARED = re.compile(rf"({_WH}) and ({_WH}) (.+)", re.IGNORECASE | re.DOTALL)
 _CONTINUES = re.compile(r"(?:and |but )?(?:what about|how about|and)[\s,]+(.+)", re.IGNORECASE | re.DOTALL)
+_POINTING = word_set("this that these those")
 _PLACES = word_set("in at near on")
 _LIMITS = word_set("before after since until till over under above below than least most between within by")
 _NAMING = word_set("name named call called title titled kind type sort")
@@ -66,8 +67,11 @@ def completed(text: str, before: str) -> str:
     asked = read_question(rest)
     if not asked.words or asked.wh is not None or asked.words[0].folded in AUXILIARIES:
         return text
-    if pointer(rest) is not None:
-        return before
+    shown = pointer(rest)
+    if shown is not None:  # "and this one?", or something of its own: "and read me the label on it"
+        points = asked.words[0].folded in _POINTING
+        asks_more = not points and any(word.start < shown.start for word in asked.terms)
+        return rest if asks_more else before
     place = pointer(before) or next(iter(read_question(before).names), None)
     if asked.words[0].folded in PREPOSITIONS or place is None:
         return f"{before.rstrip(' ?')} {rest}?"

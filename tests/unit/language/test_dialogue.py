@@ -41,6 +41,8 @@ def test_other_uses_of_and_do_not_cut(question: str) -> None:
         ("and the Shard?", "How tall is the Eiffel Tower?", "How tall is the Shard?"),
         ("what about the Shard?", "how tall is this?", "how tall is the Shard?"),
         ("what about this one?", "who wrote this?", "who wrote this?"),
+        ("and that red one over there?", "who wrote this?", "who wrote this?"),
+        ("and show me the price on it", "who wrote this?", "show me the price on it"),
         ("and in Germany?", "what does this cost?", "what does this cost in Germany?"),
         ("and when was it built?", "how tall is it?", "and when was it built?"),
         ("how tall is it?", "when was it built?", "how tall is it?"),
