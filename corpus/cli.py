@@ -64,22 +64,45 @@ Replace = Annotated[
 
 @app.command()
 def images(
-    manifest: Annotated[Path, typer.Argument(help="JSONL: photo, entity, attributes, title?, url?")],
+    manifest: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE", help="a folder of photos, or JSONL: photo, entity, attributes, title?, url?"
+        ),
+    ],
     replace: Replace = False,
     image_search_url: Annotated[str, typer.Option(help="Where image_search listens.")] = "",
 ) -> None:
-    """Index photos of known things."""
+    """Index photos of known things.
+
+    In a folder, the names of files say what photos show: "Eiffel Tower.jpg"
+    and "eiffel_tower-2.png" show the Eiffel Tower. A number after "-" or "_"
+    or in brackets only tells photos of one thing apart; "Apollo 11.jpg" shows
+    Apollo 11. Where a camera has named the photo (IMG_0001.jpg), the folder
+    that it is in says what it shows.
+
+    Lines of a metadata.jsonl in the folder add attributes, or another name:
+    {"file_name": "eiffel_tower-2.png", "entity": "Eiffel Tower", "height": "330 m"}.
+    A line holds for other photos of the thing too, unless they have their own.
+
+    Hidden files and folders are passed over; whatever else of a folder cannot
+    be indexed is named with the reason.
+    """
     url = image_search_url or CorpusSettings().image_search_url
     raise typer.Exit(index(ingest_photos, "images", manifest, url, replace=replace))
 
 
 @app.command()
 def pages(
-    source: Annotated[Path, typer.Argument(help="JSONL, an HTML or text file, or a folder of them")],
+    source: Annotated[Path, typer.Argument(help="JSONL, an HTML, Markdown or text file, or a folder")],
     replace: Replace = False,
     text_search_url: Annotated[str, typer.Option(help="Where text_search listens.")] = "",
 ) -> None:
-    """Index web pages and texts."""
+    """Index web pages and texts.
+
+    Hidden files and folders are passed over; whatever else of a folder cannot
+    be indexed is named with the reason.
+    """
     url = text_search_url or CorpusSettings().text_search_url
     raise typer.Exit(index(ingest_pages, "pages", source, url, replace=replace))
 

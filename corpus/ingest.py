@@ -15,7 +15,7 @@ from contracts.collections import Indexed
 from contracts.image_search import ImageItem, ImageItems
 from contracts.text_search import Chunks
 from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
-from corpus.manifests import Rejected, count_records, manifest_digest, read_photos
+from corpus.manifests import Rejected, count_photos, count_records, manifest_digest, read_photos
 from corpus.pipeline import Batching, Pipeline, Progress
 from corpus.versions import CALL_MS, Patience, Version
 
@@ -66,13 +66,13 @@ class Source(Generic[Item]):
 
 
 async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOptions) -> IngestReport:
-    """Index the photos that a JSONL manifest names. Raises `ManifestError` and `LoreglassError`."""
+    """Index the photos of a JSONL manifest or of a folder. Raises `ManifestError` and `LoreglassError`."""
 
     def digest() -> str:
         records = read_photos(manifest)
         return manifest_digest(manifest, (each.photo for each in records if not isinstance(each, Rejected)))
 
-    source = Source(partial(count_records, manifest), digest, partial(photo_items, manifest))
+    source = Source(partial(count_photos, manifest), digest, partial(photo_items, manifest))
     return await index_photos(source, image_search_url, options)
 
 

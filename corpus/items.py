@@ -52,7 +52,7 @@ Item = TypeVar("Item", PhotoItem, PageItem)
 
 
 def photo_items(manifest: Path) -> Iterator[PhotoItem | Rejected]:
-    """The photos of a manifest; one that is listed twice is there once. Blocking."""
+    """The photos of a manifest or folder; one that is listed twice is there once. Blocking."""
     return items_of_photos(read_photos(manifest))
 
 

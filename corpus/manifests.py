@@ -1,23 +1,33 @@
 """What a user hands over: manifests and folders, read one record at a time, bad ones named and skipped."""
 
+import codecs
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from corpus.attributes import plain_text
+from corpus.folders import FolderFile, files_in, thing_in
 
 LONGEST_LINE = 32 * 2**20
 LARGEST_PHOTO = 20 * 2**20
 LARGEST_PAGE = 16 * 2**20
 PAGE_SUFFIXES = frozenset({".html", ".htm", ".txt", ".md"})
+PHOTO_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
+METADATA = "metadata.jsonl"
+"""What a folder of photos says about them, as the ImageFolder of Hugging Face's datasets has it."""
 _HTML_SUFFIXES = frozenset({".html", ".htm"})
+_HEIC_SUFFIXES = frozenset({".heic", ".heif"})
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+_CONTROLS = bytes(sorted({*range(0x20), 0x7F} - set(b"\t\n\f\r\x1b")))
+_RESERVED = frozenset({"file_name", "entity", "attributes", "title", "url"})
 _SCHEMES = frozenset({"http", "https", "file"})
 
 
@@ -68,37 +78,55 @@ class _Unusable(Exception):
 def count_records(source: Path) -> int:
     """How many lines or files there are to go through. Raises `ManifestError`."""
     if source.is_dir():
-        return len(_page_files(source))
+        return len(_files(source))
     if source.suffix.lower() in PAGE_SUFFIXES:
         return 1
     with _open(source) as stream:
         return sum(1 for line in stream if line.strip())
 
 
+def count_photos(source: Path) -> int:
+    """The same for photos: in a folder every photo counts, and every line about one that is not there."""
+    return sum(1 for _ in _folder_photos(source)) if source.is_dir() else count_records(source)
+
+
 def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
-    """SHA-256 (hex) that changes when the manifest or a file it names does. Raises `ManifestError`.
+    """SHA-256 (hex) that changes when a manifest or a file it names does, or a file in a folder.
 
     Files are told apart by name, size and time of change: reading them all once more would double the work.
+    Raises `ManifestError`.
     """
     digest = hashlib.sha256()
+    named = [(each.name, each.path) for each in _files(source)] if source.is_dir() else []
     if not source.is_dir():
         with _open(source) as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)
-    for path in [*(_page_files(source) if source.is_dir() else []), *photos]:
+        named = [(path.name, path) for path in photos]
+    for name, path in named:
         try:
             status = path.stat()
         except OSError:
             continue
-        digest.update(f"\n{path.name}\0{status.st_size}\0{status.st_mtime_ns}".encode(errors="replace"))
+        digest.update(f"\n{name}\0{status.st_size}\0{status.st_mtime_ns}".encode(errors="replace"))
     return digest.hexdigest()
 
 
-def read_photos(manifest: Path) -> Iterator[PhotoRecord | Rejected]:
-    """Lines of `{"photo", "entity", "attributes"?, "title"?, "url"?}`; photos relative to the manifest."""
-    for where, record in _json_lines(manifest):
+def read_photos(source: Path) -> Iterator[PhotoRecord | Rejected]:
+    """Photos of a JSONL manifest or of a folder. Raises `ManifestError`.
+
+    Lines are `{"photo", "entity", "attributes"?, "title"?, "url"?}`; photos relative to the manifest. In a
+    folder the names of files say what they show, and lines of a `metadata.jsonl` add to that:
+    `{"file_name", "entity"?, "attributes"?, "title"?, "url"?, …}`, where further fields are attributes too.
+    """
+    if source.is_dir():
+        yield from _folder_photos(source)
+        return
+    for where, record in _json_lines(source):
         try:
-            yield _photo_record(where, record, manifest.parent)
+            fields = _fields(record)
+            photo = source.parent / _text(fields, "photo", required=True)
+            yield _photo_record(where, photo, fields)
         except _Unusable as reason:
             yield Rejected(where, str(reason))
 
@@ -109,10 +137,9 @@ def read_pages(source: Path) -> Iterator[PageRecord | Rejected]:
     Lines are `{"url", "html" | "text", "title"?, "last_modified"?}`. Raises `ManifestError`.
     """
     if source.is_dir():
-        for path in _page_files(source):
-            yield _page_file(path, path.relative_to(source).as_posix())
+        yield from (_page_file(each) for each in _files(source))
     elif source.suffix.lower() in PAGE_SUFFIXES:
-        yield _page_file(source, source.name)
+        yield _page_file(FolderFile(source, source.name))
     else:
         for where, record in _json_lines(source):
             try:
@@ -142,12 +169,10 @@ def moment(text: str) -> datetime | None:
     return None
 
 
-def _photo_record(where: str, record: Mapping[str, Any] | Rejected, folder: Path) -> PhotoRecord:
-    fields = _fields(record)
+def _photo_record(where: str, photo: Path, fields: Mapping[str, Any]) -> PhotoRecord:
     attributes = fields.get("attributes") or {}
     if not isinstance(attributes, dict | str):
         raise _Unusable('"attributes" is neither an object nor a text.')
-    photo = folder / _text(fields, "photo", required=True)
     _check_file(photo, LARGEST_PHOTO, "photo")
     return PhotoRecord(
         where=where,
@@ -157,6 +182,74 @@ def _photo_record(where: str, record: Mapping[str, Any] | Rejected, folder: Path
         title=_text(fields, "title"),
         url=_url(fields),
     )
+
+
+def _folder_photos(folder: Path) -> Iterator[PhotoRecord | Rejected]:
+    files = _files(folder)
+    metadata = next((each for each in files if each.name == METADATA and not each.fault), None)
+    told: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for where, record in _json_lines(metadata.path) if metadata else ():
+        line = f"{METADATA}, {where}"
+        try:
+            fields = _fields(record)
+            if told.setdefault(_file_name(fields), (line, fields))[0] != line:
+                raise _Unusable("An earlier line is about the same photo.")
+        except _Unusable as reason:
+            yield Rejected(line, str(reason))
+    of_things: dict[tuple[PurePosixPath, str], Mapping[str, Any]] = {}
+    for name, (_, fields) in told.items():
+        of_things.setdefault(_thing(name), fields)
+    for each in files:
+        if each is metadata:
+            continue
+        name = _file_key(each.path.relative_to(folder).as_posix())
+        own = told.pop(name, None)
+        place, thing = _thing(name)
+        yield _folder_photo(
+            each, thing, own[1] if own else of_things.get((place, thing), {}) if thing else {}
+        )
+    yield from (Rejected(line, "The photo is not there.") for line, _ in told.values())
+
+
+def _folder_photo(file: FolderFile, thing: str, fields: Mapping[str, Any]) -> PhotoRecord | Rejected:
+    """`fields`: of the photo's own line, or of one about another photo of the same thing."""
+    suffix = file.path.suffix.lower()
+    try:
+        if file.fault:
+            raise _Unusable(file.fault)
+        if suffix in _HEIC_SUFFIXES:
+            raise _Unusable("HEIC photos cannot be read; save it as JPEG.")
+        if suffix not in PHOTO_SUFFIXES:
+            raise _Unusable(f"It is no photo: {_listed(PHOTO_SUFFIXES)} files are.")
+        entity = fields.get("entity") or thing
+        if not entity:
+            raise _Unusable(f"Its name says not what it shows; rename it, or say it in {METADATA}.")
+        attributes = fields.get("attributes") or {}
+        others = {key: value for key, value in fields.items() if key not in _RESERVED}
+        if others and not isinstance(attributes, dict):
+            raise _Unusable('"attributes" is not an object, and there are further fields.')
+        whole = {**fields, "entity": entity, "attributes": {**others, **attributes} if others else attributes}
+        return _photo_record(file.name, file.path, whole)
+    except _Unusable as reason:
+        return Rejected(file.name, str(reason))
+
+
+def _file_name(fields: Mapping[str, Any]) -> str:
+    given = fields.get("file_name")
+    if not isinstance(given, str) or not given.strip():
+        raise _Unusable('"file_name" is missing.')
+    return _file_key(given)
+
+
+def _file_key(name: str) -> str:
+    """What names of one file have in common: systems write accents in two ways."""
+    return unicodedata.normalize("NFC", PurePosixPath(name).as_posix())
+
+
+def _thing(name: str) -> tuple[PurePosixPath, str]:
+    """The folder and what the photo's name says that it shows; numbered photos of a thing share it."""
+    path = PurePosixPath(name)
+    return path.parent, thing_in(path)
 
 
 def _page_record(where: str, record: Mapping[str, Any] | Rejected) -> PageRecord:
@@ -180,28 +273,44 @@ def _page_record(where: str, record: Mapping[str, Any] | Rejected) -> PageRecord
     )
 
 
-def _page_file(path: Path, name: str) -> PageRecord | Rejected:
+def _page_file(file: FolderFile) -> PageRecord | Rejected:
+    suffix = file.path.suffix.lower()
     try:
-        _check_file(path, LARGEST_PAGE, "file")
-        content = path.read_bytes()
+        if file.fault:
+            raise _Unusable(file.fault)
+        if suffix not in PAGE_SUFFIXES:
+            raise _Unusable(f"It is no page: {_listed(PAGE_SUFFIXES)} files are.")
+        _check_file(file.path, LARGEST_PAGE, "file")
+        content = file.path.read_bytes()
+        if not content.strip():
+            raise _Unusable("The file is empty.")
+        if not _is_text(content):
+            raise _Unusable("The file holds something else than text.")
     except _Unusable as reason:
-        return Rejected(name, str(reason))
+        return Rejected(file.name, str(reason))
     except OSError as error:
-        return Rejected(name, f"The file cannot be read ({error.strerror}).")
-    if not content.strip():
-        return Rejected(name, "The file is empty.")
-    is_html = path.suffix.lower() in _HTML_SUFFIXES
-    return PageRecord(name, content, is_html, fallback_url="file:" + quote(name, errors="replace"))
+        return Rejected(file.name, f"The file cannot be read ({error.strerror}).")
+    url = "file:" + quote(file.name, errors="replace")
+    return PageRecord(file.name, content, suffix in _HTML_SUFFIXES, fallback_url=url)
 
 
-def _page_files(folder: Path) -> list[Path]:
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in PAGE_SUFFIXES
-        and path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+def _is_text(content: bytes) -> bool:
+    """Whether the bytes can be text: control characters are rare in all encodings but UTF-16 and UTF-32."""
+    if content.startswith(_WIDE_MARKS):
+        return True
+    controls = len(content) - len(content.translate(None, _CONTROLS))
+    return controls * 200 < len(content) and not content.startswith(b"%PDF-")
+
+
+def _files(folder: Path) -> list[FolderFile]:
+    files = list(files_in(folder))
+    if not files:
+        raise ManifestError(f"There is nothing to index in {folder}.")
+    return files
+
+
+def _listed(suffixes: frozenset[str]) -> str:
+    return ", ".join(sorted(suffixes))
 
 
 def _check_file(path: Path, largest: int, what: str) -> None:

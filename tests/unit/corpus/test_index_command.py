@@ -77,3 +77,10 @@ def test_a_manifest_that_is_not_there_ends_with_status_one(command: str, tmp_pat
     result = CliRunner().invoke(app, [command, str(tmp_path / "none.jsonl")])
     assert result.exit_code == 1
     assert "cannot be read" in result.output
+
+
+@pytest.mark.parametrize("command", ["images", "pages"])
+def test_a_folder_without_anything_ends_with_status_one(command: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, [command, str(tmp_path)])
+    assert result.exit_code == 1
+    assert "There is nothing to index" in result.output

@@ -273,6 +273,34 @@ async def test_one_bad_photo_is_named_and_the_rest_of_its_batch_is_indexed(tmp_p
     }
 
 
+async def test_a_folder_of_photos_is_indexed_as_a_manifest_is(tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for name, content in {"old_mill-1.jpg": b"1", "old_mill-2.jpg": b"2", "bad.png": b"broken"}.items():
+        (folder / name).write_bytes(content)
+    (folder / "notes.txt").write_text("not a photo")
+    (folder / "metadata.jsonl").write_text('{"file_name": "old_mill-1.jpg", "builtBy": "[[Ada|Ada B.]]"}')
+    totals: list[int] = []
+    done: list[int] = []
+    options = IngestOptions(started=totals.append, progress=done.append)
+    async with live(photo_shelf(tmp_path)) as client:
+        report = await ingest_photos(folder, str(client.base_url), options)
+        again = await ingest_photos(folder, str(client.base_url), IngestOptions())
+        (folder / "metadata.jsonl").unlink()
+        renamed = await ingest_photos(folder, str(client.base_url), IngestOptions(replace=True))
+    store = EdgeStore(tmp_path / "vectors")
+    seen = {
+        (point.payload["entity"], *point.payload["attributes"].items()) for point in store.scroll("images")
+    }
+    before = store.scroll("images-previous")
+    store.close()
+    assert (report.indexed, again.unchanged, renamed.indexed) == (2, 2, 2)
+    assert {each.where for each in report.rejected} == {"bad.png", "notes.txt"}
+    assert (totals, done[-1]) == ([4], 4)
+    assert [point.payload["attributes"] for point in before] == [{"built by": "Ada B."}] * 2
+    assert seen == {("Old Mill",)}
+
+
 async def test_photos_arrive_with_clean_attributes(tmp_path: Path) -> None:
     async with live(photo_shelf(tmp_path)) as client:
         await ingest_photos(photos(tmp_path, {"mill": b"photo"}), str(client.base_url), IngestOptions())

@@ -9,7 +9,6 @@ import pytest
 from corpus.manifests import (
     LARGEST_PHOTO,
     ManifestError,
-    PageRecord,
     PhotoRecord,
     Rejected,
     count_records,
@@ -112,21 +111,6 @@ def test_good_lines_are_read_around_bad_and_empty_ones(folder: Path) -> None:
     assert isinstance(last, PhotoRecord)
     assert last.where == "line 4"
     assert count_records(manifest) == 3
-
-
-def test_a_folder_gives_its_page_files_in_order(tmp_path: Path) -> None:
-    (tmp_path / "sub").mkdir()
-    (tmp_path / ".git").mkdir()
-    for name in ["b.html", "a.md", "sub/c d.txt", "x.pdf", ".git/z.html"]:
-        (tmp_path / name).write_text("words")
-    (tmp_path / "none.htm").write_text(" ")
-    outcomes = list(read_pages(tmp_path))
-    assert [each.where for each in outcomes] == ["a.md", "b.html", "none.htm", "sub/c d.txt"]
-    assert outcomes[2] == Rejected("none.htm", "The file is empty.")
-    last = outcomes[3]
-    assert isinstance(last, PageRecord)
-    assert (last.fallback_url, last.is_html) == ("file:sub/c%20d.txt", False)
-    assert count_records(tmp_path) == 4
 
 
 def test_a_manifest_that_cannot_be_read_is_one_error(tmp_path: Path) -> None:

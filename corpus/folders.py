@@ -1,0 +1,100 @@
+"""Folders as people have them: every file is either to be read or named with the reason why not."""
+
+import os
+import re
+import string
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+_PHOTO_NUMBER = re.compile(r"(?:[-_](?:\d{1,3}|0\d+)|\s?\(\d{1,3}\))$")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_OF_CAMERAS = frozenset(
+    {"dji", "dsc", "dscf", "dscn", "gopr", "image", "img", "mvimg", "photo", "pic", "picture"}
+)
+_OF_CAMERAS |= {"pxl", "scan", "screenshot", "untitled", "whatsapp", "at", "copy", "edit", "of", "wa"}
+"""Words that cameras, phones and scanners make names of."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFile:
+    """A file of a folder. `name`: relative to it, fit to be shown. `fault`: why not to read it, if so."""
+
+    path: Path
+    name: str
+    fault: str = ""
+
+
+def files_in(folder: Path) -> Iterator[FolderFile]:
+    """All files below `folder`, in order, without hidden ones and those in hidden folders.
+
+    Nothing outside of the folder is to be read through it: a link may lead to a file inside only, and links
+    to folders are not followed. A folder that cannot be listed is told as a file with a fault.
+    """
+    faults: list[FolderFile] = []
+
+    def note(error: OSError) -> None:
+        path = Path(error.filename)
+        faults.append(_faulty(folder, path, f"The folder cannot be read ({error.strerror})."))
+
+    inside = folder.resolve()
+    for place, folders, files in os.walk(folder, onerror=note):
+        linked = [name for name in folders if Path(place, name).is_symlink()]
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in linked)
+        for name in sorted([*files, *linked]):
+            if not name.startswith("."):
+                yield _folder_file(folder, Path(place, name), inside)
+    yield from faults
+
+
+def thing_in(photo: PurePosixPath) -> str:
+    """What a photo's name says that it shows, empty where it says nothing. `photo` is relative to its folder.
+
+    A number after a hyphen or an underscore, or in brackets, tells photos of one thing apart:
+    `eiffel_tower-2.png` and `Eiffel Tower (3).jpg` show the Eiffel Tower, `Apollo 11.jpg` shows Apollo 11.
+    Underscores stand for spaces, and so do hyphens where there is neither space nor capital; a name without
+    capitals gets them. What a camera called a photo (`IMG_0001.jpg`, `20240501.jpg`) names nothing: there
+    the folder that the photo is in names it.
+    """
+    if told := _thing_of(photo.stem):
+        return told
+    return _thing_of(photo.parent.name)
+
+
+def _thing_of(stem: str) -> str:
+    bare = _PHOTO_NUMBER.sub("", unicodedata.normalize("NFC", stem).strip())
+    if _OF_CAMERAS.issuperset(_LETTERS.findall(bare.casefold())):
+        return ""
+    spaced = bare.replace("_", " ")
+    is_lower = spaced == spaced.lower()
+    if is_lower and " " not in spaced:
+        spaced = spaced.replace("-", " ")
+    return string.capwords(spaced) if is_lower else " ".join(spaced.split())
+
+
+def _folder_file(folder: Path, path: Path, inside: Path) -> FolderFile:
+    if any(unicodedata.category(each) in ("Cc", "Cs") for each in path.relative_to(folder).as_posix()):
+        return _faulty(folder, path, "Its name holds control characters or is not Unicode; rename it.")
+    try:
+        resolved = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return _faulty(folder, path, "It is a link that leads nowhere.")
+    if path.is_symlink():
+        if not resolved.is_relative_to(inside):
+            return _faulty(folder, path, "It is a link that leads out of the folder.")
+        if resolved.is_dir():
+            return _faulty(folder, path, "It is a link to a folder, which is not followed.")
+    return FolderFile(path, _shown(folder, path))
+
+
+def _faulty(folder: Path, path: Path, fault: str) -> FolderFile:
+    return FolderFile(path, _shown(folder, path), fault)
+
+
+def _shown(folder: Path, path: Path) -> str:
+    """The name with what cannot be printed escaped: a terminal must not obey a file's name."""
+    name = path.relative_to(folder).as_posix()
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in name
+    )
