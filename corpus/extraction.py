@@ -2,7 +2,7 @@
 
 import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 import trafilatura
@@ -20,6 +20,12 @@ _LIST_LINE = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)$")
 _MARKDOWN_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _MARKDOWN_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)([^*_]+)(?<=\S)\1")
 _SPACE = re.compile(r"\s+")
+_TITLE_MARK = re.compile(r"\s+[|–—»·-]\s+")
+_CONTENT_HEADINGS = (
+    "//*[self::h1 or self::h2 or self::h3]"
+    "[not(ancestor::nav or ancestor::footer or ancestor::aside)]"
+    "[not(ancestor::header) or ancestor::main or ancestor::article]"
+)
 _MODIFIED = (
     '//meta[@property="article:modified_time" or @property="og:updated_time"]/@content',
     '//meta[@http-equiv="last-modified" or @name="last-modified"]/@content',
@@ -199,13 +205,31 @@ def _first(tree: HtmlElement, path: str) -> str:
 
 
 def _title(tree: HtmlElement) -> str:
-    """The page's own name: its only first-level heading, else its title without the site's name."""
-    headings = [_line("".join(each.itertext())) for each in tree.iter("h1")]
-    if len(headings) == 1 and headings[0]:
-        return headings[0][:300]
-    shared = _first(tree, '//meta[@property="og:title"]/@content')
-    titles = [_line("".join(each.itertext())) for each in tree.iter("title")]
-    return (_line(shared) or re.split(r"\s+[|–—-]\s+", "".join(titles[:1]))[0])[:300]
+    """The page's own name, not its site's.
+
+    `<title>` without the site's name, where a heading of the content says the same: many sites have their own
+    name as the only first-level heading of every page, and the chapter's below it. Else the only first-level
+    heading; else what is shared as the title, or `<title>`.
+    """
+    content = _texts(tree.xpath(_CONTENT_HEADINGS))
+    first_level = [each for each in _texts(tree.iter("h1")) if each]
+    above = {_bare(each) for each in first_level} - {_bare(each) for each in content}
+    parts = _TITLE_MARK.split("".join(_texts(tree.iter("title"))[:1]))
+    told = next((part for part in parts if _bare(part) not in above), "")
+    if told and _bare(told) in {_bare(each) for each in content}:
+        return told[:300]
+    if len(first_level) == 1:
+        return first_level[0][:300]
+    return (_line(_first(tree, '//meta[@property="og:title"]/@content')) or parts[0])[:300]
+
+
+def _texts(elements: Iterable[HtmlElement]) -> list[str]:
+    return [_line("".join(each.itertext())) for each in elements]
+
+
+def _bare(heading: str) -> str:
+    """Without case and without the sign that links to it."""
+    return heading.casefold().rstrip("#¶ ")
 
 
 def _modified(tree: HtmlElement) -> datetime | None:

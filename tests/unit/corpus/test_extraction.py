@@ -57,6 +57,31 @@ def test_the_page_names_its_url_title_and_date() -> None:
     assert page.last_modified == datetime.fromisoformat("2023-04-05T10:00:00+02:00")
 
 
+SITE = "Mill Handbook 2.0"
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "expected"),
+    [
+        (f"Grinding | {SITE}", f"<header><h1>{SITE}</h1></header><h2>Grinding<a>#</a></h2>", "Grinding"),
+        (f"{SITE} - Grinding", f"<header><h1>{SITE}</h1></header><h2>Grinding</h2>", "Grinding"),
+        ("Grinding", f"<div><h1>{SITE}</h1></div><div><h2>Grinding</h2><h2>Stones</h2></div>", "Grinding"),
+        (f"Grinding — {SITE}", f"<h1>Grinding</h1><footer><h2>{SITE}</h2></footer>", "Grinding"),
+        (f"{SITE} · Grinding", "<main><header><h1>Grinding</h1></header></main>", "Grinding"),
+        (SITE, "<h1>Grinding</h1><h2>Stones</h2>", "Grinding"),
+        (SITE, "<header><h1>Grinding</h1></header>", "Grinding"),
+        (f"Grinding | {SITE}", f"<h1>{SITE}</h1><h1>Stones and water</h1>", "Grinding"),
+        ("Learn C# | Lessons", "<h1>Learn C#</h1>", "Learn C#"),
+        ("", "<h2>Grinding</h2>", ""),
+    ],
+)
+def test_a_chapter_is_titled_by_itself_and_not_by_its_site(title: str, body: str, expected: str) -> None:
+    html = (
+        f"<html><head><title>{title}</title></head><body>{body}<p>Stones grind the grain.</p></body></html>"
+    )
+    assert page_of(html).title == expected
+
+
 def test_what_the_manifest_says_wins() -> None:
     moment = datetime(2024, 1, 1, tzinfo=UTC)
     page = extract_page(PageRecord("line 1", HTML, True, "https://mirror.example/1", "Mirror", moment))
