@@ -21,6 +21,7 @@ from chassis.errors import (
     UnsupportedMediaType,
     problem_of,
 )
+from chassis.validation import fault
 
 PROBLEM_JSON = "application/problem+json"
 _PROBLEM_KIND = "problem_kind"
@@ -98,7 +99,7 @@ def _translate(error: Exception) -> LoreglassError:
 
 def _from_validation(error: RequestValidationError) -> LoreglassError:
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"][1:])  # the first part is body, query or path
     if first["type"] == "json_invalid":
         return MalformedRequest("The body is not valid JSON.")
-    return InvalidRequest(f"{where or 'body'}: {first['msg']}")
+    entry = first["loc"][1:] or ("body",)  # the first part is body, query or path
+    return InvalidRequest(f"{fault(entry, first['type'], first['msg'])}.")

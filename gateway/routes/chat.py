@@ -125,7 +125,7 @@ def _request(body: bytes) -> ChatRequest:
     try:
         return ChatRequest.model_validate(read_json(body))
     except ValidationError as error:
-        raise InvalidRequest(first_fault(error)) from error
+        raise InvalidRequest(f"{first_fault(error)}.") from error
 
 
 async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, deadline: Deadline) -> Question:

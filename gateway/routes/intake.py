@@ -86,7 +86,9 @@ def _text_fields(form: FormData) -> dict[str, Any]:
     repeated = [name for name in form if len(form.getlist(name)) > 1]
     if repeated:
         raise InvalidRequest(f"{repeated[0]}: must be given once.")
-    fields: dict[str, Any] = {name: form[name] for name in _FIELDS if name in form and form[name] != ""}
+    # A browser's form sends what was left out as an empty text; an empty question is said to be one.
+    empty = {name for name in _FIELDS if name != "question" and form.get(name) == ""}
+    fields: dict[str, Any] = {name: form[name] for name in _FIELDS if name in form and name not in empty}
     if isinstance(given := fields.get("experiment"), str):
         try:
             fields["experiment"] = read_json(given)
@@ -114,7 +116,7 @@ def _fields(values: dict[str, Any]) -> AnswerRequest:
     try:
         return AnswerRequest.model_validate(values)
     except ValidationError as error:
-        raise InvalidRequest(first_fault(error)) from error
+        raise InvalidRequest(f"{first_fault(error)}.") from error
 
 
 def allowed(experiment: Experiment | None, settings: GatewaySettings) -> Experiment | None:

@@ -30,6 +30,15 @@ async def test_a_question_that_is_none_is_refused_in_both_forms(world: World, qu
     assert "question" in refused(await post_json(world, asked(question=question)), 422, kind)
 
 
+async def test_that_the_question_is_empty_or_missing_is_said_in_a_plain_sentence(world: World) -> None:
+    empty = [await world.post(""), await world.post("  "), await post_json(world, asked(question=""))]
+    assert {refused(each, 422, "invalid_request") for each in empty} == {"question: must not be empty."}
+    missing = [await world.post(None), await post_json(world, {})]
+    assert {refused(each, 422, "invalid_request") for each in missing} == {"question: must be given."}
+    unknown = refused(await post_json(world, asked(colour="red")), 422, "invalid_request")
+    assert unknown == "colour: there is no such field."
+
+
 @pytest.mark.parametrize(
     "field", ['"question": "\\ud800"', '"session_id": "\\udfff"', '"pipeline": "\\ud800"', '"\\ud800": 1']
 )
