@@ -6,9 +6,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -27,6 +29,8 @@ _HTML_SUFFIXES = frozenset({".html", ".htm"})
 _HEIC_SUFFIXES = frozenset({".heic", ".heif"})
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _CONTROLS = bytes(sorted({*range(0x20), 0x7F} - set(b"\t\n\f\r\x1b")))
+_LOOKED_AT = 4096
+"""Bytes of a manifest that tell whether it is text."""
 _RESERVED = frozenset({"file_name", "entity", "attributes", "title", "url"})
 _SCHEMES = frozenset({"http", "https", "file"})
 
@@ -299,7 +303,7 @@ def _is_text(content: bytes) -> bool:
     if content.startswith(_WIDE_MARKS):
         return True
     controls = len(content) - len(content.translate(None, _CONTROLS))
-    return controls * 200 < len(content) and not content.startswith(b"%PDF-")
+    return controls * 200 <= len(content) and not content.startswith(b"%PDF-")
 
 
 def _files(folder: Path) -> list[FolderFile]:
@@ -327,11 +331,16 @@ def _check_file(path: Path, largest: int, what: str) -> None:
         raise _Unusable(f"The {what} is larger than {largest // 2**20} MiB.")
 
 
-def _open(source: Path) -> Any:
+@contextmanager
+def _open(source: Path) -> Iterator[BufferedReader]:
     try:
-        return source.open("rb")
+        stream = source.open("rb")
     except OSError as error:
         raise ManifestError(f"{source} cannot be read ({error.strerror}).") from error
+    with stream:
+        if not _is_text(stream.peek(_LOOKED_AT)[:_LOOKED_AT]):
+            raise ManifestError(f"{source} is no JSONL: it holds something else than text.")
+        yield stream
 
 
 def _json_lines(manifest: Path) -> Iterator[tuple[str, Mapping[str, Any] | Rejected]]:

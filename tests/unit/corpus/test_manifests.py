@@ -119,6 +119,17 @@ def test_a_manifest_that_cannot_be_read_is_one_error(tmp_path: Path) -> None:
             list(read(tmp_path / "none.jsonl"))
 
 
+@pytest.mark.parametrize(
+    "content", [b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01"]
+)
+def test_a_file_that_is_no_text_is_one_error_and_not_one_a_line(tmp_path: Path, content: bytes) -> None:
+    source = tmp_path / "thing"
+    source.write_bytes(content * 1000)
+    for read in (read_photos, read_pages):
+        with pytest.raises(ManifestError, match="is no JSONL: it holds something else than text"):
+            list(read(source))
+
+
 def test_the_digest_changes_with_the_manifest_and_with_its_photos(folder: Path) -> None:
     manifest = folder / "images.jsonl"
     manifest.write_text("{}")
