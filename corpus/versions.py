@@ -24,7 +24,7 @@ from contracts.errors import ErrorKind
 Result = TypeVar("Result")
 Reply = TypeVar("Reply", bound=BaseModel)
 
-INDEX_FORMAT = "1"
+INDEX_FORMAT = "2"
 """Part of every version's name: raise it when the same manifest must give another index."""
 CALL_MS = 120_000
 LONG_CALL_MS = 570_000
