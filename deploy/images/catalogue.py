@@ -10,6 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = ROOT / "requirements" / "images"
 BASE = "docker.io/library/python:3.11-slim-bookworm"
 """What both Dockerfiles start from unless told otherwise."""
+REGISTRY = "localhost/loreglass"
+"""Nobody's on any registry: an image that is not there is missing, and never somebody else's."""
 
 _SHARED = ("contracts", "chassis")
 _READ_ENGLISH = ("gateway", "reranker", "verifier", "reader")
@@ -51,8 +53,8 @@ class Image:
 
     @property
     def reference(self) -> str:
-        """`loreglass/cropper:0.1.0-cuda`."""
-        return f"loreglass/{self.host}:{version()}{'-cuda' if self.cuda else ''}"
+        """`localhost/loreglass/cropper-cuda:0.1.0`."""
+        return f"{REGISTRY}/{self.name}:{version()}"
 
     @property
     def arguments(self) -> dict[str, str]:

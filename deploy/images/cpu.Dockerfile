@@ -69,7 +69,7 @@ STOPSIGNAL SIGINT
 ARG MODULE
 ENV LOREGLASS_MODULE=${MODULE}
 
-# `loreglass/corpus index …`, `loreglass/weights --list`: runs and ends.
+# `localhost/loreglass/corpus index …`, `… weights --list`: runs and ends.
 FROM runtime AS tool
 ENTRYPOINT ["sh", "-c", "exec python -m \"$LOREGLASS_MODULE\" \"$@\"", "loreglass"]
 

@@ -1,8 +1,10 @@
 """The manifests as a cluster would get them, by kubectl's own kustomize, with what tests ask of them."""
 
+import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 K8S = ROOT / "k8s"
 OVERLAYS = ("pocket", "l40s", "scale-out")
 INDEX_JOB = "jobs/index"
+OLDEST, NEWEST = "1.32", "1.37"
+"""That the manifests are for, as README.md says; whose schemas are installed."""
 NAMESPACE = "loreglass"
 NAME_LABEL = "app.kubernetes.io/name"
 WORKLOADS = ("Deployment", "StatefulSet", "Job")
@@ -67,8 +71,31 @@ class Manifests:
 @cache
 def render(folder: str) -> Manifests:
     """`kubectl kustomize k8s/FOLDER`. Skips where kubectl is missing or too old for these files."""
+    return _build(K8S / folder)
+
+
+@cache
+def composed(folder: str, *components: Path | str) -> Manifests:
+    """A kustomization of somebody's own: `k8s/FOLDER` with these of `k8s/components`, or of their own."""
+    parts = [K8S / "components" / each for each in components]
+    return build_own({"resources": [K8S / folder], "components": parts})
+
+
+def build_own(kustomization: Mapping[str, Any]) -> Manifests:
+    """A kustomization whose `resources` and `components` are named by their folders, wherever those are."""
+    with tempfile.TemporaryDirectory() as name:
+        own = Path(name).resolve()
+        folders = {
+            kind: [os.path.relpath(folder.resolve(), own) for folder in kustomization[kind]]
+            for kind in ("resources", "components")
+        }
+        (own / "kustomization.yaml").write_text(yaml.safe_dump({**kustomization, **folders}))
+        return _build(own)
+
+
+def _build(folder: Path) -> Manifests:
     _require_kubectl()
-    command = ["kubectl", "kustomize", str(K8S / folder)]
+    command = ["kubectl", "kustomize", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "deprecated" not in done.stderr, done.stderr

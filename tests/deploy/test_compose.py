@@ -34,7 +34,7 @@ from tests.deploy.compose_file import (
 )
 
 FOUNDATIONS = {"vlm", "weights", "qdrant", "redis", "prometheus", "grafana"}
-PUBLIC_IMAGE = re.compile(r"[a-z0-9./-]+:v?\d+\.\d+\.\d+(-[a-z0-9]+)?")
+PUBLIC_IMAGE = re.compile(r"docker\.io/[a-z0-9/-]+:v?\d+\.\d+\.\d+(-[a-z0-9]+)?")
 each_service = pytest.mark.parametrize("name", list(SERVICES))
 each_app = pytest.mark.parametrize("app", APPS, ids=lambda app: str(app.host))
 
@@ -87,6 +87,13 @@ def test_tools_run_from_their_own_images_of_this_release() -> None:
 @pytest.mark.parametrize("name", sorted(FOUNDATIONS - {"weights"}))
 def test_the_images_of_others_are_pinned(name: str) -> None:
     assert PUBLIC_IMAGE.fullmatch(SERVICES[name]["image"])
+
+
+def test_redis_is_past_what_lets_a_caller_run_code() -> None:
+    """CVE-2025-49844 is mended in 7.4.6, CVE-2026-23479, -25243 and -23631 in 7.4.9, more in 7.4.10."""
+    found = re.search(r"redis:7\.4\.(\d+)-alpine", SERVICES["redis"]["image"])
+    assert found is not None
+    assert int(found[1]) >= 10
 
 
 def test_qdrants_server_is_at_most_one_release_from_its_client() -> None:

@@ -16,7 +16,7 @@ import pytest
 from deploy.images import health, locking
 from deploy.images.__main__ import main as images_command
 from deploy.images.building import Builder, CannotBuild, labels
-from deploy.images.catalogue import BASE, IMAGES, REQUIREMENTS, ROOT, Image
+from deploy.images.catalogue import BASE, IMAGES, REGISTRY, REQUIREMENTS, ROOT, Image
 from deploy.images.pip_settings import PipSettings, parsed
 from deploy.inventory import APPS
 from tests.deploy.compose_file import SERVICES
@@ -138,7 +138,7 @@ def test_a_package_that_is_not_locked_is_not_seen(tmp_path: Path) -> None:
 def test_a_new_volume_belongs_to_the_user_who_writes_to_it(name: str) -> None:
     """Docker gives it the owner of the folder that it covers, and root where the image has no such folder."""
     (made,) = re.findall(r"install --directory --owner 10001 --group 10001 (.*)", dockerfile(name))
-    ours = [service for service in SERVICES.values() if service["image"].startswith("loreglass/")]
+    ours = [service for service in SERVICES.values() if service["image"].startswith(REGISTRY)]
     mounts = [mount for service in ours for mount in service.get("volumes", []) if not mount.startswith(".")]
     assert {mount.split(":")[1] for mount in mounts} == set(made.split())
 

@@ -1,12 +1,13 @@
 """The manifests in k8s/ say what the apps are, and a cluster would take them."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 
 from chassis.settings import DRAIN_S
-from deploy.images.catalogue import version
+from deploy.images.catalogue import IMAGES
 from deploy.inventory import APPS, VLM_HOST, VLM_PORT, App
 from gateway.app import create_app
 from gateway.settings import GatewaySettings
@@ -15,6 +16,8 @@ from tests.deploy.kustomize import (
     K8S,
     NAME_LABEL,
     NAMESPACE,
+    NEWEST,
+    OLDEST,
     OVERLAYS,
     Manifests,
     Object,
@@ -27,9 +30,8 @@ from tests.deploy.kustomize import (
     render,
 )
 
-OLDEST, NEWEST = "1.32", "1.37"
-"""That the manifests are for, as README.md says; whose schemas are installed."""
 CUSTOM = ("ScaledObject",)
+PINNED = re.compile(r"docker\.io/[a-z0-9/-]+:v?\d+\.\d+\.\d+(-[a-z0-9]+)?")
 IDS = [app.host for app in APPS]
 EVERYTHING = [*(f"overlays/{name}" for name in OVERLAYS), INDEX_JOB]
 
@@ -74,11 +76,22 @@ def test_an_app_has_what_it_needs_to_run_and_be_reached(name: str, app: App) -> 
 @every_overlay
 @every_app
 def test_an_app_runs_its_image_of_this_version(name: str, app: App) -> None:
+    by_name = {image.name: image.reference for image in IMAGES}
     cuda = bool(app.cuda_group) and name != "pocket"
     container = main_container(overlay(name).workload(app.host))
-    assert container["image"] == f"loreglass/{app.host}:{version()}{'-cuda' if cuda else ''}"
+    assert container["image"] == by_name[f"{app.host}-cuda" if cuda else app.host]
     assert "command" not in container
     assert "args" not in container
+
+
+@every_folder
+def test_every_image_is_of_a_release_and_names_its_registry(folder: str) -> None:
+    """A short name is looked for wherever a node's configuration says, and might be somebody else's there."""
+    ours = {image.reference for image in IMAGES}
+    for workload in render(folder).workloads():
+        for container in containers(workload):
+            image = container["image"]
+            assert image in ours or PINNED.fullmatch(image), image
 
 
 @every_overlay

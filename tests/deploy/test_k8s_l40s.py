@@ -9,6 +9,7 @@ import yaml
 from capacity.placement.environment import environment
 from capacity.placement.node_file import read
 from capacity.placement.proposal import propose
+from deploy.images.catalogue import REGISTRY
 from deploy.inventory import APPS, VLM_HOST, VLM_PORT
 from deploy.weights.catalogue import vlm as vlm_weights
 from gateway.settings import GatewaySettings
@@ -100,6 +101,18 @@ def test_the_model_server_is_started_as_its_preset_says(name: str) -> None:
     assert dict(preset.environment).items() <= given.items()
     assert manifests.variables("gateway")["LOREGLASS_GATEWAY_VLM_MODEL"] == preset.name
     assert manifests.variables("weights")["LOREGLASS_VLM_PRESET"] == preset.name
+
+
+@on_gpus
+def test_what_needs_a_card_may_run_on_nodes_that_are_kept_for_cards(name: str) -> None:
+    """The job that fetches weights, too: on one node the volume is where the cards are."""
+    tolerant = {each["metadata"]["name"] for each in overlay(name).workloads() if _tolerates_cards(each)}
+    assert tolerant == {*GPU_HOSTS, VLM_HOST, "weights"}
+
+
+def _tolerates_cards(workload: Object) -> bool:
+    """As the taint that cloud providers and NVIDIA's operator put on such nodes, whatever its effect."""
+    return {"key": WHOLE, "operator": "Exists"} in pod(workload).get("tolerations", [])
 
 
 def test_one_card_is_shared_by_seven_and_has_seven_slices() -> None:
@@ -224,8 +237,7 @@ def test_images_of_others_are_those_of_compose(name: str) -> None:
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     for workload in overlay(name).workloads():
         image = main_container(workload)["image"]
-        if not image.startswith("loreglass/"):
-            assert re.search(r":v?\d+\.\d+\.\d+", image), image
+        if not image.startswith(REGISTRY):
             host = workload["metadata"]["name"].removesuffix("-replica")
             assert image == compose[host]["image"]
 
