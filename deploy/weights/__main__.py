@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -16,6 +17,7 @@ from services.vlm.presets import DEFAULT, PRESETS
 from services.vlm.settings import serve_settings
 
 _INTERRUPTED = 130  # as a shell has it
+_LOOK_AGAIN_S = 5.0
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -28,6 +30,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             sys.stdout.write(environment(str(arguments.dir)))
         elif arguments.list:
             _list(wanted, arguments.dir)
+        elif arguments.wait:
+            wait(wanted, arguments.dir)
         else:
             _fetch(wanted, arguments.dir, Hub(hub_settings.read_token()), settings.revisions)
     except ValidationError as error:
@@ -49,11 +53,17 @@ def _parser(folder: Path, preset: str) -> argparse.ArgumentParser:
     parser.add_argument("--preset", choices=PRESETS, default=preset, help="the VLM's (%(default)s)")
     names = sorted({app for weights in SERVICES for app in weights.used_by} | {"vlm"})
     parser.add_argument(
-        "--only", nargs="+", choices=names, default=names, metavar="APP", help=", ".join(names)
+        "--only", nargs="+", type=_app, choices=names, default=names, metavar="APP", help=", ".join(names)
     )
     parser.add_argument("--list", action="store_true", help="only say what there is to fetch")
     parser.add_argument("--env", action="store_true", help="only print the services' settings (weights.env)")
+    parser.add_argument("--wait", action="store_true", help="only wait until another run has fetched them")
     return parser
+
+
+def _app(name: str) -> str:
+    """A host's name is an app's, too: DNS knows no underscore."""
+    return name.replace("-", "_")
 
 
 def _wanted(preset: str, apps: Sequence[str]) -> tuple[Weights, ...]:
@@ -66,6 +76,16 @@ def _list(wanted: Sequence[Weights], root: Path) -> None:
         there = present(weights, root)
         state = f"there, {there.size / 1e9:.1f} GB" if there else f"to fetch, about {weights.gb} GB"
         sys.stdout.write(f"{weights.repository:55} {', '.join(weights.used_by):24} {state}\n")
+
+
+def wait(wanted: Sequence[Weights], root: Path, pause: Callable[[float], object] = time.sleep) -> None:
+    """Return when all of them are whole."""
+    for weights in wanted:
+        if present(weights, root) is None:
+            _tell(f"{weights.repository}: waiting for it")
+        while present(weights, root) is None:
+            pause(_LOOK_AGAIN_S)
+        _tell(f"{weights.repository}: there")
 
 
 def _fetch(wanted: Sequence[Weights], root: Path, hub: Hub, revisions: dict[str, str]) -> None:

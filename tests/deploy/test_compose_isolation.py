@@ -63,6 +63,7 @@ def test_the_keys_file_gives_both_gateways_their_keys() -> None:
     ("network", "members"),
     [
         ("edge", {"gateway", "gateway-l40s"}),
+        ("model", {"gateway-l40s", "vlm", "prometheus"}),
         ("sessions", {"gateway-l40s", "redis"}),
         ("vectors", {"image-search-l40s", "text-search-l40s", "qdrant", "prometheus"}),
         ("internet", {"weights"}),
@@ -70,6 +71,11 @@ def test_the_keys_file_gives_both_gateways_their_keys() -> None:
 )
 def test_a_network_has_those_who_need_it_and_nobody_else(network: str, members: set[str]) -> None:
     assert {name for name, each in SERVICES.items() if network in networks_of(each)} == members
+
+
+def test_the_model_server_is_on_no_other_network() -> None:
+    """A vLLM with known holes: nobody else may speak to it, and it to nobody."""
+    assert list(networks_of(SERVICES["vlm"])) == ["model"]
 
 
 def test_nothing_leads_out_but_the_network_of_the_weights() -> None:

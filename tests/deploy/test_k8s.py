@@ -291,11 +291,20 @@ def test_a_name_label_names_one_workload(name: str) -> None:
     assert carried == [each["metadata"]["name"] for each in overlay(name).workloads()]
 
 
-@pytest.mark.parametrize("folder", EVERYTHING)
-def test_a_job_is_gone_when_it_is_done(folder: str) -> None:
-    """It cannot be changed: an apply with another image or plan would be refused."""
-    for job in render(folder).of_kind("Job"):
-        assert job["spec"]["ttlSecondsAfterFinished"] > 0
+@pytest.mark.parametrize("name", ["l40s", "scale-out"])
+def test_the_job_that_fetches_weights_stays_and_gitops_tools_may_replace_it(name: str) -> None:
+    """One that went when it was done they would make again, and a change of one that is there is refused."""
+    job = overlay(name).get("Job", "weights")
+    assert "ttlSecondsAfterFinished" not in job["spec"]
+    assert job["metadata"]["annotations"] == {
+        "argocd.argoproj.io/sync-options": "Force=true,Replace=true",
+        "kustomize.toolkit.fluxcd.io/force": "enabled",
+    }
+    assert "delete job weights --ignore-not-found" in (K8S / "README.md").read_text()
+
+
+def test_the_job_that_people_start_is_gone_in_a_day() -> None:
+    assert render(INDEX_JOB).get("Job", "index")["spec"]["ttlSecondsAfterFinished"] == 86_400
 
 
 def test_manifests_of_nothing_are_noticed() -> None:

@@ -18,8 +18,11 @@ from services.vlm.presets import PRESETS
 from tests.deploy.compose_file import read_env
 from tests.deploy.kustomize import (
     K8S,
+    NAME_LABEL,
     ROOT,
+    Manifests,
     Object,
+    composed,
     containers,
     main_container,
     overlay,
@@ -40,8 +43,8 @@ def _cards(workload: Object) -> dict[str, str]:
     return {resource: count for resource, count in limits.items() if resource.startswith("nvidia.com")}
 
 
-def _planned_for(cards: int) -> dict[str, dict[str, str]]:
-    file = read(PLACEMENT / "l40s.yaml", cards=cards)
+def _planned_for(cards: int, preset: str | None = None) -> dict[str, dict[str, str]]:
+    file = read(PLACEMENT / "l40s.yaml", cards=cards, preset=preset)
     return environment(propose(file, cards, GatewaySettings.model_fields["answer_deadline_ms"].default))
 
 
@@ -56,7 +59,19 @@ def test_one_card_gets_what_the_plan_wrote() -> None:
 
 def test_a_card_for_the_model_server_is_what_the_plan_for_two_cards_says() -> None:
     """Each container sees one card, so that it is card 0 in there, and the gateway compares with that."""
-    manifests, planned = overlay("scale-out"), _planned_for(2)
+    _follows(overlay("scale-out"), _planned_for(2))
+
+
+def test_qwen_is_sized_by_the_plan_for_one_card_and_served_by_a_vllm_that_fetches_nothing() -> None:
+    manifests = composed("overlays/l40s", "qwen")
+    preset = PRESETS[manifests.variables(VLM_HOST)["LOREGLASS_VLM_PRESET"]]
+    assert preset.name.startswith("qwen")
+    _follows(manifests, _planned_for(1, preset.name))
+    assert tuple(map(int, preset.version.split("."))) > (0, 11)
+    assert "--allowed-media-domains" in main_container(manifests.workload(VLM_HOST))["args"]
+
+
+def _follows(manifests: Manifests, planned: dict[str, dict[str, str]]) -> None:
     for name, variables in planned.items():
         given = manifests.variables(name.replace("_", "-"))
         for variable, value in variables.items():
@@ -82,8 +97,9 @@ def test_services_find_their_weights(name: str) -> None:
 
 
 @on_gpus
-def test_the_model_server_is_started_as_its_preset_says(name: str) -> None:
-    manifests = overlay(name)
+@pytest.mark.parametrize("components", [(), ("qwen",)], ids=["llama", "qwen"])
+def test_the_model_server_is_started_as_its_preset_says(name: str, components: tuple[str, ...]) -> None:
+    manifests = composed(f"overlays/{name}", *components)
     container, given = main_container(manifests.workload(VLM_HOST)), manifests.variables(VLM_HOST)
     preset = PRESETS[given["LOREGLASS_VLM_PRESET"]]
     placement = Placement(
@@ -149,10 +165,24 @@ def test_on_one_card_the_model_server_starts_alone() -> None:
     for host in GPU_HOSTS:
         first, _ = containers(manifests.workload(host))
         assert "getent hosts vlm-ready" in first["args"][0]
-    for host in {*GPU_HOSTS, VLM_HOST}:
+
+
+@on_gpus
+def test_each_waits_for_its_own_weights_by_the_tool_that_fetches_them(name: str) -> None:
+    """Each folder has a marker of its own, so that another preset is waited for and fetched."""
+    manifests = overlay(name)
+    job = main_container(manifests.workload("weights"))
+    assert not job.keys() & {"command", "args"}, "the image's own: everything, and the preset's"
+    for host in GPU_HOSTS:
         first, _ = containers(manifests.workload(host))
-        assert "/weights/.complete" in str(first)
-    assert "touch /weights/.complete" in str(main_container(manifests.workload("weights"))["command"])
+        assert first["image"] == job["image"]
+        assert 'python -m "$LOREGLASS_MODULE" --wait --only "$APP"' in first["args"][0]
+        [app] = first["env"]
+        assert app["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.labels['{NAME_LABEL}']"
+    first, _ = containers(manifests.workload(VLM_HOST))
+    assert first["image"] == job["image"]
+    assert first["args"] == ["--wait", "--only", VLM_HOST]
+    assert first["envFrom"] == job["envFrom"]
 
 
 def test_what_scales_is_counted_by_one_only() -> None:

@@ -101,6 +101,21 @@ def test_only_the_job_that_fetches_weights_reaches_the_internet(name: str) -> No
         assert not [pod.name for pod in pods if allowed(policies, pod, elsewhere, 443)]
 
 
+@pytest.mark.parametrize("name", ["l40s", "scale-out"])
+def test_the_model_server_hears_the_gateway_and_prometheus_and_speaks_to_nobody(name: str) -> None:
+    """A vLLM with known holes (SECURITY.md). Looking up names is all that it may begin."""
+    manifests = _with_index_job(name)
+    policies = [policy for each in manifests for policy in each.of_kind("NetworkPolicy")]
+    pods = parties(*manifests)
+    [vlm] = [pod for pod in pods if pod.name == VLM_HOST]
+    everybody = [*pods, OUTSIDE, PRIVATE, METADATA, STRANGER, KEDA, NAMES]
+    ports = open_ports(manifests) | {22, 53, 80, 443, P2P}
+    heard = {each.name for each in everybody for port in ports if allowed(policies, each, vlm, port)}
+    told = {(each.name, port) for each in everybody for port in ports if allowed(policies, vlm, each, port)}
+    assert heard == {"gateway", "prometheus"}
+    assert told == {(NAMES.name, 53)}
+
+
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_everybody_can_look_up_names(name: str) -> None:
     manifests = _with_index_job(name)

@@ -114,6 +114,32 @@ def test_the_second_run_asks_nobody(hub: FakeHub, tmp_path: Path) -> None:
     assert hub.asked == []
 
 
+def test_who_waits_goes_on_when_its_own_weights_are_whole(hub: FakeHub, tmp_path: Path) -> None:
+    pauses = []
+
+    def somebody_fetches(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            fetch(TOY, tmp_path, client(hub), tell=quietly)
+
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "model.safetensors").write_bytes(b"half")
+    command.wait([TOY], tmp_path, somebody_fetches)
+    assert len(pauses) == 3
+
+
+def test_waiting_for_one_app_asks_for_its_folders_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[str] = []
+    monkeypatch.setattr(command, "wait", lambda wanted, root: waited.extend(each.name for each in wanted))
+    command.main(["--dir", str(tmp_path), "--wait", "--only", "domain-router"])
+    assert waited == ["blip2-itm-vit-g"]
+    monkeypatch.setenv("LOREGLASS_VLM_PRESET", "qwen3-vl-8b")
+    command.main(["--dir", str(tmp_path), "--wait", "--only", "vlm"])
+    assert waited == ["blip2-itm-vit-g", "Qwen3-VL-8B-Instruct"]
+
+
 @pytest.mark.parametrize("lose", [Path.unlink, lambda path: path.write_bytes(b"half")], ids=["gone", "cut"])
 def test_a_file_that_was_lost_is_fetched_again(
     lose: Callable[[Path], object], hub: FakeHub, tmp_path: Path
