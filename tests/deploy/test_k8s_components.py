@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import kubernetes_validate  # type: ignore[import-untyped]
@@ -13,22 +15,33 @@ from gateway.settings import GatewaySettings
 from tests.deploy.kustomize import (
     INDEX_JOB,
     K8S,
+    NAME_LABEL,
+    NAMESPACE,
     NEWEST,
     OLDEST,
+    ROOT,
     Manifests,
     Object,
+    Party,
     build_own,
     composed,
     containers,
+    label_selector_matches,
+    labels,
+    main_container,
     overlay,
+    parties,
     pod,
     render,
 )
+from tests.deploy.network_policies import allowed
 
 COMPONENTS = K8S / "components"
 CONTROLLERS = {"ingress-nginx": "nginx", "traefik": "traefik", "haproxy": "haproxy"}
 BUILT_IN = {"hardened"}
 """Part of every overlay."""
+RULES = ROOT / "deploy" / "prometheus" / "rules"
+CONFIG = yaml.safe_load((ROOT / "deploy" / "prometheus" / "prometheus.yml").read_text())
 NGINX = "nginx.ingress.kubernetes.io"
 each_controller = pytest.mark.parametrize("controller", CONTROLLERS)
 
@@ -45,7 +58,8 @@ def test_what_a_component_changes_is_as_its_schema_says(component: str, kubernet
     changed = [each for each in composed("overlays/l40s", component).objects if each not in usual]
     assert changed
     for each in changed:
-        kubernetes_validate.validate(dict(each), kubernetes, strict=True)
+        if each["kind"] != "PodMonitor":
+            kubernetes_validate.validate(dict(each), kubernetes, strict=True)
         assert each["metadata"]["namespace"] == "loreglass"
 
 
@@ -132,3 +146,92 @@ def test_every_pod_shows_the_registry_its_secret(folder: str) -> None:
     for workload in composed(folder, "pull-secret").workloads():
         assert pod(workload)["imagePullSecrets"] == [{"name": "registry"}]
     assert "create secret docker-registry registry " in (K8S / "README.md").read_text()
+
+
+def test_openshifts_dns_is_reached_where_it_listens_and_only_there() -> None:
+    manifests = composed("overlays/l40s", "openshift")
+    policies = manifests.of_kind("NetworkPolicy")
+    names = Party("dns-default", {"dns.operator.openshift.io/daemonset-dns": "default"}, "openshift-dns")
+    for sender in parties(manifests):
+        for protocol in ("UDP", "TCP"):
+            assert allowed(policies, sender, names, 5353, protocol), sender.name
+            assert not allowed(policies, sender, names, 8080, protocol), sender.name
+    told = manifests.get("Ingress", "gateway")["metadata"]["annotations"]
+    assert int(told["haproxy.router.openshift.io/timeout"].removesuffix("s")) > _longest_s(GatewaySettings())
+
+
+def test_on_openshift_pods_may_be_the_users_that_they_name_and_nobody_may_be_root() -> None:
+    manifests = composed("overlays/l40s", "openshift")
+    [binding] = manifests.of_kind("RoleBinding")
+    assert binding["roleRef"]["name"] == "system:openshift:scc:nonroot-v2"
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "default", "namespace": NAMESPACE}]
+    assert not any("serviceAccountName" in pod(each) for each in manifests.workloads())
+
+
+@pytest.mark.parametrize("folder", ["overlays/l40s", "overlays/scale-out"])
+def test_whoever_writes_to_a_volume_has_its_group(folder: str) -> None:
+    for workload in render(folder).workloads():
+        claims = [each for each in pod(workload).get("volumes", []) if "persistentVolumeClaim" in each]
+        if claims or workload["spec"].get("volumeClaimTemplates"):
+            context = pod(workload)["securityContext"]
+            assert context["fsGroup"] == context["runAsGroup"], workload["metadata"]["name"]
+            assert context["fsGroupChangePolicy"] == "OnRootMismatch"
+
+
+def test_the_operator_measures_every_pod_under_the_usual_names() -> None:
+    """Its definitions are not among Kubernetes' schemas: this is the part of them that is used."""
+    manifests = composed("overlays/scale-out", "prometheus-operator")
+    [monitor] = manifests.of_kind("PodMonitor")
+    assert set(monitor["spec"]) == {"jobLabel", "selector", "podMetricsEndpoints"}
+    assert monitor["spec"]["jobLabel"] == NAME_LABEL
+    jobs = {each["job_name"] for each in CONFIG["scrape_configs"]}
+    measured = [
+        each
+        for each in manifests.workloads()
+        if label_selector_matches(monitor["spec"]["selector"], labels(each))
+    ]
+    assert {labels(each)[NAME_LABEL] for each in measured} == jobs
+    [endpoint] = monitor["spec"]["podMetricsEndpoints"]
+    assert endpoint == {
+        "port": "http",
+        "interval": CONFIG["global"]["scrape_interval"],
+        "scrapeTimeout": CONFIG["global"]["scrape_timeout"],
+    }
+    for each in measured:
+        assert "http" in {port["name"] for port in main_container(each)["ports"]}
+
+
+def test_the_operators_prometheus_is_let_in_to_what_it_measures_and_its_neighbours_are_not() -> None:
+    manifests = composed("overlays/scale-out", "prometheus-operator")
+    policies = manifests.of_kind("NetworkPolicy")
+    asks = Party("prometheus", {NAME_LABEL: "prometheus"}, namespace="monitoring")
+    neighbour = Party("grafana", {NAME_LABEL: "grafana"}, namespace="monitoring")
+    jobs = {each["job_name"] for each in CONFIG["scrape_configs"]}
+    for each in parties(manifests):
+        for port in main_container(manifests.workload(each.name)).get("ports", []):
+            measured = each.name in jobs and port["name"] == "http"
+            assert allowed(policies, asks, each, port["containerPort"]) == measured, (each.name, port)
+    [vlm] = [each for each in parties(manifests) if each.name == "vlm"]
+    assert not allowed(policies, neighbour, vlm, 8000)
+
+
+def test_the_operators_rules_are_prometheus_own() -> None:
+    command = [sys.executable, "-m", "deploy.prometheus_rule"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    found = yaml.safe_load(said)
+    assert (found["apiVersion"], found["kind"]) == ("monitoring.coreos.com/v1", "PrometheusRule")
+    assert found["metadata"] == {"name": "loreglass", "namespace": NAMESPACE}
+    usual = [yaml.safe_load(path.read_text())["groups"] for path in sorted(RULES.glob("*.yml"))]
+    assert found["spec"] == {"groups": [group for groups in usual for group in groups]}
+    for group in found["spec"]["groups"]:
+        assert group.keys() <= {"name", "interval", "rules"}
+        for rule in group["rules"]:
+            assert rule.keys() <= {
+                "alert",
+                "record",
+                "expr",
+                "for",
+                "labels",
+                "annotations",
+                "keep_firing_for",
+            }
