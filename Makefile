@@ -38,7 +38,7 @@ LOAD ?=
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo serve test test-fast test-vllm meaning bench bench-gpu load containers-check dashboards eval eval-squad check format lock publish-contracts openapi
+.PHONY: demo serve test test-fast test-vllm meaning bench bench-gpu load containers-check containers-needs dashboards eval eval-squad check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/python -m deploy.demo
@@ -71,8 +71,12 @@ dashboards: $(VENV)/.dev
 	$(BIN)/python -m deploy.grafana --write
 	$(BIN)/python -m tests.deploy.monitored_load --out docs/dashboards
 
-containers-check: $(VENV)/.dev
+containers-check: containers-needs $(VENV)/.dev
 	$(BIN)/python -m tests.containers
+
+# First, so that nobody waits for an install only to hear what is missing.
+containers-needs:
+	$(PYTHON) -m tests.containers.needs
 
 eval: $(VENV)/.measure
 	$(BIN)/python -m deploy.evaluate --split $(SPLIT) --pipelines "$(PIPELINES)"

@@ -22,8 +22,9 @@ from bench.ports import free_ports
 from deploy.images.building import Builder, CannotBuild
 from deploy.images.catalogue import BASE, IMAGES
 from tests.containers.deployment import Containers
-from tests.containers.engine import PodmanFailed, inspect, podman, succeeds, unavailable
+from tests.containers.engine import PodmanFailed, inspect, podman, succeeds
 from tests.containers.isolation import faults
+from tests.containers.needs import configuration, unavailable
 from tests.containers.project import ROOT, Project
 from tests.containers.sizes import table
 from tests.deploy.base_image import TAG, CannotMake, make, present
@@ -50,18 +51,19 @@ class Progress:
 
 
 def main() -> int:
-    """0: all is well, or nothing can be checked here; 1: something failed."""
+    """0: all is well; 1: something failed, or nothing can be checked here."""
     parser = argparse.ArgumentParser(prog="python -m tests.containers", description=__doc__)
     parser.add_argument("--no-build", action="store_true", help="take the images that are there")
     parser.add_argument("--base", default="", help=f"build on this image instead of {BASE}")
     arguments = parser.parse_args()
     if reason := unavailable():
-        sys.stdout.write(f"Skipped: {reason}.\n")
-        return 0
+        sys.stdout.write(f"The containers cannot be checked: {reason}\n")
+        return 1
     progress = Progress()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     with tempfile.TemporaryDirectory(prefix="loreglass-containers-") as folder:
+        _configure(Path(folder))
         try:
             if not arguments.no_build:
                 _build(arguments.base, progress)
@@ -76,22 +78,34 @@ def main() -> int:
     return 0
 
 
+def _configure(folder: Path) -> None:
+    """Podman as this machine lets it run, unless somebody has said how."""
+    if "CONTAINERS_CONF" not in os.environ and (told := configuration()):
+        path = folder / "containers.conf"
+        path.write_text(told)
+        os.environ["CONTAINERS_CONF"] = str(path)
+
+
 def _build(base: str, progress: Progress) -> None:
     chosen = base or _base(progress)
     images = [image for image in IMAGES if not image.cuda and image.name != "weights"]
     progress.say(f"building {len(images)} images on {chosen}")
-    with _quiet(progress):
-        Builder("podman", chosen).build(images)
+    for number, image in enumerate(images, 1):
+        with _quiet():
+            Builder("podman", chosen).build([image])
+        progress.say(f"built {number} of {len(images)}: {image.name}")
 
 
 def _base(progress: Progress) -> str:
     """The public image, or one that is made here where no registry can be reached."""
+    progress.say(f"looking for {BASE}")
     try:
         if succeeds("image", "exists", BASE) or podman("pull", "--quiet", BASE, timeout_s=PULL_S):
             return BASE
     except (PodmanFailed, subprocess.TimeoutExpired):
-        progress.say("no registry can be reached; the base is made from Debian's archive")
+        progress.say("no registry can be reached")
     if not present():
+        progress.say("making the base from Debian's archive, a minute or two")
         make()
     return TAG
 
@@ -176,7 +190,7 @@ def _take_down(project: Project, progress: Progress) -> None:
 
 
 @contextmanager
-def _quiet(progress: Progress) -> Iterator[None]:
+def _quiet() -> Iterator[None]:
     """The engine writes pages while it builds; they are shown when it fails only."""
     with tempfile.TemporaryFile() as file:
         kept = [os.dup(1), os.dup(2)]
@@ -192,7 +206,6 @@ def _quiet(progress: Progress) -> Iterator[None]:
             for number, old in zip((1, 2), kept, strict=True):
                 os.dup2(old, number)
                 os.close(old)
-    progress.say("built")
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

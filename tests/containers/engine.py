@@ -1,7 +1,6 @@
 """Podman and podman-compose, as commands."""
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,13 +13,6 @@ MOST_LINES = 15
 
 class PodmanFailed(Exception):
     """A command failed; the text is what it said."""
-
-
-def unavailable() -> str:
-    """Why nothing can be checked here, or nothing."""
-    if shutil.which("podman") is None:
-        return "podman is missing (apt-get install podman buildah debootstrap iptables)"
-    return ""
 
 
 def podman(*words: str, timeout_s: float = COMMAND_S) -> str:
