@@ -4,7 +4,6 @@ Only the standard library, so that who lacks something hears of all of it, at on
 """
 
 import os
-import resource
 import shutil
 import sys
 from collections.abc import Callable
@@ -20,7 +19,7 @@ _PROGRAMS = {
 """A program, and Debian's package of it. netavark and aardvark-dns: containers find each other by name;
 debootstrap: the base image where no registry can be reached.
 """
-_LIMITS = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
+_OLD_BRIDGE = "cni-podman0"
 
 Which = Callable[[str], str | None]
 
@@ -37,6 +36,8 @@ def unavailable(root: Path = Path("/"), which: Which = shutil.which, user: int |
         return f"{', '.join(absent)} missing. As root: apt-get install --yes {' '.join(absent)}"
     if (os.geteuid() if user is None else user) != 0:
         return "it takes root: to make a base image, and networks that lead nowhere"
+    if (root / "sys/class/net" / _OLD_BRIDGE).exists():
+        return f"podman's older networks have the same addresses. As root: ip link delete {_OLD_BRIDGE}"
     return ""
 
 
@@ -45,10 +46,7 @@ def configuration(root: Path = Path("/")) -> str:
     containers, engine = [], []
     if not (root / "run/systemd/system").is_dir():
         engine += ['cgroup_manager = "cgroupfs"', 'events_logger = "file"']
-        # Podman asks for more than a process that is itself confined may give.
-        limits = {name: resource.getrlimit(number)[1] for name, number in _LIMITS.items()}
-        known = [f'"{name}={most}:{most}"' for name, most in limits.items() if most != resource.RLIM_INFINITY]
-        containers.append(f"default_ulimits = [{', '.join(known)}]")
+        containers.append("default_ulimits = []")  # none but ours: who is confined may not raise them
     if not _has_new_cgroups(root):
         engine.append('runtime = "runc"')  # crun refuses old control groups beside new ones
     if not engine:
