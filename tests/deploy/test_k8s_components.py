@@ -19,6 +19,7 @@ from tests.deploy.kustomize import (
     NAMESPACE,
     NEWEST,
     OLDEST,
+    OVERLAYS,
     ROOT,
     Manifests,
     Object,
@@ -61,6 +62,20 @@ def test_what_a_component_changes_is_as_its_schema_says(component: str, kubernet
         if each["kind"] != "PodMonitor":
             kubernetes_validate.validate(dict(each), kubernetes, strict=True)
         assert each["metadata"]["namespace"] == "loreglass"
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+@each_controller
+def test_components_go_together_on_every_overlay(name: str, controller: str) -> None:
+    others = set(CONTROLLERS) - {controller} | {"openshift"} | ({"qwen"} if name == "pocket" else set())
+    found = composed(f"overlays/{name}", *(each for each in _chosen() if each not in others))
+    usual = overlay(name)
+    assert {each["metadata"]["name"] for each in usual.workloads()} == {
+        each["metadata"]["name"] for each in found.workloads()
+    }
+    for each in found.objects:
+        if each["kind"] not in ("PodMonitor", "ScaledObject"):
+            kubernetes_validate.validate(dict(each), OLDEST, strict=True)
 
 
 @pytest.mark.parametrize("component", _chosen())
