@@ -14,7 +14,7 @@ from chassis.http.calls import ServiceClient, http_client
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.telemetry.metrics import Metrics
-from gateway.catalogue import every_pipeline
+from gateway.catalogue import DEFAULT_PIPELINE, every_pipeline
 from gateway.clients.services import PhotoRecipients, Services
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH as LOREGLASS
 from gateway.planning.advice import deadline_advice
@@ -84,10 +84,12 @@ async def wire(
         services = _services(settings, http, guards)
         reasoners = open_reasoners(settings, http, guards, services.read)
         pipelines = every_pipeline(services, reasoners, load_thresholds(settings.thresholds))
-        questions = QuestionMetrics(metrics.registry, pipelines)
-        tiers = _tiers(settings, reasoners, clock, BudgetMetrics(metrics.registry))
+        questions = QuestionMetrics(metrics.registry, DEFAULT_PIPELINE)
+        estimates = _estimates(settings, clock)
+        budget = BudgetMetrics(metrics.registry, estimates)
+        tiers = _tiers(settings, reasoners, clock, estimates, budget)
         traces = TraceStore(settings.trace_limit)
-        tell, holds = partial(_tell, questions), services.holds_anything
+        tell, holds = partial(_tell, questions, budget), services.holds_anything
         execution = Execution(pipelines, sessions, traces, tiers, tell, holds)
         checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
         checks |= reasoners.checks
@@ -109,8 +111,9 @@ async def wire(
         )
 
 
-def _tell(metrics: QuestionMetrics, question: QuestionRecord) -> None:
+def _tell(metrics: QuestionMetrics, budget: BudgetMetrics, question: QuestionRecord) -> None:
     metrics.observe(question)
+    budget.reached(stage.stage for stage in question.trace.stages)
     log_question(question)
 
 
@@ -120,15 +123,21 @@ async def _deadline_note(planner: Planner, settings: GatewaySettings, _: Deadlin
     return Note(deadline_advice(question_ms, settings.answer_deadline_ms, settings.max_deadline_ms) or "ok")
 
 
+def _estimates(settings: GatewaySettings, clock: Clock) -> Estimates:
+    vlm = settings.vlm_speed if settings.reasoning is Reasoning.VLM else None
+    return Estimates(load_latencies(settings.latencies, vlm), clock)
+
+
 def _tiers(
-    settings: GatewaySettings, reasoners: Reasoners, clock: Clock, budget: BudgetMetrics
+    settings: GatewaySettings,
+    reasoners: Reasoners,
+    clock: Clock,
+    estimates: Estimates,
+    budget: BudgetMetrics,
 ) -> list[Tier]:
     """The ways in, with the plans behind them."""
-    vlm = settings.vlm_speed if settings.reasoning is Reasoning.VLM else None
     generation = GenerationBudget(evidence_chars=settings.vlm_evidence_chars)
-    estimates = Estimates(load_latencies(settings.latencies, vlm), clock)
     planner = Planner(Plan.full(RetrievalLimits(), generation), estimates)
-    budget.expect(estimates)
 
     def tier(name: str, waiting: int, planner: Planner) -> Tier:
         limits = AdmissionLimits(settings.max_in_flight, waiting)

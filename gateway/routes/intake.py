@@ -27,6 +27,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
 from chassis.validation import first_fault
 from contracts.answer import AnswerRequest, Experiment
+from gateway.catalogue import DEFAULT_PIPELINE
 from gateway.routes.strict_json import read_json
 from gateway.serving.execution import Question
 from gateway.settings import GatewaySettings
@@ -37,7 +38,6 @@ _MAX_FORM_FIELDS = 16
 _MAX_FORM_FILES = 2
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _FIELDS = ("question", "session_id", "deadline_ms", "pipeline", "experiment")
-DEFAULT_PIPELINE = "loreglass"
 
 
 async def read_question(request: Request, gateway: Gateway, received: Deadline) -> Question:

@@ -1,5 +1,6 @@
 """What the gateway's door and its plans look like from outside."""
 
+from collections.abc import Iterable
 from functools import partial
 from itertools import product
 
@@ -18,7 +19,9 @@ class BudgetMetrics:
     Lanes: `full`, and `degraded` for those for whom the model has no time.
     """
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, estimates: Estimates) -> None:
+        self._estimates = estimates
+        self._reached: set[str] = set()
         self._waiting = Gauge(
             "loreglass_admission_waiting", "Questions that wait to be let in.", ("tier",), registry=registry
         )
@@ -63,12 +66,14 @@ class BudgetMetrics:
         """Count one whom the tier sent away."""
         self._refused.labels(tier, priority.value, refusal.value).inc()
 
-    def expect(self, estimates: Estimates) -> None:
-        """Report what each stage may take, and, at each scrape, what it is believed to take."""
-        for stage, budget in STAGE_BUDGETS.items():
-            self._cap.labels(stage.value).set(budget.cap / 1000)
-        for stage in WORKING:
-            self._expected.labels(stage.value).set_function(partial(_expected_s, estimates, stage))
+    def reached(self, names: Iterable[str]) -> None:
+        """Report of the stages of these names, from now on, what they may take and are believed to take."""
+        for stage in map(Stage, set(names) - self._reached):
+            self._reached.add(stage)
+            if stage in STAGE_BUDGETS:
+                self._cap.labels(stage.value).set(STAGE_BUDGETS[stage].cap / 1000)
+            if stage in WORKING:
+                self._expected.labels(stage.value).set_function(partial(_expected_s, self._estimates, stage))
 
 
 def _expected_s(estimates: Estimates, stage: Stage) -> float:

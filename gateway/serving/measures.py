@@ -1,6 +1,6 @@
 """What is measured and logged of each question, once, when it is over. Never its words or its answer's."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -103,9 +103,9 @@ def log_question(question: QuestionRecord) -> None:
 
 
 class QuestionMetrics:
-    """Questions by how they ended, and where their time went."""
+    """Questions by how they ended, and where their time went. `pipeline`: the one that most are asked of."""
 
-    def __init__(self, registry: CollectorRegistry, pipelines: Collection[str]) -> None:
+    def __init__(self, registry: CollectorRegistry, pipeline: str) -> None:
         self._questions = Counter(
             "loreglass_questions_total",
             "Questions by how they ended: the answer's reason, failed, or left.",
@@ -128,10 +128,16 @@ class QuestionMetrics:
             registry=registry,
         )
         self._times = _Times(registry)
-        self._start_at_zero(pipelines)
+        self._pipelines: set[str] = set()
+        self._start_at_zero(pipeline)
+        for kind in Miss:
+            self._misses.labels(kind.value)
+        for domain in (*(each.value for each in Domain), NONE):
+            self._domains.labels(domain)
 
     def observe(self, question: QuestionRecord) -> None:
         """Count one that is over."""
+        self._start_at_zero(question.trace.pipeline)
         self._questions.labels(question.trace.pipeline, question.route, question.reason).inc()
         self._domains.labels(question.domain.value if question.domain else NONE).inc()
         if question.miss is not None:
@@ -144,18 +150,16 @@ class QuestionMetrics:
         """A photo was decoded, checked and encoded anew, or found to be none."""
         self._times.decode.observe(seconds, exemplar())
 
-    def _start_at_zero(self, pipelines: Collection[str]) -> None:
-        """What is missing before its first event has no rate when that comes."""
-        for pipeline in pipelines:
-            for route in Route:
-                for reason in Reason:
-                    self._questions.labels(pipeline, route.value, reason.value)
-            for ending in (FAILED, LEFT):
-                self._questions.labels(pipeline, NONE, ending)
-        for kind in Miss:
-            self._misses.labels(kind.value)
-        for domain in (*(each.value for each in Domain), NONE):
-            self._domains.labels(domain)
+    def _start_at_zero(self, pipeline: str) -> None:
+        """What is missing before its first event has no rate when that comes; what nobody asks needs none."""
+        if pipeline in self._pipelines:
+            return
+        self._pipelines.add(pipeline)
+        for route in Route:
+            for reason in Reason:
+                self._questions.labels(pipeline, route.value, reason.value)
+        for ending in (FAILED, LEFT):
+            self._questions.labels(pipeline, NONE, ending)
 
 
 class _Times:

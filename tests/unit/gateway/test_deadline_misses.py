@@ -67,7 +67,7 @@ class Node:
     def __init__(self, work: Work, sessions: SessionStore | None = None) -> None:
         self.clock, self.ended = Clock(), list[QuestionRecord]()
         self._registry = CollectorRegistry()
-        self._metrics = QuestionMetrics(self._registry, ["worker"])
+        self._metrics = QuestionMetrics(self._registry, "worker")
         tier = Tier(
             Admission(AdmissionLimits(4, 0), self.clock),
             Planner(Plan(), Estimates(load_latencies("pocket"), self.clock)),

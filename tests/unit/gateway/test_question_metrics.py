@@ -47,7 +47,6 @@ class Failing(ScriptedReasoner):
 async def test_what_may_happen_is_zero_before_it_does(world: World) -> None:
     now = await scrape(world.client)
     assert now.value(QUESTIONS, pipeline="loreglass", route="rag", reason="no_evidence") == 0
-    assert now.value(QUESTIONS, pipeline="qa-dragon", route="none", reason="left") == 0
     assert (now.value(MISSES, kind="refused"), now.value(MISSES, kind="late")) == (0, 0)
     assert now.value("loreglass_domains_total", domain="book") == 0
     assert now.value("loreglass_question_seconds_count", route="direct") == 0
@@ -55,6 +54,22 @@ async def test_what_may_happen_is_zero_before_it_does(world: World) -> None:
         assert now.value("loreglass_breaker_open", dependency=service) == 0
         assert (now.value("loreglass_concurrency_limit", dependency=service) or 0) >= 1
         assert now.value("loreglass_retries_total", dependency=service) == 0
+
+
+async def test_a_pipeline_that_nobody_asks_has_no_series(world: World) -> None:
+    assert (await scrape(world.client)).labels(QUESTIONS, "pipeline") == {"loreglass"}
+    await world.ask()
+    assert (await scrape(world.client)).labels(QUESTIONS, "pipeline") == {"loreglass"}
+
+
+async def test_whatever_may_happen_next_to_a_pipeline_that_is_asked_is_zero_before_it_does(
+    world: World,
+) -> None:
+    await world.ask(pipeline="qa-dragon")
+    now = await scrape(world.client)
+    assert now.total(QUESTIONS, pipeline="qa-dragon") == 1
+    assert now.value(QUESTIONS, pipeline="qa-dragon", route="rag", reason="timed_out") == 0
+    assert now.value(QUESTIONS, pipeline="qa-dragon", route="none", reason="failed") == 0
 
 
 async def test_an_answered_question_is_counted_with_its_stages_and_its_domain(world: World) -> None:
@@ -158,17 +173,26 @@ async def test_a_stage_that_failed_is_degraded_and_has_its_kind(services: FakeSe
     assert now.value("loreglass_stage_seconds_count", stage="text_search", route="rag") is None
 
 
-async def test_the_budget_of_each_stage_is_there_and_what_it_is_believed_to_take(world: World) -> None:
+async def test_the_budget_of_a_stage_is_there_once_it_was_reached_and_what_it_is_believed_to_take(
+    world: World,
+) -> None:
+    cap, believed = "loreglass_stage_cap_seconds", "loreglass_stage_expected_seconds"
     before = await scrape(world.client)
+    assert (before.labels(cap, "stage"), before.labels(believed, "stage")) == (set(), set())
+    answer = await world.ask()
+    first = await scrape(world.client)
+    reached = first.labels("loreglass_stages_total", "stage")
+    assert {*answer.timings_ms} - {"total"} <= reached
     caps = {stage.value: budget.cap / 1000 for stage, budget in STAGE_BUDGETS.items()}
-    assert {name: before.value("loreglass_stage_cap_seconds", stage=name) for name in caps} == caps
-    expected = before.labels("loreglass_stage_expected_seconds", "stage")
-    assert expected == {stage.value for stage in WORKING}
-    at_first = before.value("loreglass_stage_expected_seconds", stage=Stage.SESSION.value)
+    assert {name: first.value(cap, stage=name) for name in reached} == {
+        name: caps.get(name) for name in reached
+    }
+    assert first.labels(believed, "stage") == reached & {stage.value for stage in WORKING}
     for _ in range(4):
         await world.ask()
-    after = await scrape(world.client)
-    assert after.value("loreglass_stage_expected_seconds", stage=Stage.SESSION.value) != at_first
+    then = await scrape(world.client)
+    session = Stage.SESSION.value
+    assert then.value(believed, stage=session) != first.value(believed, stage=session)
 
 
 async def test_a_trace_is_named_beside_what_it_took(world: World) -> None:
