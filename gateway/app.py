@@ -1,21 +1,27 @@
 """The gateway: the one public door of the platform."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from typing import Any
 
 from fastapi import FastAPI
 
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
+from gateway.catalogue import DEFAULT_PIPELINE
+from gateway.clients.services import Services
 from gateway.routes import answer, chat, sessions, traces
+from gateway.serving.startup import log_start
 from gateway.settings import GatewaySettings, Reasoning
-from gateway.wiring import Gateway, wire
+from gateway.wiring import Gateway, background_task, wire
 
 Wire = Callable[[GatewaySettings, Metrics], AbstractAsyncContextManager[Gateway]]
+TellStart = Callable[[GatewaySettings, Services, str], Coroutine[Any, Any, None]]
 
 
-def create_app(settings: GatewaySettings, wire: Wire = wire) -> FastAPI:
-    """The gateway's app; `wire` is replaceable, so that tests can exchange parts."""
+def create_app(settings: GatewaySettings, wire: Wire = wire, tell_start: TellStart = log_start) -> FastAPI:
+    """The gateway's app; `wire` and `tell_start` are replaceable, so that tests can exchange parts."""
     metrics = Metrics("gateway")
 
     @asynccontextmanager
@@ -23,7 +29,8 @@ def create_app(settings: GatewaySettings, wire: Wire = wire) -> FastAPI:
         async with wire(settings, metrics) as gateway:
             app.state.gateway = gateway
             app.state.ready_checks = gateway.checks
-            yield
+            async with background_task(partial(tell_start, settings, gateway.services, DEFAULT_PIPELINE)):
+                yield
 
     routers = [answer.router, chat.router, sessions.router, traces.router]
     engine = settings.vlm_model if settings.reasoning is Reasoning.VLM else settings.reasoning.value

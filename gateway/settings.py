@@ -21,6 +21,8 @@ def _is_http(given: str) -> str:
         address = httpx.URL("")
     if address.scheme not in ("http", "https") or not address.host:
         raise ValueError("must be an http:// or https:// address")
+    if address.userinfo or address.query or address.fragment:
+        raise ValueError("must be an address alone: no password is sent from there, and it may be logged")
     return given
 
 

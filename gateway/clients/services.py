@@ -61,6 +61,9 @@ def weightless(_service: str, _items: int) -> float:
     return 0.0
 
 
+SEARCHES = ("image_search", "text_search")
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """One client per model service."""
@@ -215,11 +218,16 @@ class Services:
         )
         return answers_found(reply, body.passages)
 
+    async def published(self, name: str, deadline: Deadline) -> dict[str, int]:
+        """How many photos or passages the search called `name` looks into, by alias. Raises as `about`."""
+        client: ServiceClient = getattr(self, name)
+        held = await client.get("/v1/collections", Collections, deadline)
+        return {alias: collection.points for collection in held.collections for alias in collection.aliases}
+
     async def holds_anything(self, deadline: Deadline) -> bool:
         """Whether a photo or a page is indexed where searches look. Raises where a service does not say."""
-        for client in (self.image_search, self.text_search):
-            held = await client.get("/v1/collections", Collections, deadline)
-            if any(collection.points and collection.aliases for collection in held.collections):
+        for name in SEARCHES:
+            if any((await self.published(name, deadline)).values()):
                 return True
         return False
 

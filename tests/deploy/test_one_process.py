@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import anyio
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from chassis.http.serving import listen
 from chassis.vectors.edge import EdgeStore
@@ -79,6 +81,21 @@ async def test_an_empty_platform_is_ready_and_says_that_it_knows_nothing(tmp_pat
     assert [info["service"] for info in infos] == sorted(PORTS, key=lambda name: PORTS[name])
     assert {info["engine"] for info in infos} == {"pocket"}
     assert reply.json()["abstained"] is True
+
+
+@pytest.mark.anyio
+async def test_the_platform_s_log_begins_with_what_it_is_made_of(tmp_path: Path) -> None:
+    settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path)
+    with capture_logs() as lines:
+        async with platform(settings) as running:
+            with anyio.fail_after(60):
+                while not any(line["event"] == "started" for line in lines):
+                    await anyio.lowlevel.checkpoint()
+    (line,) = [line for line in lines if line["event"] == "started"]
+    assert line["silent"] == []
+    assert {name: told["url"] for name, told in line["services"].items()} == running.service_urls
+    assert {told["engine"] for told in line["services"].values()} == {"pocket"}
+    assert line["indexed"] == {}
 
 
 def test_a_taken_port_ends_the_process_with_advice(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import httpx
 
 from chassis.http.serving import BoundApp, listen, running
 from contracts.answer import Answer
-from gateway.app import create_app
+from gateway.app import TellStart, create_app
+from gateway.clients.services import Services
 from gateway.reasoners import Reasoners, pocket_reasoners
 from gateway.reasoning.port import Read
 from gateway.serving.guards import Guards
@@ -69,6 +70,10 @@ class World:
                 await anyio.lowlevel.checkpoint()
 
 
+async def tell_nothing(settings: GatewaySettings, services: Services, pipeline: str) -> None:
+    """For tests that count what services are asked."""
+
+
 @asynccontextmanager
 async def gateway_before(
     services: FakeServices,
@@ -76,6 +81,7 @@ async def gateway_before(
     down: Mapping[str, str] | None = None,
     fallback: bool = False,
     pocket: bool = False,
+    tell_start: TellStart = tell_nothing,
     **settings: Any,
 ) -> AsyncIterator[World]:
     """A gateway in front of `services`; those in `down` are looked for where the mapping says.
@@ -96,7 +102,7 @@ async def gateway_before(
         scripted = replace(reading, few_hops=thinking, fallback=reading if fallback else None)
         return reading if pocket else scripted
 
-    app = create_app(chosen, partial(wire, open_reasoners=reasoners))
+    app = create_app(chosen, partial(wire, open_reasoners=reasoners), tell_start)
     bound = BoundApp(app, listen("127.0.0.1", 0))
     async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
         yield World(client, services, thinking)
