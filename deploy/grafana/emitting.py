@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
+
+import yaml
 
 from deploy.grafana.panels import GREY, Dashboard, Kind, Panel, Place, Query, Row, Variable
 
@@ -11,7 +14,7 @@ Json = dict[str, Any]
 SOURCE: Mapping[str, str] = {"type": "prometheus", "uid": "prometheus"}
 TAG = "loreglass"
 _SCHEMA = 39
-_RUNBOOK = "docs/operations.md"
+_PROMETHEUS = Path(__file__).resolve().parents[1] / "prometheus" / "prometheus.yml"
 
 
 def grafana_json(dashboard: Dashboard) -> str:
@@ -94,13 +97,14 @@ def _variable(variable: Variable) -> Json:
 
 
 def _runbook() -> Json:
-    """Where the runbook is served; an operator sets it to an address of theirs."""
+    """Where the runbook is kept, as alerts have it: an operator sets it in Prometheus' configuration."""
+    kept = yaml.safe_load(_PROMETHEUS.read_text(encoding="utf-8"))["global"]["external_labels"]["runbook"]
     return {
         "type": "textbox",
         "name": "runbook",
         "label": "Runbook",
-        "query": _RUNBOOK,
-        "current": {"text": _RUNBOOK, "value": _RUNBOOK},
+        "query": kept,
+        "current": {"text": kept, "value": kept},
         "hide": 2,
     }
 

@@ -95,7 +95,7 @@ def prometheus(targets: Targets, folder: Path, scrape_s: float, *, rules: bool) 
     with (folder / "prometheus.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
         try:
-            _until_ready(f"http://127.0.0.1:{port}", process, folder / "prometheus.log")
+            until_ready(f"http://127.0.0.1:{port}", process, folder / "prometheus.log")
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
@@ -167,7 +167,8 @@ def _address(url: str) -> str:
     return url.removeprefix("http://")
 
 
-def _until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Return once a Prometheus or an Alertmanager answers. Raises `RuntimeError` with its log's end."""
     pause, end = Event(), time.monotonic() + _UP_S
     while time.monotonic() < end and process.poll() is None:
         try:
@@ -176,4 +177,4 @@ def _until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
         except httpx.TransportError:
             pass
         pause.wait(0.05)
-    raise RuntimeError(f"Prometheus did not start:\n{log.read_text()[-2000:]}")
+    raise RuntimeError(f"It did not start:\n{log.read_text()[-2000:]}")

@@ -56,6 +56,7 @@ def served() -> tuple[Preset, ServeSettings, Service]:
 def test_each_profile_runs_every_app() -> None:
     assert set(of_profile("pocket")) == {app.host for app in APPS}
     assert set(of_profile("l40s")) == {app.host + TWIN for app in APPS} | FOUNDATIONS
+    assert set(of_profile("dashboards")) == {"prometheus-pocket", "grafana-pocket"}
     assert set(of_profile("tools")) == {"corpus"}
     assert all(len(each["profiles"]) == 1 for each in SERVICES.values())
 
@@ -265,17 +266,58 @@ def test_grafana_finds_its_dashboards_and_prometheus() -> None:
     assert urlsplit(source["url"]).netloc == "prometheus:9090"
 
 
-def test_prometheus_can_reach_what_it_scrapes_and_remembers_as_long_as_its_rules_look_back() -> None:
-    scraped = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())["scrape_configs"]
-    own = set(networks_of(SERVICES["prometheus"]))
+def test_pocket_s_dashboards_are_those_of_the_l40s_and_nobody_logs_in_there() -> None:
+    ours, theirs = SERVICES["grafana-pocket"], SERVICES["grafana"]
+    assert set(ours["volumes"]) == set(theirs["volumes"]) - {"grafana:/var/lib/grafana"}
+    assert ours["image"] == theirs["image"]
+    assert ours["environment"]["GF_AUTH_BASIC_ENABLED"] == "false"
+    assert ours["environment"]["GF_AUTH_DISABLE_LOGIN_FORM"] == "true"
+    assert not ours["secrets"]
+
+
+@pytest.mark.parametrize(
+    ("profiles", "name", "config"),
+    [
+        (("l40s",), "prometheus", "prometheus.yml"),
+        (("pocket", "dashboards"), "prometheus-pocket", "pocket.yml"),
+    ],
+    ids=["l40s", "pocket"],
+)
+def test_prometheus_can_reach_what_it_scrapes_and_remembers_as_long_as_its_rules_look_back(
+    profiles: tuple[str, ...], name: str, config: str
+) -> None:
+    scraped = yaml.safe_load((ROOT / "deploy/prometheus" / config).read_text())["scrape_configs"]
+    own = set(networks_of(SERVICES[name]))
+    assert f"--config.file=/etc/prometheus/{config}" in SERVICES[name]["command"]
+    assert name == "prometheus" or networks_of(SERVICES[name])["inside"] == ["prometheus"]
     reachable = {
         host
-        for name, service in of_profile("l40s").items()
+        for profile in profiles
+        for name, service in of_profile(profile).items()
         for network, aliases in networks_of(service).items()
         if network in own
         for host in (name, *aliases)
     }
     targets = {target for job in scraped for config in job["static_configs"] for target in config["targets"]}
     assert {target.partition(":")[0] for target in targets} <= reachable
-    assert "--enable-feature=exemplar-storage" in SERVICES["prometheus"]["command"]
-    assert "--storage.tsdb.retention.time=30d" in SERVICES["prometheus"]["command"]
+    assert "--enable-feature=exemplar-storage" in SERVICES[name]["command"]
+    assert "--storage.tsdb.retention.time=30d" in SERVICES[name]["command"]
+
+
+def test_an_alertmanager_is_found_by_both_and_reads_the_example() -> None:
+    added = load("deploy/compose/alerts.yml")
+    found = yaml.safe_load((ROOT / "deploy/prometheus/alertmanagers/compose.yml").read_text())
+    assert found == [{"targets": ["alertmanager:9093"]}]
+    for name in ("prometheus", "prometheus-pocket"):
+        service = added["services"][name]
+        assert service["volumes"] == ["./deploy/prometheus/alertmanagers:/etc/alertmanagers:ro"]
+        assert "alerts" in service["networks"]
+        config = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())
+        assert config["alerting"]["alertmanagers"] == [
+            {"file_sd_configs": [{"files": ["/etc/alertmanagers/*.yml"]}]}
+        ]
+    example = yaml.safe_load((ROOT / "deploy/prometheus/alertmanager.yml").read_text())
+    (secret,) = added["services"]["alertmanager"]["secrets"]
+    kept = {each["slack_configs"][0]["api_url_file"] for each in example["receivers"]}
+    assert kept == {f"/run/secrets/{secret}"}
+    assert PUBLIC_IMAGE.fullmatch(added["services"]["alertmanager"]["image"])

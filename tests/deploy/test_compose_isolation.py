@@ -8,12 +8,12 @@ import pytest
 from deploy.inventory import APPS
 from tests.deploy.compose_file import ONCE, ROOT, SERVICES, load, networks_of
 
-each_service = pytest.mark.parametrize("name", list(SERVICES))
+ADDED = {"alertmanager": load("deploy/compose/alerts.yml")["services"]["alertmanager"]}
 
 
-@each_service
+@pytest.mark.parametrize("name", [*SERVICES, *ADDED])
 def test_every_container_is_confined(name: str) -> None:
-    service = SERVICES[name]
+    service = (SERVICES | ADDED)[name]
     user, _, group = service["user"].partition(":")
     assert user.isdigit()
     assert group.isdigit()
@@ -30,9 +30,13 @@ def test_every_container_is_confined(name: str) -> None:
     assert service.get("restart") == (None if name in ONCE else "unless-stopped")
 
 
-def test_only_the_gateway_is_published_and_only_on_loopback_unless_asked() -> None:
+def test_only_the_gateway_and_pocket_s_dashboards_are_published_and_only_on_loopback_unless_asked() -> None:
     published = {name: each["ports"] for name, each in SERVICES.items() if "ports" in each}
-    assert published == {"gateway": ["127.0.0.1:7100:7100"], "gateway-l40s": ["127.0.0.1:7100:7100"]}
+    assert published == {
+        "gateway": ["127.0.0.1:7100:7100"],
+        "gateway-l40s": ["127.0.0.1:7100:7100"],
+        "grafana-pocket": ["127.0.0.1:3000:3000"],
+    }
     asked = load(variables={"LOREGLASS_PUBLISH": "0.0.0.0:80"})["services"]["gateway"]["ports"]
     assert asked == ["0.0.0.0:80:7100"]
 
@@ -45,9 +49,9 @@ def test_the_dashboards_file_opens_grafana_on_loopback_and_nothing_else() -> Non
 
 
 def test_the_podman_file_takes_away_what_podman_does_not_know_and_nothing_else() -> None:
-    assert load("deploy/compose/podman.yml") == {"networks": {"edge": {"driver_opts": None}}}
-    known = {name: each for name, each in load()["networks"].items() if "driver_opts" in (each or {})}
-    assert list(known) == ["edge"]
+    known = [name for name, each in load()["networks"].items() if "driver_opts" in (each or {})]
+    assert known == ["edge", "dashboards"]
+    assert load("deploy/compose/podman.yml") == {"networks": {name: {"driver_opts": None} for name in known}}
 
 
 def test_the_keys_file_gives_both_gateways_their_keys() -> None:
@@ -66,6 +70,7 @@ def test_the_keys_file_gives_both_gateways_their_keys() -> None:
         ("model", {"gateway-l40s", "vlm", "prometheus"}),
         ("sessions", {"gateway-l40s", "redis"}),
         ("vectors", {"image-search-l40s", "text-search-l40s", "qdrant", "prometheus"}),
+        ("dashboards", {"grafana-pocket"}),
         ("internet", {"weights"}),
     ],
 )
@@ -82,8 +87,21 @@ def test_nothing_leads_out_but_the_network_of_the_weights() -> None:
     networks: dict[str, dict[str, Any]] = load()["networks"]
     used = {network for each in SERVICES.values() for network in networks_of(each)}
     assert used == set(networks)
-    assert {name for name, each in networks.items() if not each.get("internal")} == {"edge", "internet"}
-    assert networks["edge"]["driver_opts"] == {"com.docker.network.bridge.enable_ip_masquerade": "false"}
+    assert {name for name, each in networks.items() if not each.get("internal")} == {
+        "edge",
+        "dashboards",
+        "internet",
+    }
+    for name in ("edge", "dashboards"):
+        assert networks[name]["driver_opts"] == {"com.docker.network.bridge.enable_ip_masquerade": "false"}
+
+
+def test_alertmanager_reaches_out_and_nobody_of_the_platform_but_prometheus() -> None:
+    added = load("deploy/compose/alerts.yml")
+    assert set(networks_of(added["services"]["alertmanager"])) == {"alerts", "internet"}
+    assert added["networks"] == {"alerts": {"internal": True}}
+    on_it = {name for name, each in added["services"].items() if "alerts" in networks_of(each)}
+    assert on_it == {"alertmanager", "prometheus", "prometheus-pocket"}
 
 
 def test_no_secret_is_ever_committed() -> None:

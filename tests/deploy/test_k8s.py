@@ -173,7 +173,7 @@ def _references(workload: Object) -> Iterator[tuple[str, str, bool]]:
             assert mount["name"] in volumes.keys() | templates, mount
     for volume in volumes.values():
         if "configMap" in volume:
-            yield "ConfigMap", volume["configMap"]["name"], False
+            yield "ConfigMap", volume["configMap"]["name"], volume["configMap"].get("optional", False)
         if "persistentVolumeClaim" in volume:
             yield "PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"], False
         if "secret" in volume:

@@ -1,27 +1,37 @@
 """What is measured, reckoned and alerted on: checked by promtool, and held against the code that measures."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
 import yaml
 
+from bench.ports import free_ports
 from contracts.answer import Reason
 from deploy.inventory import APPS, VLM_HOST, VLM_PORT
 from gateway.app import create_app
 from gateway.serving.admission import Refusal
 from gateway.settings import GatewaySettings
+from tests.deploy.monitoring import until_ready
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "deploy" / "prometheus"
 RUNBOOK = ROOT / "docs" / "operations.md"
-CONFIG = HERE / "prometheus.yml"
+CONFIG, POCKET = HERE / "prometheus.yml", HERE / "pocket.yml"
+ALERTMANAGER = HERE / "alertmanager.yml"
 RULES = sorted((HERE / "rules").glob("*.yml"))
 TESTS = sorted((HERE / "tests").glob("*.yml"))
 
@@ -67,23 +77,29 @@ def kebab(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
-@pytest.fixture(scope="module")
-def promtool() -> str:
-    program = shutil.which("promtool")
+def installed(name: str, package: str) -> str:
+    program = shutil.which(name)
     if program is None and os.environ.get("CI"):
-        pytest.fail("CI must have prometheus: its rules may not go untested there")
+        pytest.fail(f"CI must have {package}: what it checks may not go untested there")
     if program is None:
-        pytest.skip("promtool is not installed here (apt-get install prometheus)")
+        pytest.skip(f"{name} is not installed here (apt-get install {package})")
     return program
 
 
-def run(*command: str | Path) -> None:
+@pytest.fixture(scope="module")
+def promtool() -> str:
+    return installed("promtool", "prometheus")
+
+
+def run(*command: str | Path) -> str:
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
-def test_promtool_takes_the_configuration_and_its_rules(promtool: str) -> None:
-    run(promtool, "check", "config", CONFIG)
+@pytest.mark.parametrize("config", [CONFIG, POCKET], ids=lambda path: path.stem)
+def test_promtool_takes_the_configuration_and_its_rules(promtool: str, config: Path) -> None:
+    run(promtool, "check", "config", config)
     run(promtool, "check", "rules", *RULES)
 
 
@@ -99,18 +115,28 @@ def test_every_app_is_measured_where_it_listens() -> None:
     assert targets == {host: [f"{host}:{port}"] for host, port in wanted.items()}
 
 
+def test_pocket_is_measured_and_alerted_on_as_the_rest_but_for_what_it_has_not() -> None:
+    usual, pocket = (yaml.safe_load(path.read_text()) for path in (CONFIG, POCKET))
+    jobs = [each for each in usual.pop("scrape_configs") if each["job_name"] not in BESIDE]
+    assert pocket.pop("scrape_configs") == jobs
+    assert usual.pop("rule_files") == ["rules/*.yml"]
+    of_pocket = {HERE / name for name in pocket.pop("rule_files")}
+    assert of_pocket == set(RULES) - {HERE / "rules" / "model_server.yml"}
+    assert pocket == usual
+
+
 def test_a_job_that_vanishes_is_missed() -> None:
-    [missing] = [each["expr"] for each in alerts() if each["alert"] == "TargetMissing"]
-    assert set(re.findall(r'absent\(up\{job="([\w-]+)"\}\)', missing)) == {app.host for app in APPS} | set(
-        BESIDE
-    )
+    expressions = [each["expr"] for each in alerts() if each["alert"] == "TargetMissing"]
+    missed = [set(re.findall(r'absent\(up\{job="([\w-]+)"\}\)', each)) for each in expressions]
+    assert sorted(missed, key=len) == [set(BESIDE), {app.host for app in APPS}]
 
 
 def test_every_alert_says_how_urgent_it_is_what_it_is_and_what_to_do() -> None:
     for each in alerts():
         assert each["labels"] in ({"severity": "page"}, {"severity": "ticket"}), each["alert"]
         assert set(each["annotations"]) == {"summary", "description", "runbook_url"}, each["alert"]
-        assert each["annotations"]["runbook_url"] == f"docs/operations.md#alert-{kebab(each['alert'])}"
+        anchor = f"#alert-{kebab(each['alert'])}"
+        assert each["annotations"]["runbook_url"] == "{{ $externalLabels.runbook }}" + anchor
 
 
 def test_every_alert_has_a_paragraph_in_the_runbook() -> None:
@@ -155,3 +181,98 @@ def test_reasons_and_routes_that_rules_name_exist() -> None:
             assert set(named.split("|")) <= reasons, rule
         for named in re.findall(r'job="gateway",route=~"([^"]+)"', rule["expr"]):
             assert set(named.split("|")) <= routes, rule
+
+
+def test_the_runbook_is_an_address_in_full_and_no_label_of_what_is_sent() -> None:
+    told = yaml.safe_load(CONFIG.read_text())
+    assert urlsplit(told["global"]["external_labels"]["runbook"]).scheme == "https"
+    assert told["alerting"]["alert_relabel_configs"] == [{"regex": "runbook", "action": "labeldrop"}]
+
+
+@pytest.mark.parametrize(
+    ("labels", "receiver"),
+    [({"severity": "page"}, "page"), ({"severity": "ticket"}, "ticket"), ({}, "ticket")],
+    ids=["page", "ticket", "of somebody else"],
+)
+def test_an_alert_reaches_who_is_meant(labels: Mapping[str, str], receiver: str) -> None:
+    amtool = installed("amtool", "prometheus-alertmanager")
+    run(amtool, "check-config", ALERTMANAGER)
+    told = [f"{name}={value}" for name, value in {"alertname": "GatewayDown", **labels}.items()]
+    assert run(amtool, "config", "routes", "test", f"--config.file={ALERTMANAGER}", *told).split() == [
+        receiver
+    ]
+
+
+def test_alerts_that_silence_others_or_are_silenced_exist() -> None:
+    known = {each["alert"] for each in alerts()}
+    for rule in yaml.safe_load(ALERTMANAGER.read_text())["inhibit_rules"]:
+        for matcher in (*rule["source_matchers"], *rule["target_matchers"]):
+            pattern = re.compile(matcher.partition("=")[2].strip('~"'))
+            assert any(pattern.fullmatch(name) for name in known), matcher
+            if "*" not in matcher:
+                assert set(pattern.pattern.split("|")) <= known, matcher
+
+
+def test_a_message_names_the_alert_and_leads_to_its_paragraph(tmp_path: Path) -> None:
+    """A real Alertmanager with the example's routes and texts, sent what Prometheus would send."""
+    program = installed("prometheus-alertmanager", "prometheus-alertmanager")
+    annotations = {"summary": "No gateway answers", "description": "Start it.", "runbook_url": "https://r/#a"}
+    alert = {"labels": {"alertname": "GatewayDown", "job": "gateway", "severity": "page"}}
+    with incoming_webhook() as (address, messages), alertmanager(program, address, tmp_path) as url:
+        httpx.post(f"{url}/api/v2/alerts", json=[alert | {"annotations": annotations}]).raise_for_status()
+        (told,) = messages.get(timeout=60)["attachments"]
+    assert told["title"] == "FIRING: GatewayDown gateway"
+    assert told["title_link"] == "https://r/#a"
+    assert told["text"] == "No gateway answers. Start it.\n"
+    assert told["color"] == "danger"
+
+
+@contextmanager
+def incoming_webhook() -> Iterator[tuple[str, "Queue[dict[str, Any]]"]]:
+    """Its address, and what was posted to it."""
+    messages: Queue[dict[str, Any]] = Queue()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            messages.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"ok")
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing to say."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", messages
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def alertmanager(program: str, webhook: str, folder: Path) -> Iterator[str]:
+    """One with the example's configuration, but for the secret's place and the half minute's wait."""
+    (port,) = free_ports(1)
+    (folder / "webhook").write_text(webhook)
+    example = ALERTMANAGER.read_text().replace("group_wait: 30s", "group_wait: 0s")
+    (folder / "alertmanager.yml").write_text(
+        example.replace("/run/secrets/alert_webhook", str(folder / "webhook"))
+    )
+    command = [
+        program,
+        f"--config.file={folder / 'alertmanager.yml'}",
+        f"--storage.path={folder / 'data'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--cluster.listen-address=",
+    ]
+    with (folder / "alertmanager.log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+        try:
+            until_ready(f"http://127.0.0.1:{port}", process, folder / "alertmanager.log")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
