@@ -61,6 +61,9 @@ class VllmMetrics:
                 ("time_to_first_token_seconds", "To the first token.", _FIRST_S),
                 ("inter_token_latency_seconds", "Between two tokens, a request's mean.", _STEP_S),
                 ("e2e_request_latency_seconds", "Whole requests.", _WHOLE_S),
+                ("request_queue_time_seconds", "Before a request joined the batch.", _WHOLE_S),
+                ("request_prefill_time_seconds", "From there to its first token.", _WHOLE_S),
+                ("request_decode_time_seconds", "From there to its last.", _WHOLE_S),
             )
         }
 
@@ -77,29 +80,33 @@ class VllmMetrics:
         reply = await self._node.handle(VLM, request)
         if (request.method, reply.status) != ("POST", 200):
             return reply
-        return replace(reply, body=self._watch(reply.body))
+        return replace(reply, body=self._watch(reply))
 
-    async def _watch(self, body: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-        began, first, last = self._clock(), 0.0, b""
+    async def _watch(self, reply: StandInReply) -> AsyncGenerator[bytes, None]:
+        asked, first, last = self._clock(), 0.0, b""
         try:
-            async with aclosing(body):
-                async for piece in body:
+            async with aclosing(reply.body):
+                async for piece in reply.body:
                     first, last = first or self._clock(), piece
                     yield piece
         finally:
             reason = "stop" if _DONE in last else "abort"
             self._ended.labels(*self._of_model, reason).inc()
-            self._observe(began, first, last)
+            self._observe(asked, reply.began(), first, last)
 
-    def _observe(self, began: float, first: float, last: bytes) -> None:
+    def _observe(self, asked: float, began: float | None, first: float, last: bytes) -> None:
         now = self._clock()
         if first:
-            self._seconds["time_to_first_token_seconds"].observe(first - began)
+            self._seconds["time_to_first_token_seconds"].observe(first - asked)
         usage = _usage(last)
         if usage is None:
             return
         read, written = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
-        self._seconds["e2e_request_latency_seconds"].observe(now - began)
+        self._seconds["e2e_request_latency_seconds"].observe(now - asked)
+        if began is not None:
+            self._seconds["request_queue_time_seconds"].observe(began - asked)
+            self._seconds["request_prefill_time_seconds"].observe(first - began)
+            self._seconds["request_decode_time_seconds"].observe(now - first)
         if written > 1:
             self._seconds["inter_token_latency_seconds"].observe((now - first) / (written - 1))
         found = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -87,11 +87,15 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class StandInReply:
-    """A reply; closing `body` before its end is the caller's leaving."""
+    """A reply; closing `body` before its end is the caller's leaving.
+
+    `began`: of a model's reply, when its sequence left the queue, on the node's clock; None before that.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: AsyncGenerator[bytes, None]
+    began: Callable[[], float | None] = lambda: None
 
     async def content(self) -> bytes:
         """The whole body."""

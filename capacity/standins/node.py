@@ -13,7 +13,7 @@ from capacity.standins import chat
 from capacity.standins.calibration import MODEL_SERVICES, SERVICES, VLM, Calibration
 from capacity.standins.chat import ChatCall, RefusedChat, Transcript
 from capacity.standins.counts import Counts
-from capacity.standins.decoding import ContinuousBatch, ReadPrompt, Running
+from capacity.standins.decoding import ContinuousBatch, Running
 from capacity.standins.exchange import (
     StandInReply,
     StandInRequest,
@@ -150,7 +150,9 @@ class Node:
             self.counts[VLM].turned_away()
             return chat.vllm_error(404, f"The model `{call.model}` does not exist.", "NotFoundError", "model")
         content_type = {"content-type": "text/event-stream; charset=utf-8"}
-        return StandInReply(200, content_type, self._stream(call.prompt, transcript, deadline))
+        sequence = Running(call.prompt, transcript.tokens, 1 / self._slowed(VLM))
+        body = self._stream(sequence, transcript, deadline)
+        return StandInReply(200, content_type, body, lambda: sequence.began)
 
     def _transcript(self, call: ChatCall) -> Transcript:
         """What the model will write, and in how many tokens. Raises `RefusedChat`."""
@@ -162,13 +164,12 @@ class Node:
         return Transcript(call, cut(text, tokens), next(self._chat_numbers), rng)
 
     async def _stream(
-        self, prompt: ReadPrompt, transcript: Transcript, deadline: Deadline | None
+        self, sequence: Running, transcript: Transcript, deadline: Deadline | None
     ) -> AsyncGenerator[bytes, None]:
         """The events, as the batch writes the tokens. The sequence is queued when the body is first read.
 
         The last token comes with the end mark: a reader may leave after it, and has then had everything.
         """
-        sequence = Running(prompt, transcript.tokens, 1 / self._slowed(VLM))
         event, told = transcript.opening(), 0
         with self._in_batch(sequence, deadline):
             while (ready := await sequence.beyond(told)) < transcript.tokens:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from deploy.grafana.panels import GREY, Dashboard, Kind, Panel, Place, Query, Row, Variable
+from deploy.grafana.panels import BLUE, GREY, Dashboard, Kind, Panel, Place, Query, Row, Variable
 
 Json = dict[str, Any]
 SOURCE: Mapping[str, str] = {"type": "prometheus", "uid": "prometheus"}
@@ -46,7 +46,7 @@ def _dashboard(dashboard: Dashboard) -> Json:
         "refresh": "30s",
         "time": {"from": "now-1h", "to": "now"},
         "timezone": "browser",
-        "annotations": {"list": [_restarts()]},
+        "annotations": {"list": [_restarts(), _versions()]},
         "links": [_other_dashboards()],
         "templating": {"list": [*map(_variable, dashboard.variables), _runbook()]},
         "panels": [
@@ -65,6 +65,20 @@ def _restarts() -> Json:
         "iconColor": GREY,
         "expr": "changes(process_start_time_seconds[1m]) > 0",
         "titleFormat": "{{job}} started",
+        "step": "60s",
+    }
+
+
+def _versions() -> Json:
+    """A line where a version of an app was first seen: what became different may be its doing."""
+    running = "count by (service, version) (loreglass_build_info"
+    return {
+        "name": "Versions",
+        "datasource": SOURCE,
+        "enable": True,
+        "iconColor": BLUE,
+        "expr": f"{running}) unless {running} offset 5m)",
+        "titleFormat": "{{service}} {{version}}",
         "step": "60s",
     }
 

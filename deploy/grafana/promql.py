@@ -38,6 +38,11 @@ def buckets(histogram: str, labels: str = "") -> str:
     return f"sum by (le) (increase({histogram}_bucket{{{labels}}}[{WINDOW}]))"
 
 
+def most(count: int, expr: str, by: str) -> str:
+    """Of many series those that went highest in the time that is shown: the same ones all along."""
+    return f"{expr} and on({by}) topk({count}, max_over_time(({expr})[$__range:] @ end()))"
+
+
 def or_zero(expr: str, **labels: str) -> str:
     """0, under `labels`, while nothing of the kind has happened: an empty panel looks like a broken one."""
     none = "vector(0)"

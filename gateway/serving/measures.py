@@ -121,6 +121,12 @@ class QuestionMetrics:
         self._domains = Counter(
             "loreglass_domains_total", "Questions by domain.", ("domain",), registry=registry
         )
+        self._tenants = Counter(
+            "loreglass_tenant_questions_total",
+            "Questions by tenant, a name that the operator gave to a key.",
+            ("tenant",),
+            registry=registry,
+        )
         self._degraded = Counter(
             "loreglass_degraded_total",
             "Stages that failed and cuts of the plan, by name.",
@@ -139,6 +145,7 @@ class QuestionMetrics:
         """Count one that is over."""
         self._start_at_zero(question.trace.pipeline)
         self._questions.labels(question.trace.pipeline, question.route, question.reason).inc()
+        self._tenants.labels(question.tenant).inc()
         self._domains.labels(question.domain.value if question.domain else NONE).inc()
         if question.miss is not None:
             self._misses.labels(question.miss.value).inc()

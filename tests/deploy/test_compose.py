@@ -298,7 +298,8 @@ def test_prometheus_can_reach_what_it_scrapes_and_remembers_as_long_as_its_rules
         if network in own
         for host in (name, *aliases)
     }
-    targets = {target for job in scraped for config in job["static_configs"] for target in config["targets"]}
+    told = [config for job in scraped for config in job.get("static_configs", ())]
+    targets = {target for config in told for target in config["targets"]}
     assert {target.partition(":")[0] for target in targets} <= reachable
     assert "--enable-feature=exemplar-storage" in SERVICES[name]["command"]
     assert "--storage.tsdb.retention.time=30d" in SERVICES[name]["command"]

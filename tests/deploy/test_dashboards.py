@@ -82,7 +82,7 @@ def test_every_variable_that_is_used_is_declared(path: Path) -> None:
     told = json.loads(path.read_text())
     declared = {variable["name"] for variable in told["templating"]["list"]}
     used = set(re.findall(r"\$\{?([a-z_]+)", json.dumps(told["panels"])))
-    assert used - {"__rate_interval"} <= declared
+    assert used - {"__rate_interval", "__range"} <= declared
 
 
 def test_runbook_links_are_those_of_alerts_that_exist() -> None:
@@ -143,6 +143,18 @@ def test_every_panel_shows_data_of_apps_under_load(platforms: Watched, path: Pat
     assert not silent
 
 
+@pytest.mark.parametrize("path", FILES)
+def test_a_line_is_drawn_where_a_process_starts_and_where_a_version_comes(
+    platforms: Watched, path: Path
+) -> None:
+    marks = {mark["name"]: mark["expr"] for mark in json.loads(path.read_text())["annotations"]["list"]}
+    assert set(marks) == {"Restarts", "Versions"}
+    for expr in marks.values():
+        platforms.value(expr)
+    assert platforms.value(marks["Versions"].replace("offset 5m", "offset 1d"))
+    assert not platforms.value(marks["Versions"].replace("offset 5m", "offset 1s"))
+
+
 @pytest.mark.parametrize(
     "happened",
     [
@@ -155,6 +167,7 @@ def test_every_panel_shows_data_of_apps_under_load(platforms: Watched, path: Pat
         "loreglass_ingested_total > 0",
         'loreglass_cache_lookups_total{outcome="hit"} > 0',
         "vllm:generation_tokens_total > 0",
+        "vllm:request_decode_time_seconds_sum > 0",
         "loreglass_placement_peak_bytes > 0",
         "loreglass_placement_planned_bytes >= loreglass_placement_peak_bytes",
         'loreglass_question_vlm_calls_sum{instance="l40s"} > 0',

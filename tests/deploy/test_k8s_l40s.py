@@ -250,9 +250,10 @@ def test_every_pod_is_scraped_under_the_names_that_rules_and_dashboards_use() ->
     manifests = overlay("scale-out")
     usual = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())
     own = yaml.safe_load((K8S / "overlays/scale-out/prometheus.yml").read_text())
-    of_usual = {each["job_name"]: each["static_configs"] for each in usual.pop("scrape_configs")}
-    of_own = {each["job_name"]: each["dns_sd_configs"] for each in own.pop("scrape_configs")}
-    assert own == usual
+    (*apps, exporters), (*own_apps, own_exporters) = (each.pop("scrape_configs") for each in (usual, own))
+    of_usual = {each["job_name"]: each["static_configs"] for each in apps}
+    of_own = {each["job_name"]: each["dns_sd_configs"] for each in own_apps}
+    assert (own, own_exporters) == (usual, exporters)
     assert of_own.keys() == of_usual.keys()
     for job, [found] in of_own.items():
         [host] = found["names"]

@@ -109,7 +109,8 @@ def test_the_rules_reckon_and_alert_as_their_tests_say(promtool: str, path: Path
 
 
 def test_every_app_is_measured_where_it_listens() -> None:
-    scraped = yaml.safe_load(CONFIG.read_text())["scrape_configs"]
+    *scraped, exporters = yaml.safe_load(CONFIG.read_text())["scrape_configs"]
+    assert exporters["file_sd_configs"] == [{"files": ["/etc/exporters/*.yml"]}]
     targets = {each["job_name"]: each["static_configs"][0]["targets"] for each in scraped}
     wanted = {app.host: app.port for app in APPS} | BESIDE
     assert targets == {host: [f"{host}:{port}"] for host, port in wanted.items()}

@@ -47,6 +47,8 @@ async def test_a_question_shows_at_the_services_and_at_the_model() -> None:
     assert model["vllm:generation_tokens_total"] > 0
     assert model["vllm:prompt_tokens_total"] > model["vllm:prefix_cache_hits_total"]
     assert model["vllm:time_to_first_token_seconds_count"] == model["vllm:e2e_request_latency_seconds_count"]
+    phases = (model[f"vllm:request_{each}_time_seconds_sum"] for each in ("queue", "prefill", "decode"))
+    assert sum(phases) == pytest.approx(model["vllm:e2e_request_latency_seconds_sum"])
     assert model["vllm:num_requests_running"] == 0
     assert reranker["loreglass_requests_total"] >= 1
     assert reranker["loreglass_requests_in_flight"] == 0

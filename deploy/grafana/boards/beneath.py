@@ -2,14 +2,14 @@
 
 from deploy.grafana.boards.conventions import SERVICE_COLOURS, STAGE_COLOURS
 from deploy.grafana.panels import Kind, Panel, Query, Row, Unit
-from deploy.grafana.promql import GATEWAY, mean, or_zero, quantile
+from deploy.grafana.promql import GATEWAY, mean, most, or_zero, quantile
 
 _STAGE = "loreglass_stage_seconds"
 _SERVICES = "domain_router|cropper|image_search|text_search|reranker|verifier|ocr"
 """Stages that are named after the service whose call they are."""
-_CALLS = f'service=~"{_SERVICES}|reader",method="POST"'
+_CALLS = f'service=~"{_SERVICES}|reader",method="POST",route!~"/v1/(collections|aliases).*"'
 _STAGES = f'{GATEWAY},stage=~"{_SERVICES}"'
-_SERVED = mean("loreglass_request_seconds", "service", _CALLS)
+_SERVED = mean("loreglass_request_seconds", "service", _CALLS, "5m")
 
 BENEATH = Row(
     "Beneath the stages",
@@ -34,12 +34,13 @@ BENEATH = Row(
         Panel(
             "On the way to a service",
             Kind.TIMESERIES,
-            "A stage's mean less its service's mean: waiting at the gateway's gates and card slots, and"
-            " the network. Grows: the service takes fewer at once than are sent.",
+            "A stage's mean less its service's mean, of five minutes: waiting at the gateway's gates and card"
+            " slots, and the network. Grows: the service takes fewer at once than are sent. Stages count when"
+            " their question ends, a service's calls before that; where that is all the difference, 0.",
             (
                 Query(
-                    f"{mean(_STAGE, 'stage', _STAGES)} - on(stage)"
-                    f' label_replace({_SERVED}, "stage", "$1", "service", "(.*)")',
+                    f"clamp_min({mean(_STAGE, 'stage', _STAGES, '5m')} - on(stage)"
+                    f' label_replace({_SERVED}, "stage", "$1", "service", "(.*)"), 0)',
                     "{{stage}}",
                 ),
             ),
@@ -47,21 +48,19 @@ BENEATH = Row(
             width=6,
             height=9,
             colours=STAGE_COLOURS,
-            minimum=None,
         ),
         Panel(
             "Calls to the model",
             Kind.TIMESERIES,
-            "Whole calls by prompt, half and 95 %. `understand` and `answer` are the two that a rag question"
-            " needs.",
+            "Whole calls, 95 %, of the five slowest prompts. `understand` and `answer` are the two that a rag"
+            " question needs.",
             (
                 Query(
-                    or_zero(quantile(0.5, "loreglass_vlm_call_seconds", "prompt", GATEWAY), prompt="none"),
-                    "{{prompt}} half",
-                ),
-                Query(
-                    or_zero(quantile(0.95, "loreglass_vlm_call_seconds", "prompt", GATEWAY), prompt="none"),
-                    "{{prompt}} 95 %",
+                    or_zero(
+                        most(5, quantile(0.95, "loreglass_vlm_call_seconds", "prompt", GATEWAY), "prompt"),
+                        prompt="none",
+                    ),
+                    "{{prompt}}",
                 ),
             ),
             Unit.SECONDS,

@@ -2,9 +2,10 @@
 
 from deploy.grafana.boards.conventions import SERVICE_COLOURS
 from deploy.grafana.panels import GREEN, RED, Kind, Panel, Query, Row, Threshold, Unit
-from deploy.grafana.promql import mean, or_zero, per_second
+from deploy.grafana.promql import mean, or_zero, per_second, quantile
 
 _HITS = per_second("loreglass_cache_lookups_total", "service, cache", 'outcome="hit"')
+_QDRANT = "rest_responses_duration_seconds"
 
 ENGINES = Row(
     "Engines",
@@ -87,7 +88,7 @@ KEPT = Row(
             "What searches find in, by alias. 0 after an upgrade: the alias points to an empty version;"
             " roll back.",
             (Query("max by (service, alias) (loreglass_collection_points)", "{{service}} {{alias}}"),),
-            width=6,
+            width=5,
             thresholds=(Threshold(1, GREEN),),
             base=RED,
             decimals=0,
@@ -103,7 +104,21 @@ KEPT = Row(
                 ),
             ),
             Unit.OPS,
-            width=6,
+            width=5,
+        ),
+        Panel(
+            "Qdrant's replies",
+            Kind.TIMESERIES,
+            "95 % of Qdrant's requests by method, from its own side; 0 where there is no server of it. Slow"
+            " while an index is written: it builds its graph.",
+            (
+                Query(
+                    or_zero(quantile(0.95, _QDRANT, "method", 'job="qdrant"'), method="none"),
+                    "{{method}}",
+                ),
+            ),
+            Unit.SECONDS,
+            width=5,
         ),
         Panel(
             "Memory of the processes",
@@ -111,7 +126,7 @@ KEPT = Row(
             "Resident. Grows for hours under steady traffic: a leak; the container's limit will restart it.",
             (Query("max by (job, instance) (process_resident_memory_bytes)", "{{job}} {{instance}}"),),
             Unit.BYTES,
-            width=6,
+            width=5,
         ),
         Panel(
             "Cores in use",
@@ -123,7 +138,7 @@ KEPT = Row(
                     "{{job}} {{instance}}",
                 ),
             ),
-            width=6,
+            width=4,
         ),
     ),
 )

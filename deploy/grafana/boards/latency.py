@@ -15,7 +15,7 @@ from deploy.grafana.panels import (
     Unit,
     Variable,
 )
-from deploy.grafana.promql import GATEWAY, buckets, mean, or_zero, per_second, quantile
+from deploy.grafana.promql import GATEWAY, buckets, mean, most, or_zero, per_second, quantile
 
 _QUESTION = "loreglass_question_seconds"
 _STAGE = "loreglass_stage_seconds"
@@ -181,10 +181,11 @@ _ALLOTMENT = Row(
             stacked=True,
         ),
         Panel(
-            "95 % of each stage",
+            "95 % of the slowest stages",
             Kind.TIMESERIES,
-            "By stage, over the routes chosen above. A step in one line with the others level: that service.",
-            (Query(quantile(0.95, _STAGE, "stage", _CHOSEN), "{{stage}}", exemplars=True),),
+            "The six that took longest in the time shown, over the routes chosen above. A step in one line"
+            " with the others level: that service. All stages are in the table.",
+            (Query(most(6, quantile(0.95, _STAGE, "stage", _CHOSEN), "stage"), "{{stage}}", exemplars=True),),
             Unit.SECONDS,
             width=8,
             height=10,
@@ -195,13 +196,17 @@ _ALLOTMENT = Row(
         Panel(
             "Median over what planning believes",
             Kind.TIMESERIES,
-            "1: the stage takes what the planner counts with on an idle node. Above: load, which the"
-            " planner knows of by how many are in flight. Far below 1 for long: the latency table is too"
-            " slow for this node.",
+            "The six that went furthest above. 1: the stage takes what the planner counts with on an idle"
+            " node. Above: load, which the planner knows of by how many are in flight. Below 1 for long: the"
+            " latency table is too slow for this node.",
             (
                 Query(
-                    f"{quantile(0.5, _STAGE, 'stage', GATEWAY)} / on(stage)"
-                    f" (max by (stage) (loreglass_stage_expected_seconds{{{GATEWAY}}}) > 0)",
+                    most(
+                        6,
+                        f"({quantile(0.5, _STAGE, 'stage', GATEWAY)} / on(stage)"
+                        f" (max by (stage) (loreglass_stage_expected_seconds{{{GATEWAY}}}) > 0))",
+                        "stage",
+                    ),
                     "{{stage}}",
                 ),
             ),

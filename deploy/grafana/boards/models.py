@@ -2,6 +2,7 @@
 
 from deploy.grafana.boards.conventions import GATEWAYS, ROUTES
 from deploy.grafana.boards.engines import ENGINES, KEPT
+from deploy.grafana.boards.machine import MACHINE
 from deploy.grafana.panels import (
     BLUE,
     GREEN,
@@ -22,6 +23,10 @@ from deploy.grafana.promql import GATEWAY, mean, or_zero, per_second, quantile, 
 _PEAK = f"max by (service, gpu) (loreglass_placement_peak_bytes{{{GATEWAY}}})"
 _PLANNED = f"max by (service, gpu) (loreglass_placement_planned_bytes{{{GATEWAY}}})"
 _VLM = 'job="vlm"'
+_PHASES = " or ".join(
+    f'label_replace({mean(f"vllm:request_{phase}_time_seconds", "", _VLM)}, "phase", "{phase}", "", "")'
+    for phase in ("queue", "prefill", "decode")
+)
 
 _MEMORY = Row(
     "GPU memory",
@@ -29,8 +34,9 @@ _MEMORY = Row(
         Panel(
             "Peak of the planned memory",
             Kind.BAR_GAUGE,
-            "The most that each service has held on its card, as a share of what `loreglass plan` gave it."
-            " Over 100 %: somebody else on that card will run out; lower the service's batch or plan anew.",
+            "The most that each service has held on its card, as a share of what `loreglass plan` gave it:"
+            " near 100 % is what was planned. Over 100 %: somebody else on that card will run out; lower the"
+            " service's batch or plan anew.",
             (
                 Query(
                     or_zero(f"{_PEAK} / ({_PLANNED} > 0)", service="no plan", gpu="–"),
@@ -38,7 +44,8 @@ _MEMORY = Row(
                 ),
             ),
             Unit.SHARE,
-            thresholds=(Threshold(0.9, YELLOW), Threshold(1, RED)),
+            width=7,
+            thresholds=(Threshold(1, RED),),
             maximum=1.0,
             alert="placement-memory-over-plan",
         ),
@@ -84,9 +91,9 @@ _MEMORY = Row(
         ),
         Panel(
             "The engines' own account",
-            Kind.TIMESERIES,
+            Kind.BAR_GAUGE,
             "Each GPU service's peak as a share of what it may hold, from its allocator. 0: no engine here"
-            " is on a GPU.",
+            " is on a GPU. Yellow: the next larger batch may fail.",
             (
                 Query(
                     or_zero(
@@ -99,8 +106,9 @@ _MEMORY = Row(
                 ),
             ),
             Unit.SHARE,
-            width=4,
-            thresholds=(Threshold(0.95, RED),),
+            width=5,
+            thresholds=(Threshold(0.95, YELLOW), Threshold(1, RED)),
+            maximum=1.0,
             alert="accelerator-memory-near-share",
         ),
     ),
@@ -115,7 +123,7 @@ _MODEL = Row(
             "Mean calls to the model by route, retries counted. At most 2 on the direct route and 3 on"
             " rag; more is paid for by every other question.",
             (Query(mean("loreglass_question_vlm_calls", "route", GATEWAY), "{{route}}"),),
-            width=6,
+            width=5,
             colours=ROUTES,
             thresholds=(Threshold(3, ORANGE),),
         ),
@@ -134,7 +142,7 @@ _MODEL = Row(
                 ),
             ),
             Unit.PER_SECOND,
-            width=6,
+            width=5,
             stacked=True,
         ),
         Panel(
@@ -151,7 +159,7 @@ _MODEL = Row(
                 ),
             ),
             Unit.OPS,
-            width=6,
+            width=4,
             colours={"written": GREEN, "read": BLUE, "of it cached": "#8ab8ff"},
         ),
         Panel(
@@ -169,8 +177,20 @@ _MODEL = Row(
                 Query(or_zero(quantile(0.95, "vllm:time_to_first_token_seconds", "", _VLM)), "server 95 %"),
             ),
             Unit.SECONDS,
-            width=6,
+            width=5,
             colours={"gateway half": GREEN, "gateway 95 %": YELLOW, "server 95 %": PURPLE},
+        ),
+        Panel(
+            "Where a call's time goes",
+            Kind.TIMESERIES,
+            "Means of the server's own account, stacked: queue, before a sequence joins the batch; prefill,"
+            " reading photo and prompt; decode, writing. Queue: let in fewer, or add a card. Prefill: less"
+            " evidence. Decode: shorter answers, or a batch that is too large.",
+            (Query(or_zero(_PHASES, phase="none"), "{{phase}}"),),
+            Unit.SECONDS,
+            width=5,
+            colours={"queue": RED, "prefill": BLUE, "decode": GREEN},
+            stacked=True,
         ),
         Panel(
             "Running and waiting",
@@ -264,6 +284,6 @@ MODELS = Dashboard(
     uid="loreglass-models",
     title="Loreglass: models and placement",
     description="What the models hold of the cards against the plan, and how the work runs through them.",
-    rows=(_MEMORY, _MODEL, ENGINES, KEPT),
+    rows=(_MEMORY, _MODEL, ENGINES, KEPT, MACHINE),
     variables=(GATEWAYS,),
 )

@@ -1,8 +1,8 @@
 """Rows of the overview: what load and faults do to the door, to answers, and to the services."""
 
-from deploy.grafana.boards.conventions import DEADLINE_S, REASONS
+from deploy.grafana.boards.conventions import DEADLINE_S, REASONS, SERVICE_COLOURS
 from deploy.grafana.panels import GREEN, ORANGE, RED, Kind, Panel, Query, Row, Threshold, Unit
-from deploy.grafana.promql import GATEWAY, or_zero, per_second, total
+from deploy.grafana.promql import GATEWAY, most, or_zero, per_second, total
 
 _ASKED = "loreglass_questions_total"
 _SECONDS = "loreglass_question_seconds"
@@ -22,7 +22,7 @@ DOOR = Row(
                 Query(f"sum by (tier) (loreglass_admission_in_flight{{{GATEWAY}}})", "{{tier}} at work"),
                 Query(f"sum by (tier) (loreglass_admission_waiting{{{GATEWAY}}})", "{{tier}} waiting"),
             ),
-            width=6,
+            width=5,
             steps=True,
         ),
         Panel(
@@ -32,7 +32,7 @@ DOOR = Row(
             " deadline.",
             (Query(f"max by (tier) (loreglass_admission_oldest_wait_seconds{{{GATEWAY}}})", "{{tier}}"),),
             Unit.SECONDS,
-            width=6,
+            width=4,
             thresholds=(Threshold(DEADLINE_S / 2, RED),),
             alert="questions-wait-long",
         ),
@@ -52,7 +52,7 @@ DOOR = Row(
                 ),
             ),
             Unit.PER_SECOND,
-            width=6,
+            width=5,
             stacked=True,
         ),
         Panel(
@@ -62,10 +62,26 @@ DOOR = Row(
             " should never be: look for a stage that does not keep to its timeout (latency budget).",
             (Query(per_second("loreglass_deadline_misses_total", "kind", GATEWAY), "{{kind}}"),),
             Unit.PER_SECOND,
-            width=6,
+            width=5,
             colours={"late": RED, "refused": ORANGE},
             stacked=True,
             alert="deadline-budget-burns-fast",
+        ),
+        Panel(
+            "Questions by tenant",
+            Kind.TIMESERIES,
+            "The eight tenants who ask most; `public` without keys. One that grows alone is who waits, by"
+            " fairness, when there is too little room.",
+            (
+                Query(
+                    most(8, per_second("loreglass_tenant_questions_total", "tenant", GATEWAY), "tenant"),
+                    "{{tenant}}",
+                ),
+            ),
+            Unit.PER_SECOND,
+            width=5,
+            stacked=True,
+            alert="sheds-last",
         ),
     ),
 )
@@ -188,6 +204,8 @@ SERVICES = Row(
             Unit.PER_SECOND,
             width=6,
             height=9,
+            colours=SERVICE_COLOURS,
+            stacked=True,
         ),
         Panel(
             "Errors by route",

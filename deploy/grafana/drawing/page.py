@@ -22,6 +22,7 @@ _WIDTH, _UNIT, _GAP, _HEAD = 1680, 30, 8, 54
 _DPI = 100
 _LETTER_PX = 5.6
 _COLOURS = 200
+_LEGEND_LINES = 7
 
 
 def draw_all(dashboards: Sequence[Dashboard], view: View, folder: Path) -> list[Path]:
@@ -110,7 +111,7 @@ class _Page:
     def _timeseries(self, panel: Panel, x: float, y: float, width: float, height: float) -> None:
         axes = self._axes(x + 56, y + 4, width - 68, height - 48)
         names = timeseries(axes, panel, self._prometheus)
-        lines = self._legend(names, x, y + height, width, 3)
+        lines = self._legend(names, x, y + height, width, _LEGEND_LINES)
         if lines > 1:
             axes.set_position(self._spot(x + 56, y + 4, width - 68, height - 48 - (lines - 1) * 15))
 

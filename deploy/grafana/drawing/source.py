@@ -44,6 +44,7 @@ class View:
     def promql(self, expr: str) -> str:
         """The expression with Grafana's and the dashboard's variables put in."""
         told = expr.replace("$__rate_interval", f"{max(1, round(4 * self.scrape_s))}s")
+        told = told.replace("$__range", f"{max(1, round(60 * self.minutes))}s")
         return re.sub(r"\$([a-z]+)", lambda found: self.variables.get(found[1], ".*"), told)
 
 

@@ -81,6 +81,7 @@ async def test_an_answered_question_is_counted_with_its_stages_and_its_domain(wo
         answer.timings_ms["total"] / 1000, abs=1
     )
     assert now.value("loreglass_domains_total", domain=Domain.BOOK.value) == 1
+    assert now.value("loreglass_tenant_questions_total", tenant="public") == 1
     assert now.value("loreglass_question_vlm_calls_sum", route="rag") == 0
     timed = {*answer.timings_ms} - {"total"}
     assert now.labels("loreglass_stage_seconds_count", "stage") == timed
