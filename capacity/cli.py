@@ -9,13 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from capacity.placement import environment, view
-from capacity.placement.node_file import PlacementFile, read
+from capacity.placement.node_file import DEFAULT_FILE, PlacementFile, read
 from capacity.placement.packing import DoesNotFit
 from capacity.placement.proposal import Proposal, propose
 from chassis.startup import CannotStart
 from services.vlm.presets import PRESETS
 
-DEFAULT_FILE = Path("deploy/placement/l40s.yaml")
 DEFAULT_DEADLINE_MS = 10_000
 MOST_DEADLINE_MS = 60_000
 """What a gateway allows (`max_deadline_ms`); with a default beyond it, it would refuse every question."""

@@ -1,6 +1,7 @@
 """The `loreglass` command line: ask the platform, and bring your own photos and pages."""
 
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -21,8 +22,18 @@ app.add_typer(index_app, name="index", help="Add photos of known things, or page
 app.add_typer(keys_app, name="key")
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"loreglass {version('loreglass')}\n")
+        raise typer.Exit
+
+
 @app.callback()
-def root() -> None:
+def root(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="print it and end")
+    ] = False,
+) -> None:
     """Loreglass answers questions about what you see, with sources, or says that it does not know."""
 
 

@@ -1,11 +1,13 @@
 """The `loreglass` command: what asks the platform, what measures it, and what reckons how it fits."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from capacity.cli import app as capacity_app
 from clients.cli import app
+from deploy.settings import VAR
 from evaluation.cli import app as evaluation_app
 
 app.add_typer(capacity_app)
@@ -18,11 +20,14 @@ def serve(
     ] = None,
     model_name: Annotated[str | None, typer.Option(help="which of its models")] = None,
     port: Annotated[int | None, typer.Option(help="where the gateway listens")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="where indexes are kept", show_default=str(VAR / "loreglass"))
+    ] = None,
 ) -> None:
     """Run the whole platform on this machine, with a model or without. A model's key: LOREGLASS_MODEL_KEY."""
     from deploy.one_process import main as run
 
-    chosen = {"model": model_url, "model_name": model_name, "port": port}
+    chosen = {"model": model_url, "model_name": model_name, "port": port, "data_dir": data_dir}
     run(**{name: value for name, value in chosen.items() if value is not None})
 
 
@@ -38,13 +43,17 @@ def doctor(
         raise typer.Exit(1)
 
 
+@app.command()
+def demo() -> None:
+    """See it work: make a sample world, index it, start the platform, ask questions, print a table."""
+    from deploy.demo import main as run
+
+    run()
+
+
 app.add_typer(evaluation_app, name="eval")
 
 
 def main() -> None:
     """The console script."""
     app()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,9 @@
-"""`make demo`: a sample world, its index, the platform, and questions over real HTTP, in one table."""
+"""`loreglass demo`: a sample world, its index, the platform, and questions over real HTTP, in one table."""
 
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import anyio
 from anyio.from_thread import start_blocking_portal
@@ -20,7 +19,7 @@ from contracts.answer import Answer
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
-from deploy.settings import PocketSettings
+from deploy.settings import VAR, PocketSettings
 from evaluation.data.model import AskedTurn, Conversation
 from evaluation.data.world import World, load_world, truth_of
 from evaluation.judging.judge import judge
@@ -28,8 +27,8 @@ from evaluation.judging.port import Verdict
 from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
 
-SAMPLE = Path("var/sample")
-INDEX = Path("var/demo")
+SAMPLE = VAR / "sample"
+INDEX = VAR / "demo"
 RIGHT, NOT_KNOWN, WRONG = "✓", "?", "✗"
 LEAST_RIGHT = 12
 
@@ -77,7 +76,10 @@ def main() -> None:
         f"{len(asked)} questions: {right} as they should be ({RIGHT}), {unknown} not known, though there is"
         f" an answer ({NOT_KNOWN}), {wrong} wrong or failed ({WRONG})."
     )
-    console.print('Now try: make serve, and in another terminal: loreglass ask PHOTO "QUESTION"')
+    console.print("Now try loreglass serve, and in another terminal:")
+    photo, question = SAMPLE / "photos" / asked[0].photo, asked[0].turn.question
+    for words in (f"index images {SAMPLE / 'images.jsonl'}", f'ask {photo} "{question}"'):
+        console.print(f"    loreglass {words}", markup=False, highlight=False, soft_wrap=True)
     sys.exit(1 if wrong or right < LEAST_RIGHT else 0)
 
 
@@ -148,7 +150,3 @@ def _cells(row: Asked) -> Iterator[str]:
     yield row.answer.route.value
     yield escape("\n".join(dict.fromkeys(citation.title for citation in row.answer.citations)))
     yield f"{row.answer.timings_ms.get('total', 0):.0f}"
-
-
-if __name__ == "__main__":
-    main()

@@ -3,8 +3,13 @@
 import os
 from pathlib import Path
 
+from platformdirs import user_data_path
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_IN_A_CHECKOUT = (Path(__file__).parents[1] / "pyproject.toml").is_file()
+VAR = Path("var") if _IN_A_CHECKOUT else user_data_path("loreglass")
+"""Where data is kept: beside the checkout, or, where a wheel is installed, with the user's other data."""
 
 
 class PocketSettings(BaseSettings):
@@ -17,7 +22,7 @@ class PocketSettings(BaseSettings):
     service_port: int = Field(
         default=7101, ge=0, le=65000, description="the first of the eight services' ports; 0 picks free ones"
     )
-    data_dir: Path = Field(default=Path("var/loreglass"), description="indexes are kept here")
+    data_dir: Path = Field(default=VAR / "loreglass", description="indexes are kept here")
     log_level: str = "info"
     model: str = Field(
         default="", description="a model server that answers: http://127.0.0.1:11434/v1 (Ollama)"

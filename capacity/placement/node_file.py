@@ -23,6 +23,7 @@ from pydantic import (
 from chassis.startup import WrongSettings
 from services.vlm.presets import PRESETS, Preset
 
+DEFAULT_FILE = Path(__file__).parents[2] / "deploy/placement/l40s.yaml"
 MAX_BYTES = 64 * 2**10
 POCKET = "pocket"
 ENGINES: Mapping[str, tuple[str, ...]] = MappingProxyType(

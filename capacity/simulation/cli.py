@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from capacity.placement.node_file import read
+from capacity.placement.node_file import DEFAULT_FILE, read
 from capacity.simulation.load import Load, parse_mix, parse_rates
 from capacity.simulation.nodes import mix_of, nodes_of
 from capacity.simulation.outcomes import Result, knee
@@ -24,9 +24,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def simulate(
-    placement: Annotated[Path, typer.Option(help="what is on a node's cards")] = Path(
-        "deploy/placement/l40s.yaml"
-    ),
+    placement: Annotated[Path, typer.Option(help="what is on a node's cards")] = DEFAULT_FILE,
     nodes: Annotated[int, typer.Option(min=1, max=64, help="nodes, all alike")] = 1,
     rate: Annotated[str, typer.Option(help="questions a second, one row each")] = "0.5,1,1.5,2,3,4",
     seconds: Annotated[float, typer.Option(help="of virtual time, for each rate")] = 120.0,

@@ -92,8 +92,11 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         job.add_done_callback(self._report_end)
         return result
 
-    async def shutdown_default_executor(self) -> None:
-        """Waits for a thread of the loop's own."""
+    async def shutdown_default_executor(self, *_limit: float | None) -> None:
+        """Waits for a thread of the loop's own.
+
+        From Python 3.12 on a limit is given, which could not pass meanwhile: time stands still.
+        """
         self._executor_jobs += 1
         try:
             await super().shutdown_default_executor()

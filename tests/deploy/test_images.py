@@ -32,8 +32,8 @@ LOCKS = ("pocket.txt", "dev.txt", "models.txt")
 
 def pins(path: Path) -> dict[str, str]:
     """Name to version of a requirements file."""
-    lines = (line for line in path.read_text().splitlines() if "==" in line)
-    return dict(line.split("==", 1) for line in lines)
+    lines = (line.partition(";")[0].strip() for line in path.read_text().splitlines())
+    return dict(line.split("==", 1) for line in lines if line)
 
 
 def dockerfile(name: str) -> str:

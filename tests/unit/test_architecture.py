@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     *("proto/contracts", "language", "chassis", "services", "gateway", "corpus"),
-    *("evaluation", "clients", "capacity", "deploy", "bench"),
+    *("evaluation", "clients", "capacity", "deploy", "bench", "loreglass"),
 )
 MAX_FUNCTION_LINES = 60
 
