@@ -104,7 +104,7 @@ format: $(VENV)/.dev
 # Locked, complete and without resolution: what is installed is what is written.
 $(VENV)/.pocket: requirements/pocket.txt pyproject.toml
 	$(if $(PYTHON),,$(error Python 3.11, 3.12 or 3.13 with its venv module is needed (PYTHON=path names another place)))
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || $(if $(UV),$(UV) venv --quiet --seed --allow-existing --python $(PYTHON),$(PYTHON) -m venv) $(VENV)
 	$(INSTALL) --no-deps -r requirements/pocket.txt
 	$(INSTALL) --quiet --no-deps --no-build-isolation -e .
 	touch $@

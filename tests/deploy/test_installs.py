@@ -44,7 +44,7 @@ def told_by_make(folder: Path, running: Iterable[str], *variables: str) -> subpr
     ],
 )
 def test_make_takes_the_newest_python_that_runs(tmp_path: Path, running: tuple[str, ...], taken: str) -> None:
-    assert f"|| {taken} -m venv" in told_by_make(tmp_path, running).stdout
+    assert f"|| {taken} -m venv" in told_by_make(tmp_path, running, "UV=").stdout
 
 
 def test_where_no_python_will_do_make_says_which_would(tmp_path: Path) -> None:
@@ -55,7 +55,10 @@ def test_where_no_python_will_do_make_says_which_would(tmp_path: Path) -> None:
 
 def test_make_installs_with_uv_where_it_is_there_unless_told_not_to(tmp_path: Path) -> None:
     with_uv = ("python3.11", "uv")
-    assert f"{tmp_path}/uv pip install --python" in told_by_make(tmp_path, with_uv).stdout
+    told = told_by_make(tmp_path, with_uv).stdout
+    assert f"|| {tmp_path}/uv venv " in told
+    assert f"{tmp_path}/uv pip install --python" in told
+    assert "-m pip install" not in told
     assert "python -m pip install" in told_by_make(tmp_path, with_uv, "UV=").stdout
 
 
