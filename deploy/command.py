@@ -1,5 +1,6 @@
 """The `loreglass` command: what asks the platform, what measures it, and what reckons how it fits."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -37,9 +38,14 @@ def doctor(
     model_name: Annotated[str, typer.Option(help="which of its models")] = "",
 ) -> None:
     """Say what runs here, what is indexed, and what to do next. Exits with 1 where something is not well."""
+    from chassis.startup import CannotStart
     from deploy.doctor import main as examine
 
-    if not examine(model_url, model_name):
+    try:
+        well = examine(model_url, model_name)
+    except CannotStart as error:
+        sys.exit(str(error))
+    if not well:
         raise typer.Exit(1)
 
 

@@ -92,9 +92,9 @@ def report(parts: Sequence[Part], console: Console) -> bool:
 
 
 def main(model_url: str | None = None, model_name: str = "") -> bool:
-    """Ask and print. Whether all is well."""
-    settings, console = PocketSettings(), Console()
-    url, key = model_url or settings.model, settings.model_key.get_secret_value()
+    """Ask and print. Whether all is well. Raises `CannotStart` for settings that nothing can start with."""
+    settings = from_environment(PocketSettings, **({"model": model_url} if model_url else {}))
+    console, url, key = Console(), settings.model, settings.model_key.get_secret_value()
 
     async def run() -> list[Part]:
         async with httpx.AsyncClient(timeout=_WITHIN_S) as http:
@@ -143,7 +143,8 @@ def _address(app: App) -> str:
     """Where the gateway looks for a service, or, in one process, where that puts it."""
     if app.name == _GATEWAY:
         return ClientSettings().gateway_url.rstrip("/")
-    gateway, first = from_environment(GatewaySettings), PocketSettings().service_port
+    gateway = from_environment(GatewaySettings)
+    first = from_environment(PocketSettings).service_port
     told = f"{app.name}_url"
     if told in gateway.model_fields_set or not first:
         return str(getattr(gateway, told)).rstrip("/")

@@ -7,6 +7,8 @@ from platformdirs import user_data_path
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from gateway.settings import HttpAddress
+
 _IN_A_CHECKOUT = (Path(__file__).parents[1] / "pyproject.toml").is_file()
 VAR = Path("var") if _IN_A_CHECKOUT else user_data_path("loreglass")
 """Where data is kept: beside the checkout, or, where a wheel is installed, with the user's other data."""
@@ -24,8 +26,8 @@ class PocketSettings(BaseSettings):
     )
     data_dir: Path = Field(default=VAR / "loreglass", description="indexes are kept here")
     log_level: str = "info"
-    model: str = Field(
-        default="", description="a model server that answers: http://127.0.0.1:11434/v1 (Ollama)"
+    model: HttpAddress | None = Field(
+        default=None, description="a model server that answers: http://127.0.0.1:11434/v1 (Ollama)"
     )
     model_name: str = Field(default="", description="which of its models; the only one needs no name")
     model_key: SecretStr = SecretStr("")

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from bench.ports import free_ports
+from chassis.startup import CannotStart
 from contracts.operations import Health, Info
 from deploy.doctor import Part, advice, examine, main, report
 from deploy.inventory import APPS
@@ -103,6 +104,11 @@ def test_what_makes_a_part_not_ready_is_told() -> None:
 
 def test_nothing_is_advised_where_a_model_answers_over_an_index() -> None:
     assert list(advice([well("gateway", "a-model"), well("text_search", holds=3)])) == []
+
+
+def test_a_model_s_address_with_a_password_in_it_is_refused_before_anything_is_asked() -> None:
+    with pytest.raises(CannotStart, match="no password is sent from there"):
+        main("http://somebody:secret@127.0.0.1:9")
 
 
 def test_a_model_server_that_is_named_and_is_not_there_is_told(
