@@ -1,23 +1,28 @@
-"""`python -m deploy.images build [--only NAME …]`, `… sizes`, `… list`, `… lock`."""
+"""`python -m deploy.images build [--only NAME …]`, `publish --to REGISTRY`, `sizes`, `list`, `lock`."""
 
 import argparse
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from deploy.images.building import Builder, CannotBuild
 from deploy.images.catalogue import BASE, IMAGES, Image
 from deploy.images.locking import CannotLock, lock
 from deploy.images.measuring import CannotMeasure, table
 from deploy.images.pip_settings import CannotTell
+from deploy.images.publishing import CannotPublish, publish
 
-_HELP = "build them; measure those that are built; name them; resolve anew what each one installs (uv)"
+_HELP = (
+    "build them; push them, with digests and SBOMs; measure those that are built; name them;"
+    " resolve anew what each one installs (uv)"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     arguments = _parser().parse_args(argv)
-    if arguments.do in ("build", "sizes") and shutil.which(arguments.engine) is None:
+    if arguments.do in ("build", "publish", "sizes") and shutil.which(arguments.engine) is None:
         sys.exit(f"There is no {arguments.engine} here: install podman or docker, or name another --engine.")
     try:
         images = _chosen(arguments.only, arguments.cuda)
@@ -27,9 +32,13 @@ def main(argv: Sequence[str] | None = None) -> None:
             lock(IMAGES)
         elif arguments.do == "build":
             Builder(arguments.engine, arguments.base, arguments.torch_from).build(images)
+        elif arguments.do == "publish":
+            if not arguments.to:
+                sys.exit("Name the registry: --to registry.example")
+            publish(arguments.engine, images, arguments.to, arguments.out)
         else:
             sys.stdout.write(table(arguments.engine, images, run=arguments.run))
-    except (CannotBuild, CannotLock, CannotMeasure, CannotTell) as error:
+    except (CannotBuild, CannotLock, CannotMeasure, CannotPublish, CannotTell) as error:
         sys.exit(str(error))
 
 
@@ -37,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m deploy.images", description="Loreglass's container images."
     )
-    parser.add_argument("do", choices=("build", "sizes", "list", "lock"), help=_HELP)
+    parser.add_argument("do", choices=("build", "publish", "sizes", "list", "lock"), help=_HELP)
     parser.add_argument(
         "--only", nargs="+", default=(), metavar="NAME", help="gateway, cropper, cropper-cuda …"
     )
@@ -50,6 +59,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--base", default=BASE, help="Debian bookworm with Python 3.11 (%(default)s)")
     parser.add_argument(
         "--torch-from", default="", metavar="OPTIONS", help='"--index-url https://…": another build of torch'
+    )
+    parser.add_argument("--to", default="", metavar="REGISTRY", help="publish: where to push them")
+    parser.add_argument(
+        "--out", type=Path, default=Path("dist/images"), help="publish: for digests and SBOMs (%(default)s)"
     )
     parser.add_argument("--run", action="store_true", help="sizes: start each one, for its memory and times")
     return parser
