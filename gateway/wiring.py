@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,7 +27,7 @@ from gateway.planning.run import side_by_side
 from gateway.reasoners import Check, OpenReasoners, Reasoners, open_reasoners
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.budget_metrics import BudgetMetrics
-from gateway.serving.execution import Execution, Tier, TraceStore
+from gateway.serving.execution import Execution, Tier
 from gateway.serving.guards import Guards
 from gateway.serving.measures import QuestionMetrics, QuestionRecord, log_question
 from gateway.serving.placement_watch import PlacementWatch
@@ -35,9 +35,12 @@ from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits, SessionStore
 from gateway.serving.sessions.redis import RedisSessionStore, connect
 from gateway.serving.tenants import Keys
+from gateway.serving.traces import MemoryTraceStore, SharedTraceStore, TraceStore
 from gateway.settings import GatewaySettings, Reasoning, SessionBackend
 from gateway.state import GenerationBudget
 from gateway.thresholds import RetrievalLimits, load_thresholds
+
+_TRACE_CONNECTIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ async def wire(
         estimates = _estimates(settings, clock)
         budget = BudgetMetrics(metrics.registry, estimates)
         tiers = _tiers(settings, reasoners, clock, estimates, budget)
-        traces = TraceStore(settings.trace_limit)
+        traces = await resources.enter_async_context(_traces(settings))
         tell, holds = partial(_tell, questions, budget), services.holds_anything
         execution = Execution(pipelines, sessions, traces, tiers, tell, holds)
         checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
@@ -161,6 +164,19 @@ def _services(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards
         photo_to=PhotoRecipients(settings.photo_to_domain_router, settings.photo_to_reranker),
         weigh=guards.weigh,
     )
+
+
+@asynccontextmanager
+async def _traces(settings: GatewaySettings) -> AsyncIterator[TraceStore]:
+    """Shared by the gateways that share their sessions."""
+    own = MemoryTraceStore(settings.trace_limit)
+    if settings.sessions is not SessionBackend.REDIS:
+        yield own
+        return
+    client = connect(settings.redis_url, max_connections=_TRACE_CONNECTIONS)
+    shared = SharedTraceStore(own, client, settings.session_ttl_s)
+    async with aclosing(shared), background_task(shared.run):
+        yield shared
 
 
 def _sessions(settings: GatewaySettings) -> SessionStore:

@@ -49,6 +49,7 @@ from contracts.chat import (
     UrlCitation,
     Usage,
 )
+from gateway.catalogue import DEFAULT_PIPELINE
 from gateway.planning.run import ignore_stage
 from gateway.planning.stages import Stage
 from gateway.reasoning.refusals import is_refusal
@@ -75,9 +76,10 @@ _NOTHING_FOUND = frozenset(
 
 @router.get("/models")
 async def list_models(gateway: GatewayDep) -> Models:
-    """The pipelines, as models."""
+    """The pipelines, as models; first the default, which clients take for a person who chooses none."""
     started = int(gateway.started_at)
-    return Models(data=[Model(id=name, created=started) for name in sorted(gateway.execution.pipelines)])
+    names = sorted(gateway.execution.pipelines, key=lambda name: (name != DEFAULT_PIPELINE, name))
+    return Models(data=[Model(id=name, created=started) for name in names])
 
 
 @router.get("/models/{name}", response_model=Model)

@@ -11,4 +11,4 @@ router = APIRouter()
 @router.get("/traces/{trace_id}")
 async def get_trace(trace_id: str, gateway: GatewayDep, caller: CallerDep) -> Trace:
     """What happened to one request, stage by stage."""
-    return gateway.execution.traces.get(trace_id, caller.tenant)
+    return await gateway.execution.traces.get(trace_id, caller.tenant)

@@ -1,6 +1,5 @@
 """Runs a pipeline for one question: admission, the session before and after, the hard stop, the trace."""
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,6 @@ from chassis.errors import (
     LoreglassError,
     Overloaded,
     PipelineNotFound,
-    TraceNotFound,
     problem_of,
 )
 from chassis.resilience.deadlines import Deadline
@@ -31,6 +29,7 @@ from gateway.serving.admission import Admission
 from gateway.serving.measures import OnEnd, QuestionRecord, no_op
 from gateway.serving.sessions.port import Session, SessionStore, new_session_id
 from gateway.serving.tenants import PUBLIC, Caller
+from gateway.serving.traces import TraceStore
 from gateway.state import Photo, Priority, Query, Turn
 from gateway.steps.conclusion import Outcome, refusal
 
@@ -89,26 +88,6 @@ class _Ending:
     def stopped(self) -> bool:
         """There is no reply: its caller left, or its time was over."""
         return not self.replied and self.failure is None
-
-
-class TraceStore:
-    """The newest finished traces, in memory."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._traces: OrderedDict[tuple[str, str], Trace] = OrderedDict()
-
-    def add(self, trace: Trace, tenant: str) -> None:
-        """Keep a trace, for its tenant's eyes only; the oldest gives way."""
-        self._traces[tenant, trace.trace_id] = trace
-        if len(self._traces) > self._limit:
-            self._traces.popitem(last=False)
-
-    def get(self, trace_id: str, tenant: str) -> Trace:
-        """Raises `TraceNotFound`."""
-        if (tenant, trace_id) not in self._traces:
-            raise TraceNotFound("There is no trace with this id, or it is no longer kept.")
-        return self._traces[tenant, trace_id]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,11 @@ from gateway.planning.planner import Planner
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.execution import Execution, Tier, TraceStore
+from gateway.serving.execution import Execution, Tier
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits
 from gateway.serving.tenants import Keys
+from gateway.serving.traces import MemoryTraceStore
 from gateway.settings import GatewaySettings
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
@@ -88,7 +89,7 @@ async def scripted_gateway(
             execution = Execution(
                 {each.name: each for each in (pipeline, *others)},
                 sessions,
-                TraceStore(50),
+                MemoryTraceStore(50),
                 [Tier(admission, planner)],
                 vary=vary,
             )

@@ -15,11 +15,12 @@ from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
 from gateway.planning.run import Run, ignore_stage
 from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.execution import Execution, Question, Tier, TraceStore
+from gateway.serving.execution import Execution, Question, Tier
 from gateway.serving.measures import QuestionMetrics, QuestionRecord
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionStore
 from gateway.serving.tenants import PUBLIC
+from gateway.serving.traces import MemoryTraceStore
 from gateway.state import Photo, Query, Turn
 from gateway.steps.conclusion import Outcome, refusal
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
@@ -74,7 +75,7 @@ class Node:
         )
         kept = MemorySessionStore() if sessions is None else sessions
         worker = Worker(work, self.clock)
-        self._execution = Execution({"worker": worker}, kept, TraceStore(5), [tier], self._tell)
+        self._execution = Execution({"worker": worker}, kept, MemoryTraceStore(5), [tier], self._tell)
 
     async def ask(self) -> None:
         """One question, with five seconds, that begins a conversation."""

@@ -31,9 +31,10 @@ from gateway.planning.planner import Planner
 from gateway.planning.run import Run, ignore_stage
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.execution import Execution, Question, Tier, TraceStore
+from gateway.serving.execution import Execution, Question, Tier
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits
+from gateway.serving.traces import MemoryTraceStore
 from gateway.state import Context, Evidence, Query, Quote, Reply
 from gateway.steps.conclusion import Outcome, refusal
 from gateway.thresholds import RetrievalLimits, load_thresholds
@@ -178,7 +179,7 @@ def execution_of(pipeline: Stuck) -> Execution:
     sessions = MemorySessionStore(SessionLimits(), max_sessions=5, max_bytes=2**24)
     planner = Planner(Plan(), Estimates(load_latencies("pocket")))
     tiers = [Tier(Admission(AdmissionLimits(4, 0)), planner)]
-    return Execution({pipeline.name: pipeline}, sessions, TraceStore(5), tiers)
+    return Execution({pipeline.name: pipeline}, sessions, MemoryTraceStore(5), tiers)
 
 
 async def answer_of(execution: Execution, text: str, experiment: object) -> Answer:

@@ -1,0 +1,109 @@
+"""Finished traces: a gateway's newest in its memory and, where gateways share a Redis, everybody's there."""
+
+import re
+from collections import OrderedDict
+from typing import Protocol
+
+import anyio
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from chassis.errors import DependencyUnavailable, TraceNotFound
+from contracts.answer import Trace
+
+_FORMAT = "1"
+"""Part of every key: a gateway that writes traces in another way does not find these."""
+_TRACE_ID = re.compile(r"[0-9a-f]{32}")
+_WAITING = 256
+
+log = structlog.get_logger()
+
+
+class TraceStore(Protocol):
+    """Keeps traces, each for its tenant's eyes only."""
+
+    def add(self, trace: Trace, tenant: str) -> None:
+        """Keep a trace; the oldest gives way."""
+        ...
+
+    async def get(self, trace_id: str, tenant: str) -> Trace:
+        """Raises `TraceNotFound`, and `DependencyUnavailable` where it cannot be looked for."""
+        ...
+
+
+class MemoryTraceStore:
+    """The newest `limit` traces of this gateway."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._traces: OrderedDict[tuple[str, str], Trace] = OrderedDict()
+
+    def add(self, trace: Trace, tenant: str) -> None:
+        """See `TraceStore`."""
+        self._traces[tenant, trace.trace_id] = trace
+        if len(self._traces) > self._limit:
+            self._traces.popitem(last=False)
+
+    async def get(self, trace_id: str, tenant: str) -> Trace:
+        """See `TraceStore`."""
+        if (tenant, trace_id) not in self._traces:
+            raise TraceNotFound("There is no trace with this id, or it is no longer kept.")
+        return self._traces[tenant, trace_id]
+
+
+class SharedTraceStore:
+    """As `MemoryTraceStore`, and any gateway finds what another has kept in `client`'s Redis for `ttl_s`.
+
+    No question waits for that: traces are written by `run`, and are passed over while too many wait. What is
+    not written yet is lost with the process, as the traces in memory are.
+    """
+
+    def __init__(
+        self, own: MemoryTraceStore, client: Redis, ttl_s: float, namespace: str = "loreglass"
+    ) -> None:
+        self._own = own
+        self._client = client
+        self._ttl_ms = max(1, round(ttl_s * 1000))
+        self._namespace = namespace
+        self._send, self._receive = anyio.create_memory_object_stream[tuple[str, str]](_WAITING)
+
+    def add(self, trace: Trace, tenant: str) -> None:
+        """See `TraceStore`."""
+        self._own.add(trace, tenant)
+        try:
+            self._send.send_nowait((self._key(trace.trace_id, tenant), trace.model_dump_json()))
+        except anyio.WouldBlock:
+            log.debug("trace_not_shared", reason="too many wait")
+
+    async def get(self, trace_id: str, tenant: str) -> Trace:
+        """See `TraceStore`."""
+        try:
+            return await self._own.get(trace_id, tenant)
+        except TraceNotFound:
+            if not _TRACE_ID.fullmatch(trace_id):
+                raise
+        try:
+            kept = await self._client.get(self._key(trace_id, tenant))
+        except (RedisError, OSError) as error:
+            raise DependencyUnavailable("Traces of other gateways cannot be looked for now.") from error
+        if kept is None:
+            raise TraceNotFound("There is no trace with this id, or it is no longer kept.")
+        return Trace.model_validate_json(kept)
+
+    async def run(self) -> None:
+        """Write what is added, until cancelled."""
+        async for key, trace in self._receive:
+            try:
+                await self._client.set(key, trace, px=self._ttl_ms)
+            except (RedisError, OSError) as error:
+                log.warning("trace_not_shared", reason=type(error).__name__)
+
+    async def aclose(self) -> None:
+        """Close the client."""
+        self._send.close()
+        self._receive.close()
+        await self._client.aclose()
+
+    def _key(self, trace_id: str, tenant: str) -> str:
+        return f"{self._namespace}:trace:{_FORMAT}:{tenant}:{trace_id}"

@@ -1,0 +1,102 @@
+"""Traces that gateways share in a real Redis: found whichever of them is asked."""
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
+from typing import Any
+
+import anyio
+import pytest
+from redis.asyncio import Redis
+
+from bench.ports import free_ports
+from chassis.errors import DependencyUnavailable, TraceNotFound
+from contracts.answer import Trace
+from gateway.planning.run import side_by_side
+from gateway.serving.sessions.redis import connect
+from gateway.serving.traces import MemoryTraceStore, SharedTraceStore
+from tests.unit.gateway.sessions.redis_server import running_redis
+
+pytestmark = pytest.mark.anyio
+
+TTL_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_redis(tmp_path_factory.mktemp("redis")) as url:
+        yield url
+
+
+@pytest.fixture
+async def redis(redis_url: str, anyio_backend: object) -> AsyncIterator[Redis]:
+    client = connect(redis_url, timeout_s=10)
+    yield client
+    await client.aclose()
+
+
+def trace(trace_id: str = "0" * 32) -> Trace:
+    return Trace(trace_id=trace_id, pipeline="loreglass", deadline_ms=10_000, total_ms=1.5, stages=[])
+
+
+def store(url: str, namespace: str, limit: int = 10) -> aclosing[SharedTraceStore]:
+    """That of one gateway."""
+    client = connect(url, timeout_s=10)
+    return aclosing(SharedTraceStore(MemoryTraceStore(limit), client, TTL_S, namespace))
+
+
+async def test_a_trace_is_found_by_another_gateway_and_by_its_tenant_only(
+    redis_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace, written = uuid.uuid4().hex, anyio.Event()
+    write = Redis.set
+
+    async def write_and_tell(*asked: Any, **options: Any) -> None:
+        await write(*asked, **options)
+        written.set()
+
+    monkeypatch.setattr(Redis, "set", write_and_tell)
+    async with (
+        store(redis_url, namespace) as one,
+        store(redis_url, namespace) as other,
+        side_by_side() as group,
+    ):
+        group.start_soon(one.run)
+        one.add(trace(), "acme")
+        with anyio.fail_after(10):
+            await written.wait()
+        assert await other.get("0" * 32, "acme") == trace()
+        with pytest.raises(TraceNotFound):
+            await other.get("0" * 32, "somebody")
+        [key] = await redis.keys(f"{namespace}:*")
+        assert 0 < await redis.pttl(key) <= TTL_S * 1000
+        group.cancel_scope.cancel()
+
+
+async def test_what_is_no_trace_id_is_not_looked_for(redis_url: str, redis: Redis) -> None:
+    namespace = uuid.uuid4().hex
+    await redis.set(f"{namespace}:trace:1:acme:of:0", trace().model_dump_json())
+    async with store(redis_url, namespace) as shared:
+        with pytest.raises(TraceNotFound):
+            await shared.get("of:0", "acme")
+
+
+async def test_a_gateway_s_own_traces_are_found_while_redis_is_down() -> None:
+    [closed] = free_ports(1)
+    async with store(f"redis://127.0.0.1:{closed}/0", "gone") as shared, side_by_side() as group:
+        group.start_soon(shared.run)
+        shared.add(trace(), "acme")
+        assert await shared.get("0" * 32, "acme") == trace()
+        with pytest.raises(DependencyUnavailable) as raised:
+            await shared.get("1" * 32, "acme")
+        group.cancel_scope.cancel()
+    assert "127.0.0.1" not in raised.value.detail
+
+
+async def test_a_question_waits_for_no_trace_however_many_wait(redis_url: str, redis: Redis) -> None:
+    namespace = uuid.uuid4().hex
+    async with store(redis_url, namespace, limit=1_000) as shared:
+        for number in range(1_000):  # nobody writes them
+            shared.add(trace(f"{number:032x}"), "acme")
+        assert await shared.get(f"{999:032x}", "acme") == trace(f"{999:032x}")
+    assert await redis.keys(f"{namespace}:*") == []
