@@ -45,8 +45,13 @@ class Part:
         """In a word or a sentence."""
         if self.info is None:
             return f"does not answer at {self.url}"
-        notes = [f"{name}: {said}" for name, said in (self.health.checks if self.health else {}).items()]
-        return self.trouble or "; ".join(note for note in notes if not note.endswith(": ok")) or "ready"
+        return self.trouble or ("ready, see below" if self.notes else "ready")
+
+    @property
+    def notes(self) -> list[str]:
+        """What its checks found besides that all is well."""
+        checks = self.health.checks if self.health else {}
+        return [said for said in checks.values() if said != "ok"]
 
 
 async def examine(http: httpx.AsyncClient) -> list[Part]:
@@ -63,7 +68,7 @@ async def examine(http: httpx.AsyncClient) -> list[Part]:
 
 
 def advice(parts: Sequence[Part]) -> Iterator[str]:
-    """What to do next, the most urgent first."""
+    """What is to be known, and what to do next, the most urgent first."""
     away = [part.name for part in parts if part.info is None]
     if len(away) == len(parts):
         yield "Nothing runs here: make serve, or loreglass serve."
@@ -72,6 +77,8 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
         yield "The services cannot be reached from here; the gateway's line says which of them it misses."
     elif away:
         yield f"Start {', '.join(away)}; the log of each says why it is down."
+    for part in parts:
+        yield from part.notes
     if not any(part.holds for part in parts) and any(part.holds is not None for part in parts):
         yield "Nothing is indexed: loreglass index pages FOLDER, loreglass index images MANIFEST."
     if any(part.name == _GATEWAY and part.info and part.info.engine == "pocket" for part in parts):
@@ -82,7 +89,7 @@ def report(parts: Sequence[Part], console: Console) -> bool:
     """The table and the advice. Whether all is well."""
     table = Table("part", "state", "runs", "holds")
     for part in parts:
-        runs = f"{part.info.engine} on {part.info.device}, {part.info.version}" if part.info else ""
+        runs = _runs(part.info) if part.info else ""
         holds = "" if part.holds is None else f"{part.holds:,} {_SEARCHES[part.name]}"
         table.add_row(plain(part.name), plain(part.state), plain(runs), plain(holds))
     console.print(table)
@@ -109,6 +116,12 @@ def main(model_url: str | None = None, model_name: str = "") -> bool:
             return False
         console.print(plain(model.described(from_environment(GatewaySettings))))
     return well
+
+
+def _runs(info: Info) -> str:
+    """The gateway's engine is who reasons for it, wherever that is."""
+    place = "" if info.service == _GATEWAY else f" on {info.device}"
+    return f"{info.engine}{place}, {info.version}"
 
 
 async def _part(http: httpx.AsyncClient, name: str, url: str) -> Part:

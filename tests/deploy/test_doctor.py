@@ -78,7 +78,8 @@ async def test_a_model_that_is_slower_than_callers_wait_is_told_with_the_deadlin
     assert "LOREGLASS_GATEWAY_ANSWER_DEADLINE_MS=" in ready["checks"]["deadline"]
     assert gateway.info is not None
     assert gateway.info.engine == server.model
-    assert "LOREGLASS_GATEWAY_ANSWER_DEADLINE_MS=" in gateway.state
+    assert gateway.state == "ready, see below"
+    assert "LOREGLASS_GATEWAY_ANSWER_DEADLINE_MS=" in " ".join(advice([gateway]))
 
 
 def test_where_nothing_runs_that_is_said_with_what_starts_it(
