@@ -76,10 +76,10 @@ def images(
     """Index photos of known things.
 
     In a folder, the names of files say what photos show: "Eiffel Tower.jpg"
-    and "eiffel_tower-2.png" show the Eiffel Tower. A number after "-" or "_"
-    or in brackets only tells photos of one thing apart; "Apollo 11.jpg" shows
-    Apollo 11. Where a camera has named the photo (IMG_0001.jpg), the folder
-    that it is in says what it shows.
+    and "eiffel_tower-2.png" show the Eiffel Tower. A digit after "-" or "_",
+    a number there that begins with 0, and one in brackets only tell photos of
+    one thing apart; "boeing_747.jpg" shows the Boeing 747. Where a camera has
+    named the photo (IMG_0001.jpg), the folder that it is in says what it shows.
 
     Lines of a metadata.jsonl in the folder add attributes, or another name:
     {"file_name": "eiffel_tower-2.png", "entity": "Eiffel Tower", "height": "330 m"}.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-_PHOTO_NUMBER = re.compile(r"(?:[-_](?:\d{1,3}|0\d+)|\s?\(\d{1,3}\))$")
+_PHOTO_NUMBER = re.compile(r"(?:[-_](?:\d|0\d+)|\s?\(\d{1,3}\))$")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _OF_CAMERAS = frozenset(
     {"dji", "dsc", "dscf", "dscn", "gopr", "image", "img", "mvimg", "photo", "pic", "picture"}
@@ -52,7 +52,8 @@ def thing_in(photo: PurePosixPath) -> str:
     """What a photo's name says that it shows, empty where it says nothing. `photo` is relative to its folder.
 
     A number after a hyphen or an underscore, or in brackets, tells photos of one thing apart:
-    `eiffel_tower-2.png` and `Eiffel Tower (3).jpg` show the Eiffel Tower, `Apollo 11.jpg` shows Apollo 11.
+    `eiffel_tower-2.png` and `Eiffel Tower (3).jpg` show the Eiffel Tower, `apollo-11.jpg` shows Apollo 11: a
+    number of several digits is part of a name, unless it begins with 0.
     Underscores stand for spaces, and so do hyphens where there is neither space nor capital; a name without
     capitals gets them. What a camera called a photo (`IMG_0001.jpg`, `20240501.jpg`) names nothing: there
     the folder that the photo is in names it.

@@ -190,7 +190,9 @@ def _photo_record(where: str, photo: Path, fields: Mapping[str, Any]) -> PhotoRe
 
 def _folder_photos(folder: Path) -> Iterator[PhotoRecord | Rejected]:
     files = _files(folder)
-    metadata = next((each for each in files if each.name == METADATA and not each.fault), None)
+    metadata = next(
+        (each for each in files if each.name == METADATA and not each.fault and each.path.is_file()), None
+    )
     told: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for where, record in _json_lines(metadata.path) if metadata else ():
         line = f"{METADATA}, {where}"

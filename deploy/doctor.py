@@ -71,7 +71,7 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
     """What is to be known, and what to do next, the most urgent first."""
     away = [part.name for part in parts if part.info is None]
     if len(away) == len(parts):
-        yield "Nothing runs here: make serve, or loreglass serve."
+        yield "Nothing runs here: loreglass serve (in a clone also: make serve)."
         return
     if away == [part.name for part in parts if part.name != _GATEWAY]:
         yield "The services cannot be reached from here; the gateway's line says which of them it misses."
@@ -80,9 +80,12 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
     for part in parts:
         yield from part.notes
     if not any(part.holds for part in parts) and any(part.holds is not None for part in parts):
-        yield "Nothing is indexed: loreglass index pages FOLDER, loreglass index images MANIFEST."
+        yield "Nothing is indexed: loreglass index pages FOLDER, loreglass index images FOLDER."
     if any(part.name == _GATEWAY and part.info and part.info.engine == "pocket" for part in parts):
-        yield "Answers are quotes of the built-in reader. For a model's: make serve MODEL=http://127.0.0.1:11434/v1"
+        yield (
+            "Answers are quotes of the built-in reader. For a model's: loreglass serve --model-url URL"
+            " (Ollama: http://127.0.0.1:11434/v1)"
+        )
 
 
 def report(parts: Sequence[Part], console: Console) -> bool:
@@ -146,7 +149,12 @@ async def _get(http: httpx.AsyncClient, url: str, kind: type[Body]) -> Body | st
         if reply.is_success:
             return kind.model_validate_json(reply.content)
         return Problem.model_validate_json(reply.content).detail
-    except httpx.HTTPError:
+    except (
+        httpx.HTTPError,
+        httpx.InvalidURL,
+        OverflowError,
+        UnicodeError,
+    ):  # a mistyped address, too
         return "does not answer"
     except ValidationError:
         return "answers as no part of Loreglass does"

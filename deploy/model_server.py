@@ -106,7 +106,7 @@ async def find_model(
     chosen = await _chosen(http, VlmEndpoint(url, name, key))
     tell(f"Measuring {chosen.id} at {url}: five short calls; the first one may have to load it ...")
     speed, abilities = await _measured(http, VlmEndpoint(url, chosen.id, key))
-    return ModelServer(url, chosen.id, speed, abilities, chosen.max_model_len or 0)
+    return ModelServer(url, chosen.id, speed, abilities, chosen.context)
 
 
 async def _chosen(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> ServedModel:

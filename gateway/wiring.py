@@ -41,6 +41,8 @@ from gateway.state import GenerationBudget
 from gateway.thresholds import RetrievalLimits, load_thresholds
 
 _TRACE_CONNECTIONS = 4
+_TRACES_FOR_S = 600.0
+"""Not long: they lie beside people's sessions, and a trace is a few kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ async def _traces(settings: GatewaySettings) -> AsyncIterator[TraceStore]:
         yield own
         return
     client = connect(settings.redis_url, max_connections=_TRACE_CONNECTIONS)
-    shared = SharedTraceStore(own, client, settings.session_ttl_s)
+    shared = SharedTraceStore(own, client, _TRACES_FOR_S)
     async with aclosing(shared), background_task(shared.run):
         yield shared
 

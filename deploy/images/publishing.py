@@ -1,7 +1,9 @@
 """Pushes images to a registry, and says of each its digest and what is in it."""
 
+import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from deploy.images.catalogue import REGISTRY, Image, version
 
 _SBOM_TOOL = "cyclonedx-py"
 DIGESTS = "kustomization.yaml"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class CannotPublish(Exception):
@@ -21,7 +24,8 @@ def publish(engine: str, images: Sequence[Image], registry: str, out: Path) -> N
     """Push each image; write into `out` a Kustomize component that pins them by digest, and an SBOM of each.
 
     `registry`: `registry.example` or `registry.example/team`. SBOMs are CycloneDX of the locked Python
-    packages, by `cyclonedx-py`. Raises `CannotPublish`, before the first push where a tool is missing.
+    packages, by `cyclonedx-py`; torch of the CUDA images and Debian's packages are not among them.
+    Raises `CannotPublish`, before the first push where a tool is missing.
     """
     if shutil.which(_SBOM_TOOL) is None:
         raise CannotPublish(f"There is no {_SBOM_TOOL} here: pip install cyclonedx-bom.")
@@ -38,15 +42,17 @@ def publish(engine: str, images: Sequence[Image], registry: str, out: Path) -> N
 
 
 def _pushed(engine: str, image: Image, target: str) -> str:
-    """The digest by which the registry knows it."""
+    """The digest by which the registry knows it; a local one is of layers that are not compressed yet."""
     _run(engine, "tag", image.reference, target)
-    _run(engine, "push", target)
-    known = _run(engine, "inspect", "--format", "{{range .RepoDigests}}{{println .}}{{end}}", target)
-    repository = target.rpartition(":")[0]
-    for line in known.split():
-        name, _, digest = line.partition("@")
-        if name == repository:
-            return digest
+    with tempfile.TemporaryDirectory(prefix="loreglass-push-") as folder:
+        told = Path(folder) / "digest"
+        if engine == "podman":
+            _run(engine, "push", f"--digestfile={told}", target)
+            pushed = told.read_text() if told.exists() else ""
+        else:
+            pushed = _run(engine, "push", target)
+    if found := _DIGEST.search(pushed):
+        return found[0]
     raise CannotPublish(f"{engine} does not tell the digest of {target}.")
 
 

@@ -54,10 +54,15 @@ log = structlog.get_logger()
 
 Reply = TypeVar("Reply", bound=Completion[Any] | Written)
 
+_CLOSED_MEANWHILE = (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
 _EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on
 _TOO_SLOW = "The vision-language model did not answer in time."
 _MAX_ERROR_BYTES = 64 * 2**10
 _DEFAULT_ERROR_STATUS = 500
+
+
+class _StaleConnection(Exception):
+    """A kept connection was closed meanwhile, as llama.cpp does after each stream: it saw no request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,11 +282,17 @@ class VlmClient:
         asked = self._capabilities.believed()
         if isinstance(call.prompt, TextPrompt):  # which asks for no form, so that none can be refused
             asked = replace(asked, form=SchemaForm.WORDS)
+        was_stale = False
         while True:
             call.progress.form, call.progress.requests = asked.form, call.progress.requests + 1
             try:
                 body = request_body(call.prompt, model, asked, self._sampling)
                 assembly = await self._ask(body, call.begin(), call.deadline, call.progress)
+            except _StaleConnection as error:
+                if was_stale:
+                    raise unreachable(str(error)) from error
+                was_stale = True
+                continue
             except RequestRefused as refusal:
                 less = without(asked, refusal.complaint, proven=self._capabilities.proven)
                 if less is None:
@@ -320,6 +331,8 @@ class VlmClient:
         except BrokenStream as error:
             raise unreachable(str(error)) from error
         except (httpx.HTTPError, aiohttp.ClientError) as error:
+            if isinstance(error.__cause__, _CLOSED_MEANWHILE) and progress.first_token_s is None:
+                raise _StaleConnection(type(error).__name__) from error
             connecting = isinstance(error, httpx.ConnectTimeout) and deadline.remaining_ms() > 0
             if isinstance(error, httpx.TimeoutException) and not connecting:
                 raise DeadlineExceeded(_TOO_SLOW) from error

@@ -116,13 +116,25 @@ class ErrorWire(_Read):
     code: int | str | None = None
 
 
+class ModelMetaWire(_Read):
+    """What llama.cpp tells of a model."""
+
+    n_ctx: Count | None = None
+
+
 class ServedModel(_Read):
-    """One entry of `GET /v1/models`. `max_model_len`: its context in tokens, where the server tells it."""
+    """One entry of `GET /v1/models`; its context in tokens stands in `max_model_len` (vLLM) or `meta`."""
 
     id: str
     max_model_len: Count | None = None
+    meta: ModelMetaWire | None = None
 
-    _forgiving = field_validator("max_model_len", mode="wrap")(_none_if_unreadable)
+    _forgiving = field_validator("max_model_len", "meta", mode="wrap")(_none_if_unreadable)
+
+    @property
+    def context(self) -> int:
+        """In tokens; 0 where the server does not tell it."""
+        return self.max_model_len or (self.meta.n_ctx if self.meta else None) or 0
 
 
 class ModelsWire(_Read):

@@ -59,7 +59,7 @@ from gateway.routes.streaming import DataStream, Send, pieces
 from gateway.routes.strict_json import read_json
 from gateway.serving.execution import Admitted, Question
 from gateway.serving.sessions.port import Session
-from gateway.settings import GatewaySettings, Reasoning
+from gateway.settings import Reasoning
 from gateway.state import Turn
 from gateway.wiring import Gateway
 
@@ -135,11 +135,16 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
     last = asked.messages[-1]
     if last.role != "user":
         raise InvalidRequest("messages: the last one must be the user's.")
-    unread = ["history"] if len(asked.messages) > MOST_MESSAGES else []
-    text = _both_ends(last.text.strip(), gateway.settings.max_question_chars)
+    newest = asked.messages[-MOST_MESSAGES:-1]
+    turns = tuple(_turns(newest))
+    longest = gateway.settings.max_question_chars
+    cut = any(max(len(turn.question), len(turn.answer)) > longest for turn in turns)
+    unread = ["history"] if cut or len(asked.messages) > MOST_MESSAGES else []
+    text = _both_ends(last.text.strip(), longest)
     if text != last.text.strip():
         unread.append("question")
-    instructions = "\n".join(each.text for each in asked.messages if each.role in ("system", "developer"))
+    system = (each.text for each in asked.messages if each.role in ("system", "developer"))
+    instructions = "\n".join(system).strip()
     heard = _MOST_INSTRUCTION_CHARS if gateway.settings.reasoning is Reasoning.VLM else 0
     if len(instructions) > heard:
         unread.append("instructions")
@@ -149,8 +154,10 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
         data = await anyio.to_thread.run_sync(_photo_bytes, sent[-1])
         photo = await photo_of(data, gateway.settings, gateway.photo_slots, deadline, gateway.photo_decoded)
     is_new = bool(last.photos)
-    newest = asked.messages[-MOST_MESSAGES:-1]
-    carried = Session("", None if is_new else photo, tuple(_turns(newest, gateway.settings)))
+    read = tuple(
+        replace(turn, question=turn.question[:longest], answer=turn.answer[:longest]) for turn in turns
+    )
+    carried = Session("", None if is_new else photo, read)
     return Question(
         text=question_text(text, gateway.settings),
         photo=photo if is_new else None,
@@ -182,16 +189,16 @@ def _photo_bytes(uri: str) -> bytes:
         raise MalformedRequest("The photo's data: URI is not valid base64.") from error
 
 
-def _turns(messages: Sequence[ChatMessage], settings: GatewaySettings) -> Iterator[Turn]:
-    """The user's messages with the reply that came next; what nobody replied to is no turn.
+def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
+    """The user's messages with the reply that came next, calls of tools and what they gave left out.
 
-    Each is cut where a question would be too long: readers take more than linear time.
+    What nobody replied to is no turn. Whoever reads them cuts each where a question would be too long:
+    readers take more than linear time.
     """
-    longest = settings.max_question_chars
-    for message, reply in pairwise(messages):
+    said = [each for each in messages if each.role == "user" or (each.role == "assistant" and each.text)]
+    for message, reply in pairwise(said):
         if (message.role, reply.role) == ("user", "assistant"):
-            said = reply.text[:longest]
-            yield Turn(message.text[:longest], said, is_refusal(said))
+            yield Turn(message.text, reply.text, is_refusal(reply.text))
 
 
 def _completion(asked: ChatRequest, admitted: Admitted, answer: Answer) -> ChatCompletion:

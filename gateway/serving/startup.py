@@ -29,13 +29,17 @@ class _Told:
 
 
 async def log_start(
-    settings: GatewaySettings, services: Services, pipeline: str, patience_s: float = PATIENCE_S
+    settings: GatewaySettings,
+    services: Services,
+    pipeline: str,
+    patience_s: float = PATIENCE_S,
+    ask_ms: float = _ASK_MS,
 ) -> None:
     """Write the line. Services that do not say what they are within `patience_s` are `silent` in it.
 
     `pipeline`: who answers a caller who names none. `profile`: the node that planning counts with.
     """
-    told = await _told_within(services, patience_s)
+    told = await _told_within(services, patience_s, ask_ms)
     by_model = settings.reasoning is Reasoning.VLM
     log.info(
         "started",
@@ -53,21 +57,21 @@ async def log_start(
     )
 
 
-async def _told_within(services: Services, patience_s: float) -> _Told:
+async def _told_within(services: Services, patience_s: float, ask_ms: float) -> _Told:
     """Ask until all have answered: those that start beside the gateway are there a little later."""
     patience = Deadline.after_ms(patience_s * 1000)
     while True:
         told = _Told()
         async with anyio.create_task_group() as group:
             for name in Services.names():
-                group.start_soon(_ask, services, name, told)
+                group.start_soon(_ask, services, name, told, ask_ms)
         if len(told.infos) == len(Services.names()) or patience.remaining_s() <= _AGAIN_S:
             return told
         await anyio.sleep(_AGAIN_S)
 
 
-async def _ask(services: Services, name: str, told: _Told) -> None:
-    deadline = Deadline.after_ms(_ASK_MS)
+async def _ask(services: Services, name: str, told: _Told, ask_ms: float) -> None:
+    deadline = Deadline.after_ms(ask_ms)
     try:
         info = await services.about(name, deadline)
         if name in SEARCHES:

@@ -73,8 +73,8 @@ class SharedTraceStore:
         self._own.add(trace, tenant)
         try:
             self._send.send_nowait((self._key(trace.trace_id, tenant), trace.model_dump_json()))
-        except anyio.WouldBlock:
-            log.debug("trace_not_shared", reason="too many wait")
+        except (anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+            log.debug("trace_not_shared", reason=type(error).__name__)
 
     async def get(self, trace_id: str, tenant: str) -> Trace:
         """See `TraceStore`."""

@@ -38,7 +38,7 @@ class ChatMessage(Message):
     """One message of the conversation."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[Content] | None = None
+    content: str | Annotated[list[Content], Field(max_length=1_024)] | None = None
 
     @property
     def text(self) -> str:
@@ -86,10 +86,10 @@ class ChatRequest(Message):
     response_format: ResponseFormat | None = None
     logprobs: Literal[False] | None = None
     function_call: Literal["none", "auto"] | None = None
-    modalities: list[Literal["text"]] | None = None
+    modalities: list[Literal["text"]] | None = Field(default=None, max_length=4)
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
-    stop: str | list[str] | None = None
+    stop: str | Annotated[list[str], Field(max_length=16)] | None = None
     stream_options: StreamOptions | None = None
     deadline_ms: int | None = None
     experiment: Experiment | None = None

@@ -111,11 +111,12 @@ async def test_earlier_messages_are_read_no_further_than_a_question_may_be_long(
     await client.chat.completions.create(
         model="qa-dragon", messages=[*earlier, user("And who wrote it?", photo=None)]
     )
-    await client.chat.completions.create(
+    reply = await client.chat.completions.create(
         model="loreglass", messages=[*earlier, user("And who wrote it?", photo=None)]
     )
     (turn,) = world.reasoner.asked[-1].history
     assert len(turn.question) == len(turn.answer) == GatewaySettings().max_question_chars
+    assert "history" in extra(reply).degraded
 
 
 async def test_of_a_long_conversation_the_newest_messages_are_read_and_that_is_said(
@@ -133,6 +134,39 @@ async def test_of_a_long_conversation_the_newest_messages_are_read_and_that_is_s
     assert query.question == "Question 99?"
     assert [turn.question for turn in query.history] == [f"Question {number}?" for number in range(68, 99)]
     assert "history" in extra(reply).degraded
+
+
+async def test_calls_of_tools_and_what_they_gave_are_no_part_of_the_history(
+    client: AsyncOpenAI, world: World
+) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
+    messages: Any = [
+        user("Who wrote it?"),
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "noon"},
+        {"role": "assistant", "content": "Ada wrote it."},
+        user("When?", photo=None),
+    ]
+    reply = await client.chat.completions.create(model="loreglass", messages=messages)
+    (turn,) = world.reasoner.asked[-1].history
+    assert (turn.question, turn.answer) == ("Who wrote it?", "Ada wrote it.")
+    assert extra(reply).degraded == []
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        {"stop": ["x"] * 20_000},
+        {"stop": [0] * 20_000},
+        {"modalities": ["text"] * 20_000},
+        {"messages": [{"role": "user", "content": [0] * 20_000}]},
+    ],
+)
+async def test_a_list_without_end_is_refused_by_its_length(world: World, endless: dict[str, Any]) -> None:
+    asked = {"model": "loreglass", "messages": [user(QUESTION)]} | endless
+    reply = await world.client.post("/v1/chat/completions", json=asked)
+    assert reply.status_code == 422
+    assert "at most" in reply.json()["error"]["message"]
 
 
 async def test_a_long_text_is_read_from_both_ends_and_that_is_said(client: AsyncOpenAI, world: World) -> None:

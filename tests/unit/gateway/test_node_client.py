@@ -17,6 +17,7 @@ pytestmark = pytest.mark.anyio
 
 HERE = Path(__file__).resolve().parents[2] / "node"
 OLDEST = 20
+FETCHED_WITHIN_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +31,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"the client for Node wants {OLDEST} or later, not {version.strip()}")
     folder = tmp_path_factory.mktemp("node")
     shutil.copytree(HERE, folder, dirs_exist_ok=True)
-    fetched = subprocess.run(
-        [npm, "ci", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, text=True, check=False
-    )
-    if fetched.returncode:
-        pytest.skip(f"npm could not fetch the client: {fetched.stderr[-200:]}")
+    command = [npm, "ci", "--no-audit", "--no-fund"]
+    try:
+        subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=True, timeout=FETCHED_WITHIN_S
+        )
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        pytest.skip(f"npm could not fetch the client: {error}")
     return folder / "ask.mjs"
 
 

@@ -38,7 +38,7 @@ async def beside(
 async def line_of(settings: GatewaySettings, services: Services) -> Mapping[str, Any]:
     """What is logged where nobody is waited for."""
     with capture_logs() as lines:
-        await log_start(settings, services, "loreglass", patience_s=0)
+        await log_start(settings, services, "loreglass", patience_s=0, ask_ms=30_000)
     (line,) = [line for line in lines if line["event"] == "started"]
     return line
 

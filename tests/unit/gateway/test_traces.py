@@ -14,7 +14,7 @@ from chassis.errors import DependencyUnavailable, TraceNotFound
 from contracts.answer import Trace
 from gateway.planning.run import side_by_side
 from gateway.serving.sessions.redis import connect
-from gateway.serving.traces import MemoryTraceStore, SharedTraceStore
+from gateway.serving.traces import _FORMAT, MemoryTraceStore, SharedTraceStore
 from tests.unit.gateway.sessions.redis_server import running_redis
 
 pytestmark = pytest.mark.anyio
@@ -75,7 +75,7 @@ async def test_a_trace_is_found_by_another_gateway_and_by_its_tenant_only(
 
 async def test_what_is_no_trace_id_is_not_looked_for(redis_url: str, redis: Redis) -> None:
     namespace = uuid.uuid4().hex
-    await redis.set(f"{namespace}:trace:1:acme:of:0", trace().model_dump_json())
+    await redis.set(f"{namespace}:trace:{_FORMAT}:acme:of:0", trace().model_dump_json())
     async with store(redis_url, namespace) as shared:
         with pytest.raises(TraceNotFound):
             await shared.get("of:0", "acme")
