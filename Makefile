@@ -2,6 +2,7 @@
 # make test    every test (installs torch, for the production engines on tiny models)
 # make test-fast  every test that needs no torch
 # make test-vllm  the VLM reasoner and the adapters against a real vLLM on the CPU
+# make test-llama  the platform before a real llama.cpp, built from sources, with a tiny model that sees
 # make meaning dense, sparse and fused text search on paraphrased questions, with a real encoder
 # make bench  overhead, latencies, overload, faults: writes docs/benchmarks.md (BENCH="--only overhead")
 # make bench-gpu  each production engine at real size, on a GPU
@@ -44,7 +45,7 @@ LOAD ?=
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo serve test test-fast test-vllm meaning bench bench-gpu load containers-check containers-needs dashboards eval eval-squad check format lock publish-contracts openapi
+.PHONY: demo serve test test-fast test-vllm test-llama meaning bench bench-gpu load containers-check containers-needs dashboards eval eval-squad check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/loreglass demo
@@ -60,6 +61,9 @@ test-fast: $(VENV)/.dev
 
 test-vllm: $(VENV)/.models
 	$(BIN)/python -m tests.vllm
+
+test-llama: $(VENV)/.dev
+	$(BIN)/python -m tests.llama_cpp
 
 meaning: $(VENV)/.models
 	PYTHONPATH=tests/vllm/site $(BIN)/python -m deploy.meaning
