@@ -38,6 +38,7 @@ _LEFT_AFTER_S = 0.8
 _TOO_SHORT_MS = 60
 _LOAD_STARTS_S = 4
 _IN_PEACE_MS = 60_000
+_CROWD, _IN_A_CROWD_MS = 40, 2_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,16 @@ async def ask_again(platforms: Watched, world: Path) -> None:
     async with LoreglassClient(platforms.pocket.gateway_url) as client:
         for _ in range(2):
             await client.ask(conversation.turns[0].question, photo_read, deadline_ms=_IN_PEACE_MS)
+
+
+async def crowd(platforms: Watched) -> None:
+    """More at once than are let in, while the model hangs: who waits in vain hears that it is too busy."""
+    fleet = platforms.l40s.fleet
+    await asyncio.to_thread(fleet.switch, "vlm", Mode.HANG)
+    with generator(most=1) as load:
+        body = asked(Route.RAG, deadline_ms=_IN_A_CROWD_MS)
+        await load.fire(Load(platforms.l40s.url, (body,), offsets=(0.0,) * _CROWD))
+    await asyncio.to_thread(fleet.switch, "vlm", Mode.NORMAL)
 
 
 async def _leavers(load: Generator, story: Story, platforms: Watched) -> None:

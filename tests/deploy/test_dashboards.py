@@ -20,7 +20,7 @@ from deploy.grafana.__main__ import FOLDER, outdated
 from deploy.grafana.boards import DASHBOARDS
 from deploy.grafana.drawing import View, draw_all
 from deploy.grafana.panels import COLUMNS, Kind, Panel, Row
-from tests.deploy.monitored_load import Story, ask_again, tell
+from tests.deploy.monitored_load import Story, ask_again, crowd, tell
 from tests.deploy.monitoring import BINARY, Watched, watched
 from tests.journey.deployments import ROOT, OneProcess
 
@@ -123,6 +123,7 @@ def platforms(tmp_path_factory: pytest.TempPathFactory, small_world: Path) -> It
         with watched(pocket, folder, scrape_s=1) as platforms:
             platforms.until("min(up) and count(up) > 18")
             pocket.index(small_world)
+            asyncio.run(crowd(platforms))  # first: a gateway that has seen many sends them away at once
             asyncio.run(tell(LOAD, platforms, small_world))
             asyncio.run(ask_again(platforms, small_world))
             platforms.until('loreglass_cache_lookups_total{outcome="hit"}')
