@@ -23,6 +23,8 @@ from deploy.settings import PocketSettings
 from gateway.settings import GatewaySettings
 
 _WITHIN_S = 8.0
+_MISTYPED = (httpx.InvalidURL, OverflowError, UnicodeError)
+"""What an address raises that can be none: a port beyond 65535, a bracket left open."""
 _GATEWAY, _SEARCHES = "gateway", {"image_search": "photos", "text_search": "passages"}
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -149,12 +151,7 @@ async def _get(http: httpx.AsyncClient, url: str, kind: type[Body]) -> Body | st
         if reply.is_success:
             return kind.model_validate_json(reply.content)
         return Problem.model_validate_json(reply.content).detail
-    except (
-        httpx.HTTPError,
-        httpx.InvalidURL,
-        OverflowError,
-        UnicodeError,
-    ):  # a mistyped address, too
+    except (httpx.HTTPError, *_MISTYPED):
         return "does not answer"
     except ValidationError:
         return "answers as no part of Loreglass does"

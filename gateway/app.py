@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
-from gateway.catalogue import DEFAULT_PIPELINE
+from contracts.answer import DEFAULT_PIPELINE
 from gateway.clients.services import Services
 from gateway.routes import answer, chat, sessions, traces
 from gateway.serving.startup import log_start

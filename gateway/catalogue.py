@@ -16,9 +16,6 @@ from gateway.reasoners import Reasoners
 from gateway.steps.routing import SearchRouter
 from gateway.thresholds import RetrievalLimits, Thresholds
 
-DEFAULT_PIPELINE = "loreglass"
-"""Who answers a caller who names none."""
-
 
 def every_pipeline(services: Services, reasoners: Reasoners, thresholds: Thresholds) -> dict[str, Pipeline]:
     """Every pipeline by its name: the default one, QA-Dragon, and the other published ones."""

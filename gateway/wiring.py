@@ -14,7 +14,8 @@ from chassis.http.calls import ServiceClient, http_client
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.telemetry.metrics import Metrics
-from gateway.catalogue import DEFAULT_PIPELINE, every_pipeline
+from contracts.answer import DEFAULT_PIPELINE
+from gateway.catalogue import every_pipeline
 from gateway.clients.services import PhotoRecipients, Services
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH as LOREGLASS
 from gateway.planning.advice import deadline_advice

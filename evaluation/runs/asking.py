@@ -10,7 +10,7 @@ import structlog
 
 from chassis.errors import LoreglassError, SessionNotFound, TraceNotFound
 from clients.python import LoreglassClient
-from contracts.answer import Answer, Experiment, Trace
+from contracts.answer import DEFAULT_PIPELINE, Answer, Experiment, Trace
 from evaluation.data.model import AskedTurn, Conversation
 from evaluation.record import TurnRecord
 from evaluation.runs.patience import Patience, Questioner, Reply, RunStopped, Sleep
@@ -20,7 +20,6 @@ log = structlog.get_logger()
 Keep = Callable[[TurnRecord], Awaitable[None]]
 
 NO_PHOTO = "photo_unreadable"
-_DEFAULT_PIPELINE = "loreglass"
 _FORGET_S = 5
 
 
@@ -120,7 +119,7 @@ class _Talk:
         answers = [record.answer for record in past if record.answer]
         self._session_id = answers[-1].session_id if answers else ""
         traces = [record.trace for record in past if record.trace]
-        self._pipeline = asking.pipeline or (traces[-1].pipeline if traces else _DEFAULT_PIPELINE)
+        self._pipeline = asking.pipeline or (traces[-1].pipeline if traces else DEFAULT_PIPELINE)
 
     async def ask(self, question: str) -> Reply:
         """Ask one question; a failure is a reply too. Raises `RunStopped`."""

@@ -32,7 +32,7 @@ from chassis.http.app import RequestDeadline
 from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import first_fault
-from contracts.answer import Answer, Reason, StageEvent
+from contracts.answer import DEFAULT_PIPELINE, Answer, Reason, StageEvent
 from contracts.chat import (
     MOST_MESSAGES,
     Annotation,
@@ -49,7 +49,6 @@ from contracts.chat import (
     UrlCitation,
     Usage,
 )
-from gateway.catalogue import DEFAULT_PIPELINE
 from gateway.planning.run import ignore_stage
 from gateway.planning.stages import Stage
 from gateway.reasoning.refusals import is_refusal
@@ -135,13 +134,14 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
     last = asked.messages[-1]
     if last.role != "user":
         raise InvalidRequest("messages: the last one must be the user's.")
-    newest = asked.messages[-MOST_MESSAGES:-1]
-    turns = tuple(_turns(newest))
-    longest = gateway.settings.max_question_chars
-    cut = any(max(len(turn.question), len(turn.answer)) > longest for turn in turns)
-    unread = ["history"] if cut or len(asked.messages) > MOST_MESSAGES else []
-    text = _both_ends(last.text.strip(), longest)
-    if text != last.text.strip():
+    longest, said = gateway.settings.max_question_chars, last.text.strip()
+    turns = tuple(_turns(asked.messages[-MOST_MESSAGES:-1]))
+    read = tuple(
+        replace(turn, question=turn.question[:longest], answer=turn.answer[:longest]) for turn in turns
+    )
+    unread = ["history"] if read != turns or len(asked.messages) > MOST_MESSAGES else []
+    text = _both_ends(said, longest)
+    if text != said:
         unread.append("question")
     system = (each.text for each in asked.messages if each.role in ("system", "developer"))
     instructions = "\n".join(system).strip()
@@ -154,9 +154,6 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
         data = await anyio.to_thread.run_sync(_photo_bytes, sent[-1])
         photo = await photo_of(data, gateway.settings, gateway.photo_slots, deadline, gateway.photo_decoded)
     is_new = bool(last.photos)
-    read = tuple(
-        replace(turn, question=turn.question[:longest], answer=turn.answer[:longest]) for turn in turns
-    )
     carried = Session("", None if is_new else photo, read)
     return Question(
         text=question_text(text, gateway.settings),
@@ -190,10 +187,9 @@ def _photo_bytes(uri: str) -> bytes:
 
 
 def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
-    """The user's messages with the reply that came next, calls of tools and what they gave left out.
+    """The user's messages with the reply that came next; calls of tools and what they gave are left out.
 
-    What nobody replied to is no turn. Whoever reads them cuts each where a question would be too long:
-    readers take more than linear time.
+    What nobody replied to is no turn.
     """
     said = [each for each in messages if each.role == "user" or (each.role == "assistant" and each.text)]
     for message, reply in pairwise(said):

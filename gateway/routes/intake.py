@@ -26,8 +26,7 @@ from chassis.images import CleanImage, ImageLimits, clean_image
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
 from chassis.validation import first_fault
-from contracts.answer import AnswerRequest, Experiment
-from gateway.catalogue import DEFAULT_PIPELINE
+from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
 from gateway.routes.strict_json import read_json
 from gateway.serving.execution import Question
 from gateway.settings import GatewaySettings

@@ -8,6 +8,9 @@ from contracts.domain_router import Domain
 from contracts.errors import Problem
 from contracts.message import Message, Request
 
+DEFAULT_PIPELINE = "loreglass"
+"""Who answers a caller who names none."""
+
 
 class Reason(StrEnum):
     """Why the answer is what it is."""

@@ -1,14 +1,17 @@
 """What the gateway's tests share."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
+from redis.asyncio import Redis
 
 from gateway.planning import stages
 from gateway.planning.stages import Stage, StageBudget
+from gateway.serving.sessions.redis import connect
 from gateway.steps import photo
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import World, gateway_before
+from tests.unit.gateway.sessions.redis_server import running_redis
 
 
 @pytest.fixture
@@ -40,3 +43,18 @@ def impatient(monkeypatch: pytest.MonkeyPatch, unhurried: None) -> Callable[[Sta
         monkeypatch.setitem(stages.STAGE_BUDGETS, stage, StageBudget(100, 0))
 
     return shorten
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real Redis for the whole run."""
+    with running_redis(tmp_path_factory.mktemp("redis")) as url:
+        yield url
+
+
+@pytest.fixture
+async def redis_client(redis_url: str, anyio_backend: object) -> AsyncIterator[Redis]:
+    """A client of this test's own, closed even when the test fails."""
+    client = connect(redis_url, timeout_s=10)
+    yield client
+    await client.aclose()

@@ -1,7 +1,6 @@
 """Traces that gateways share in a real Redis: found whichever of them is asked."""
 
 import uuid
-from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from typing import Any
 
@@ -15,24 +14,10 @@ from contracts.answer import Trace
 from gateway.planning.run import side_by_side
 from gateway.serving.sessions.redis import connect
 from gateway.serving.traces import _FORMAT, MemoryTraceStore, SharedTraceStore
-from tests.unit.gateway.sessions.redis_server import running_redis
 
 pytestmark = pytest.mark.anyio
 
 TTL_S = 60.0
-
-
-@pytest.fixture(scope="module")
-def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_redis(tmp_path_factory.mktemp("redis")) as url:
-        yield url
-
-
-@pytest.fixture
-async def redis(redis_url: str, anyio_backend: object) -> AsyncIterator[Redis]:
-    client = connect(redis_url, timeout_s=10)
-    yield client
-    await client.aclose()
 
 
 def trace(trace_id: str = "0" * 32) -> Trace:
@@ -46,7 +31,7 @@ def store(url: str, namespace: str, limit: int = 10) -> aclosing[SharedTraceStor
 
 
 async def test_a_trace_is_found_by_another_gateway_and_by_its_tenant_only(
-    redis_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch
+    redis_url: str, redis_client: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     namespace, written = uuid.uuid4().hex, anyio.Event()
     write = Redis.set
@@ -68,14 +53,14 @@ async def test_a_trace_is_found_by_another_gateway_and_by_its_tenant_only(
         assert await other.get("0" * 32, "acme") == trace()
         with pytest.raises(TraceNotFound):
             await other.get("0" * 32, "somebody")
-        [key] = await redis.keys(f"{namespace}:*")
-        assert 0 < await redis.pttl(key) <= TTL_S * 1000
+        [key] = await redis_client.keys(f"{namespace}:*")
+        assert 0 < await redis_client.pttl(key) <= TTL_S * 1000
         group.cancel_scope.cancel()
 
 
-async def test_what_is_no_trace_id_is_not_looked_for(redis_url: str, redis: Redis) -> None:
+async def test_what_is_no_trace_id_is_not_looked_for(redis_url: str, redis_client: Redis) -> None:
     namespace = uuid.uuid4().hex
-    await redis.set(f"{namespace}:trace:{_FORMAT}:acme:of:0", trace().model_dump_json())
+    await redis_client.set(f"{namespace}:trace:{_FORMAT}:acme:of:0", trace().model_dump_json())
     async with store(redis_url, namespace) as shared:
         with pytest.raises(TraceNotFound):
             await shared.get("of:0", "acme")
@@ -93,10 +78,10 @@ async def test_a_gateway_s_own_traces_are_found_while_redis_is_down() -> None:
     assert "127.0.0.1" not in raised.value.detail
 
 
-async def test_a_question_waits_for_no_trace_however_many_wait(redis_url: str, redis: Redis) -> None:
+async def test_a_question_waits_for_no_trace_however_many_wait(redis_url: str, redis_client: Redis) -> None:
     namespace = uuid.uuid4().hex
     async with store(redis_url, namespace, limit=1_000) as shared:
         for number in range(1_000):  # nobody writes them
             shared.add(trace(f"{number:032x}"), "acme")
         assert await shared.get(f"{999:032x}", "acme") == trace(f"{999:032x}")
-    assert await redis.keys(f"{namespace}:*") == []
+    assert await redis_client.keys(f"{namespace}:*") == []

@@ -1,7 +1,7 @@
 """The session stores under test: every test that takes `sessions` runs against each of them."""
 
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 from redis.asyncio import Redis
@@ -9,22 +9,6 @@ from redis.asyncio import Redis
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.redis import RedisSessionStore, connect
 from tests.unit.gateway.sessions.harness import LIMITS, ManualClock, MemorySessions, RedisSessions, Sessions
-from tests.unit.gateway.sessions.redis_server import running_redis
-
-
-@pytest.fixture(scope="session")
-def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real Redis for the whole run."""
-    with running_redis(tmp_path_factory.mktemp("redis")) as url:
-        yield url
-
-
-@pytest.fixture
-async def redis_client(redis_url: str, anyio_backend: object) -> AsyncIterator[Redis]:
-    """A client of this test's own, closed even when the test fails."""
-    client = connect(redis_url, timeout_s=10)
-    yield client
-    await client.aclose()
 
 
 @pytest.fixture
