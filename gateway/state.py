@@ -56,13 +56,17 @@ class PhotoText:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing with a name. `probability` that it is what the photo shows (1.0: the asker named it)."""
+    """A thing with a name. `probability` that it is what the photo shows (1.0: the asker named it).
+
+    `cosine`: of the two photos' vectors, where image search compared vectors.
+    """
 
     name: str
     probability: float
     attributes: tuple[tuple[str, str], ...] = ()
     title: str = ""
     url: str = ""
+    cosine: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

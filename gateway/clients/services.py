@@ -253,4 +253,5 @@ def _entity(hit: ImageHit) -> Entity:
         attributes=tuple(hit.attributes.items()),
         title=hit.title,
         url=hit.url,
+        cosine=hit.cosine,
     )

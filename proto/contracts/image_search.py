@@ -4,7 +4,10 @@ from contracts.message import Message, Request
 
 
 class ImageHit(Message):
-    """`score` is the probability that the photo shows the same thing; `image_index` says which upload."""
+    """`score` is the probability that the photo shows the same thing; `image_index` says which upload.
+
+    `cosine`: of the two photos' vectors, which `score` was made from, where the engine compares vectors.
+    """
 
     id: str
     score: float
@@ -14,6 +17,7 @@ class ImageHit(Message):
     url: str = ""
     image_index: int
     inliers: int | None = None
+    cosine: float | None = None
 
 
 class ImageSearchReply(Message):

@@ -33,7 +33,8 @@ class KnownThing:
 class ThingSeen:
     """A known thing that a photo shows with this `probability`; `photo_index` says in which one.
 
-    `inliers`: matched spots that fit one geometry, for engines that verify it.
+    `inliers`: matched spots that fit one geometry, for engines that verify it. `cosine`: of the photos'
+    vectors, for engines whose probability is made from it.
     """
 
     id: str
@@ -44,6 +45,7 @@ class ThingSeen:
     probability: float
     photo_index: int
     inliers: int | None
+    cosine: float | None = None
 
 
 class ImageSearchEngine(Protocol):

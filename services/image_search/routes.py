@@ -159,4 +159,5 @@ def _hit(seen: ThingSeen) -> ImageHit:
         url=seen.url,
         image_index=seen.photo_index,
         inliers=seen.inliers,
+        cosine=seen.cosine,
     )

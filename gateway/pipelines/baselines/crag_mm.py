@@ -1,7 +1,8 @@
 """CRAG-MM's straightforward solutions of its three tasks (section 5.1, appendix C.1).
 
-Its cut of .75 is a cosine of CLIP vectors; here it is held against image search's calibrated probability that
-both show the same thing. Its 2,000 and 8,000 tokens are counted at four characters each, headings included.
+Its cut of .75 is a cosine of CLIP vectors, held against the cosine that image search tells; the pocket engine
+compares no vectors, and there the cut is of its probability. Its 2,000 and 8,000 tokens are counted at four
+characters each, headings included.
 """
 
 from dataclasses import dataclass, replace

@@ -19,7 +19,7 @@ from gateway.serving.sessions.port import Session, SessionLimits, new_session_id
 from gateway.serving.tenants import PUBLIC
 from gateway.state import Photo, Turn
 
-_FORMAT = "2"
+_FORMAT = "3"
 """Part of every key: a gateway that stores sessions in another way does not find these."""
 
 _APPEND = """

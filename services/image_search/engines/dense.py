@@ -148,6 +148,7 @@ class DenseImageSearch:
             probability=self._curve.probability([hit.score]),
             photo_index=photo_index,
             inliers=None,
+            cosine=hit.score,
         )
 
 
