@@ -11,8 +11,8 @@ from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
 from gateway.llm.options import VlmOptions
 from gateway.llm.reading import no_answer
 from gateway.llm.text import budget_for, reply_of_text, text_prompt, within_context
+from gateway.pipelines.wiki_prf.lenient import read_knowledge, read_plan
 from gateway.pipelines.wiki_prf.port import Gathered, ToolPlan
-from gateway.pipelines.wiki_prf.tags import read_plan, tagged
 from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
@@ -38,7 +38,9 @@ class WikiPrfVlmReasoner:
         prompt = text_prompt(
             "wiki_prf/plan_tools", photo_context.query, self._options, PLAN_TOKENS, "</tool>"
         )
-        plan = read_plan((await self._client.write(prompt, deadline)).text)
+        written = await self._client.write(prompt, deadline)
+        whole_lines = written.text.rpartition("\n")[0] if written.cut_off else written.text
+        plan = read_plan(whole_lines)
         if plan is None:
             raise VlmReplyUnusable("The vision-language model's plan could not be read.")
         return plan
@@ -55,7 +57,7 @@ class WikiPrfVlmReasoner:
         return description[: DESCRIPTION_CHARS + 1].rpartition(" ")[0] or description[:DESCRIPTION_CHARS]
 
     async def filter(self, query: Query, gathered: Gathered, deadline: Deadline) -> str:
-        """See the port. Raises `VlmReplyUnusable` for a reply that does not keep to its tags."""
+        """See the port. Raises `VlmReplyUnusable` for a reply without its tags."""
 
         async def reduced(budget: Budget) -> Written:
             prompt = text_prompt(
@@ -70,7 +72,7 @@ class WikiPrfVlmReasoner:
             return await self._client.write(prompt, deadline)
 
         larger = max((gathered.document, gathered.sections), key=_chars)
-        knowledge = tagged((await within_context(reduced, budget_for(larger))).text, "answer")
+        knowledge = read_knowledge((await within_context(reduced, budget_for(larger))).text)
         if knowledge is None:
             raise VlmReplyUnusable("The vision-language model's filtered knowledge could not be read.")
         return knowledge[:KNOWLEDGE_CHARS]

@@ -4,8 +4,8 @@ What differs from the paper, and why: grounding is the cropper service's, which 
 not boxes that a language model writes; a caption is searched among texts (the pocket profile's image index
 has no text side), not among images by EVA-CLIP; an article is what is known of a thing and the passages that
 its name finds (the corpus is passages), a section one of their chunks, similarity the reranker service's;
-the model was not trained for these formats, so that a plan, or filtered knowledge, that does not keep to its
-tags is done without. The answer is given as it is said: nothing verifies it.
+the model was not trained for these formats, so that plans and filtered knowledge are read leniently, and
+done without where nothing can be read. The answer is given as it is said: nothing verifies it.
 """
 
 from dataclasses import dataclass, replace
@@ -91,7 +91,8 @@ class WikiPrfPipeline:
             plan = await self._steps(run).plan_tools(photo_context, deadline)
         told = [f"{call.tool}: {call.content}" if call.content else call.tool for call in plan.calls]
         dropped = [f"lines that are no call: {plan.dropped}"] if plan.dropped else []
-        run.explain.note(Stage.TOOL_PLAN, (*told, *dropped))
+        other_form = [] if plan.in_form else ["not in the paper's form"]
+        run.explain.note(Stage.TOOL_PLAN, (*told, *dropped, *other_form))
         return plan.calls if photo_context.query.photo is not None else ()
 
     async def _use(self, call: ToolCall, photo_context: PhotoContext, run: Run) -> tuple[Evidence, ...]:

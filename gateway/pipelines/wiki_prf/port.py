@@ -28,10 +28,14 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolPlan:
-    """Calls in the order in which they are to be made. `dropped`: lines that were no call."""
+    """Calls in the order in which they are to be made. `dropped`: lines that were no call.
+
+    `in_form`: whether it was written in the form that the paper's reward checks.
+    """
 
     calls: tuple[ToolCall, ...] = ()
     dropped: int = 0
+    in_form: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,11 @@
-"""Reads replies that come in tags, strictly: what does not keep to its form is not guessed at.
+"""The form of Wiki-PRF's tagged replies, strictly: what the reward checks (eqs. 12 and 13, appendix B).
 
-Wiki-PRF's two forms: `<think>…</think><tool>…</tool>` and `<think>…</think><answer>…</answer>`. A server that
-keeps thoughts to itself leaves the first part out. Time is linear in the text; nothing here raises.
+Serving reads leniently instead (`lenient.py`). Time is linear in the text; nothing here raises.
 """
 
 import re
-from collections.abc import Iterator
 
-from gateway.pipelines.wiki_prf.port import PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.port import PhotoTool, ToolCall
 from language.words import visible
 
 MOST_CALLS = 4
@@ -19,50 +17,44 @@ _LINE = re.compile(r"[ \t]*[0-9]{1,2}[.)][ \t]*([A-Za-z]{1,12})[ \t]*(?::[ \t]*(
 _SAYS_NOTHING = re.compile(r"[\W_]*")
 
 
-def tagged(text: str, name: str) -> str | None:
-    """What stands between `<name>` and `</name>`, stripped; None unless that is the reply's form.
+def plan_in_form(text: str) -> tuple[ToolCall, ...] | None:
+    """The calls of `<think>…</think><tool>…</tool>`, at most `MOST_CALLS`; None unless every line is one."""
+    lines = [line for line in (_tagged(text, "tool") or "").splitlines() if line.strip()]
+    calls = [_call(line) for line in lines[: MOST_CALLS + 1]]
+    kept = tuple(call for call in calls if call is not None)
+    return kept if kept and len(kept) == len(lines) <= MOST_CALLS else None
 
-    The form: thoughts in one pair of tags or none, then this pair, and no other tag. White space may stand
-    between them, anything after them: a reader of the stream stops there.
-    """
+
+def knowledge_in_form(text: str) -> str | None:
+    """What `<think>…</think><answer>…</answer>` has for an answer; None for any other form."""
+    return _tagged(text, "answer")
+
+
+def _tagged(text: str, name: str) -> str | None:
+    """Thoughts in their tags, then this pair, and no other tag; anything but a tag may follow it."""
     found = [(match.group(), match.start(), match.end()) for match in _TAG.finditer(text)]
-    forms = (["<think>", "</think>", f"<{name}>", f"</{name}>"], [f"<{name}>", f"</{name}>"])
-    spelled = [tag for tag, _, _ in found]
-    if spelled not in forms:
+    if [tag for tag, _, _ in found] != ["<think>", "</think>", f"<{name}>", f"</{name}>"]:
         return None
-    outside = text[: found[0][1]] + (text[found[1][2] : found[2][1]] if len(found) == 4 else "")
-    if outside.strip():
+    (_, first, _), (_, _, thought), (_, begins, inside), (_, ends, _) = found
+    if (text[:first] + text[thought:begins]).strip():
         return None
-    return text[found[-2][2] : found[-1][1]].strip() or None
+    return text[inside:ends].strip() or None
 
 
-def read_plan(text: str) -> ToolPlan | None:
-    """The calls of a tool plan, each once; None if the form is not kept, or if no line of it is a call."""
-    listed = tagged(text, "tool")
-    if listed is None:
-        return None
-    lines = [line for line in listed.splitlines() if line.strip()]
-    calls = list(dict.fromkeys(_calls(lines)))[:MOST_CALLS]
-    return ToolPlan(tuple(calls), len(lines) - len(calls)) if calls else None
-
-
-def _calls(lines: list[str]) -> Iterator[ToolCall]:
-    for line in lines:
-        call = read_call(line)
-        if call is not None:
-            yield call
-
-
-def read_call(line: str) -> ToolCall | None:
+def _call(line: str) -> ToolCall | None:
     """`n. caption: …`, `n. grounding: …` or `n. flip`, in any case of letters; None if it is none of them."""
     found = _LINE.fullmatch(line.rstrip())
     name = found.group(1).lower() if found else ""
     if found is None or name not in set(PhotoTool):
         return None
-    if PhotoTool(name) is PhotoTool.FLIP:
-        return ToolCall(PhotoTool.FLIP)
-    content = (found.group(2) or "").strip()
+    return call_of(PhotoTool(name), (found.group(2) or "").strip())
+
+
+def call_of(tool: PhotoTool, content: str) -> ToolCall | None:
+    """The call with this content in one plain line; None where it says nothing or is too long."""
+    if tool is PhotoTool.FLIP:
+        return ToolCall(tool)
     plain = " ".join(visible(content).split())
     if len(content) > CONTENT_CHARS or _SAYS_NOTHING.fullmatch(plain):
         return None
-    return ToolCall(PhotoTool(name), plain)
+    return ToolCall(tool, plain)

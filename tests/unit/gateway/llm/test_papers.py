@@ -216,17 +216,18 @@ async def test_a_plan_is_read_and_its_end_not_waited_for() -> None:
     assert plan.calls == (ToolCall(PhotoTool.GROUNDING, "the car"), ToolCall(PhotoTool.FLIP))
 
 
-@pytest.mark.parametrize("said", ["1. flip", "<tool>1. flip", '{"tool": "flip"}', "x" * 5_000])
+@pytest.mark.parametrize("said", ["I don't know.", "<think>\n1. flip", '{"tool": "flip"}', "x" * 5_000])
 async def test_a_plan_that_cannot_be_read_is_a_failure(said: str) -> None:
     async with bench({"plan_tools": says(said)}) as it:
         with pytest.raises(VlmReplyUnusable):
             await it.wiki_prf.plan_tools(photo_context(), deadline())
 
 
-async def test_a_plan_that_was_cut_off_is_a_failure() -> None:
-    async with bench({"plan_tools": says(PLAN, max_tokens=12)}) as it:
-        with pytest.raises(VlmReplyUnusable):
-            await it.wiki_prf.plan_tools(photo_context(), deadline())
+async def test_of_a_plan_that_was_cut_off_the_whole_lines_are_read() -> None:
+    said = "- Flip\n- Grounding: the red car beside the"
+    async with bench({"plan_tools": says(said, finish_reason="length")}) as it:
+        plan = await it.wiki_prf.plan_tools(photo_context(), deadline())
+    assert (plan.calls, plan.in_form) == ((ToolCall(PhotoTool.FLIP),), False)
 
 
 async def test_a_description_is_one_bounded_line_made_from_the_first_caption() -> None:
@@ -263,8 +264,7 @@ async def test_knowledge_is_what_stands_in_the_answer_s_tags() -> None:
     [
         "Fiat is from Turin.",
         "<think>x</think>Fiat is from Turin.",
-        "<think>x<answer>Fiat is from Turin.</answer>",
-        "<answer>Fiat <answer>is</answer> from Turin.</answer>",
+        "<think>x<answer>Fiat is from Turin.",
         "<answer></answer>",
         "<tool>Fiat is from Turin.</tool>",
     ],
