@@ -33,5 +33,12 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, tell_start: TellSta
                 yield
 
     routers = [answer.router, chat.router, sessions.router, traces.router]
-    engine = settings.vlm_model if settings.reasoning is Reasoning.VLM else settings.reasoning.value
-    return create_chassis_app("gateway", settings, routers, lifespan, metrics, engine)
+    return create_chassis_app("gateway", settings, routers, lifespan, metrics, _engine(settings))
+
+
+def _engine(settings: GatewaySettings) -> str:
+    """Who reasons: the model, and each further one with its stages."""
+    if settings.reasoning is not Reasoning.VLM:
+        return settings.reasoning.value
+    others = (f"{each.model} ({', '.join(each.stages)})" for each in settings.stage_models.values())
+    return "; ".join((settings.vlm_model, *others))

@@ -2,9 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import httpx
+from pydantic import SecretStr
 
 from chassis.resilience.deadlines import Deadline
 from gateway.pipelines.baselines.pocket import PocketBaselines
@@ -15,11 +17,15 @@ from gateway.pipelines.three_step.pocket import PocketThreeStep
 from gateway.pipelines.three_step.port import ThreeStepReasoner
 from gateway.pipelines.wiki_prf.pocket import PocketWikiPrf
 from gateway.pipelines.wiki_prf.port import WikiPrfReasoner
+from gateway.planning.stages import PROMPTS
 from gateway.reasoning.pocket.reasoner import PocketReasoner
 from gateway.reasoning.port import Read, Reasoner
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.steps.verification import AskJudge
+
+if TYPE_CHECKING:
+    from gateway.llm.client import VlmClient
 
 Check = Callable[[Deadline], Awaitable[Any]]
 
@@ -59,9 +65,8 @@ def open_reasoners(
     """The reasoner that the settings choose. `read`: the reader service."""
     if settings.reasoning is Reasoning.POCKET:
         return pocket_reasoners(read)
-    from gateway.llm.client import VlmClient, VlmEndpoint
     from gateway.llm.delimiting import Budget
-    from gateway.llm.metrics import VlmMetrics
+    from gateway.llm.models import ModelByPrompt
     from gateway.llm.options import VlmOptions
     from gateway.llm.reasoner import VlmReasoner
     from gateway.pipelines.baselines.model import VlmBaselines
@@ -69,10 +74,14 @@ def open_reasoners(
     from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
     from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
 
-    key = settings.vlm_key.get_secret_value()
-    endpoint = VlmEndpoint(settings.vlm_url, settings.vlm_model, key)
-    guard = guards.fixed("vlm", settings.vlm_sequences)
-    client = VlmClient(http, endpoint, VlmMetrics(guards.registry).observe, guard)
+    clients = _clients(settings, http, guards)
+    by_prompt = {
+        prompt: clients[f"vlm-{name}"]
+        for name, model in settings.stage_models.items()
+        for stage in model.stages
+        for prompt in PROMPTS[stage]
+    }
+    client = ModelByPrompt(clients["vlm"], by_prompt)
     options = VlmOptions(
         evidence=Budget(total=settings.vlm_evidence_chars, piece=settings.vlm_passage_chars),
         history_turns=settings.vlm_history_turns,
@@ -87,9 +96,27 @@ def open_reasoners(
         wiki_prf=WikiPrfVlmReasoner(client, options),
         in_steps=baselines,
         ask_judge=AskJudge.IF_UNMEASURED,
-        checks={"vlm": client.ready},
+        checks={name: each.ready for name, each in clients.items()},
         fallback=pocket_reasoners(read),
     )
+
+
+def _clients(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards) -> "dict[str, VlmClient]":
+    """`vlm`, and `vlm-NAME` for each further model: a guard, a readiness check and metrics of its own."""
+    from gateway.llm.client import VlmClient, VlmEndpoint
+    from gateway.llm.metrics import VlmMetrics
+
+    metrics = VlmMetrics(guards.registry)
+
+    def client(name: str, url: str, model: str, key: SecretStr, sequences: int) -> VlmClient:
+        endpoint = VlmEndpoint(url, model, key.get_secret_value())
+        return VlmClient(http, endpoint, partial(metrics.observe, name), guards.fixed(name, sequences))
+
+    first = client("vlm", settings.vlm_url, settings.vlm_model, settings.vlm_key, settings.vlm_sequences)
+    return {"vlm": first} | {
+        f"vlm-{name}": client(f"vlm-{name}", each.url, each.model, each.key, each.sequences)
+        for name, each in settings.stage_models.items()
+    }
 
 
 OpenReasoners = Callable[[GatewaySettings, httpx.AsyncClient, Guards, Read], Reasoners]

@@ -1,17 +1,28 @@
 """Settings of the gateway, from `LOREGLASS_GATEWAY_*`."""
 
+from collections import Counter
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
 
 import httpx
-from pydantic import AfterValidator, Field, SecretStr, TypeAdapter, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    TypeAdapter,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from chassis.settings import AppSettings
 from gateway.planning.latencies import VlmSpeed
 from gateway.planning.placement import PlacementPlan
-from gateway.planning.stages import USUAL_DEADLINE_MS
+from gateway.planning.stages import PROMPTS, USUAL_DEADLINE_MS, Stage
 
 
 def _is_http(given: str) -> str:
@@ -41,6 +52,29 @@ class Reasoning(StrEnum):
 
     POCKET = "pocket"
     VLM = "vlm"
+
+
+def _asks_a_model(given: str) -> Stage:
+    if given not in PROMPTS:
+        raise ValueError(f"{given} is no stage that asks a model; those are {', '.join(PROMPTS)}")
+    return Stage(given)
+
+
+@dataclass(frozen=True, slots=True)
+class StageModel:
+    """A model for some stages only. `speed` None: as fast as `vlm_speed`."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    url: HttpAddress
+    model: Annotated[str, Field(min_length=1)]
+    stages: Annotated[tuple[Annotated[Stage, BeforeValidator(_asks_a_model)], ...], Field(min_length=1)]
+    key: SecretStr = field(default_factory=lambda: SecretStr(""))
+    sequences: Annotated[int, Field(ge=1)] = 8
+    speed: VlmSpeed | None = None
+
+
+_StageModels = dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}$")], StageModel]
 
 
 class GatewaySettings(AppSettings):
@@ -75,6 +109,10 @@ class GatewaySettings(AppSettings):
     vlm_sequences: int = Field(default=8, ge=1, description="calls at once; not more than its --max-num-seqs")
     vlm_speed: Annotated[VlmSpeed, NoDecode] = Field(
         default=VlmSpeed(), description="JSON, as `loreglass plan` writes it"
+    )
+    stage_models: Annotated[_StageModels, NoDecode] = Field(
+        default={},
+        description="JSON: further models by name, each with its stages; vlm_model does the others",
     )
     vlm_evidence_chars: int = Field(default=6_000, ge=500, description="of evidence in a prompt, in all")
     vlm_passage_chars: int = Field(default=1_500, ge=100, description="of one passage in a prompt")
@@ -112,6 +150,20 @@ class GatewaySettings(AppSettings):
     @classmethod
     def _read_placement(cls, given: object) -> object:
         return PlacementPlan.parse(given) if isinstance(given, str) else given
+
+    @field_validator("stage_models", mode="before")
+    @classmethod
+    def _read_stage_models(cls, given: object) -> object:
+        return TypeAdapter(_StageModels).validate_json(given) if isinstance(given, str) else given
+
+    @field_validator("stage_models")
+    @classmethod
+    def _a_stage_has_one_model(cls, models: _StageModels) -> _StageModels:
+        taken = Counter(stage for model in models.values() for stage in model.stages)
+        for stage, times in taken.items():
+            if times > 1:
+                raise ValueError(f"{stage} is given to more than one model")
+        return models
 
     @field_validator("vlm_speed", mode="before")
     @classmethod

@@ -130,8 +130,11 @@ async def _deadline_note(planner: Planner, settings: GatewaySettings, _: Deadlin
 
 
 def _estimates(settings: GatewaySettings, clock: Clock) -> Estimates:
-    vlm = settings.vlm_speed if settings.reasoning is Reasoning.VLM else None
-    return Estimates(load_latencies(settings.latencies, vlm), clock)
+    if settings.reasoning is not Reasoning.VLM:
+        return Estimates(load_latencies(settings.latencies), clock)
+    others = settings.stage_models.values()
+    speeds = {stage: model.speed or settings.vlm_speed for model in others for stage in model.stages}
+    return Estimates(load_latencies(settings.latencies, settings.vlm_speed, speeds), clock)
 
 
 def _tiers(

@@ -1,4 +1,4 @@
-"""What the calls to the model cost, by prompt."""
+"""What the calls to the models cost, by model and prompt."""
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
@@ -11,43 +11,53 @@ _SECONDS = (0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7.5, 10)
 
 
 class VlmMetrics:
-    """Counts and times; `observe` is the client's observer."""
+    """Counts and times; `observe`, with a model's name, is its client's observer."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._calls = Counter(
-            "loreglass_vlm_calls_total", "Calls to the model.", ("prompt", "outcome"), registry=registry
+            "loreglass_vlm_calls_total",
+            "Calls to the model.",
+            ("model", "prompt", "outcome"),
+            registry=registry,
         )
         self._seconds = Histogram(
-            "loreglass_vlm_call_seconds", "Whole calls.", ("prompt",), buckets=_SECONDS, registry=registry
+            "loreglass_vlm_call_seconds",
+            "Whole calls.",
+            ("model", "prompt"),
+            buckets=_SECONDS,
+            registry=registry,
         )
         self._first_token = Histogram(
             "loreglass_vlm_first_token_seconds",
             "From the request to the first token.",
-            ("prompt",),
+            ("model", "prompt"),
             buckets=_SECONDS,
             registry=registry,
         )
         self._tokens = Counter(
             "loreglass_vlm_tokens_total",
             "Tokens as the server counts them: prompt, cached (of the prompt) and completion.",
-            ("prompt", "kind"),
+            ("model", "prompt", "kind"),
             registry=registry,
         )
         self._repaired = Counter(
-            "loreglass_vlm_repaired_total", "Replies that were no JSON.", ("prompt",), registry=registry
+            "loreglass_vlm_repaired_total",
+            "Replies that were no JSON.",
+            ("model", "prompt"),
+            registry=registry,
         )
 
-    def observe(self, call: VlmCall) -> None:
-        """Count one call that is over, for the server and for the question that it belongs to."""
+    def observe(self, model: str, call: VlmCall) -> None:
+        """Count one call that is over, for the model and for the question that it belongs to."""
         usage = call.usage or Usage(0, 0)
         count_calls(call.requests, usage.prompt_tokens, usage.completion_tokens)
-        self._calls.labels(call.prompt, call.outcome).inc()
-        self._seconds.labels(call.prompt).observe(call.seconds, exemplar())
+        self._calls.labels(model, call.prompt, call.outcome).inc()
+        self._seconds.labels(model, call.prompt).observe(call.seconds, exemplar())
         if call.first_token_s is not None:
-            self._first_token.labels(call.prompt).observe(call.first_token_s, exemplar())
+            self._first_token.labels(model, call.prompt).observe(call.first_token_s, exemplar())
         if call.repaired:
-            self._repaired.labels(call.prompt).inc()
+            self._repaired.labels(model, call.prompt).inc()
         if call.usage is not None:
-            self._tokens.labels(call.prompt, "prompt").inc(call.usage.prompt_tokens)
-            self._tokens.labels(call.prompt, "cached").inc(call.usage.cached_tokens or 0)
-            self._tokens.labels(call.prompt, "completion").inc(call.usage.completion_tokens)
+            self._tokens.labels(model, call.prompt, "prompt").inc(call.usage.prompt_tokens)
+            self._tokens.labels(model, call.prompt, "cached").inc(call.usage.cached_tokens or 0)
+            self._tokens.labels(model, call.prompt, "completion").inc(call.usage.completion_tokens)

@@ -11,10 +11,10 @@ import anyio.to_thread
 
 from chassis.resilience.deadlines import Deadline
 from gateway.llm import asking
-from gateway.llm.client import VlmClient
 from gateway.llm.completion import Completion
 from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import ContextTooLong, VlmDeclined
+from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, Schema
 from gateway.llm.quoting import printed_quotes
@@ -32,7 +32,7 @@ _WAIT_FOR_PRINT_S = 2.0
 class AnsweringVlm:
     """Answers from evidence, and judges: alike for `loreglass` and `qa-dragon`."""
 
-    def __init__(self, client: VlmClient, options: VlmOptions = DEFAULTS) -> None:
+    def __init__(self, client: Model, options: VlmOptions = DEFAULTS) -> None:
         self._client = client
         self._options = options
 

@@ -160,14 +160,10 @@ class Estimates:
 
     def longest_ms(self, stage: Stage, work: Work, *, by_model: bool = True) -> float:
         """On an idle node with the longest reply that `work` allows; infinite where nothing limits it."""
-        model, entry = self.latencies.vlm, self.latencies.model_stages.get(stage)
-        if not by_model or model is None or entry is None or work.max_output_tokens is None:
+        model, most = self.latencies.vlm, work.max_output_tokens
+        if not by_model or model is None or stage not in self.latencies.model_stages or most is None:
             return math.inf
-        return model.median_ms(
-            entry.prompt_tokens + work.extra_prompt_tokens,
-            work.max_output_tokens,
-            photo_is_cached=entry.follows_photo,
-        )
+        return self.latencies.model_ms(stage, work, model, most)
 
     def _levels(self, key: tuple[Stage, bool]) -> tuple[RatioSketch, ...]:
         if key not in self._sketches:

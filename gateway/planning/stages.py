@@ -45,6 +45,28 @@ class Stage(StrEnum):
     KNOWLEDGE_FILTER = "knowledge_filter"
 
 
+PROMPTS: dict[Stage, tuple[str, ...]] = {
+    Stage.DRAFT: ("understand", "chain_of_thought"),
+    Stage.TOOL_ROUTER: ("choose_tools",),
+    Stage.OBJECT_LIST: ("list_objects",),
+    Stage.OBJECT_SELECTION: ("select_object",),
+    Stage.SELECT_ENTITY: ("match_entity",),
+    Stage.QUERY_SPLIT: ("split_query",),
+    Stage.QUERY_ENHANCEMENT: ("enhance_queries",),
+    Stage.QUERY_REWRITE: ("rewrite_query",),
+    Stage.QUERY_SAMPLING: ("sample_query",),
+    Stage.TOOL_PLAN: ("plan_tools",),
+    Stage.CAPTION: ("describe_photo",),
+    Stage.LISTWISE_RERANK: ("rank_evidence",),
+    Stage.KNOWLEDGE_FILTER: ("filter_knowledge",),
+    Stage.ANSWER: (
+        *("answer", "answer_alone", "answer_from_search", "answer_in_steps"),
+        *("answer_briefly", "answer_from_knowledge"),
+    ),
+    Stage.JUDGE: ("judge",),
+}
+"""What a stage asks a vision-language model, by prompt; a stage that is not here asks none."""
+
 USUAL_DEADLINE_MS = 10_000
 """The deadline of a caller who names none, and the one that the caps below are made for."""
 

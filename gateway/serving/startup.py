@@ -49,6 +49,7 @@ async def log_start(
         reasoning=settings.reasoning.value,
         model=settings.vlm_model if by_model else None,
         model_url=settings.vlm_url if by_model else None,
+        stage_models={name: each.url for name, each in settings.stage_models.items()} if by_model else {},
         sessions=settings.sessions.value,
         asks_for_keys=settings.keys is not None,
         services={name: _described(name, settings, told) for name in Services.names()},

@@ -175,6 +175,6 @@ async def test_calls_and_batches_are_counted(running: Running) -> None:
     async with httpx.AsyncClient() as client:
         gateway = (await client.get(f"{running.platform.gateway_url}/metrics")).text
         reranker = (await client.get(f"{running.platform.service_urls['reranker']}/metrics")).text
-    assert 'loreglass_vlm_calls_total{outcome="ok",prompt="answer"} 1.0' in gateway
-    assert 'loreglass_vlm_first_token_seconds_count{prompt="understand"} 1.0' in gateway
+    assert 'loreglass_vlm_calls_total{model="vlm",outcome="ok",prompt="answer"} 1.0' in gateway
+    assert 'loreglass_vlm_first_token_seconds_count{model="vlm",prompt="understand"} 1.0' in gateway
     assert "loreglass_batch_items_count{" in reranker

@@ -14,10 +14,10 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from gateway.llm.asking import prompt_of
 from gateway.llm.cleaning import ENTITY_SLOT, search_phrase, spoken
-from gateway.llm.client import VlmClient
 from gateway.llm.completion import Completion
 from gateway.llm.delimiting import Budget, delimited, evidence_blocks
 from gateway.llm.failures import ContextTooLong, VlmDeclined
+from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, Schema
 from gateway.llm.quoting import quotes
@@ -44,7 +44,7 @@ _NOTHING_ALIKE = "Image search: nothing like it was found."
 class VlmBaselines:
     """A `BaselineReasoner` and a `StepByStepReasoner`."""
 
-    def __init__(self, client: VlmClient, options: VlmOptions = _DEFAULTS) -> None:
+    def __init__(self, client: Model, options: VlmOptions = _DEFAULTS) -> None:
         self._client = client
         self._options = _with_whole_conversation(options)
 

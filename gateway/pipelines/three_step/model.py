@@ -13,10 +13,10 @@ from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.asking import prompt_of
 from gateway.llm.cleaning import ENTITY_SLOT, queries
-from gateway.llm.client import VlmClient
 from gateway.llm.completion import Written
 from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
+from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt
 from gateway.llm.reading import no_answer, whole
@@ -62,7 +62,7 @@ class ThreeStepVlmReasoner:
 
     sees = True
 
-    def __init__(self, client: VlmClient, options: VlmOptions = _DEFAULTS) -> None:
+    def __init__(self, client: Model, options: VlmOptions = _DEFAULTS) -> None:
         self._client = client
         self._options = options
 

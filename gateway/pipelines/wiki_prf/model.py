@@ -4,10 +4,10 @@ import anyio.to_thread
 
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.cleaning import one_line, without_thoughts
-from gateway.llm.client import VlmClient
 from gateway.llm.completion import Written
 from gateway.llm.delimiting import Budget, delimited, evidence_blocks
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
+from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
 from gateway.llm.reading import no_answer
 from gateway.llm.text import budget_for, reply_of_text, text_prompt, within_context
@@ -29,7 +29,7 @@ class WikiPrfVlmReasoner:
 
     sees = True
 
-    def __init__(self, client: VlmClient, options: VlmOptions = _DEFAULTS) -> None:
+    def __init__(self, client: Model, options: VlmOptions = _DEFAULTS) -> None:
         self._client = client
         self._options = options
 

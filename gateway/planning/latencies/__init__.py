@@ -4,6 +4,7 @@ A packaged file per kind of node; `loreglass plan`, the stand-in fleet and the s
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -91,6 +92,8 @@ class VlmSpeed:
 class Latencies:
     """The table of one kind of node. `vlm` None: every stage is read by the pocket reasoner.
 
+    `stage_vlms`: the speeds of other models, by the stage that each does. Which of several models has read
+    a question's photo is not followed: none of them is taken to have it cached.
     `services`: a call of one that stages of other names ask; what `stages` says of them includes the call.
     """
 
@@ -100,6 +103,7 @@ class Latencies:
     services: dict[Literal["reader"], StageLatency]
     model_stages: dict[Stage, ModelStage] = field(default_factory=dict)
     vlm: VlmSpeed | None = None
+    stage_vlms: dict[Stage, VlmSpeed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raises `ValueError` where a stage or a service is missing."""
@@ -119,16 +123,23 @@ class Latencies:
         if self.vlm is None or model_stage is None:
             return self.stages[stage].median_ms(work.items)
         most = math.inf if work.max_output_tokens is None else work.max_output_tokens
-        return self.vlm.median_ms(
+        return self.model_ms(stage, work, self.vlm, int(min(model_stage.output_tokens, most)))
+
+    def model_ms(self, stage: Stage, work: Work, usual: VlmSpeed, output_tokens: int) -> float:
+        """The median of one of `model_stages` whose model writes so much. `usual`: where it has no other."""
+        model_stage, speed = self.model_stages[stage], self.stage_vlms.get(stage, usual)
+        return speed.median_ms(
             model_stage.prompt_tokens + work.extra_prompt_tokens,
-            int(min(model_stage.output_tokens, most)),
-            photo_is_cached=model_stage.follows_photo,
+            output_tokens,
+            photo_is_cached=model_stage.follows_photo and not self.stage_vlms,
         )
 
 
-def load_latencies(source: str | Path, vlm: VlmSpeed | None = None) -> Latencies:
+def load_latencies(
+    source: str | Path, vlm: VlmSpeed | None = None, stage_vlms: Mapping[Stage, VlmSpeed] | None = None
+) -> Latencies:
     """The packaged table of that name, or the file. Raises `WrongSettings` if it cannot be used."""
     path = Path(__file__).with_name(f"{source}.toml") if source in PACKAGED else Path(source)
     name = f"The latency table {source}"
     content = read_toml(path, name)
-    return replace(checked(Latencies, content, name), vlm=vlm)
+    return replace(checked(Latencies, content, name), vlm=vlm, stage_vlms=dict(stage_vlms or {}))

@@ -78,11 +78,14 @@ async def test_who_does_not_answer_is_named_and_not_waited_for(services: FakeSer
 
 
 async def test_no_key_or_password_is_in_the_line(services: FakeServices) -> None:
-    model = {"reasoning": Reasoning.VLM, "vlm_model": "qwen", "vlm_key": PASSWORD}
+    model: dict[str, Any] = {"reasoning": Reasoning.VLM, "vlm_model": "qwen", "vlm_key": PASSWORD}
+    prf = {"url": "http://prf:8000", "model": "prf", "stages": ["tool_plan"], "key": PASSWORD}
+    model["stage_models"] = {"prf": prf}
     redis = f"redis://:{PASSWORD}@redis:6379"
     async with beside(services, **model, redis_url=redis) as (settings, clients):
         line = await line_of(settings, clients)
     assert PASSWORD not in str(line)
+    assert line["stage_models"] == {"prf": "http://prf:8000"}
 
 
 @pytest.mark.parametrize("setting", ["vlm_url", "ocr_url"])

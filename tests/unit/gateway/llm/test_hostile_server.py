@@ -4,6 +4,7 @@ import gzip
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -48,7 +49,7 @@ async def client_of(head: bytes, endless: bytes = b"") -> AsyncIterator[VlmClien
     port = listener.extra(SocketAttribute.local_port)
     async with listener, http_client() as http, anyio.create_task_group() as group:
         group.start_soon(listener.serve, serve)
-        observe = VlmMetrics(CollectorRegistry()).observe
+        observe = partial(VlmMetrics(CollectorRegistry()).observe, "vlm")
         yield VlmClient(http, VlmEndpoint(f"http://127.0.0.1:{port}", "m"), observe)
         group.cancel_scope.cancel()
 

@@ -1,0 +1,183 @@
+"""Further models for some stages: settings, who is asked what, and what is told of each."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import httpx
+import pytest
+
+from chassis.http.serving import BoundApp, from_environment, listen, running
+from chassis.startup import WrongSettings
+from contracts.answer import Answer, Reason
+from gateway.app import create_app
+from gateway.llm.prompts import short_name
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import PACKAGED, VlmSpeed, Work, load_latencies
+from gateway.planning.stages import PROMPTS, Stage
+from gateway.settings import GatewaySettings, Reasoning
+from tests.unit.gateway.fakes import AUTHOR, FakeServices, service_settings
+from tests.unit.gateway.model_replies import UNKNOWN, replies
+from tests.unit.gateway.platform import PHOTO, QUESTION
+from tests.unit.gateway.series import scrape
+from tests.vlm_server import RunningServer, ServerTraits, fails, says, vlm_server
+from tests.vlm_server.server import Script
+
+KEY, OTHERS_KEY = "first-key", "planner-key"
+PLANNER: dict[str, Any] = {
+    "plan_tools": says("<think>Look.</think><tool>\n1. caption: a blue book\n</tool>"),
+    "filter_knowledge": says(f"<think>It counts.</think><answer>{AUTHOR}</answer>"),
+}
+USUAL: dict[str, Any] = {"describe_photo": says("A blue book."), "answer_from_knowledge": says(AUTHOR)}
+NAMES = {"system", "prefix"}
+"""Parts of every prompt, not prompts of their own."""
+
+
+def entry(**given: Any) -> dict[str, Any]:
+    return {"url": "http://vlm-prf:8000", "model": "vlm-prf", "stages": ["tool_plan"]} | given
+
+
+def of_environment(monkeypatch: pytest.MonkeyPatch, models: Any) -> GatewaySettings:
+    monkeypatch.setenv("LOREGLASS_GATEWAY_STAGE_MODELS", json.dumps(models))
+    return from_environment(GatewaySettings)
+
+
+def test_further_models_are_read_with_their_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = entry(stages=["tool_plan", "knowledge_filter"], key=KEY, sequences=4, speed={"vision_ms": 50})
+    settings = of_environment(monkeypatch, {"prf": given})
+    model = settings.stage_models["prf"]
+    assert (model.url, model.model, model.sequences) == ("http://vlm-prf:8000", "vlm-prf", 4)
+    assert model.stages == (Stage.TOOL_PLAN, Stage.KNOWLEDGE_FILTER)
+    assert model.speed == VlmSpeed(vision_ms=50)
+    assert KEY not in repr(settings)
+    assert model.key.get_secret_value() == KEY
+
+
+@pytest.mark.parametrize(
+    ("models", "named"),
+    [
+        ({"prf": entry(stages=["plan_tools"])}, ["plan_tools", *PROMPTS]),
+        ({"prf": entry(stages=["ocr"])}, ["ocr", "knowledge_filter"]),
+        ({"prf": entry(stages=[])}, ["stages"]),
+        ({"prf": entry(), "other": entry(model="m")}, ["tool_plan", "more than one model"]),
+        ({"prf": entry(url="ftp://here")}, ["url", "http"]),
+        ({"prf": entry(model="")}, ["model"]),
+        ({"prf": entry(tokens=1)}, ["tokens"]),
+        ({"prf": entry(sequences=0)}, ["sequences"]),
+        ({"A b": entry()}, ["A b"]),
+        (["prf"], ["stage_models"]),
+    ],
+)
+def test_what_cannot_be_used_is_refused_at_start_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, models: Any, named: list[str]
+) -> None:
+    with pytest.raises(WrongSettings) as refused:
+        of_environment(monkeypatch, models)
+    sentence = str(refused.value)
+    assert "\n" not in sentence
+    for name in named:
+        assert name.lower() in sentence.lower()
+
+
+def test_each_prompt_belongs_to_one_stage_and_each_stage_of_a_model_has_one() -> None:
+    folders = [files("gateway.llm") / "prompts"]
+    folders += [folder / "prompts" for folder in files("gateway.pipelines").iterdir() if folder.is_dir()]
+    written = {
+        short_name(file.name.removesuffix(".toml"))
+        for folder in folders
+        if folder.is_dir()
+        for file in folder.iterdir()
+        if file.name.endswith(".toml")
+    }
+    listed = [prompt for prompts in PROMPTS.values() for prompt in prompts]
+    assert sorted(listed) == sorted(written - NAMES)
+    for table in PACKAGED:
+        assert set(load_latencies(table).model_stages) == set(PROMPTS)
+
+
+def test_a_stage_is_planned_at_the_speed_of_its_own_model() -> None:
+    fast, slow = VlmSpeed(100, 40, 10, prefix_caching=True), VlmSpeed(1_000, 400, 100, prefix_caching=True)
+    alone = Estimates(load_latencies("l40s", fast))
+    both = Estimates(load_latencies("l40s", fast, {Stage.KNOWLEDGE_FILTER: slow}))
+    work = Work(extra_prompt_tokens=500, max_output_tokens=50)
+    tokens = alone.latencies.model_stages[Stage.KNOWLEDGE_FILTER].prompt_tokens + 500
+    assert both.idle_ms(Stage.KNOWLEDGE_FILTER, work) == 1_000 + 0.4 * tokens + 100 * 50
+    assert both.longest_ms(Stage.KNOWLEDGE_FILTER, work) == 1_000 + 0.4 * tokens + 100 * 50
+    photo = both.idle_ms(Stage.ANSWER, work) - alone.idle_ms(Stage.ANSWER, work)
+    assert photo == pytest.approx(fast.vision_ms)  # the other model may have been the one that read it
+    assert both.idle_ms(Stage.RERANKER, work) == alone.idle_ms(Stage.RERANKER, work)
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A gateway with two models, and their servers."""
+
+    client: httpx.AsyncClient
+    usual: RunningServer
+    planner: RunningServer
+
+    async def ask(self) -> Answer:
+        form = {"question": QUESTION, "pipeline": "wiki-prf", "deadline_ms": "60000"}
+        reply = await self.client.post("/answer", files={"image": ("p.jpg", PHOTO, "image/jpeg")}, data=form)
+        return Answer.model_validate_json(reply.raise_for_status().content)
+
+
+@asynccontextmanager
+async def platform(planner: Script) -> AsyncIterator[Platform]:
+    """Plans and filters by one model, all else by another."""
+    traits, others = ServerTraits(model="base", key=KEY), ServerTraits(model="vlm-prf", key=OTHERS_KEY)
+    async with (
+        vlm_server(replies(UNKNOWN) | USUAL, traits) as usual,
+        vlm_server(planner, others) as trained,
+    ):
+        behind = BoundApp(FakeServices().app(), listen("127.0.0.1", 0))
+        stages = ["tool_plan", "knowledge_filter"]
+        prf = {"url": trained.url, "model": trained.model, "stages": stages, "key": OTHERS_KEY}
+        given: dict[str, Any] = {
+            **service_settings(behind.url),
+            "reasoning": Reasoning.VLM,
+            "vlm_url": usual.url,
+            "vlm_model": usual.model,
+            "vlm_key": KEY,
+            "stage_models": {"prf": prf},
+        }
+        bound = BoundApp(create_app(GatewaySettings(**given)), listen("127.0.0.1", 0))
+        async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
+            yield Platform(client, usual, trained)
+
+
+@pytest.mark.anyio
+async def test_each_stage_asks_its_own_model_and_what_they_cost_is_told_apart_and_together() -> None:
+    async with platform(PLANNER) as it:
+        answer = await it.ask()
+        now = await scrape(it.client)
+        ready = (await it.client.get("/health/ready")).json()["checks"]
+        info = (await it.client.get("/info")).json()
+    assert (answer.answer, answer.degraded) == (AUTHOR, [])
+    assert [request.name for request in it.planner.requests] == ["plan_tools", "filter_knowledge"]
+    assert [request.name for request in it.usual.requests] == ["describe_photo", "answer_from_knowledge"]
+    for server in (it.planner, it.usual):
+        assert {request.chat.model for request in server.requests} == {server.model}
+    calls = "loreglass_vlm_calls_total"
+    assert now.value(calls, model="vlm-prf", prompt="plan_tools", outcome="ok") == 1
+    assert now.value(calls, model="vlm", prompt="describe_photo", outcome="ok") == 1
+    assert now.total(calls) == 4
+    read = [now.total("loreglass_vlm_tokens_total", model=m, kind="prompt") for m in ("vlm", "vlm-prf")]
+    assert min(read) > 0
+    assert answer.model_usage is not None
+    assert answer.model_usage.prompt_tokens == sum(read)
+    assert (ready["vlm"], ready["vlm-prf"]) == ("ok", "ok")
+    assert info["engine"] == "base; vlm-prf (tool_plan, knowledge_filter)"
+
+
+@pytest.mark.anyio
+async def test_a_model_that_is_away_costs_its_own_stages_only() -> None:
+    async with platform({name: fails(503) for name in PLANNER}) as it:
+        answer = await it.ask()
+        breakers = await scrape(it.client)
+    assert (answer.answer, answer.reason) == (AUTHOR, Reason.ANSWERED)
+    assert set(answer.degraded) == {"tool_plan", "knowledge_filter"}
+    assert "vlm-prf" in breakers.labels("loreglass_concurrency_limit", "dependency")
