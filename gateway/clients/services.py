@@ -135,10 +135,13 @@ class Services:
         return tuple(region.image for region in reply.regions)
 
     async def search_pages(
-        self, queries: Sequence[str], count: int, deadline: Deadline
+        self, queries: Sequence[str], count: int, deadline: Deadline, depth: int | None = None
     ) -> tuple[Passage, ...]:
-        """Passages for all sub-queries together, best first; none where no pages are indexed."""
-        body = TextSearchRequest(queries=list(queries), k=count)
+        """Passages of `count` pages for all sub-queries together, best first; none if none are indexed.
+
+        `depth`: of fewer pages, where the best so many passages of each sub-query are.
+        """
+        body = TextSearchRequest(queries=list(queries), k=count, depth=depth)
         weight_ms = self.weigh("text_search", len(queries))
         try:
             reply = await self.text_search.send_json(

@@ -5,9 +5,16 @@ from dataclasses import replace
 
 from gateway.state import Evidence
 from language.sentences import sentences
+from language.words import content_stems, fold
 
 _LEAST_CUT = 80
 """Characters below which a piece is left out rather than cut."""
+
+
+HEADING_CHARS = 170
+"""What a piece's heading in a prompt takes at most, with its delimiters and a title of 100 characters."""
+
+_READ = 16
 
 
 def _nothing(_: Evidence) -> int:
@@ -28,6 +35,39 @@ def first_pieces(
         most_chars = room - len(piece.text)
         kept.append(piece)
     return tuple(kept)
+
+
+def shortened(pieces: Sequence[Evidence], most_chars: int, asked: str) -> tuple[Evidence, ...]:
+    """Every piece, cut to its share of `most_chars`, heading included; short ones leave theirs to the others.
+
+    Of a piece that is cut, what has most words of `asked`.
+    """
+    left, share = most_chars, most_chars
+    for place, length in enumerate(sorted(len(piece.text) + HEADING_CHARS for piece in pieces)):
+        share = left // (len(pieces) - place)
+        left -= min(length, share)
+    return tuple(replace(piece, text=excerpt(piece.text, share - HEADING_CHARS, asked)) for piece in pieces)
+
+
+def excerpt(text: str, most_chars: int, asked: str) -> str:
+    """The whole sentences in a row, `most_chars` at most, that have most words of `asked`; first of equals.
+
+    Words are looked for by their stems' letters, which costs little. Of a very long text the head is read.
+    """
+    if len(text) <= most_chars:
+        return text.strip()
+    wanted = content_stems(asked)
+    found = sentences(text[: most_chars * _READ])
+    has = [{stem for stem in wanted if stem in fold(sentence.text)} for sentence in found]
+    best, most = text[:most_chars], -1
+    for first, sentence in enumerate(found):
+        last = first
+        while last + 1 < len(found) and found[last + 1].end - sentence.start <= most_chars:
+            last += 1
+        count = len(set().union(*has[first : last + 1]))
+        if count > most:
+            best, most = text[sentence.start : min(found[last].end, sentence.start + most_chars)], count
+    return best.strip()
 
 
 def whole_sentences(text: str, most_chars: int) -> str:

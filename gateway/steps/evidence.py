@@ -62,10 +62,15 @@ async def find_pages(
 
 def page_evidence(passage: Passage) -> Iterator[Evidence]:
     """A passage in chunks of about 100 words that overlap and never cut a sentence."""
-    for text in chunk_text(readable(passage.text)):
-        yield Evidence(
-            text, passage.title, passage.url, CitationKind.PAGE, last_modified=passage.last_modified
-        )
+    whole = passage_evidence(passage)
+    for text in chunk_text(whole.text):
+        yield replace(whole, text=text)
+
+
+def passage_evidence(passage: Passage) -> Evidence:
+    """A passage in one piece."""
+    text = readable(passage.text)
+    return Evidence(text, passage.title, passage.url, CitationKind.PAGE, last_modified=passage.last_modified)
 
 
 def readable(text: str) -> str:

@@ -8,11 +8,16 @@ from contracts.message import Message, Request
 
 
 class TextSearchRequest(Request):
-    """Sub-queries are searched together and fused (reciprocal rank); `k` hits come back in all."""
+    """Sub-queries are searched together and fused (reciprocal rank); `k` hits come back in all.
+
+    `depth`: the passages of each sub-query among which pages are told apart, so that fewer than `k` may come
+    back; enough for `k` when left out.
+    """
 
     queries: list[str] = Field(min_length=1, max_length=16)
     k: int = Field(default=10, ge=1, le=100)
     collection: str = "pages"
+    depth: int | None = Field(default=None, ge=1, le=400)
 
 
 class TextHit(Message):

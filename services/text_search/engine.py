@@ -50,8 +50,12 @@ class TextSearchEngine(Protocol):
         """What every collection of this engine looks like."""
         ...
 
-    def search(self, queries: Sequence[str], k: int, collection: str) -> list[FusedHit]:
-        """The `k` best pages for all sub-queries together. Raises `CollectionNotFound`."""
+    def search(
+        self, queries: Sequence[str], k: int, collection: str, depth: int | None = None
+    ) -> list[FusedHit]:
+        """The `k` best pages for all sub-queries together, fewer if the best `depth` passages of each are of
+        fewer pages. Raises `CollectionNotFound`.
+        """
         ...
 
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:

@@ -19,7 +19,7 @@ Pool = Annotated[EnginePool[TextSearchEngine], Depends(engine_pool)]
 async def search_text(request: TextSearchRequest, pool: Pool, deadline: RequestDeadline) -> TextSearchReply:
     """The best passages for all sub-queries together, at most one a page."""
     hits = await pool.run(
-        lambda engine: engine.search(request.queries, request.k, request.collection), deadline
+        lambda engine: engine.search(request.queries, request.k, request.collection, request.depth), deadline
     )
     return TextSearchReply(hits=[_hit(hit) for hit in hits], collection=request.collection)
 

@@ -12,7 +12,7 @@ URL = "url"
 """The payload field by which a page's passages are found."""
 
 OVERFETCH = 4
-"""Several of the nearest passages may be of one page, and only one of them is returned."""
+"""Several of the nearest passages may be of one page, and only one of them is returned: so many times `k`."""
 
 Vectors = Mapping[str, Sequence[float] | SparseVector]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from anyio.abc import TaskGroup
 
 from chassis.resilience.deadlines import Deadline
-from contracts.answer import CitationKind, Route
+from contracts.answer import Route
 from gateway.clients.services import Services
 from gateway.pipelines.baselines.port import BaselineReasoner, Retrieved
 from gateway.planning.latencies import Work
@@ -50,17 +50,7 @@ async def search_snippets(
 ) -> tuple[Evidence, ...]:
     """The best passage of each of `pages` pages, whole; the service tells pages apart before it counts."""
     found = await services.search_pages((query,), pages, deadline)
-    snippets = (
-        Evidence(
-            evidence.readable(passage.text),
-            passage.title,
-            passage.url,
-            CitationKind.PAGE,
-            last_modified=passage.last_modified,
-        )
-        for passage in found
-    )
-    return evidence.in_search_order(tuple(snippets))
+    return evidence.in_search_order([evidence.passage_evidence(passage) for passage in found])
 
 
 async def answer_from_search(

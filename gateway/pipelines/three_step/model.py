@@ -15,7 +15,7 @@ from gateway.llm.asking import prompt_of
 from gateway.llm.cleaning import ENTITY_SLOT, queries
 from gateway.llm.completion import Written
 from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
-from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
+from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
 from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt
@@ -108,7 +108,11 @@ class ThreeStepVlmReasoner:
                 raise VlmReplyUnusable("The vision-language model ranked what it was not shown.")
             return order[:most]
 
-        return await within_context(ranked, budget_for(found))
+        budget = budget_for(found)
+        try:
+            return await ranked(budget)
+        except ContextTooLong:  # all of them again, shorter: a list that lacks some cannot rank them
+            return await ranked(budget.half)
 
     async def answer(
         self, photo_context: PhotoContext, context: Context, generation: GenerationBudget, deadline: Deadline

@@ -3,7 +3,8 @@
 Their task 1 is the image search and its texts; tasks 2 and 3 are the three steps, 3 with the conversation.
 What differs, and why: the model is not fine-tuned (the prompts ask for what theirs was trained to do); the
 query step reads earlier answers beside earlier questions (all prompts of a request begin alike, so that the
-server reads the photo once); results are cut to 100-word chunks before they are ranked, as everywhere here.
+server reads the photo once); each result is shortened to its share of what the model reads, for the list as
+for the answer.
 The answer is given as it is said: nothing verifies it.
 """
 
@@ -18,7 +19,7 @@ from gateway.planning.run import Run, side_by_side
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.photo_context import PhotoContext
-from gateway.reasoning.pieces import first_pieces
+from gateway.reasoning.pieces import first_pieces, shortened
 from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
 from gateway.steps import evidence
 from gateway.steps.conclusion import Outcome, answered
@@ -26,7 +27,8 @@ from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_photo_context
 from gateway.thresholds import Thresholds
 
-IMAGE_CHARS, LIST_CHARS = 6_000, 20_000  # in all well below the 8,192 tokens that their model reads
+IMAGE_CHARS, LIST_CHARS, PAGES_CHARS = 6_000, 20_000, 6_000
+"""What of the nearest images' texts, of the list to rank and of the ranked results the model reads."""
 
 
 STAGE_GRAPH = StageGraph(
@@ -55,7 +57,7 @@ class ThreeStepPipeline:
     fallback: ThreeStepReasoner | None = None
     near_images: int = 10
     samples: int = 3
-    hits: int = 30
+    chunks: int = 30
     kept: int = 10
     name: str = "three-step"
     stage_graph: StageGraph = STAGE_GRAPH
@@ -72,7 +74,7 @@ class ThreeStepPipeline:
                 group, self.services, query, run, self.near_images, sees=sees
             )
             found = await self._search(await self._sample(photo_context, run), run)
-            pages = await self._rerank(query, found.chunks, run)
+            pages = await self._rerank(query, found, run)
             context = self._context(await photo_context.recognise(), pages, run)
             reply = await self._answer(photo_context, context, run)
         return answered(reply, context, None, run.failures, run.explain)
@@ -87,32 +89,46 @@ class ThreeStepPipeline:
 
     async def _search(self, queries: tuple[str, ...], run: Run) -> Group:
         """Each query alone; the group of most results is the result."""
-        hits = run.plan.share_of_hits(self.hits)
+        chunks = run.plan.share_of_hits(self.chunks)
         size, groups = Work(len(queries)), tuple[Group, ...]()
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH, size) as deadline:
-            groups = await search_groups(self.services, queries, hits, deadline)
+            groups = await search_groups(self.services, queries, chunks, deadline)
         best = largest(groups)
-        sizes = (f"{group.passages} results: {group.query}" for group in groups)
+        sizes = (f"{len(group.results)} results: {group.query}" for group in groups)
         run.explain.note(Stage.TEXT_SEARCH, (*sizes, f"kept: {best.query}"))
         return best
 
-    async def _rerank(self, query: Query, found: tuple[Evidence, ...], run: Run) -> tuple[Evidence, ...]:
+    async def _rerank(self, query: Query, found: Group, run: Run) -> tuple[Evidence, ...]:
         """Step 2: what helps, in order; the order of the search if the list cannot be had."""
-        steps = self._steps(run)
-        found = first_pieces(found, run.plan.share_of_evidence(LIST_CHARS))
-        if not found:
-            return found
-        if not steps.sees:
-            request = evidence.SearchRequest(query.question, (), None, query.photo)
-            ranked = await evidence.rank_chunks(self.services, request, found, run)
-            relevant = [item for item in ranked if item.score >= self.thresholds.relevant]
-            return tuple(sorted(relevant, key=lambda item: -item.score)[: self.kept])
-        size = Work(extra_prompt_tokens=evidence.prompt_tokens(found, LIST_CHARS))
-        order = tuple(range(len(found)))
+        asked = f"{query.question} {found.query}"
+        listed = shortened(found.results, run.plan.share_of_evidence(LIST_CHARS), asked)
+        if not listed:
+            return listed
+        rank = self._ranked_by_model if self._steps(run).sees else self._ranked_by_service
+        scores = await rank(query, listed, run)
+        best = sorted(scores, key=lambda place: -scores[place])[: self.kept]
+        kept = [replace(found.results[place], score=scores[place]) for place in best]
+        return shortened(kept, run.plan.share_of_evidence(PAGES_CHARS), asked)
+
+    async def _ranked_by_model(
+        self, query: Query, listed: tuple[Evidence, ...], run: Run
+    ) -> dict[int, float]:
+        """By place in the list, scores that keep the order of the model's own list."""
+        size = Work(extra_prompt_tokens=evidence.prompt_tokens(listed, LIST_CHARS))
+        order = tuple(range(len(listed)))
         async with run.optional(Stage.LISTWISE_RERANK), run.stage(Stage.LISTWISE_RERANK, size) as deadline:
-            order = await steps.rank(query, found, self.kept, deadline)
+            order = await self._steps(run).rank(query, listed, self.kept, deadline)
         run.explain.note(Stage.LISTWISE_RERANK, (str(place + 1) for place in order))
-        return evidence.in_search_order([found[place] for place in order[: self.kept]])
+        ranked = evidence.in_search_order([listed[place] for place in order])
+        return {place: item.score for place, item in zip(order, ranked, strict=True)}
+
+    async def _ranked_by_service(
+        self, query: Query, listed: tuple[Evidence, ...], run: Run
+    ) -> dict[int, float]:
+        """By place in the list, the reranker's scores of what is relevant."""
+        request = evidence.SearchRequest(query.question, (), None, query.photo)
+        ranked = enumerate(await evidence.rank_chunks(self.services, request, listed, run))
+        return {place: item.score for place, item in ranked if item.score >= self.thresholds.relevant}
 
     def _context(self, near: tuple[Entity, ...], pages: tuple[Evidence, ...], run: Run) -> Context:
         """Task 1's context, the texts of the nearest images, and the pages."""
@@ -125,7 +141,7 @@ class ThreeStepPipeline:
     async def _answer(self, photo_context: PhotoContext, context: Context, run: Run) -> Reply:
         """Step 3, with the conversation."""
         generation = run.plan.generation
-        shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + LIST_CHARS)
+        shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
         size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
         async for reader, may_fail, stage in run.attempts(Stage.ANSWER, self.reasoner, self.fallback, size):
             async with may_fail, stage as deadline:

@@ -51,12 +51,14 @@ class HybridTextSearch:
         """A dense vector a passage, and a sparse one where BM25 is on."""
         return self._schema
 
-    def search(self, queries: Sequence[str], k: int, collection: str) -> list[FusedHit]:
+    def search(
+        self, queries: Sequence[str], k: int, collection: str, depth: int | None = None
+    ) -> list[FusedHit]:
         """See the protocol."""
         self._store.require(collection, self._schema, whole=False)
         vectors = self._encoder.queries([_encodable(query) for query in queries])
         ranked = [
-            self._rank(query, vector, k * OVERFETCH, collection)
+            self._rank(query, vector, depth or k * OVERFETCH, collection)
             for query, vector in zip(queries, vectors, strict=True)
         ]
         return fuse(ranked, k)

@@ -28,10 +28,13 @@ class PocketTextSearch:
         """One sparse vector a passage."""
         return _SCHEMA
 
-    def search(self, queries: Sequence[str], k: int, collection: str) -> list[FusedHit]:
+    def search(
+        self, queries: Sequence[str], k: int, collection: str, depth: int | None = None
+    ) -> list[FusedHit]:
         """See the protocol."""
         self._store.require(collection, _SCHEMA, whole=False)
-        return fuse([self._rank(query, k * OVERFETCH, collection) for query in queries], k)
+        limit = depth or k * OVERFETCH
+        return fuse([self._rank(query, limit, collection) for query in queries], k)
 
     def _rank(self, query: str, limit: int, collection: str) -> list[Candidate]:
         found = self._store.search(collection, TERMS, self._terms.of_query(query), limit)

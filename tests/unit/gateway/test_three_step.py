@@ -6,14 +6,16 @@ from chassis.errors import DependencyUnavailable, Overloaded
 from contracts.answer import CitationKind, Reason, Route
 from contracts.image_search import ImageSearchReply
 from contracts.ocr import OcrReply
-from contracts.text_search import TextSearchReply
+from contracts.text_search import TextSearchReply, TextSearchRequest
+from gateway.llm.delimiting import evidence_blocks
+from gateway.llm.text import budget_for
 from gateway.pipelines.three_step import pipeline as three_step
 from gateway.pipelines.three_step.pocket import PocketThreeStep
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import FULL, Plan
 from gateway.state import Context, Reply, Turn
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit
-from tests.unit.gateway.papers import ScriptedThreeStep, ask_three_step, best_first, passages
+from tests.unit.gateway.papers import ScriptedThreeStep, ask_three_step, best_first, numbered, passages
 from tests.unit.reasoning.pocket.desk import WordReader
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +39,7 @@ async def test_every_query_is_searched_alone_thirty_deep() -> None:
     services = searching(first=1, second=2, third=1)
     await ask_three_step(services=services)
     assert queries_of(services) == ["first", "second", "third"]
-    assert {(len(call.queries), call.k) for call in services.text_search.calls} == {(1, 30)}
+    assert {(len(call.queries), call.k, call.depth) for call in services.text_search.calls} == {(1, 30, 30)}
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,44 @@ async def test_less_is_searched_when_the_plan_has_less_time() -> None:
     services = searching(first=30)
     plan = FixedPlan(Plan(text_hits=FULL.text_hits // 2, sub_queries=1))
     await ask_three_step(services=services, planning=plan)
-    assert [(call.queries, call.k) for call in services.text_search.calls] == [(["first"], 15)]
+    assert [(call.queries, call.depth) for call in services.text_search.calls] == [(["first"], 15)]
+
+
+def long_passages(request: TextSearchRequest) -> TextSearchReply:
+    """Thirty pages of 300 words under long titles; the pages' number stands in the last sentence of each."""
+    filling = "Of this place there is nothing to say but that it lies by the sea. " * 20
+    hits = [
+        numbered("first", n).model_copy(
+            update={"snippet": f"{filling}It has {n} pages. {filling}", "title": "A long title " * 9}
+        )
+        for n in range(request.k)
+    ]
+    return TextSearchReply(hits=hits, collection="pages")
+
+
+async def test_the_list_holds_a_piece_of_every_result_with_what_was_asked_for() -> None:
+    services = FakeServices()
+    services.text_search.reply = long_passages
+    reasoner = ScriptedThreeStep(order=(29, 3))
+    await ask_three_step(reasoner, services)
+    _, listed, _ = reasoner.seen["rank"]
+    assert len({item.url for item in listed}) == 30
+    assert all(f"It has {n} pages." in item.text for n, item in enumerate(listed))
+    blocks = evidence_blocks(listed, budget_for(listed))
+    assert blocks.places == tuple(range(30))
+    assert len(blocks.text) <= three_step.LIST_CHARS
+    pages = [item for item in reasoner.seen["answer"].evidence if item.kind is CitationKind.PAGE]
+    assert [item.url[-3:] for item in pages] == ["/29", "t/3"]
+    assert sum(len(item.text) for item in pages) <= three_step.PAGES_CHARS
+    assert min(len(item.text) for item in pages) > 2_000
+
+
+async def test_who_cannot_see_has_every_result_ranked_too() -> None:
+    services = FakeServices()
+    services.text_search.reply = long_passages
+    await ask_three_step(ScriptedThreeStep(sees=False), services)
+    (request,) = services.reranker.calls
+    assert len(request.documents) == 30
 
 
 async def test_without_a_photo_the_question_is_still_answered() -> None:

@@ -50,6 +50,16 @@ def test_a_rare_word_weighs_more_than_a_common_one(engine: PocketTextSearch) -> 
     assert "thimbles" in engine.search(["museum thimble"], 1, "v1")[0].passage.text
 
 
+def test_among_the_best_passages_only_pages_may_be_fewer_than_wanted(engine: PocketTextSearch) -> None:
+    url = "https://pages.example/long"
+    long = [passage(f"The harbour of Lindvik, part {number}.", url, position=number) for number in range(9)]
+    others = [passage(f"A harbour, long forgotten, number {number}, far away.") for number in range(9)]
+    engine.index("v1", [*long, *others])
+    query = ["harbour of Lindvik"]
+    assert [len(engine.search(query, 6, "v1", depth)) for depth in (9, 12, None)] == [1, 4, 6]
+    assert len(engine.search([*query, "forgotten"], 6, "v1", 3)) == 4
+
+
 def test_a_page_is_named_once_by_its_best_passage(engine: PocketTextSearch) -> None:
     url = "https://pages.example/long"
     parts = [passage(f"The lighthouse, part {number}.", url, position=number) for number in range(12)]

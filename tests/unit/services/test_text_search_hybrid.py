@@ -96,6 +96,14 @@ def test_a_passage_that_both_find_comes_before_what_one_finds(engine: HybridText
     assert engine.search(["author of The Salt Road"], 3, "v1")[0].passage == PEN
 
 
+def test_pages_are_told_apart_among_as_many_passages_as_wanted(engine: HybridTextSearch) -> None:
+    url = "https://pages.example/pen"
+    long = [Passage(str(uuid.UUID(int=n)), url, "", f"The novelist, part {n}.", n) for n in range(9)]
+    engine.index("v1", [*long, *(passage(f"A novelist of {year}, said to be poor.") for year in range(9))])
+    query = ["the novelist, which part?"]
+    assert [len(engine.search(query, 6, "v1", depth)) for depth in (9, None)] == [1, 6]
+
+
 def test_a_title_says_what_its_passage_is_about(engine: HybridTextSearch) -> None:
     titled = passage("It was opened in 1911.", title="Harbour")
     engine.index("v1", [titled, passage("It was opened in 1912.", title="Museum")])

@@ -52,6 +52,22 @@ async def test_a_published_page_is_found_with_all_that_is_known_of_it(settings: 
     }
 
 
+@pytest.mark.parametrize(("depth", "pages"), [(3, 1), (4, 2), (None, 3)])
+async def test_a_search_of_some_depth_brings_the_pages_that_are_in_it(
+    settings: TextSearchSettings, depth: int | None, pages: int
+) -> None:
+    url = "https://pages.example/long"
+    long = [chunk(f"Harbour number {n}", url=url, position=n) for n in range(3)]
+    short = [chunk(f"Of a harbour nothing more was heard in the year {year}.") for year in (1911, 1912)]
+    async with live(create_app(settings)) as client:
+        await publish(client, "pages-1", [*long, *short])
+        asked = {"queries": ["harbour"], "k": 5, "depth": depth}
+        reply = await client.post("/v1/text-search", json=asked)
+        refused = await client.post("/v1/text-search", json={**asked, "depth": 0})
+    assert len(reply.json()["hits"]) == pages
+    assert refused.status_code == 422
+
+
 async def test_readers_see_the_old_version_until_the_new_one_is_published(
     settings: TextSearchSettings,
 ) -> None:

@@ -167,12 +167,13 @@ async def test_no_more_are_kept_than_wanted_and_nothing_is_asked_of_nothing() ->
     assert not it.server.requests
 
 
-async def test_a_list_too_long_for_the_model_is_halved_once() -> None:
+async def test_a_list_too_long_for_the_model_is_shown_again_with_each_piece_halved() -> None:
     async with bench({"rank_evidence": [context_too_long(), says({"relevant": [1]})]}) as it:
         found = [page(f"Fact {n} about cars. " * 8) for n in range(20)]
         assert await it.three_step.rank(ASK, found, 10, deadline()) == (0,)
     first, second = it.server.requests
-    assert [request.text.count("<<<piece") for request in (first, second)] == [20, 10]
+    assert [request.text.count("<<<piece") for request in (first, second)] == [20, 20]
+    assert [request.text.count("about cars") for request in (first, second)] == [20 * 8, 20 * 4]
 
 
 async def test_an_answer_has_75_tokens_reads_the_evidence_and_cites_what_it_can_be_traced_to() -> None:
