@@ -5,15 +5,17 @@ An explanation goes into the reply that asked for it and nowhere else: it is nev
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from itertools import islice
 from math import isfinite
 
-from contracts.answer import EvidenceSeen, Explanation, Note
+from contracts.answer import EvidenceSeen, Explanation, Note, SearchResult
 from gateway.planning.stages import Stage
-from gateway.state import Evidence
+from gateway.state import Entity, Evidence
 from gateway.thresholds import VERSION, Thresholds
 
 MAX_EVIDENCE, EVIDENCE_CHARS = 32, 2_000
 MAX_NOTES, NOTE_CHARS = 64, 1_000
+MAX_FOUND = 256
 TEXT_CHARS = 8_192
 
 
@@ -27,6 +29,7 @@ class Explaining:
         self._signals: dict[str, float] = {}
         self._evidence: list[EvidenceSeen] = []
         self._notes: list[Note] = []
+        self._found: list[SearchResult] = []
 
     def signal(self, name: str, value: float | None) -> None:
         """A number that thresholds are held against; None was not measured, and NaN is no number."""
@@ -55,6 +58,12 @@ class Explaining:
         if self.asked_for:
             self._evidence = [_seen(item) for item in items[:MAX_EVIDENCE]]
 
+    def found(self, stage: Stage, results: Iterable[Entity | Evidence]) -> None:
+        """What a search brought, best first."""
+        if self.asked_for:
+            room = MAX_FOUND - len(self._found)
+            self._found += [_result(stage, result) for result in islice(results, room)]
+
     def to_explanation(self, thresholds: Thresholds | None) -> Explanation | None:
         """All of it, as known by now; None unless it was asked for. `thresholds`: those in force."""
         if not self.asked_for:
@@ -65,6 +74,7 @@ class Explaining:
             signals=dict(self._signals),
             evidence=list(self._evidence),
             notes=list(self._notes),
+            found=list(self._found),
             thresholds=_by_name(thresholds) if thresholds else {},
         )
 
@@ -84,6 +94,16 @@ def _seen(item: Evidence) -> EvidenceSeen:
         url=_sendable(item.url, EVIDENCE_CHARS),
         kind=item.kind,
         score=item.score,
+    )
+
+
+def _result(stage: Stage, result: Entity | Evidence) -> SearchResult:
+    title, text = (result.name, "") if isinstance(result, Entity) else (result.title, result.text)
+    return SearchResult(
+        stage=stage.value,
+        title=_sendable(title, NOTE_CHARS),
+        url=_sendable(result.url, EVIDENCE_CHARS),
+        text=_sendable(text, EVIDENCE_CHARS),
     )
 
 

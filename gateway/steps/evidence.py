@@ -57,6 +57,7 @@ async def find_pages(
     found: tuple[Evidence, ...] = ()
     async with run.optional(stage), run.stage(stage, Work(len(planned))) as deadline:
         found = await search_pages(services, planned, run.plan.text_hits, deadline)
+    run.explain.found(stage, found)
     return found
 
 

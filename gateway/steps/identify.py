@@ -44,6 +44,7 @@ async def search_pictures(
     size, found = Work(len(pictures)), tuple[Entity, ...]()
     async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, size) as deadline:
         found = await services.search_photos(pictures, count, deadline)
+    run.explain.found(Stage.CROP_SEARCH, found)
     return found
 
 

@@ -30,6 +30,7 @@ async def search_whole_photo(services: Services, query: Query, count: int, run: 
     async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH) as deadline:
         if query.photo is not None:
             found = await services.search_photos([query.photo.jpeg], count, deadline)
+    run.explain.found(Stage.IMAGE_SEARCH, found)
     return found
 
 
@@ -75,10 +76,12 @@ async def begin_photo_context(
 ) -> PhotoContext:
     """Image search by the whole photo, and its print when that is first asked for.
 
-    A reasoner that does not see the photo begins with what both have found.
+    A reasoner that does not see the photo begins with what both have found. No `most_things`, no search.
     """
     read = begin_reading(group, services, query, run, now=not sees)
-    things = begin_image_search(group, services, query, run, most_things)
+    things = begin_image_search(group, services, query, run, most_things, now=most_things > 0)
+    if not most_things:
+        things.cancel()
     photo_context = PhotoContext(query, read.result, things.result)
     if not sees:
         await photo_context.services_done()

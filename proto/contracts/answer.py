@@ -103,6 +103,15 @@ class Note(Message):
     text: str
 
 
+class SearchResult(Message):
+    """What a search brought. `title`: the page's or, for image search, the thing's name; `text`: a page's."""
+
+    stage: str
+    title: str
+    url: str
+    text: str = ""
+
+
 class Explanation(Message):
     """What a question's thresholds were held against. Only with `Experiment.explain`; never stored.
 
@@ -113,7 +122,7 @@ class Explanation(Message):
     evidence), `judged` (model judge); 0 or 1: `judge_first` (before the other checks), `judge_asked` (where
     there was one to ask), `citable` (sources stand, or need not). How the last of them decide stands in
     `gateway.steps.verification` and `conclusion`. `thresholds`: those in force; none where the pipeline has
-    none.
+    none. `found`: what each search brought, in the order in which it came.
     """
 
     draft: str | None = None
@@ -122,6 +131,7 @@ class Explanation(Message):
     evidence: list[EvidenceSeen] = []
     notes: list[Note] = []
     thresholds: dict[str, float] = {}
+    found: list[SearchResult] = []
 
 
 class ModelUsage(Message):

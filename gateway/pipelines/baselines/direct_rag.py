@@ -14,7 +14,7 @@ from gateway.pipelines.baselines.retrieval import (
 from gateway.planning.run import Run, side_by_side
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
-from gateway.state import Query
+from gateway.state import Evidence, Query
 from gateway.steps import evidence
 from gateway.steps.conclusion import Outcome
 from gateway.steps.photo import begin_image_search
@@ -46,7 +46,7 @@ class DirectRagPipeline:
         async with side_by_side() as group:
             read = read_for_reader(group, services, query, run, self.fallback)
             things = begin_image_search(group, services, query, run, self.retrieval.image_hits)
-            pages = await evidence.find_pages(services, (query.question,), run)
+            pages = await self._find_pages(query, run)
             image_chars = round(run.plan.evidence_chars * IMAGE_SHARE)
             known = known_things(await things.result(), run)
             found = replace(known, pages=evidence.in_search_order(pages))
@@ -54,3 +54,6 @@ class DirectRagPipeline:
             reply = await answer_from_search(self.reasoner, self.fallback, query, found, read, run)
             outcome = await as_answered(reply, Route.RAG, found.evidence, read, run)
         return outcome
+
+    async def _find_pages(self, query: Query, run: Run) -> tuple[Evidence, ...]:
+        return await evidence.find_pages(self.services, (query.question,), run)

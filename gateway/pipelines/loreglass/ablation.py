@@ -22,7 +22,7 @@ T = TypeVar("T")
 MODULES = frozenset(
     {
         *("crops", "image-search", "ocr", "fusion-search", "reranking", "second-hop", "verifier"),
-        *("search-router", "judge"),
+        *("search-router", "judge", "text-search"),
     }
 )
 """Without one of them:
@@ -30,7 +30,8 @@ MODULES = frozenset(
 `crops`: the whole photo alone is searched; `image-search`: not even that; `ocr`: no stage is given the
 photo's print; `fusion-search`: what image search found stays out of the text queries; `reranking`: evidence
 in search order; `second-hop`: one search; `verifier`: no check of the answer but that of its citations;
-`search-router`: every question is searched for; `judge`: the verifier's other checks decide.
+`search-router`: every question is searched for; `judge`: the verifier's other checks decide;
+`text-search`: image search alone.
 """
 
 
@@ -72,13 +73,17 @@ class AblatedLoreglass(LoreglassPipeline):
         run: Run,
         stages: tuple[Stage, Stage],
     ) -> tuple[Evidence, ...]:
+        pages: tuple[Evidence, ...] = ()
+        if "text-search" not in self.missing:
+            pages = await evidence.find_pages(self.services, request.queries, run, stages[0])
         if "reranking" not in self.missing:
-            return await super()._search_and_rank(request, known, run, stages)
-        pages = await evidence.find_pages(self.services, request.queries, run, stages[0])
+            return await evidence.rank_chunks(self.services, request, (*known, *pages), run, stages[1])
         return evidence.in_search_order((*known, *pages)[: run.plan.chunks])
 
     async def _second_hop(self, query: Query, draft: Draft, context: Context, run: Run) -> tuple[str, ...]:
-        return () if "second-hop" in self.missing else await super()._second_hop(query, draft, context, run)
+        if self.missing & {"second-hop", "text-search"}:
+            return ()
+        return await super()._second_hop(query, draft, context, run)
 
     async def _verify(
         self, judge: Judge, query: Query, reply: Reply, context: Context, run: Run, ask_judge: AskJudge

@@ -1,4 +1,4 @@
-"""`qa-dragon` with modules left out: the ablation studies of its paper (Tables 2 and 4)."""
+"""`qa-dragon` with modules left out: the ablation studies of its paper (Tables 2 and 4, Figure 3)."""
 
 from dataclasses import dataclass, fields
 
@@ -7,18 +7,24 @@ from contracts.domain_router import Domain
 from gateway.pipelines.qa_dragon import tool_router
 from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
 from gateway.planning.run import Prefetch, Run
-from gateway.state import Draft, Entity, Evidence, PhotoText, Query, Tool
+from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Tool, Verdict
 from gateway.steps import evidence
+from gateway.steps.answering import answer_from
+from gateway.steps.conclusion import Outcome, conclude
 from gateway.steps.identify import named_by
 
 MODULES = frozenset(
-    {"domain-router", "search-router", "tool-router", "query-splitting", "fusion-search", "reranking"}
+    {
+        *("domain-router", "search-router", "tool-router", "query-splitting", "fusion-search", "reranking"),
+        *("text-search", "verifier"),
+    }
 )
 """Without one of them:
 
 `domain-router`: the generic chain of thought; `search-router`: every question takes the RAG branch;
 `tool-router`: both searches; `query-splitting`: the question is the only query; `fusion-search`: the thing
-that image search found stays out of the text queries; `reranking`: evidence in search order.
+that image search found stays out of the text queries; `reranking`: evidence in search order;
+`text-search`: image search alone, the paper's single-source task; `verifier`: what is answered is said.
 """
 
 
@@ -48,6 +54,8 @@ class AblatedQaDragon(QaDragonPipeline):
     async def _read_up(
         self, query: Query, draft: Draft, entity: Entity | None, run: Run
     ) -> tuple[Evidence, ...]:
+        if "text-search" in self.missing:
+            return ()
         fused = named_by(query, draft) if "fusion-search" in self.missing else entity
         return await super()._read_up(query, draft, fused, run)
 
@@ -64,6 +72,15 @@ class AblatedQaDragon(QaDragonPipeline):
         if "reranking" in self.missing:
             return evidence.in_search_order(chunks)
         return await super()._score(request, chunks, run)
+
+    async def _conclude(
+        self, query: Query, draft: Draft, context: Context, domain: Domain | None, run: Run
+    ) -> Outcome:
+        if "verifier" not in self.missing:
+            return await super()._conclude(query, draft, context, domain, run)
+        reply, _ = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
+        accepted, explain = Verdict(1.0), run.explain
+        return conclude(reply, accepted, context, domain, run.failures, self.thresholds, True, explain)
 
 
 def without(pipeline: QaDragonPipeline, missing: frozenset[str]) -> AblatedQaDragon:

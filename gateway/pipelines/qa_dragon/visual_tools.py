@@ -52,4 +52,5 @@ async def search_regions(
     size, found = Work(len(pictures)), tuple[Entity, ...]()
     async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH, size) as deadline:
         found = await services.search_photos(pictures, retrieval.image_hits, deadline)
+    run.explain.found(Stage.IMAGE_SEARCH, found)
     return found

@@ -94,6 +94,7 @@ class ThreeStepPipeline:
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH, size) as deadline:
             groups = await search_groups(self.services, queries, chunks, deadline)
         best = largest(groups)
+        run.explain.found(Stage.TEXT_SEARCH, best.results)
         sizes = (f"{len(group.results)} results: {group.query}" for group in groups)
         run.explain.note(Stage.TEXT_SEARCH, (*sizes, f"kept: {best.query}"))
         return best
@@ -104,11 +105,15 @@ class ThreeStepPipeline:
         listed = shortened(found.results, run.plan.share_of_evidence(LIST_CHARS), asked)
         if not listed:
             return listed
-        rank = self._ranked_by_model if self._steps(run).sees else self._ranked_by_service
-        scores = await rank(query, listed, run)
+        scores = await self._rank(query, listed, run)
         best = sorted(scores, key=lambda place: -scores[place])[: self.kept]
         kept = [replace(found.results[place], score=scores[place]) for place in best]
         return shortened(kept, run.plan.share_of_evidence(PAGES_CHARS), asked)
+
+    async def _rank(self, query: Query, listed: tuple[Evidence, ...], run: Run) -> dict[int, float]:
+        """By place in the list, the scores of what helps."""
+        rank = self._ranked_by_model if self._steps(run).sees else self._ranked_by_service
+        return await rank(query, listed, run)
 
     async def _ranked_by_model(
         self, query: Query, listed: tuple[Evidence, ...], run: Run

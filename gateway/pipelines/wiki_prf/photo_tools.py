@@ -31,33 +31,49 @@ async def article(services: Services, things: Sequence[Entity], run: Run) -> tup
     return (*evidence.attributes_of(things), *await evidence.find_pages(services, names, run))
 
 
-async def described(services: Services, description: str, run: Run) -> tuple[Evidence, ...]:
+async def described(
+    services: Services, description: str, run: Run, articles: int = MOST_ARTICLES
+) -> tuple[Evidence, ...]:
     """Captioning: sections of the articles that a description finds."""
-    hits, found = min(MOST_ARTICLES, run.plan.text_hits), tuple[Evidence, ...]()
+    hits, found = min(articles, run.plan.text_hits), tuple[Evidence, ...]()
     async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
         found = await evidence.search_pages(services, (description,), hits, deadline)
+    run.explain.found(Stage.TEXT_SEARCH, found)
     return found
 
 
 async def grounded(
-    services: Services, photo: Photo, label: str, whole: tuple[Entity, ...], run: Run
+    services: Services,
+    photo: Photo,
+    label: str,
+    whole: tuple[Entity, ...],
+    run: Run,
+    articles: int = MOST_ARTICLES,
 ) -> tuple[Entity, ...]:
     """Grounding: things like the best region that bears the label; like the full photo if there is none."""
     crops = await find_crops(services, photo, (label[:_LABEL_CHARS],), run)
-    return await search_pictures(services, crops[:1], MOST_ARTICLES, run) if crops else whole
+    return await search_pictures(services, crops[:1], articles, run) if crops else whole[:articles]
 
 
-async def flipped(services: Services, photo: Photo, run: Run) -> tuple[Entity, ...]:
+async def flipped(
+    services: Services, photo: Photo, run: Run, articles: int = MOST_ARTICLES
+) -> tuple[Entity, ...]:
     """Flipping: things like the photo's mirror image."""
     found: tuple[Entity, ...] = ()
     async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
         mirror = await anyio.to_thread.run_sync(mirrored, photo.jpeg, abandon_on_cancel=True)
-        found = await services.search_photos((mirror,), MOST_ARTICLES, deadline)
+        found = await services.search_photos((mirror,), articles, deadline)
+    run.explain.found(Stage.CROP_SEARCH, found)
     return found
 
 
 async def best_sections(
-    services: Services, query: Query, text: str, chunks: Sequence[Evidence], run: Run
+    services: Services,
+    query: Query,
+    text: str,
+    chunks: Sequence[Evidence],
+    run: Run,
+    sections: int = MOST_SECTIONS,
 ) -> tuple[Evidence, ...]:
     """The sections most similar to `text`, most similar first."""
     if not chunks:
@@ -65,7 +81,7 @@ async def best_sections(
     ranked = await evidence.rank_chunks(
         services, evidence.SearchRequest(text, (), None, query.photo), chunks, run
     )
-    return tuple(sorted(ranked, key=lambda item: -item.score)[:MOST_SECTIONS])
+    return tuple(sorted(ranked, key=lambda item: -item.score)[:sections])
 
 
 def mirrored(jpeg: bytes) -> bytes:

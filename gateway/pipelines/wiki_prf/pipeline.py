@@ -50,13 +50,15 @@ STAGE_GRAPH = StageGraph(
 class WikiPrfPipeline:
     """The model plans how to look, the services find, the model keeps what serves the question, then answers.
 
-    `fallback` answers when the reasoner's model cannot.
+    `fallback` answers when the reasoner's model cannot. `articles`, `sections`: of each tool, at most.
     """
 
     services: Services
     reasoner: WikiPrfReasoner
     thresholds: Thresholds
     fallback: WikiPrfReasoner | None = None
+    articles: int = photo_tools.MOST_ARTICLES
+    sections: int = photo_tools.MOST_SECTIONS
     name: str = "wiki-prf"
     stage_graph: StageGraph = STAGE_GRAPH
 
@@ -105,17 +107,19 @@ class WikiPrfPipeline:
             async with run.optional(Stage.CAPTION), run.stage(Stage.CAPTION) as deadline:
                 search = await self._steps(run).describe(query, call.content, deadline)
             run.explain.note(Stage.CAPTION, search)
-            found = await photo_tools.described(services, search, run)
+            found = await photo_tools.described(services, search, run, self.articles)
         else:
             search = query.question
             if call.tool is PhotoTool.GROUNDING:
                 whole = await photo_context.recognise()
-                things = await photo_tools.grounded(services, query.photo, call.content, whole, run)
+                things = await photo_tools.grounded(
+                    services, query.photo, call.content, whole, run, self.articles
+                )
             else:
-                things = await photo_tools.flipped(services, query.photo, run)
+                things = await photo_tools.flipped(services, query.photo, run, self.articles)
             run.explain.note(Stage.CROP_SEARCH, (f"{call.tool}: {thing.name}" for thing in things))
             found = await photo_tools.article(services, things, run)
-        best = await photo_tools.best_sections(services, query, search, found, run)
+        best = await photo_tools.best_sections(services, query, search, found, run, self.sections)
         run.explain.note(Stage.RERANKER, f"{call.tool}: {len(best)} of {len(found)} sections")
         return best
 

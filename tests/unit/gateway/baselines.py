@@ -6,12 +6,14 @@ from typing import Any
 
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
+from contracts.answer import Experiment
 from gateway.clients.services import Services
 from gateway.pipelines.baselines.closed_book import ClosedBookPipeline
 from gateway.pipelines.baselines.crag_mm import CragMmPipeline
 from gateway.pipelines.baselines.direct_rag import DirectRagPipeline
 from gateway.pipelines.baselines.pocket import PocketBaselines
 from gateway.pipelines.baselines.port import BaselineReasoner, Retrieved
+from gateway.pipelines.experiments import varied
 from gateway.pipelines.port import Pipeline
 from gateway.planning.explaining import Explaining
 from gateway.planning.live_plan import FixedPlan
@@ -140,13 +142,14 @@ async def asked(
     history: tuple[Turn, ...] = (),
     photo: Photo | None = PHOTO,
     plan: Plan = FULL,
+    missing: tuple[str, ...] = (),
     **ask: Any,
 ) -> Result:
     """One question to one baseline. `fallback`: the scripted reader passes for a model that sees."""
     reader, services = reader or ScriptedReader(), services or FakeServices()
     async with clients_of(services) as clients:
         behind = PocketBaselines(clients.read) if fallback else None
-        pipeline = baseline(name, clients, reader, behind)
+        pipeline = varied(baseline(name, clients, reader, behind), Experiment(without=list(missing)))
         run = Run("trace", Deadline.after_ms(30_000), planning=FixedPlan(plan), explain=Explaining())
         outcome = await pipeline.answer(Query(question, photo, history=history, **ask), run)
     return Result(outcome, run, reader, services)

@@ -6,8 +6,9 @@ from typing import Any
 
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
-from contracts.answer import Explanation
+from contracts.answer import Experiment, Explanation
 from contracts.text_search import TextHit, TextSearchReply, TextSearchRequest
+from gateway.pipelines.experiments import varied
 from gateway.pipelines.port import Pipeline
 from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
 from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
@@ -205,10 +206,12 @@ async def _ask(
     history: tuple[Turn, ...] = (),
     deadline_ms: float = 30_000,
     planning: FixedPlan | None = None,
+    missing: Sequence[str] = (),
 ) -> Result:
     services = services or FakeServices()
     async with clients_of(services) as clients:
         run = Run("trace", Deadline.after_ms(deadline_ms), planning=planning, explain=Explaining())
         asked = replace(Query(QUESTION, photo), history=history)
-        outcome = await pipeline(clients).answer(asked, run)
+        whole_or_not = varied(pipeline(clients), Experiment(without=list(missing)))
+        outcome = await whole_or_not.answer(asked, run)
     return Result(outcome, run, services)

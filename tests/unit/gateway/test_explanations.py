@@ -19,6 +19,7 @@ from gateway.planning.estimates import Estimates
 from gateway.planning.explaining import (
     EVIDENCE_CHARS,
     MAX_EVIDENCE,
+    MAX_FOUND,
     MAX_NOTES,
     NOTE_CHARS,
     SILENT,
@@ -317,8 +318,15 @@ def test_what_is_recorded_is_bounded() -> None:
     explain.evidence([Evidence("y" * 9_999, "t" * 9_999, "", CitationKind.PAGE)] * 99)
     explain.draft("d" * 99_999, 0.5)
     explain.proposed("p" * 99_999)
+    pages = [Evidence("f" * 9_999, "t" * 9_999, "u" * 9_999, CitationKind.PAGE)] * 99
+    for _ in range(MAX_FOUND):
+        explain.found(Stage.TEXT_SEARCH, pages)
     told = explain.to_explanation(None)
     assert told is not None
+    assert len(told.found) == MAX_FOUND == 256
+    assert {tuple(map(len, (each.title, each.url, each.text))) for each in told.found} == {
+        (1_000, 2_000, 2_000)
+    }
     assert (len(told.notes), len(told.evidence)) == (MAX_NOTES, MAX_EVIDENCE) == (64, 32)
     assert (
         (len(told.notes[0].text), len(told.evidence[0].text))

@@ -73,6 +73,7 @@ SPARED = {
     "verifier": {"verifier", "judge"},
     "search-router": set[str](),
     "judge": {"judge"},
+    "text-search": {"text_search", "second_hop", "second_hop_search", "second_hop_reranker"},
 }
 
 
@@ -120,6 +121,12 @@ async def test_without_reranking_the_evidence_is_in_search_order() -> None:
     texts = [piece.text for piece in result.reasoner.found[-1].evidence]
     assert texts.index("First.") < texts.index(PAGES)
     assert result.services.reranker.calls == []
+
+
+async def test_without_text_search_the_thing_s_attributes_are_all_there_is() -> None:
+    result = await ablated("text-search")
+    assert result.services.text_search.calls == []
+    assert {piece.entity for piece in result.reasoner.found[-1].evidence if piece.title == BOOK} == {BOOK}
 
 
 async def test_without_a_verifier_an_answer_must_still_be_cited() -> None:

@@ -10,6 +10,7 @@ from contracts.cropper import CropReply
 from contracts.domain_router import Domain
 from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextSearchReply
+from contracts.verifier import VerifyReply
 from gateway.planning.run import Run
 from gateway.state import Entity, PhotoText, Query, Reply, Tool, Turn
 from gateway.steps.photo import classify_domain
@@ -266,6 +267,29 @@ async def test_without_reranking_the_evidence_is_in_search_order() -> None:
     assert texts[:4] == [AUTHOR, "First.", "Second.", PAGES]
     assert services.reranker.calls == []
     assert (await dragon()).stages - result.stages == {"reranker"}
+
+
+async def test_without_text_search_the_image_s_source_is_the_only_one() -> None:
+    full, ablated = await dragon(), await dragon(missing="text-search")
+    assert [name for name in full.reasoner.names() if name not in TEXTUAL] == ablated.reasoner.names()
+    assert ablated.services.text_search.calls == []
+    assert full.stages - ablated.stages == {"query_split", "query_enhancement", "text_search"}
+    kinds = {item.kind for item in ablated.reasoner.given("answer")[1].evidence}
+    assert kinds == {CitationKind.IMAGE, CitationKind.PHOTO}
+
+
+async def test_without_the_verifier_what_it_would_refuse_is_said() -> None:
+    doubted = FakeServices()
+    doubted.verifier.reply = VerifyReply(supported=False, probability=0.01, checks=[])
+    full, ablated = await dragon(services=doubted), await dragon(services=doubted, missing="verifier")
+    assert (full.outcome.abstained, ablated.outcome.abstained) == (True, False)
+    assert full.stages - ablated.stages == {"judge", "verifier"}
+    assert "judge" not in ablated.reasoner.names()
+
+
+async def test_without_the_verifier_not_to_know_is_still_a_refusal() -> None:
+    result = await dragon(ScriptedSteps(reply=Reply(None, 0.0)), missing="verifier")
+    assert result.outcome.abstained
 
 
 # What may fail, and what is verified
