@@ -130,6 +130,12 @@ class ExperimentsNotAllowed(LoreglassError):
     kind = ErrorKind.EXPERIMENTS_NOT_ALLOWED
 
 
+class NotSupported(LoreglassError):
+    """The service's engine cannot do this, however it is asked."""
+
+    kind = ErrorKind.NOT_SUPPORTED
+
+
 class NotFound(LoreglassError):
     """No such route."""
 
@@ -189,6 +195,7 @@ ERROR_TABLE: dict[ErrorKind, ErrorEntry] = {
     ErrorKind.COLLECTION_CONFLICT: ErrorEntry(409, "The collection is in use"),
     ErrorKind.UNAUTHORIZED: ErrorEntry(401, "A valid key is needed"),
     ErrorKind.EXPERIMENTS_NOT_ALLOWED: ErrorEntry(403, "Experiments are not allowed here"),
+    ErrorKind.NOT_SUPPORTED: ErrorEntry(422, "The engine here cannot do this"),
     ErrorKind.NOT_FOUND: ErrorEntry(404, "No such route"),
     ErrorKind.METHOD_NOT_ALLOWED: ErrorEntry(405, "This method is not allowed here"),
     ErrorKind.DEADLINE_EXCEEDED: ErrorEntry(504, "The deadline has passed"),

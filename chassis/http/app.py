@@ -78,13 +78,17 @@ class EngineResources:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSpec(Generic[Engine]):
-    """What makes a model service: how its engine opens and closes, and a call that proves it works."""
+    """What makes a model service: how its engine opens and closes, and a call that proves it works.
+
+    `takes`: see `Info`.
+    """
 
     name: str
     routers: Sequence[APIRouter]
     open_engine: Callable[[EngineResources], Engine]
     probe: Callable[[Engine], object]
     close_engine: Callable[[Engine], None] = lambda _: None
+    takes: Sequence[str] = ()
 
 
 def create_app(
@@ -95,6 +99,7 @@ def create_app(
     metrics: Metrics,
     engine: str = "",
     accelerator: Callable[[], Accelerator] = lambda: Accelerator(CPU, ""),
+    takes: Sequence[str] = (),
 ) -> FastAPI:
     """An app with problem+json errors, deadlines, cancellation, metrics and health routes.
 
@@ -122,6 +127,7 @@ def create_app(
             dtype=used.dtype,
             memory_mib=used.memory_bytes >> 20,
             memory_peak_mib=used.peak_memory_bytes() >> 20,
+            takes=list(takes),
         )
 
     metrics.describe(about)
@@ -174,6 +180,7 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
         metrics,
         settings.engine,
         lambda: held.accelerator,
+        spec.takes,
     )
 
 

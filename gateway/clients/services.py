@@ -1,16 +1,17 @@
 """Typed calls to the model services: gateway state in, gateway state out; the wire stays in here."""
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 
-from chassis.errors import CollectionNotFound
+from chassis.errors import CollectionNotFound, LoreglassError
 from chassis.http.calls import FilePart, ServiceClient
 from chassis.resilience.deadlines import Deadline
 from contracts.collections import Collections
 from contracts.cropper import CropReply
 from contracts.domain_router import ClassifyReply, Domain
-from contracts.image_search import ImageHit, ImageSearchReply
+from contracts.image_search import ImageHit, ImageSearchReply, ImageTextSearchRequest
 from contracts.ocr import OcrReply
 from contracts.operations import Health, Info
 from contracts.reader import ReadReply
@@ -63,6 +64,18 @@ def weightless(_service: str, _items: int) -> float:
 
 SEARCHES = ("image_search", "text_search")
 
+_ASK_INFO_MS, _INFO_FRESH_S = 250.0, 60.0
+_TEXT_CHARS = 2_000
+"""Of a text that pictures are searched by, at most: the contract's limit."""
+
+
+@dataclass(slots=True)
+class _KnownTexts:
+    """What image search last said of texts, and until when (on the deadlines' clock) that is believed."""
+
+    taken: bool = False
+    until: float = -math.inf
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -78,6 +91,7 @@ class Services:
     reader: ServiceClient
     photo_to: PhotoRecipients = PhotoRecipients()
     weigh: Weigh = weightless
+    known_texts: _KnownTexts = field(default_factory=_KnownTexts, init=False)
 
     @classmethod
     def names(cls) -> list[str]:
@@ -115,6 +129,34 @@ class Services:
                 ImageSearchReply,
                 deadline,
                 weight_ms=self.weigh("image_search", len(jpegs)),
+            )
+        except CollectionNotFound:
+            return ()
+        return tuple(_entity(hit) for hit in reply.hits)
+
+    async def takes_texts(self, deadline: Deadline) -> bool:
+        """Whether image search also takes texts, as its `/info` said not long ago; no where it is silent."""
+        now = deadline.clock()
+        if now >= self.known_texts.until:
+            try:
+                info = await self.about("image_search", deadline.within(_ASK_INFO_MS))
+            except LoreglassError:
+                return False
+            self.known_texts.taken, self.known_texts.until = "text" in info.takes, now + _INFO_FRESH_S
+        return self.known_texts.taken
+
+    async def search_photos_by_text(
+        self, texts: Sequence[str], count: int, deadline: Deadline
+    ) -> tuple[Entity, ...]:
+        """Known things that look as the texts say; one each, most alike first. Where none are indexed: none.
+
+        Raises `NotSupported` where `takes_texts` is not so.
+        """
+        body = ImageTextSearchRequest(texts=[text[:_TEXT_CHARS] for text in texts], k=count)
+        weight_ms = self.weigh("image_search", len(texts))
+        try:
+            reply = await self.image_search.send_json(
+                "POST", "/v1/image-search/text", body, ImageSearchReply, deadline, weight_ms=weight_ms
             )
         except CollectionNotFound:
             return ()

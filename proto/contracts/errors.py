@@ -31,6 +31,7 @@ class ErrorKind(StrEnum):
     INTERNAL = "internal"
     UNAUTHORIZED = "unauthorized"
     EXPERIMENTS_NOT_ALLOWED = "experiments_not_allowed"
+    NOT_SUPPORTED = "not_supported"
 
 
 class Problem(Message):

@@ -1,4 +1,11 @@
-"""image_search: which known thing is in the photo. `POST /v1/image-search`, multipart `images`*, `k`."""
+"""image_search: which known thing is in the photo. `POST /v1/image-search`, multipart `images`*, `k`.
+
+`POST /v1/image-search/text` (JSON): which known thing looks as a text says.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
 
 from contracts.message import Message, Request
 
@@ -25,6 +32,17 @@ class ImageSearchReply(Message):
 
     hits: list[ImageHit]
     collection: str
+
+
+class ImageTextSearchRequest(Request):
+    """Texts that say what things look like; `image_index` of a hit counts them, its `score` is a likeness.
+
+    A model reads so much of a text as it can (CLIP: 77 tokens).
+    """
+
+    texts: list[Annotated[str, Field(min_length=1, max_length=2000)]] = Field(min_length=1, max_length=16)
+    k: int = Field(default=5, ge=1, le=100)
+    collection: str = "images"
 
 
 class ImageItem(Request):

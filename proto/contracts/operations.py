@@ -13,6 +13,7 @@ class Health(Message):
 class Info(Message):
     """What a service runs on (the shape of TEI's /info, reduced).
 
+    `takes`: what its searches may be made by, where that depends on the engine: `image`, `text`.
     `memory_mib`: its share of the GPU; `memory_peak_mib`: the most it has held there; 0 on the CPU.
     """
 
@@ -23,3 +24,4 @@ class Info(Message):
     dtype: str = ""
     memory_mib: int = 0
     memory_peak_mib: int = 0
+    takes: list[str] = []

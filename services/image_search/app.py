@@ -1,6 +1,7 @@
 """The image_search service: which known thing is in the photo."""
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
@@ -12,6 +13,9 @@ from services.image_search.engine import ImageSearchEngine
 from services.image_search.routes import router
 from services.image_search.settings import Engine, ImageSearchSettings
 
+if TYPE_CHECKING:
+    from services.image_search.engines.dense import DenseOptions
+
 
 def create_app(settings: ImageSearchSettings) -> FastAPI:
     """The service with the engine and the store that the settings name."""
@@ -21,6 +25,7 @@ def create_app(settings: ImageSearchSettings) -> FastAPI:
         open_engine=partial(open_engine, settings),
         probe=lambda engine: engine.probe(),
         close_engine=lambda engine: engine.store.close(),
+        takes=("image", "text") if settings.takes_texts else ("image",),
     )
     app = create_service(spec, settings)
     app.state.settings = settings
@@ -59,17 +64,19 @@ def _open_pocket(settings: ImageSearchSettings, _: EngineResources) -> ImageSear
 
 def _open_clip(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
     from services.image_search.engines.clip import ClipEncoder
-    from services.image_search.engines.dense import DenseImageSearch, DenseOptions
+    from services.image_search.engines.dense import DenseImageSearch
 
     accelerator = resources.open_accelerator(settings.placement)
-    encoder = ClipEncoder(settings.model, accelerator, settings.ends_above)
+    encoder = ClipEncoder(settings.model, accelerator, settings.ends_above, texts=settings.takes_texts)
     forward = resources.batched(encoder.forward, settings.batch_limits, "clip")
-    options = DenseOptions(settings.midpoint, settings.slope, settings.over_fetch)
-    return DenseImageSearch(open_store(settings), encoder, options, forward)
+    texts = None
+    if settings.takes_texts:
+        texts = resources.batched(encoder.forward_texts, settings.batch_limits, "clip_text")
+    return DenseImageSearch(open_store(settings), encoder, _dense_options(settings), forward, texts)
 
 
 def _open_remote(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
-    from services.image_search.engines.dense import DenseImageSearch, DenseOptions
+    from services.image_search.engines.dense import DenseImageSearch
     from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions
 
     server = settings.open_remote("image_search")
@@ -81,5 +88,12 @@ def _open_remote(settings: ImageSearchSettings, resources: EngineResources) -> I
         settings.remote_input_type,
         settings.ends_above,
     )
-    options = DenseOptions(settings.midpoint, settings.slope, settings.over_fetch)
-    return DenseImageSearch(open_store(settings), RemoteImageEncoder(server, remote), options)
+    encoder = RemoteImageEncoder(server, remote)
+    texts = encoder.forward_texts if settings.takes_texts else None
+    return DenseImageSearch(open_store(settings), encoder, _dense_options(settings), forward_texts=texts)
+
+
+def _dense_options(settings: ImageSearchSettings) -> "DenseOptions":
+    from services.image_search.engines.dense import DenseOptions
+
+    return DenseOptions(settings.midpoint, settings.slope, settings.over_fetch, settings.text_midpoint)

@@ -73,6 +73,15 @@ class ImageSearchEngine(Protocol):
         """
         ...
 
+    def search_texts(
+        self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        """Known things that look as the texts say, one an entity, most alike first; `photo_index`: the text.
+
+        Raises `NotSupported` where the engine has no text side, and `CollectionNotFound`.
+        """
+        ...
+
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
         """Write things into a version; returns id -> reason for those that cannot be indexed.
 

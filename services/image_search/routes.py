@@ -15,7 +15,7 @@ from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
 from chassis.vectors.names import is_point_id
 from contracts.collections import Indexed
-from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchReply
+from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchReply, ImageTextSearchRequest
 from services.image_search.embeddings import Embedding, EmbeddingsReply, EmbeddingsRequest, data_of_uri
 from services.image_search.engine import ImageSearchEngine, KnownThing, StillWanted, ThingSeen
 from services.image_search.settings import ImageSearchSettings
@@ -51,6 +51,21 @@ async def search_images(
             deadline,
         )
     return ImageSearchReply(hits=[_hit(thing) for thing in seen], collection=collection)
+
+
+@router.post("/v1/image-search/text")
+async def search_by_text(
+    request: Request, body: ImageTextSearchRequest, pool: Pool, deadline: RequestDeadline
+) -> ImageSearchReply:
+    """Known things that look as the texts say, one hit an entity, most alike first.
+
+    `not_supported` where the engine has no text side; `takes` in `/info` tells.
+    """
+    with _wanted(deadline, _settings(request).reserve_ms) as still_wanted:
+        seen = await pool.run(
+            lambda engine: engine.search_texts(body.texts, body.k, body.collection, still_wanted), deadline
+        )
+    return ImageSearchReply(hits=[_hit(thing) for thing in seen], collection=body.collection)
 
 
 @router.put("/v1/collections/{name}/images")

@@ -42,8 +42,18 @@ class ImageSearchSettings(RemoteModelSettings):
         default=0.75, ge=-1, le=1, description="clip, remote: the cosine at which a hit is as likely as not"
     )
     slope: float = Field(default=30.0, gt=0, description="clip, remote: of the probability over the cosine")
+    texts: bool | None = Field(
+        default=None, description="search by text too; unset: clip does, and keeps its text tower; remote not"
+    )
+    text_midpoint: float = Field(default=0.25, ge=-1, le=1, description="as `midpoint`, of text and picture")
     over_fetch: int = Field(default=4, ge=1, description="clip, remote: points fetched per thing wanted")
     remote_shape: RemoteShape = RemoteShape.INFINITY
     remote_max_side: int = Field(default=768, ge=64, description="remote: of the squares sent, pixels")
     remote_images: int = Field(default=16, ge=1, description="remote: most images in one request")
     remote_input_type: str = Field(default="", description="remote: Cohere's own service wants `image`")
+
+    @property
+    def takes_texts(self) -> bool:
+        """Whether pictures can be searched by text."""
+        usual = self.engine is Engine.CLIP
+        return self.engine is not Engine.POCKET and (usual if self.texts is None else self.texts)

@@ -15,7 +15,8 @@ WIDTH = 32
 HEADS = 2
 LAYERS = 2
 SHARED = 24
-_VOCABULARY = 64
+_VOCABULARY = 49_408
+"""CLIP's own: open_clip carries its tokenizer."""
 _CONTEXT = 16
 
 
@@ -42,7 +43,7 @@ def tiny_clip(folder: Path, quick_gelu: bool = True) -> TinyClip:
         "num_attention_heads": HEADS,
         "hidden_act": activation,
     }
-    ends = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1}
+    ends = {"bos_token_id": _VOCABULARY - 2, "eos_token_id": _VOCABULARY - 1, "pad_token_id": 0}
     text = tower | ends | {"vocab_size": _VOCABULARY, "max_position_embeddings": _CONTEXT}
     config = CLIPConfig(
         vision_config=tower | {"image_size": SIDE, "patch_size": 14},

@@ -43,3 +43,22 @@ def test_vectors_of_photos_are_those_of_the_model_itself(
     print(f"\n  image_search remote ({shape}) against transformers' CLIPModel: {difference:.1e}")  # noqa: T201
     assert vectors.shape == (len(views), 64)
     assert difference < 1e-4
+
+
+@pytest.mark.parametrize("shape", [RemoteShape.VLLM, RemoteShape.COHERE])
+def test_vectors_of_texts_are_those_of_the_model_itself_and_a_long_text_is_cut(
+    vllm: Serving, environment: VllmEnvironment, shape: RemoteShape
+) -> None:
+    texts = ["a bronze statue", "two pandas in a tree", "x " * 2_000]
+    with RemoteServer(vllm.url, model=vllm.model) as server:
+        vectors = np.array(RemoteImageEncoder(server, RemoteOptions(shape=shape)).forward_texts(texts))
+    folder = environment.models / "clip"
+    model, processor = CLIPModel.from_pretrained(folder).eval(), CLIPProcessor.from_pretrained(folder)
+    most = model.config.text_config.max_position_embeddings
+    assert vectors.shape == (len(texts), 64)
+    with torch.inference_mode():
+        for text, vector in zip(texts[:2], vectors, strict=False):
+            tokens = processor(text=[text], return_tensors="pt", truncation=True, max_length=most)
+            pooled = model.get_text_features(**tokens).pooler_output
+            expected = torch.nn.functional.normalize(pooled, dim=-1)[0].numpy()
+            assert float(np.abs(vector - expected).max()) < 1e-4

@@ -7,6 +7,7 @@ from PIL import ImageOps
 
 from chassis.images import ImageLimits, encoded, upright_rgb
 from gateway.clients.services import Services
+from gateway.pipelines.wiki_prf.port import PhotoTool
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
@@ -34,11 +35,26 @@ async def article(services: Services, things: Sequence[Entity], run: Run) -> tup
 async def described(
     services: Services, description: str, run: Run, articles: int = MOST_ARTICLES
 ) -> tuple[Evidence, ...]:
-    """Captioning: sections of the articles that a description finds."""
+    """Captioning: articles of the things whose pictures a description finds (3.3); of those whose texts it
+    finds, where image search takes no texts or finds no picture.
+    """
+    things = await pictured(services, description, run, articles)
+    if things:
+        run.explain.note(Stage.CROP_SEARCH, (f"{PhotoTool.CAPTION}: {thing.name}" for thing in things))
+        return await article(services, things, run)
     hits, found = min(articles, run.plan.text_hits), tuple[Evidence, ...]()
     async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
         found = await evidence.search_pages(services, (description,), hits, deadline)
     run.explain.found(Stage.TEXT_SEARCH, found)
+    return found
+
+
+async def pictured(services: Services, description: str, run: Run, articles: int) -> tuple[Entity, ...]:
+    """Things that look as the description says; none where image search takes no texts."""
+    found: tuple[Entity, ...] = ()
+    if await services.takes_texts(run.deadline):
+        async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
+            found = await services.search_photos_by_text((description,), articles, deadline)
     return found
 
 

@@ -1,11 +1,12 @@
 """`wiki-prf`: processing, retrieval and filtering for knowledge-based visual questions (Wiki-PRF).
 
 What differs from the paper, and why: grounding is the cropper service's, which finds labelled regions here,
-not boxes that a language model writes; a caption is searched among texts (the pocket profile's image index
-has no text side), not among images by EVA-CLIP; an article is what is known of a thing and the passages that
-its name finds (the corpus is passages), a section one of their chunks, similarity the reranker service's;
-the model was not trained for these formats, so that plans and filtered knowledge are read leniently, and
-done without where nothing can be read. The answer is given as it is said: nothing verifies it.
+not boxes that a language model writes; a caption is searched among pictures by the image search's CLIP, not
+by EVA-CLIP, and among texts where that has no text side (as in the pocket profile) or finds nothing; an
+article is what is known of a thing and the passages that its name finds (the corpus is passages), a section
+one of their chunks, similarity the reranker service's; the model was not trained for these formats, so that
+plans and filtered knowledge are read leniently, and done without where nothing can be read. The answer is
+given as it is said: nothing verifies it.
 """
 
 from dataclasses import dataclass, replace

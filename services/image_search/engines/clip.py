@@ -1,5 +1,5 @@
-"""CLIP's image tower (Radford et al., "Learning Transferable Visual Models From Natural Language
-Supervision", 2021) by open_clip: a photo's views to unit vectors.
+"""CLIP (Radford et al., "Learning Transferable Visual Models From Natural Language Supervision", 2021) by
+open_clip: a photo's views, and texts, to unit vectors of one space.
 
 Runs in a bare torch environment with open_clip.
 """
@@ -24,9 +24,11 @@ _PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 
 class ClipEncoder:
-    """Views of photos to L2-normalised vectors; the text tower is not kept."""
+    """Views of photos, and texts, to L2-normalised vectors. The text tower is kept where `texts` says so."""
 
-    def __init__(self, model: str, accelerator: Accelerator, ends_above: float = ENDS_ABOVE) -> None:
+    def __init__(
+        self, model: str, accelerator: Accelerator, ends_above: float = ENDS_ABOVE, *, texts: bool = False
+    ) -> None:
         """`model`: a folder with `open_clip_config.json` and weights, `hf-hub:org/name` (or `org/name`), or
         `ARCHITECTURE:WEIGHTS` with one of open_clip's tags or a file. Raises `WrongWeights`.
         """
@@ -34,7 +36,10 @@ class ClipEncoder:
         self.name = Path(source).name if Path(source).is_dir() else source
         self._accelerator = accelerator
         self._ends_above = ends_above
-        self._tower = _load_tower(source, accelerator)
+        model_of_both = _load(source, accelerator)
+        self._tower = model_of_both.visual.to(accelerator.device)
+        self._text: Any = model_of_both.to(accelerator.device) if texts else None
+        self._tokenize: Any = _tokenizer(source) if texts else None
         settings = self._tower.preprocess_cfg
         self._frame = _frame(settings)
         self._mean = self._channels(settings["mean"])
@@ -55,6 +60,17 @@ class ClipEncoder:
             unit = torch.nn.functional.normalize(features.float(), dim=-1)
             return list(self._accelerator.to_numpy(unit))
 
+    def forward_texts(self, texts: Sequence[str]) -> list[Floats]:
+        """One unit vector of `size` float32 a text, in one pass; of a long one the beginning is read.
+
+        Only where the text tower is kept.
+        """
+        with torch.inference_mode():
+            tokens = self._tokenize(list(texts)).to(self._accelerator.device)
+            features = self._text.encode_text(tokens)
+            unit = torch.nn.functional.normalize(features.float(), dim=-1)
+            return list(self._accelerator.to_numpy(unit))
+
     def scaled(self, pixels: Any) -> Any:
         """Bytes (n, height, width, 3) to the standardised float32 (n, 3, height, width) of the training."""
         return (pixels.permute(0, 3, 1, 2).float() / 255 - self._mean) / self._deviation
@@ -66,14 +82,17 @@ class ClipEncoder:
         grey = np.full((self._frame.height, self._frame.width, 3), 127, np.uint8)
         try:
             (vector,) = self.forward([grey])
+            sizes = {len(each) for each in self.forward_texts(["grey"])} if self._text is not None else set()
         except FloatingPointError as error:
             raise WrongWeights(
                 f"The CLIP model {source!r} gives no finite numbers as {self._accelerator.dtype}."
             ) from error
+        if sizes - {len(vector)}:
+            raise WrongWeights(f"The CLIP model {source!r} has texts and pictures in spaces of two sizes.")
         return len(vector)
 
 
-def _load_tower(source: str, accelerator: Accelerator) -> Any:
+def _load(source: str, accelerator: Accelerator) -> Any:
     open_clip = _open_clip()
     name, weights = _split(source)
     if weights is not None:
@@ -90,7 +109,16 @@ def _load_tower(source: str, accelerator: Accelerator) -> Any:
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise WrongWeights(f"CLIP cannot be loaded from {source!r}: {reason}") from error
-    return model.visual.to(accelerator.device).eval()
+    return model.eval()
+
+
+def _tokenizer(source: str) -> Any:
+    try:
+        with LOADING:
+            return _open_clip().get_tokenizer(_split(source)[0])
+    except Exception as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise WrongWeights(f"The tokenizer of CLIP {source!r} cannot be loaded: {reason}") from error
 
 
 def _open_clip() -> Any:

@@ -4,18 +4,21 @@ Runs without a web framework; the encoder is a model here or on a ready-made ser
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from chassis.calibration import LogisticCurve
+from chassis.errors import NotSupported
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen
 from services.image_search.views import centres_first
 
 Forward = Callable[[Sequence[RGB]], Sequence[Floats]]
 """Views of one encoder to unit vectors, in order, however many and whosever they are."""
+ForwardTexts = Callable[[Sequence[str]], Sequence[Floats]]
+"""Texts to unit vectors of the same space."""
 
 VECTOR = "image"
 MOST_FETCHED = 4096
@@ -48,12 +51,14 @@ class DenseOptions:
     """How cosine similarity becomes a probability: `1 / (1 + exp(-slope * (cosine - midpoint)))`.
 
     The midpoint is the published cut-off of CRAG-MM systems (0.725 to 0.75). `over_fetch`: points asked for
-    per thing wanted, since several photos of one thing are one hit.
+    per thing wanted, since several photos of one thing are one hit. `text_midpoint`: for a text and a
+    picture, which CLIP keeps further apart than two pictures; a choice, not a fit.
     """
 
     midpoint: float = 0.75
     slope: float = 30.0
     over_fetch: int = 4
+    text_midpoint: float = 0.25
 
 
 class DenseImageSearch:
@@ -65,14 +70,17 @@ class DenseImageSearch:
         encoder: ImageEncoder,
         options: DenseOptions | None = None,
         forward: Forward | None = None,
+        forward_texts: ForwardTexts | None = None,
     ) -> None:
-        """`forward`: the encoder's, or a batcher around it."""
+        """`forward`: the encoder's, or a batcher around it; `forward_texts` None: no search by text."""
         self._store = store
         self._encoder = encoder
         self._options = options or DenseOptions()
         self._forward = forward or encoder.forward
+        self._forward_texts = forward_texts
         slope = self._options.slope
         self._curve = LogisticCurve(-slope * self._options.midpoint, (slope,))
+        self._text_curve = LogisticCurve(-slope * self._options.text_midpoint, (slope,))
         self.name = encoder.name
 
     @property
@@ -94,16 +102,37 @@ class DenseImageSearch:
         if not views or not still_wanted():
             return []
         vectors = self._forward([view for _, view in views])
+        asked = [(photo_index, vector) for (photo_index, _), vector in zip(views, vectors, strict=True)]
+        best = self._best(asked, limit, collection, still_wanted)
+        return [self._seen(hit, photo_index) for hit, photo_index in best]
+
+    def search_texts(
+        self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        """See the protocol. All texts go through the model together."""
+        if self._forward_texts is None:
+            raise NotSupported("This engine searches by photos only.")
+        self._store.require(collection, self.schema, whole=False)
+        if not texts or not still_wanted():
+            return []
+        asked = list(enumerate(self._forward_texts(texts)))
+        best = self._best(asked, limit, collection, still_wanted)
+        likeness = self._text_curve.probability
+        return [replace(self._seen(hit, index), probability=likeness([hit.score])) for hit, index in best]
+
+    def _best(
+        self, asked: Sequence[tuple[int, Floats]], limit: int, collection: str, still_wanted: StillWanted
+    ) -> list[tuple[ScoredPoint, int]]:
+        """The nearest points of all vectors, one an entity, with the index of the vector's photo or text."""
         best: dict[str, tuple[ScoredPoint, int]] = {}
-        for place, ((photo_index, _), vector) in enumerate(zip(views, vectors, strict=True)):
+        for place, (index, vector) in enumerate(asked):
             if place and not still_wanted():
                 break
             for hit in self._nearest(collection, vector, limit):
                 known = best.get(_entity(hit))
                 if known is None or hit.score > known[0].score:
-                    best[_entity(hit)] = (hit, photo_index)
-        ranked = sorted(best.values(), key=lambda each: -each[0].score)
-        return [self._seen(hit, photo_index) for hit, photo_index in ranked[:limit]]
+                    best[_entity(hit)] = (hit, index)
+        return sorted(best.values(), key=lambda each: -each[0].score)[:limit]
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
         """See the protocol. Every photo that could be decoded has a vector, so none is rejected."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import structlog
 
+from chassis.errors import NotSupported
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.classical.artefact import Artefact, load
 from services.image_search.classical.calibration import Claim, settle
@@ -108,6 +109,12 @@ class PocketImageSearch:
                 if known is None or seen.probability > known.probability:
                     best[seen.entity] = seen
         return sorted(best.values(), key=lambda seen: -seen.probability)[:limit]
+
+    def search_texts(
+        self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        """See the protocol: local features know no words."""
+        raise NotSupported("The pocket engine searches by photos only.")
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
         """See the protocol."""

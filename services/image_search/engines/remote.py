@@ -51,7 +51,7 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Adapter:
-    """A shape: where requests go, what they hold, where in a reply the vectors are.
+    """A shape: where requests go, what they hold for images and for texts, where in a reply the vectors are.
 
     `vectors` raises KeyError, TypeError or ValueError for another shape, and does not look into a vector.
     `single`: one image a request.
@@ -59,6 +59,7 @@ class _Adapter:
 
     path: str
     body: Callable[[Sequence[str], RemoteOptions], Body]
+    text_body: Callable[[Sequence[str], RemoteOptions], Body]
     vectors: Callable[[Any], list[Any]]
     single: bool = False
 
@@ -90,23 +91,34 @@ class RemoteImageEncoder:
         """One unit vector a view. Raises what `RemoteServer` raises, also for vectors of no use."""
         uris = [_data_uri(view) for view in views]
         step = 1 if self._adapter.single else self._options.per_request
-        parts = [uris[start : start + step] for start in range(0, len(uris), step)]
+        return self._in_parts(uris, step, self._adapter.body)
+
+    def forward_texts(self, texts: Sequence[str]) -> list[Floats]:
+        """One unit vector a text, in the photos' space where the model has one for both. Raises as above."""
+        return self._in_parts(texts, self._options.per_request, self._adapter.text_body)
+
+    def _in_parts(
+        self, inputs: Sequence[str], step: int, body: Callable[[Sequence[str], RemoteOptions], Body]
+    ) -> list[Floats]:
+        parts = [inputs[start : start + step] for start in range(0, len(inputs), step)]
         if len(parts) == 1:
-            return self._embed(parts[0])
+            return self._embed(parts[0], body)
         with ThreadPoolExecutor(min(len(parts), AT_ONCE), "remote-images") as threads:
             # Each copy of the context brings the caller's deadline into the thread.
-            embedding = [threads.submit(copy_context().run, self._embed, part) for part in parts]
+            embedding = [threads.submit(copy_context().run, self._embed, part, body) for part in parts]
             return [vector for done in embedding for vector in done.result()]
 
-    def _embed(self, uris: Sequence[str]) -> list[Floats]:
+    def _embed(
+        self, inputs: Sequence[str], body: Callable[[Sequence[str], RemoteOptions], Body]
+    ) -> list[Floats]:
         model = {"model": self._server.model} if self._server.model else {}
-        reply = self._server.post(self._adapter.path, model | self._adapter.body(uris, self._options))
+        reply = self._server.post(self._adapter.path, model | body(inputs, self._options))
         try:
             vectors = [_unit(vector) for vector in self._adapter.vectors(reply)]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._server.broken_reply() from error
         sizes = {len(vector) for vector in vectors} | ({self._size} if self._size else set())
-        if len(vectors) != len(uris) or len(sizes) != 1:
+        if len(vectors) != len(inputs) or len(sizes) != 1:
             raise self._server.broken_reply()
         self._size = sizes.pop()
         return vectors
@@ -140,6 +152,20 @@ def _cohere_body(uris: Sequence[str], options: RemoteOptions) -> Body:
     return {"images": list(uris), "embedding_types": ["float"]} | given
 
 
+def _infinity_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
+    return {"input": list(texts), "modality": "text"}
+
+
+def _vllm_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
+    # Without -1, which stands for the model's own length, a longer text is a 400.
+    return {"input": list(texts), "truncate_prompt_tokens": -1}
+
+
+def _cohere_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
+    given = {"input_type": "search_query"} if options.input_type else {}
+    return {"texts": list(texts), "embedding_types": ["float"], "truncate": "END"} | given
+
+
 def _listed(reply: Any) -> list[Any]:
     """OpenAI's list comes in any order; ValueError where an index is missing or there twice."""
     entries = sorted(reply["data"], key=lambda entry: int(entry["index"]))
@@ -153,7 +179,7 @@ def _cohere_vectors(reply: Any) -> list[Any]:
 
 
 _ADAPTERS = {
-    RemoteShape.INFINITY: _Adapter("/embeddings", _infinity_body, _listed),
-    RemoteShape.VLLM: _Adapter("/v1/embeddings", _vllm_body, _listed, single=True),
-    RemoteShape.COHERE: _Adapter("/v2/embed", _cohere_body, _cohere_vectors),
+    RemoteShape.INFINITY: _Adapter("/embeddings", _infinity_body, _infinity_texts, _listed),
+    RemoteShape.VLLM: _Adapter("/v1/embeddings", _vllm_body, _vllm_texts, _listed, single=True),
+    RemoteShape.COHERE: _Adapter("/v2/embed", _cohere_body, _cohere_texts, _cohere_vectors),
 }

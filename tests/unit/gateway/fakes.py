@@ -21,7 +21,7 @@ from contracts.collections import Collection, Collections
 from contracts.cropper import CropReply, Region, RegionKind
 from contracts.domain_router import Classification, ClassifyReply, Domain
 from contracts.geometry import Box, Point
-from contracts.image_search import ImageHit, ImageSearchReply
+from contracts.image_search import ImageHit, ImageSearchReply, ImageTextSearchRequest
 from contracts.ocr import OcrReply, TextLine
 from contracts.reader import ReadAnswer, ReadReply, ReadRequest, TextSpan
 from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
@@ -173,6 +173,8 @@ class FakeServices:
         self.ocr = FakeService(OcrReply(lines=[text_line("THE SALT ROAD")], width=96, height=64))
         self.cropper = FakeService(CropReply(regions=[], width=96, height=64))
         self.image_search = FakeService(ImageSearchReply(hits=[image_hit()], collection="images"))
+        self.picture_texts = FakeService(ImageSearchReply(hits=[image_hit()], collection="images"))
+        self.takes: tuple[str, ...] = ()
         self.text_search = FakeService(TextSearchReply(hits=[text_hit()], collection="pages"))
         self.reranker = FakeService(prefer_pages)
         self.domain_router = FakeService(domain_reply())
@@ -191,10 +193,18 @@ class FakeServices:
             app.state.ready_checks = {}
             yield
 
-        return create_app("fakes", AppSettings(), [self._router()], lifespan, Metrics("fakes"))
+        return create_app(
+            "fakes", AppSettings(), [self._router()], lifespan, Metrics("fakes"), takes=self.takes
+        )
+
+    def _search_by_text(self, router: APIRouter) -> None:
+        @router.post("/v1/image-search/text", response_model=ImageSearchReply)
+        async def search_images_by_text(request: ImageTextSearchRequest) -> Any:
+            return await self.picture_texts.serve(request)
 
     def _router(self) -> APIRouter:
         router = APIRouter()
+        self._search_by_text(router)
 
         @router.post("/v1/ocr", response_model=OcrReply)
         async def ocr(image: Annotated[UploadFile, File()]) -> Any:

@@ -113,6 +113,41 @@ async def test_a_description_that_cannot_be_had_is_the_first_caption() -> None:
     assert result.run.degraded == ["caption"]
 
 
+async def test_a_caption_searches_pictures_where_image_search_takes_texts() -> None:
+    services = FakeServices()
+    services.takes = ("image", "text")
+    services.picture_texts.reply = ImageSearchReply(hits=[image_hit("Fair", 0.6)], collection="images")
+    result = await ask_wiki_prf(ScriptedWikiPrf(plan=CAPTION), services)
+    (asked,) = services.picture_texts.calls
+    assert (asked.texts, asked.k, asked.collection) == (["a blue book on a table"], 5, "images")
+    assert services.text_search.calls[-1].queries == ["Fair"]
+    assert result.notes("crop_search") == ["caption: Fair"]
+    assert [call.query for call in services.reranker.calls] == ["a blue book on a table"]
+    assert result.run.degraded == []
+
+
+@pytest.mark.parametrize("takes", [(), ("image",)])
+async def test_where_pictures_cannot_be_searched_by_text_that_is_not_tried(takes: tuple[str, ...]) -> None:
+    services = FakeServices()
+    services.takes = takes
+    result = await ask_wiki_prf(ScriptedWikiPrf(plan=CAPTION), services)
+    assert services.picture_texts.calls == []
+    assert services.text_search.calls[-1].queries == ["a blue book on a table"]
+    assert "crop_search" not in result.run.timings_ms
+
+
+@pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES])
+async def test_a_caption_that_finds_no_picture_is_looked_for_in_texts(mood: Mood) -> None:
+    services = FakeServices()
+    services.takes = ("image", "text")
+    services.picture_texts.reply = ImageSearchReply(hits=[], collection="images")
+    services.picture_texts.mood = mood
+    result = await ask_wiki_prf(ScriptedWikiPrf(plan=CAPTION), services)
+    assert services.picture_texts.calls
+    assert services.text_search.calls[-1].queries == ["a blue book on a table"]
+    assert result.run.degraded == (["crop_search"] if mood is Mood.CRASHES else [])
+
+
 def many(request: TextSearchRequest) -> TextSearchReply:
     """As many passages as are wanted."""
     hits = [numbered(request.queries[0].split()[0], number) for number in range(request.k)]

@@ -17,7 +17,7 @@ from fastapi import FastAPI, Request, Response
 from PIL import Image
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from tests.unit.services.image_encoders import colours
+from tests.unit.services.image_encoders import colours, painted
 
 MODEL = "acme/clip-tiny"
 HEAD = "data:image/jpeg;base64,"
@@ -69,6 +69,26 @@ class CohereRequest(Strict):
     input_type: Literal["image"] | None = None
 
 
+class InfinityTexts(Strict):
+    model: Literal["acme/clip-tiny"]
+    input: list[str] = Field(min_length=1, max_length=4)
+    modality: Literal["text"]
+
+
+class VllmTexts(Strict):
+    model: Literal["acme/clip-tiny"]
+    input: list[str] = Field(min_length=1)
+    truncate_prompt_tokens: Literal[-1]
+
+
+class CohereTexts(Strict):
+    model: Literal["acme/clip-tiny"]
+    texts: list[str] = Field(min_length=1, max_length=4)
+    embedding_types: list[Literal["float"]] = Field(min_length=1, max_length=1)
+    truncate: Literal["END"]
+    input_type: Literal["search_query"] | None = None
+
+
 Fault = Callable[[Any], Any]
 """Turns a good reply into what is sent: another body, or a whole Response."""
 
@@ -87,17 +107,21 @@ class EmbeddingServer:
         app = FastAPI()
 
         @app.post("/embeddings")
-        async def infinity(request: Request, body: InfinityRequest) -> Response:
+        async def infinity(request: Request, body: InfinityRequest | InfinityTexts) -> Response:
+            if isinstance(body, InfinityTexts):
+                return self._reply(request, _list(_of_texts(body.input)))
             return self._reply(request, _list(self._vectors(body.input)[::-1], backwards=True))
 
         @app.post("/v1/embeddings")
-        async def vllm(request: Request, body: VllmRequest) -> Response:
+        async def vllm(request: Request, body: VllmRequest | VllmTexts) -> Response:
+            if isinstance(body, VllmTexts):
+                return self._reply(request, _list(_of_texts(body.input)))
             uris = [part.image_url.url for part in body.messages[0].content]
             return self._reply(request, _list(self._vectors(uris)))
 
         @app.post("/v2/embed")
-        async def cohere(request: Request, body: CohereRequest) -> Response:
-            vectors = self._vectors(body.images)
+        async def cohere(request: Request, body: CohereRequest | CohereTexts) -> Response:
+            vectors = _of_texts(body.texts) if isinstance(body, CohereTexts) else self._vectors(body.images)
             return self._reply(request, {"id": "e-1", "embeddings": {"float": vectors}, "texts": []})
 
         return app
@@ -117,6 +141,10 @@ class EmbeddingServer:
         if isinstance(sent, Response):
             return sent
         return Response(json.dumps(sent), media_type="application/json")
+
+
+def _of_texts(texts: Sequence[str]) -> list[list[float]]:
+    return [[2.0 * float(value) for value in colours(painted(text))] for text in texts]
 
 
 def _list(vectors: list[list[float]], *, backwards: bool = False) -> dict[str, Any]:

@@ -20,6 +20,15 @@ def colours(view: RGB) -> Floats:
     return np.asarray(vector / np.linalg.norm(vector), np.float32)
 
 
+PAINTS = {"red": (220, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 220)}
+
+
+def painted(text: str) -> RGB:
+    """A picture all in the colour that the text names."""
+    (named,) = (paint for word, paint in PAINTS.items() if word in text.split())
+    return np.full((32, 32, 3), named, np.uint8)
+
+
 class ColourEncoder:
     """`ImageEncoder` by colours; counts its forward passes."""
 
@@ -37,3 +46,7 @@ class ColourEncoder:
         """See the protocol."""
         self.passes.append(len(views))
         return [colours(view) for view in views]
+
+    def forward_texts(self, texts: Sequence[str]) -> list[Floats]:
+        """Of what the texts name."""
+        return [colours(painted(text)) for text in texts]

@@ -14,7 +14,7 @@ from services.image_search.engine import RGB, KnownThing
 from services.image_search.engines.dense import DenseImageSearch, DenseOptions
 from services.image_search.engines.pocket import PocketImageSearch
 from services.image_search.training.designs import Design, Kind, draw
-from tests.unit.services.image_encoders import SIZE, ColourEncoder
+from tests.unit.services.image_encoders import PAINTS, SIZE, ColourEncoder, painted
 
 BOOK = draw(Design(Kind.COVER, 3, 0), 240)
 POSTER = draw(Design(Kind.POSTER, 4, 0), 240)
@@ -54,6 +54,21 @@ def test_the_same_photo_is_found_first_with_what_is_known_of_it(engine: DenseIma
     assert (first.entity, first.title, first.attributes) == ("Fair", "Fair (0)", {"author": "Mira Holm"})
     assert (first.photo_index, first.inliers) == (0, None)
     assert first.probability > 0.9 > second.probability
+
+
+def test_a_text_finds_what_looks_like_it_and_stops_when_the_caller_leaves(store: VectorStore) -> None:
+    encoder = ColourEncoder()
+    engine = DenseImageSearch(store, encoder, forward_texts=encoder.forward_texts)
+    store.create("images-1", engine.schema)
+    engine.index("images-1", [known(paint, painted(paint)) for paint in PAINTS])
+    found = engine.search_texts(["a blue door", "red"], 2, "images-1", always)
+    assert [(seen.entity, seen.photo_index) for seen in found] == [("blue", 0), ("red", 1)]
+    asked = iter([True, False])
+    (only,) = engine.search_texts(["a blue door", "red"], 1, "images-1", lambda: next(asked))
+    assert only.entity == "blue"
+    assert engine.search_texts(["red"], 2, "images-1", lambda: False) == []
+    with pytest.raises(CollectionNotFound):
+        engine.search_texts(["red"], 2, "images-2", always)
 
 
 def test_a_thing_at_the_end_of_a_tall_photo_is_found(store: VectorStore) -> None:

@@ -31,11 +31,12 @@ from services.image_search.settings import ImageSearchSettings
 from services.image_search.training.designs import Design, Kind, draw
 from tests.live import live
 from tests.unit.services.image_embedding_server import FAULTS, MODEL, EmbeddingServer
-from tests.unit.services.image_encoders import SIZE, colours
+from tests.unit.services.image_encoders import PAINTS, SIZE, colours, painted
 
 pytestmark = pytest.mark.anyio
 
 SHAPES = list(RemoteShape)
+BY_TEXT = "/v1/image-search/text"
 BOOK = draw(Design(Kind.COVER, 3, 0), 240)
 POSTER = draw(Design(Kind.POSTER, 4, 0), 240)
 
@@ -176,29 +177,28 @@ def jpeg(photo: RGB) -> bytes:
     return buffer.getvalue()
 
 
-def settings(url: str, shape: RemoteShape, folder: Path) -> ImageSearchSettings:
+def settings(url: str, shape: RemoteShape, folder: Path, **others: Any) -> ImageSearchSettings:
     return ImageSearchSettings(
+        **{"remote_images": 4, **others},
         port=0,
         data_dir=folder,
         engine="remote",
         remote_url=url,
         remote_model=MODEL,
         remote_shape=shape,
-        remote_images=4,
     )
 
 
-async def filled(client: httpx.AsyncClient) -> None:
-    """The book and the poster, indexed and published."""
-    items = [
-        {"id": str(uuid.uuid5(uuid.NAMESPACE_OID, entity)), "entity": entity} for entity in ("Salt", "Fair")
-    ]
-    files = [("images", ("x.jpg", jpeg(photo), "image/jpeg")) for photo in (BOOK, POSTER)]
+async def filled(client: httpx.AsyncClient, **things: RGB) -> None:
+    """The book and the poster, or other things, indexed and published."""
+    things = things or {"Salt": BOOK, "Fair": POSTER}
+    items = [{"id": str(uuid.uuid5(uuid.NAMESPACE_OID, entity)), "entity": entity} for entity in things]
+    files = [("images", ("x.jpg", jpeg(photo), "image/jpeg")) for photo in things.values()]
     await client.post("/v1/collections", json={"name": "images-1"})
     reply = await client.put(
         "/v1/collections/images-1/images", files=files, data={"items": json.dumps({"items": items})}
     )
-    assert reply.json() == {"indexed": 2, "rejected": {}}
+    assert reply.json() == {"indexed": len(things), "rejected": {}}
     await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
 
 
@@ -265,3 +265,36 @@ async def test_a_collection_of_another_engine_is_a_conflict(tmp_path: Path) -> N
 def test_an_engine_without_its_address_does_not_start(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="needs remote_url"):
         open_engine(settings("", RemoteShape.INFINITY, tmp_path), EngineResources(Metrics("image_search")))
+
+
+@pytest.mark.parametrize("input_type", ["", "image"])
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_pictures_are_found_by_text_where_the_operator_says_that_the_model_knows_words(
+    shape: RemoteShape, input_type: str, tmp_path: Path
+) -> None:
+    texts = ["a green door", "red", "something blue", "a red door", "blue", "green"]
+    async with serving(EmbeddingServer()) as url:
+        more = {"texts": True, "remote_images": 4, "remote_input_type": input_type}
+        async with live(create_app(settings(url, shape, tmp_path, **more))) as client:
+            await filled(client, **{paint: painted(paint) for paint in PAINTS})
+            replies = [await client.post(BY_TEXT, json={"texts": [text], "k": 1}) for text in texts]
+            together = await client.post(BY_TEXT, json={"texts": texts, "k": 3})
+            info = (await client.get("/info")).json()
+    found = [ImageSearchReply.model_validate_json(reply.content).hits[0].entity for reply in replies]
+    assert found == ["green", "red", "blue", "red", "blue", "green"]
+    hits = ImageSearchReply.model_validate_json(together.content).hits
+    assert {hit.entity: hit.image_index for hit in hits} == {"green": 0, "red": 1, "blue": 2}
+    assert info["takes"] == ["image", "text"]
+
+
+async def test_a_remote_model_is_not_taken_to_know_words(tmp_path: Path) -> None:
+    server = EmbeddingServer()
+    async with (
+        serving(server) as url,
+        live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
+    ):
+        before = server.requests
+        reply = await client.post(BY_TEXT, json={"texts": ["red"]})
+        info = (await client.get("/info")).json()
+    assert (reply.status_code, reply.json()["type"]) == (422, "urn:loreglass:problem:not_supported")
+    assert (server.requests, info["takes"]) == (before, ["image"])
