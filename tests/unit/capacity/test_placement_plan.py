@@ -119,7 +119,8 @@ def test_no_more_sequences_than_questions_and_no_more_than_asked_for(tmp_path: P
             {"node.memory_gb": 40, "vlm.preset": "llama-3.2-11b-vision"},
             "llama-3.2-11b-vision and the services do not fit on 1 card: GPU 0 would hold 42.5 GB and has "
             "38.5 GB beside its headroom: 4.0 GB too little; preset llama-3.2-11b-vision-fp8 or "
-            "preset qwen2.5-vl-7b or preset qwen2.5-vl-7b-fp8 or preset qwen3-vl-8b or 2 cards would do.",
+            "preset qwen2.5-vl-7b or preset qwen2.5-vl-7b-fp8 or preset qwen2.5-vl-3b or "
+            "preset qwen3-vl-8b or 2 cards would do.",
         ),
         (
             {"node.memory_gb": 16},
