@@ -1,15 +1,16 @@
-"""BLIP-2's Q-Former: questions with their photo, and texts, as vectors (Li et al. 2023, arXiv:2301.12597).
+"""BLIP-2's Q-Former: questions with their photo, photos, and texts (Li et al. 2023, arXiv:2301.12597).
 
 `QFormer.from_pretrained(folder or hub id, accelerator)`, or the constructor with loaded parts, gives
 - `encode_questions(pairs)`: per (question, photo or None) the query tokens' hidden states (N_q, hidden);
-- `question_vectors(pairs)`: the same as unit vectors of the shared image-text space, (n, d);
+- `photo_vectors(photos)`: the query tokens that see the photo alone, as unit vectors (N_q, d) of the space
+  that photos and texts share;
 - `text_vectors(texts)`: a text's [CLS] as a unit vector of that space, (d,);
 - `prepare` and `question_states`: the two halves of `encode_questions` on tensors, for training.
 
-With a photo, the query tokens attend to the question's tokens and, through cross-attention, to the photo:
-the encoding that BLIP-2 uses for image-text matching. Without one, `encode_questions` shows the Q-Former
-a plain picture of the mean colour (zeros after normalisation), since its layers cannot skip their
-cross-attention; `question_vectors` takes the text tower alone, which was trained to need no picture.
+The shared space was trained contrastively with query tokens that see no text (section 3.1, ITC): its
+projections mean nothing for `encode_questions`, whose tokens attend to the question as well, as in BLIP-2's
+image-text matching. Without a photo, that shows the Q-Former a plain picture of the mean colour (zeros after
+normalisation), since its layers cannot skip their cross-attention.
 Who else is in a batch does not matter: padding is masked. Runs in a bare torch + transformers environment.
 """
 
@@ -91,12 +92,18 @@ class QFormer:
         with torch.inference_mode():
             return list(self.accelerator.to_numpy(self.question_states(self.prepare(pairs))))
 
-    def question_vectors(self, pairs: Sequence[Question]) -> list[Vectors]:
-        """Per pair unit vectors (N_q, `vector_size`); (1, `vector_size`) where there is no photo."""
-        seen = [pair for pair in pairs if pair[1] is not None]
-        with_photo = iter(self._photo_question_vectors(seen))
-        without = iter(self.text_vectors([text for text, photo in pairs if photo is None]))
-        return [next(without)[None] if photo is None else next(with_photo) for _, photo in pairs]
+    def photo_vectors(self, photos: Sequence[NDArray[np.uint8]]) -> list[Vectors]:
+        """Per photo unit vectors (N_q, `vector_size`)."""
+        if not photos:
+            return []
+        with torch.inference_mode():
+            seen = self._look(self._pixels(photos))
+            states = self.model.qformer(
+                query_embeds=self.model.query_tokens.expand(len(seen), -1, -1),
+                encoder_hidden_states=seen,
+                encoder_attention_mask=torch.ones(seen.shape[:2], dtype=torch.long, device=seen.device),
+            ).last_hidden_state
+            return list(self.accelerator.to_numpy(_project(self.model.vision_projection, states)))
 
     def text_vectors(self, texts: Sequence[str]) -> list[Vectors]:
         """Each text's [CLS] as a unit vector (`vector_size`,); the head of a text that is too long."""
@@ -133,13 +140,6 @@ class QFormer:
             encoder_attention_mask=torch.ones(photos.shape[:2], dtype=torch.long, device=photos.device),
         ).last_hidden_state
         return states[:, : queries.shape[1]]
-
-    def _photo_question_vectors(self, pairs: Sequence[Question]) -> list[Vectors]:
-        if not pairs:
-            return []
-        with torch.inference_mode():
-            states = self.question_states(self.prepare(pairs))
-            return list(self.accelerator.to_numpy(_project(self.model.vision_projection, states)))
 
     def _look(self, pixels: Any) -> Any:
         vision = self.model.vision_model

@@ -153,15 +153,15 @@ def _domain_stage(qformer: Any, bench: Bench) -> Stage:
 
 
 def _coarse_stage(qformer: Any, bench: Bench) -> Stage:
-    asked = (QUESTION, photo(*bench.sizes.photo))
+    asked = photo(*bench.sizes.photo)
     texts = [passage(bench.sizes.passage, seed) for seed in range(100)]
 
     def work(count: int) -> object:
-        return qformer.question_vectors([asked]), qformer.text_vectors(texts[:count])
+        return qformer.photo_vectors([asked]), qformer.text_vectors(texts[:count])
 
     return Stage(
         "reranker: Q-Former, coarse",
-        f"chunk of {bench.sizes.passage} tokens; one question and photo each time",
+        f"chunk of {bench.sizes.passage} tokens; one photo each time",
         {1: "", 100: "20 (GPU alone)"},
         work,
     )

@@ -16,14 +16,15 @@ import numpy as np
 from chassis.accelerator import Placement, open_accelerator
 from chassis.models.pretrained import WrongWeights
 from chassis.models.qformer import DEFAULT_MODEL, QFormer
+from chassis.models.witness import witness
+from chassis.training_rows import UnreadableRows
 from contracts.domain_router import Domain
-from services.domain_router.engines.blip2 import witness
 from services.domain_router.engines.domain_head import DomainHead
 from services.domain_router.tuning.encoders import Encoder, FrozenEncoder, QFormerEncoder
 from services.domain_router.tuning.fitting import Epoch, Fit, Recipe, fit, logits_of
 from services.domain_router.tuning.measures import Labels, Measures, best_temperature, measure
 from services.domain_router.tuning.reporting import Report, measure_lines, reading_lines
-from services.domain_router.tuning.rows import Example, Reading, UnreadableRows, read_rows
+from services.domain_router.tuning.rows import Example, Reading, read_rows
 from services.domain_router.tuning.splitting import Shares, Split, stratified
 
 _LABELS = tuple(domain.value for domain in Domain)

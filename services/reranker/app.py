@@ -40,22 +40,25 @@ def open_engine(settings: RerankerSettings, resources: EngineResources) -> Reran
 
 
 def _open_cascade(settings: RerankerSettings, resources: EngineResources) -> Reranker:
-    from chassis.models import qformer
+    from chassis.models.qformer import DEFAULT_MODEL
     from services.reranker.engines import qwen3
     from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
+    from services.reranker.engines.coarse_head import load_coarse, question_vectors
 
     accelerator = resources.open_accelerator(settings.placement)
     limits = settings.batch_limits
     coarse = fine = None
     names = []
+    threshold = settings.coarse_threshold
     if settings.coarse:
-        source = settings.coarse_model or qformer.DEFAULT_MODEL
-        towers = qformer.QFormer.from_pretrained(source, accelerator)
+        towers, head = load_coarse(settings.coarse_model, settings.coarse_head, accelerator)
         coarse = CoarseStage(
-            resources.batched(towers.question_vectors, limits, "questions"),
+            resources.batched(question_vectors(towers, head), limits, "questions"),
             resources.batched(towers.text_vectors, limits, "documents"),
         )
-        names.append(PurePath(source).name)
+        if head and threshold is None:
+            threshold = head.threshold
+        names.append(PurePath(settings.coarse_model or (head.base_model if head else DEFAULT_MODEL)).name)
     if settings.fine:
         source = settings.fine_model or qwen3.DEFAULT_MODEL
         options = qwen3.Qwen3Options(
@@ -66,7 +69,5 @@ def _open_cascade(settings: RerankerSettings, resources: EngineResources) -> Rer
         judge = qwen3.Qwen3Reranker.from_pretrained(source, accelerator, options)
         fine = resources.batched(judge.score, limits, "pairs")
         names.append(PurePath(source).name)
-    cutoffs = Cutoffs(
-        settings.coarse_top, settings.coarse_threshold, settings.fine_top, settings.fine_threshold
-    )
+    cutoffs = Cutoffs(settings.coarse_top, threshold, settings.fine_top, settings.fine_threshold)
     return CascadeReranker(coarse, fine, cutoffs, "+".join(names))

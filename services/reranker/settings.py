@@ -29,8 +29,11 @@ class RerankerSettings(RemoteModelSettings):
 
     coarse: bool = Field(default=True, description="engine=cascade: whether the Q-Former filters")
     coarse_model: str = Field(default="", description="a folder or hub id; empty: Salesforce/blip2-itm-vit-g")
+    coarse_head: str = Field(default="", description="a checkpoint of services.reranker.train_coarse")
     coarse_top: int = Field(default=32, ge=1, description="K1: the best that reach the fine stage")
-    coarse_threshold: float = Field(default=0.1, ge=0, le=1, description="tau_coarse, a cosine")
+    coarse_threshold: float | None = Field(
+        default=None, ge=0, le=1, description="tau_coarse, a cosine; unset: the head's own, without one none"
+    )
     fine: bool = Field(default=True, description="engine=cascade: whether Qwen3-Reranker judges")
     fine_model: str = Field(default="", description="a folder or hub id; empty: Qwen/Qwen3-Reranker-0.6B")
     fine_top: int = Field(default=10, ge=1, description="K2: the best that keep their score")

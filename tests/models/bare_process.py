@@ -109,11 +109,12 @@ def _grounding_dino(folders: Folders) -> None:
 def _reranker(folders: Folders) -> None:
     from chassis.models.qformer import QFormer
     from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
+    from services.reranker.engines.coarse_head import question_vectors
     from services.reranker.engines.qwen3 import Qwen3Reranker
 
     qformer = QFormer.from_pretrained(folders["blip2"], _accelerator())
     judge = Qwen3Reranker.from_pretrained(folders["qwen3"], _accelerator())
-    coarse = CoarseStage(qformer.question_vectors, qformer.text_vectors)
+    coarse = CoarseStage(question_vectors(qformer, None), qformer.text_vectors)
     cascade = CascadeReranker(coarse, judge.score, Cutoffs(coarse_threshold=0.0, fine_threshold=0.0))
     assert len(cascade.rerank("who built it?", ["Ada built it.", "A dog."], None, _photo())) == 2
 

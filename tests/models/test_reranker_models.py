@@ -21,11 +21,12 @@ from chassis.models.pretrained import WrongWeights
 from chassis.models.qformer import QFormer
 from services.reranker.app import create_app
 from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
+from services.reranker.engines.coarse_head import question_vectors
 from services.reranker.engines.qwen3 import DEFAULT_INSTRUCTION, Qwen3Options, Qwen3Reranker
 from services.reranker.measure_batching import Counted, measure
 from services.reranker.settings import RerankerSettings
 from tests.live import live
-from tests.models.tiny_blip2 import QUERY_TOKENS, tiny_blip2
+from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_qwen3 import ROOM, tiny_qwen3
 
 CPU = Accelerator("cpu", "float32")
@@ -55,7 +56,7 @@ def qwen3_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def coarse(blip2_folder: Path) -> CoarseStage:
     towers = QFormer.from_pretrained(str(blip2_folder), CPU)
-    return CoarseStage(towers.question_vectors, towers.text_vectors)
+    return CoarseStage(question_vectors(towers, None), towers.text_vectors)
 
 
 @pytest.fixture(scope="module")
@@ -68,29 +69,23 @@ def photo() -> Photo:
     return np.random.default_rng(4).integers(0, 256, (80, 120, 3), np.uint8)
 
 
-def _direct_coarse(folder: Path, query: str, photo: Photo, documents: Sequence[str]) -> list[float]:
-    """Equation (2) with BLIP-2's parts, one document at a time."""
-    with torch.inference_mode():
-        blip2: Any = Blip2ForImageTextRetrieval.from_pretrained(folder).eval()
-        tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-        pixels = BlipImageProcessorPil.from_pretrained(folder)(photo, return_tensors="pt")["pixel_values"]
-        asked = blip2.qformer(
-            query_embeds=blip2.embeddings(
-                input_ids=tokenizer(query, return_tensors="pt")["input_ids"], query_embeds=blip2.query_tokens
-            ),
-            query_length=QUERY_TOKENS,
-            encoder_hidden_states=blip2.vision_model(pixels).last_hidden_state,
-        ).last_hidden_state[0, :QUERY_TOKENS]
-        asked = blip2.vision_projection(asked)
-        scores = []
-        for document in documents:
-            ids = tokenizer(document, return_tensors="pt")["input_ids"]
-            read = blip2.qformer(
-                query_embeds=blip2.embeddings(input_ids=ids), query_length=0
-            ).last_hidden_state
-            cls = blip2.text_projection(read[:, 0])
-            scores.append(float(torch.cosine_similarity(asked, cls).max()))
-        return scores
+def _direct_coarse(folder: Path, photo: Photo, documents: Sequence[str]) -> list[float]:
+    """BLIP-2's own similarity of photo and text, one document at a time."""
+    blip2: Any = Blip2ForImageTextRetrieval.from_pretrained(folder).eval()
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+    pixels = BlipImageProcessorPil.from_pretrained(folder)(photo, return_tensors="pt")["pixel_values"]
+    scores = []
+    for document in documents:
+        tokens = tokenizer(document, return_tensors="pt")
+        with torch.inference_mode():
+            matched = blip2(
+                pixel_values=pixels,
+                input_ids=tokens["input_ids"],
+                attention_mask=tokens["attention_mask"],
+                use_image_text_matching_head=False,
+            )
+        scores.append(float(matched.logits_per_image))
+    return scores
 
 
 def _card_prompt(query: str, document: str) -> str:
@@ -122,13 +117,13 @@ def _apart(found: Sequence[float], expected: Sequence[float]) -> float:
     return max(abs(one - other) for one, other in zip(found, expected, strict=True))
 
 
-def test_the_coarse_score_is_equation_2(
+def test_the_untrained_coarse_score_is_blip2s_own_of_photo_and_text(
     coarse: CoarseStage, blip2_folder: Path, photo: Photo, parity: Parity
 ) -> None:
-    direct = [max(0.0, score) for score in _direct_coarse(blip2_folder, QUERY, photo, DOCUMENTS)]
+    direct = [max(0.0, score) for score in _direct_coarse(blip2_folder, photo, DOCUMENTS)]
     found = CascadeReranker(coarse, None, KEEP_ALL).rerank(QUERY, DOCUMENTS, None, photo)
     assert min(found) > 0
-    parity("reranker, coarse", "Blip2 parts and a cosine", _apart(found, direct))
+    parity("reranker, coarse", "Blip2ForImageTextRetrieval (ITC)", _apart(found, direct))
 
 
 def test_the_fine_score_is_the_model_cards(judge: Qwen3Reranker, qwen3_folder: Path, parity: Parity) -> None:
@@ -140,7 +135,7 @@ def test_the_fine_score_is_the_model_cards(judge: Qwen3Reranker, qwen3_folder: P
 def test_the_cascade_multiplies_both_and_keeps_the_best(
     coarse: CoarseStage, judge: Qwen3Reranker, blip2_folder: Path, qwen3_folder: Path, photo: Photo
 ) -> None:
-    first = _direct_coarse(blip2_folder, QUERY, photo, DOCUMENTS)
+    first = _direct_coarse(blip2_folder, photo, DOCUMENTS)
     reaching = sorted(range(len(DOCUMENTS)), key=lambda i: -first[i])[:4]
     second = _direct_fine(qwen3_folder, QUERY, DOCUMENTS)
     products = {i: first[i] * second[i] for i in reaching if first[i] > 0}
@@ -246,6 +241,21 @@ async def test_the_service_scores_with_the_stages_that_are_on(
         for seen in (photo, None):
             found = await _post(client, body, seen)
             assert found == pytest.approx(bare.rerank(QUERY, DOCUMENTS, "Ada", seen), abs=1e-5)
+
+
+@pytest.mark.anyio
+async def test_with_default_cutoffs_an_untrained_coarse_stage_only_chooses(
+    blip2_folder: Path, qwen3_folder: Path, judge: Qwen3Reranker, photo: Photo
+) -> None:
+    defaults = RerankerSettings(engine="cascade")
+    assert (defaults.coarse_threshold, defaults.coarse_head) == (None, "")
+    settings = _settings(blip2_folder, qwen3_folder, coarse_threshold=None, coarse_top=3)
+    chosen = _direct_coarse(blip2_folder, photo, DOCUMENTS)
+    kept = sorted(range(len(DOCUMENTS)), key=lambda place: -chosen[place])[:3]
+    judged = judge.score([(QUERY, document) for document in DOCUMENTS])
+    async with live(create_app(settings)) as client:
+        found = await _post(client, {"query": QUERY, "documents": DOCUMENTS}, photo)
+    assert found == pytest.approx([judged[n] if n in kept else 0.0 for n in range(5)], abs=1e-5)
 
 
 @pytest.mark.anyio

@@ -15,13 +15,12 @@ import numpy as np
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights
 from chassis.models.qformer import QFormer, Question, Vectors
+from chassis.models.witness import require_witness
 from services.domain_router.engine import RGB
 from services.domain_router.engines.domain_head import DomainHead
 
 Forward = Callable[[Sequence[Question]], Sequence[Vectors]]
 """Per question and photo the query tokens, (N_q, hidden): `QFormer.encode_questions`, alone or batched."""
-
-_SAME_DIRECTION = 0.85  # cosine: tiny models give above 0.99 in bfloat16, below 0.3 with other weights
 
 
 class Blip2DomainRouter:
@@ -66,12 +65,7 @@ def load_blip2(
             f"The domain head reads {head.feature_size} features, the Q-Former gives {qformer.hidden_size}."
         )
     put_back(qformer, head)
-    likeness = _cosine(witness(qformer), head.witness)
-    if not likeness >= _SAME_DIRECTION:  # a NaN is not
-        raise WrongWeights(
-            "The domain head was not trained on this base model: for two fixed questions their features have"
-            f" a cosine of {likeness:.2f}."
-        )
+    require_witness(qformer, head.witness, "domain head")
     return qformer, head
 
 
@@ -84,27 +78,3 @@ def put_back(qformer: QFormer, head: DomainHead) -> None:
         if name not in known or tuple(known[name].shape) != values.shape:
             raise WrongWeights(f"The domain head tuned {name!r}, which the base model does not have.")
         known[name].copy_(torch.from_numpy(np.array(values)))
-
-
-def witness(qformer: QFormer) -> Vectors:
-    """(N_q, features): by how much the query tokens differ for two fixed questions about two fixed pictures.
-
-    The difference, since what all inputs have in common would make other weights look alike.
-    """
-    card = _test_card()
-    questions = [("What is the name of this, and where is it?", card), ("How old is it?", 255 - card[::-1])]
-    one, other = qformer.encode_questions(questions)
-    return one - other
-
-
-def _test_card() -> RGB:
-    """Gradients in the three channels, one of them in steps: (96, 96, 3)."""
-    ramp = np.linspace(0, 255, 96)
-    across, down = np.meshgrid(ramp, ramp)
-    return np.stack([across, down, 255 * (across // 64 % 2)], axis=-1).astype(np.uint8)
-
-
-def _cosine(one: Vectors, other: Vectors) -> float:
-    """Of all numbers in a row; 0 where the shapes differ."""
-    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float((one * other).sum()) / lengths if lengths and one.shape == other.shape else 0.0

@@ -1,13 +1,11 @@
 """The trained part of the BLIP-2 domain router: a linear head, and Q-Former weights where they were tuned.
 
 One safetensors file. Tensors: `weight` (classes, features), `bias` (classes,), `witness` (query tokens,
-features) and `tuned.<name>` for each weight of the base model that training changed. The metadata has one
-entry, `loreglass-domain-head`, JSON of version, labels, base_model, feature_size and temperature: the
-format keeps no order among entries, and one training run is to give one file.
+features) and `tuned.<name>` for each weight of the base model that training changed. The metadata's entry
+`loreglass-domain-head` is JSON of version, labels, base_model, feature_size and temperature.
 Runs in a bare environment of numpy and safetensors.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +13,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from chassis.models.pretrained import WrongWeights
+from chassis.models.tensor_file import read_tensors, write_tensors
 
 FORMAT, VERSION = "loreglass-domain-head", 1
 _TUNED = "tuned."
@@ -57,12 +54,6 @@ class DomainHead:
     def save(self, path: Path) -> None:
         """Write the checkpoint."""
         tensors = {"weight": self.weight, "bias": self.bias, "witness": self.witness}
-        tensors |= {_TUNED + name: values for name, values in self.tuned.items()}
-        save_file(
-            {name: np.ascontiguousarray(values) for name, values in tensors.items()}, path, self._about()
-        )
-
-    def _about(self) -> dict[str, str]:
         about = {
             "version": VERSION,
             "labels": self.labels,
@@ -70,25 +61,14 @@ class DomainHead:
             "feature_size": self.feature_size,
             "temperature": self.temperature,
         }
-        return {FORMAT: json.dumps(about)}
+        write_tensors(
+            path, FORMAT, about, tensors | {_TUNED + name: values for name, values in self.tuned.items()}
+        )
 
     @classmethod
     def load(cls, path: Path, labels: Sequence[str]) -> Self:
         """A checkpoint that was trained for exactly `labels`, in this order. Raises `WrongWeights`."""
-        try:
-            with safe_open(path, framework="numpy") as stored:
-                written = (stored.metadata() or {}).get(FORMAT)
-                if written is None:
-                    raise WrongWeights(f"{str(path)!r} is no {FORMAT}.")
-                tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-        except (OSError, SafetensorError) as error:
-            raise WrongWeights(f"The domain head {str(path)!r} cannot be read: {error}") from error
-        except (TypeError, AttributeError) as error:  # bfloat16 and its like, which numpy does not have
-            raise WrongWeights(f"The domain head {str(path)!r} is not of float32: {error}.") from error
-        try:
-            head = cls._from_parts(json.loads(written), tensors)
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise WrongWeights(f"The domain head {str(path)!r} is damaged: {error!r}.") from error
+        head = read_tensors(path, FORMAT, VERSION, cls._from_parts)
         if head.labels != tuple(labels):
             raise WrongWeights(
                 f"The head {str(path)!r} was trained for other labels: {', '.join(head.labels)}."
@@ -97,8 +77,6 @@ class DomainHead:
 
     @classmethod
     def _from_parts(cls, about: Mapping[str, Any], tensors: dict[str, Floats]) -> Self:
-        if about["version"] != VERSION:
-            raise ValueError(f"version {about['version']}")
         head = cls(
             weight=tensors.pop("weight"),
             bias=tensors.pop("bias"),

@@ -10,13 +10,14 @@ import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, field_validator
 
 from chassis.errors import LoreglassError
 from chassis.pixels import RGB, decode_rgb
+from chassis.training_rows import Malformed, UnreadableRows, file_beside, in_short, json_lines
 from services.domain_router.engine import IMAGE_SIDE
 from services.domain_router.tuning.labels import domain_names, domain_number
 
@@ -27,10 +28,6 @@ _FEATURE_FILES = ("features.json", "dataset_info.json")
 _PARQUET_ROWS = 64
 
 
-class UnreadableRows(Exception):
-    """A source as a whole cannot be read; the message says which and why."""
-
-
 @dataclass(frozen=True, slots=True)
 class Example:
     """A question of a session; `domain` is its place in `Domain`."""
@@ -39,14 +36,6 @@ class Example:
     question: str
     domain: int
     photo: Photo | None
-
-
-@dataclass(frozen=True, slots=True)
-class Malformed:
-    """A row that was left out: `place` is its file and its number, counted from 1."""
-
-    place: str
-    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +91,7 @@ def read_rows(sources: Sequence[Path]) -> Reading:
             try:
                 examples.extend(_examples(row, path.parent, names))
             except (ValueError, OSError, LoreglassError) as error:
-                malformed.append(Malformed(f"{path.name}, row {number}", _in_short(error)))
+                malformed.append(Malformed(f"{path.name}, row {number}", in_short(error)))
     return Reading(tuple(examples), tuple(malformed))
 
 
@@ -127,8 +116,7 @@ def _jsonl(path: Path) -> tuple[tuple[str, ...] | None, Iterator[Any]]:
     beside = (path.with_name(name) for name in _FEATURE_FILES)
     file = next((each for each in beside if each.is_file()), None)
     names = _names(file.read_text("utf-8"), file.name) if file else None
-    lines = (line for line in path.read_bytes().split(b"\n") if line.strip())
-    return names, iter(lines)
+    return names, json_lines(path)
 
 
 def _parquet(path: Path) -> tuple[tuple[str, ...] | None, Iterator[Any]]:
@@ -140,7 +128,7 @@ def _parquet(path: Path) -> tuple[tuple[str, ...] | None, Iterator[Any]]:
     try:
         file = ParquetFile(path)
     except (OSError, pyarrow.ArrowException) as error:
-        raise UnreadableRows(f"{path} is no Parquet file: {_in_short(error)}") from error
+        raise UnreadableRows(f"{path} is no Parquet file: {in_short(error)}") from error
     written = (file.schema_arrow.metadata or {}).get(b"huggingface")
     names = _names(written.decode("utf-8"), path.name) if written else None
     wanted = [name for name in ("session_id", "image", "turns") if name in file.schema_arrow.names]
@@ -155,7 +143,7 @@ def _names(text: str, place: str) -> tuple[str, ...] | None:
         described = described.get("info", described)
         return domain_names(described.get("features", described))
     except (ValueError, AttributeError) as error:
-        raise UnreadableRows(f"{place} does not describe CRAG-MM's features: {_in_short(error)}") from error
+        raise UnreadableRows(f"{place} does not describe CRAG-MM's features: {in_short(error)}") from error
 
 
 def _examples(row: Any, folder: Path, names: Sequence[str] | None) -> list[Example]:
@@ -182,22 +170,4 @@ def _photo(image: str | _File | None, folder: Path) -> Photo | None:
         return None
     if image.startswith("data:"):
         return base64.b64decode(image.partition(",")[2], validate=True)
-    return _beside(image, folder)
-
-
-def _beside(name: str, folder: Path) -> Path:
-    """Rows are data: they name files beside themselves and no others."""
-    place = PurePosixPath(name)
-    if place.is_absolute() or ".." in place.parts:
-        raise ValueError(f"the image {name!r} does not lie beside the rows")
-    path = folder / place
-    if not path.is_file():
-        raise ValueError(f"the image {name!r} is not there")
-    return path
-
-
-def _in_short(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    return file_beside(image, folder)

@@ -15,7 +15,7 @@ from services.reranker.engines.naming import with_entity
 
 Result = TypeVar("Result")
 Vectors = NDArray[np.float32]
-Asked = tuple[str, Photo | None]
+Asked = tuple[str, Photo]
 Pair = tuple[str, str]
 """A question and a document."""
 FineStage = Callable[[Sequence[Pair]], Sequence[float]]
@@ -26,11 +26,12 @@ FineStage = Callable[[Sequence[Pair]], Sequence[float]]
 class Cutoffs:
     """`coarse_top` and `fine_top` are the paper's K1 and K2, the thresholds its tau_coarse and tau_fine.
 
-    The paper gives no values; ours keep what may be useful and leave the choice to the reader of the scores.
+    The paper gives no values. `coarse_threshold`: a cosine; None where nobody has fitted one, so that the
+    coarse stage only chooses K1 documents and the score is the fine stage's alone.
     """
 
     coarse_top: int = 32
-    coarse_threshold: float = 0.1
+    coarse_threshold: float | None = None
     fine_top: int = 10
     fine_threshold: float = 0.5
 
@@ -42,14 +43,11 @@ class CoarseStage:
     question_vectors: Callable[[Sequence[Asked]], Sequence[Vectors]]
     text_vectors: Callable[[Sequence[str]], Sequence[Vectors]]
 
-    def score(self, query: str, photo: Photo | None, documents: Sequence[str]) -> list[float]:
-        """Equation (2): the best cosine of any query token with the document's [CLS].
-
-        Negative cosines count as 0, since the product with the fine score would turn their order round.
-        """
+    def score(self, query: str, photo: Photo, documents: Sequence[str]) -> list[float]:
+        """Equation (2): the best cosine of any query token with the document's [CLS]."""
         asked = self.question_vectors([(query, photo)])[0]
         read = in_order_of_length(documents, self.text_vectors)
-        return [max(0.0, float(np.max(asked @ vector))) for vector in read]
+        return [float(np.max(asked @ vector)) for vector in read]
 
 
 class CascadeReranker:
@@ -73,46 +71,50 @@ class CascadeReranker:
         photo: Photo | None = None,
         fine_top: int | None = None,
     ) -> list[float]:
-        """Products of the two stages' scores; 0 for what either stage discards.
+        """The two stages' scores, multiplied where both can be; 0 for what either stage discards.
 
         The coarse stage discards what `fine_top` leaves no room for; with 0 its own scores are the result.
         """
         if not documents:
             return []
         fine = self._fine if self._coarse is None or fine_top != 0 else None
-        products = [0.0] * len(documents)
-        for index, coarse in self._filtered(query, documents, photo, fine_top or None).items():
-            products[index] = coarse
+        tau = self._cutoffs.coarse_threshold if self._coarse and photo is not None else None
+        scores = self._filtered(query, documents, photo, fine_top or None, tau)
+        threshold = tau or 0.0
         if fine is not None:
-            kept = [index for index, product in enumerate(products) if product > 0]
-            judged = _judged(fine, query, entity, [documents[index] for index in kept])
-            for index, score in zip(kept, judged, strict=True):
-                products[index] *= score
-        retained = best(products, self._cutoffs.fine_top, self._threshold(fine))
-        return [product if index in retained else 0.0 for index, product in enumerate(products)]
+            judged = _judged(fine, query, entity, [documents[index] for index in scores])
+            factors = dict.fromkeys(scores, 1.0) if tau is None else scores
+            scores = {index: factors[index] * score for index, score in zip(scores, judged, strict=True)}
+            threshold = self._cutoffs.fine_threshold * (1.0 if tau is None else tau)
+        results = [scores.get(index, 0.0) for index in range(len(documents))]
+        retained = best(results, self._cutoffs.fine_top, threshold)
+        return [score if index in retained else 0.0 for index, score in enumerate(results)]
 
     def probe(self) -> None:
         """Each stage by itself: a sample that the first discards would leave the second cold."""
         if self._coarse:
             self._coarse.score(SAMPLE[0], np.full((64, 64, 3), 128, np.uint8), SAMPLE[1:])
-            self._coarse.score(SAMPLE[0], None, SAMPLE[1:])
         if self._fine:
             self._fine([SAMPLE])
 
-    def _threshold(self, fine: FineStage | None) -> float:
-        """tau_fine * tau_coarse, of the stages that are on."""
-        coarse_threshold = self._cutoffs.coarse_threshold if self._coarse else 1.0
-        return coarse_threshold * (self._cutoffs.fine_threshold if fine else 1.0)
-
     def _filtered(
-        self, query: str, documents: Sequence[str], photo: Photo | None, most: int | None
+        self, query: str, documents: Sequence[str], photo: Photo | None, most: int | None, tau: float | None
     ) -> dict[int, float]:
+        """What reaches the fine stage, by place, with the coarse scores (0..1).
+
+        Without a photo there is nothing to compare: the space was trained on photos with texts, and a cosine
+        of two texts has no meaning in it. The order in hand stands, as 1/2, 1/3, 1/4, ….
+        """
         if self._coarse is None:
             return dict.fromkeys(range(len(documents)), 1.0)
-        scores = self._coarse.score(query, photo, documents)
+        if photo is None:
+            scores = [1 / (place + 2) for place in range(len(documents))]
+        else:
+            scores = self._coarse.score(query, photo, documents)
+            if tau is None:  # an order, of negative cosines too
+                scores = [(1 + cosine) / 2 for cosine in scores]
         top = self._cutoffs.coarse_top if most is None else min(most, self._cutoffs.coarse_top)
-        kept = best(scores, top, self._cutoffs.coarse_threshold)
-        return {index: scores[index] for index in kept}
+        return {index: scores[index] for index in sorted(best(scores, top, tau or 0.0))}
 
 
 def _judged(fine: FineStage, query: str, entity: str | None, documents: Sequence[str]) -> Sequence[float]:

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from chassis.training_rows import UnreadableRows
 from contracts.domain_router import Domain
 from services.domain_router.tuning.labels import domain_names, domain_number
-from services.domain_router.tuning.rows import Example, UnreadableRows, pixels, read_rows
+from services.domain_router.tuning.rows import Example, pixels, read_rows
 from services.domain_router.tuning.splitting import Shares, stratified
 
 DOMAINS = list(Domain)

@@ -42,7 +42,7 @@ class Judge:
 
 
 def _reranker(
-    towers: Towers | None = None, judge: Judge | None = None, **cutoffs: float | int
+    towers: Towers | None = None, judge: Judge | None = None, **cutoffs: float | None
 ) -> CascadeReranker:
     coarse = CoarseStage(towers.question_vectors, towers.text_vectors) if towers else None
     given = {"coarse_top": 9, "coarse_threshold": 0.0, "fine_top": 9, "fine_threshold": 0.0} | cutoffs
@@ -64,40 +64,64 @@ def test_the_best_query_token_counts() -> None:
         lambda asked: [np.array([[0.1, 0.0], [1.0, 0.0], [-1.0, 0.0]], np.float32) for _ in asked],
         towers.text_vectors,
     )
-    _expect(stage.score("who?", None, ["a", "e"]), [0.9, 0.8])
+    _expect(stage.score("who?", PHOTO, ["a", "e"]), [0.9, 0.8])
 
 
-def test_a_negative_cosine_counts_as_nothing() -> None:
-    towers, judge = Towers(), Judge()
-    assert CoarseStage(towers.question_vectors, towers.text_vectors).score("who?", None, ["e"]) == [0.0]
-    assert _reranker(towers, judge).rerank("who?", ["e"], None) == [0.0]
+def test_a_negative_cosine_is_discarded_where_there_is_a_threshold() -> None:
+    judge = Judge()
+    assert _reranker(Towers(), judge).rerank("who?", ["e"], None, PHOTO) == [0.0]
     assert judge.pairs == []
+
+
+def test_without_a_threshold_the_coarse_stage_only_chooses_k1_whatever_the_cosines() -> None:
+    judge = Judge()
+    found = _reranker(Towers(), judge, coarse_top=2, coarse_threshold=None, fine_threshold=0.5)
+    _expect(found.rerank("who?", list("edc"), None, PHOTO), [0.0, 1.0, 1.0])
+    _expect(found.rerank("who?", ["e"], None, PHOTO), [1.0])
+    alone = _reranker(Towers(), None, coarse_threshold=None)
+    _expect(alone.rerank("who?", list("eac"), None, PHOTO), [0.1, 0.95, 0.65])
+
+
+def test_without_a_photo_the_order_in_hand_stands_for_the_coarse_stage() -> None:
+    towers, judge = Towers(), Judge()
+    engine = _reranker(towers, judge, coarse_top=2, coarse_threshold=0.5)
+    _expect(engine.rerank("who?", list("dba"), None), [1.0, 0.9, 0.0])
+    _expect(engine.rerank("who?", list("dba"), None, fine_top=1), [1.0, 0.0, 0.0])
+    _expect(engine.rerank("who?", list("dba"), None, fine_top=0), [1 / 2, 1 / 3, 0.0])
+    assert towers.photos == []
 
 
 def test_only_the_best_k1_that_reach_the_threshold_are_judged() -> None:
     judge = Judge()
-    _expect(_reranker(Towers(), judge, coarse_top=2).rerank("who?", list("cba"), None), [0, 0.54, 0.18])
+    _expect(
+        _reranker(Towers(), judge, coarse_top=2).rerank("who?", list("cba"), None, PHOTO), [0, 0.54, 0.18]
+    )
     assert {text for _, text in judge.pairs} == {"a", "b"}
     judge = Judge()
-    _reranker(Towers(), judge, coarse_threshold=0.3).rerank("who?", list("abcd"), None)
+    _reranker(Towers(), judge, coarse_threshold=0.3).rerank("who?", list("abcd"), None, PHOTO)
     assert {text for _, text in judge.pairs} == {"a", "b", "c"}
 
 
 def test_only_the_best_k2_products_that_reach_both_thresholds_multiplied_are_kept() -> None:
-    _expect(_reranker(Towers(), Judge(), fine_top=1).rerank("who?", list("abcd"), None), [0, 0.54, 0, 0])
+    _expect(
+        _reranker(Towers(), Judge(), fine_top=1).rerank("who?", list("abcd"), None, PHOTO), [0, 0.54, 0, 0]
+    )
     strict = _reranker(Towers(), Judge(), coarse_threshold=0.5, fine_threshold=0.4)
-    _expect(strict.rerank("who?", list("abcd"), None), [0, 0.54, 0, 0])  # a: .18 is below .5 * .4
+    _expect(strict.rerank("who?", list("abcd"), None, PHOTO), [0, 0.54, 0, 0])  # a: .18 is below .5 * .4
 
 
 def test_of_equals_the_first_are_kept() -> None:
-    kept = _reranker(None, Judge(), fine_top=2).rerank("who?", ["c 1", "c 2", "c 3"], None)
+    kept = _reranker(None, Judge(), fine_top=2).rerank("who?", ["c 1", "c 2", "c 3"], None, PHOTO)
     assert kept == [1.0, 1.0, 0.0]
 
 
 def test_a_stage_that_is_off_has_factor_1_and_discards_nothing() -> None:
-    _expect(_reranker(Towers(), None, fine_threshold=0.99).rerank("who?", list("abc"), None), [0.9, 0.6, 0.3])
+    _expect(
+        _reranker(Towers(), None, fine_threshold=0.99).rerank("who?", list("abc"), None, PHOTO),
+        [0.9, 0.6, 0.3],
+    )
     alone = _reranker(None, Judge(), coarse_top=1, coarse_threshold=0.9, fine_threshold=0.5)
-    _expect(alone.rerank("who?", list("abc"), None), [0, 0.9, 1.0])
+    _expect(alone.rerank("who?", list("abc"), None, PHOTO), [0, 0.9, 1.0])
 
 
 def test_a_cascade_without_stages_is_refused() -> None:
@@ -107,11 +131,8 @@ def test_a_cascade_without_stages_is_refused() -> None:
 
 def test_the_photo_reaches_the_coarse_stage() -> None:
     towers = Towers()
-    engine = _reranker(towers, Judge())
-    engine.rerank("who?", ["a"], None, PHOTO)
-    engine.rerank("who?", ["a"], None)
+    _reranker(towers, Judge()).rerank("who?", ["a"], None, PHOTO)
     assert towers.photos[0] is PHOTO
-    assert towers.photos[1] is None
 
 
 def test_the_entity_is_put_into_a_query_that_does_not_name_it() -> None:
@@ -126,7 +147,7 @@ def test_the_entity_is_put_into_a_query_that_does_not_name_it() -> None:
 
 def test_documents_go_to_the_models_longest_first_and_come_back_in_order() -> None:
     towers, judge = Towers(), Judge()
-    found = _reranker(towers, judge).rerank("who?", ["a", "bbbb", "cc"], None)
+    found = _reranker(towers, judge).rerank("who?", ["a", "bbbb", "cc"], None, PHOTO)
     assert towers.read == ["bbbb", "cc", "a"]
     assert [text for _, text in judge.pairs] == ["bbbb", "cc", "a"]
     _expect(found, [0.18, 0.54, 0.3])
@@ -134,21 +155,22 @@ def test_documents_go_to_the_models_longest_first_and_come_back_in_order() -> No
 
 def test_nothing_in_gives_nothing_out() -> None:
     towers = Towers()
-    assert _reranker(towers, Judge()).rerank("who?", [], None) == []
+    assert _reranker(towers, Judge()).rerank("who?", [], None, PHOTO) == []
     assert towers.photos == []
 
 
 def test_the_probe_reaches_the_second_stage_whatever_the_first_makes_of_it() -> None:
     towers, judge = Towers(), Judge()
     _reranker(towers, judge, coarse_threshold=0.9).probe()
-    assert [photo is None for photo in towers.photos] == [False, True]
+    assert len(towers.photos) == 1
     assert len(judge.pairs) == 1
 
 
 def test_the_caller_bounds_how_many_the_costly_model_reads() -> None:
     judge = Judge()
     _expect(
-        _reranker(Towers(), judge).rerank("who?", list("abcd"), None, fine_top=1), [0.9 * 0.2, 0.0, 0.0, 0.0]
+        _reranker(Towers(), judge).rerank("who?", list("abcd"), None, PHOTO, fine_top=1),
+        [0.9 * 0.2, 0.0, 0.0, 0.0],
     )
     assert {text for _, text in judge.pairs} == {"a"}
 
@@ -156,11 +178,11 @@ def test_the_caller_bounds_how_many_the_costly_model_reads() -> None:
 def test_a_caller_who_wants_none_read_gets_the_coarse_scores() -> None:
     judge = Judge()
     _expect(
-        _reranker(Towers(), judge, fine_threshold=0.99).rerank("who?", list("ab"), None, fine_top=0),
+        _reranker(Towers(), judge, fine_threshold=0.99).rerank("who?", list("ab"), None, PHOTO, fine_top=0),
         [0.9, 0.6],
     )
     assert judge.pairs == []
 
 
 def test_with_one_model_only_it_reads_whatever_the_caller_says() -> None:
-    _expect(_reranker(None, Judge()).rerank("who?", list("ab"), None, fine_top=0), [0.2, 0.9])
+    _expect(_reranker(None, Judge()).rerank("who?", list("ab"), None, PHOTO, fine_top=0), [0.2, 0.9])

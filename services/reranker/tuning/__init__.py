@@ -1,0 +1,1 @@
+"""Training a coarse head for question-conditioned queries."""
