@@ -24,6 +24,8 @@ from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
 from deploy.settings import PocketSettings, told_by_environment
+from evaluation.ablation.published import systems_for
+from evaluation.commands.ablate import tables_named, write_tables
 from evaluation.commands.report import write_report
 from evaluation.commands.run import stops_politely
 from evaluation.data.model import Dataset
@@ -33,6 +35,7 @@ from evaluation.judging.rules import RuleJudge
 from evaluation.runs.asking import Asking
 from evaluation.runs.gateway import reached
 from evaluation.runs.several import ask_several
+from evaluation.runs.store import load_run
 from evaluation.runs.systems import System
 from evaluation.runs.tally import print_run
 from evaluation.scoring.protocols import Protocol
@@ -55,6 +58,10 @@ def main(
         str,
         typer.Option(help="which to ask, `all`, or `qa-dragon-no-reranking` and the like", metavar="NAMES"),
     ] = DEFAULT,
+    tables: Annotated[
+        str,
+        typer.Option(help="the papers' tables instead, as `loreglass eval ablate` has them", metavar="LIST"),
+    ] = "",
     concurrency: Annotated[int, typer.Option(min=1, help="conversations at once")] = 2,
     fresh: Annotated[bool, typer.Option("--fresh", help="generate, index and ask again")] = False,
 ) -> None:
@@ -73,12 +80,17 @@ def main(
     settings = PocketSettings(port=0, service_port=0, data_dir=folder / "index")
     with started_platform(settings) as started, stops_politely():
         _index(world, started.service_urls, folder / "index" / "state", state)
-        names = anyio.run(_chosen, started.gateway_url, pipelines)
+        names = anyio.run(_chosen, started.gateway_url, pipelines, tables)
     dataset = replace(open_dataset(str(world), limit=limit), name=f"synthetic world, {folder.name}")
     for name in names:
         # Anew for each: the platform remembers photos, and would be quicker with whoever is asked later.
         with started_platform(settings) as started, stops_politely():
             anyio.run(_ask, started.gateway_url, dataset, runs, name, Asking(concurrency))
+    if tables:
+        asked = [load_run(runs / name) for name in names]
+        out = folder / runs.name.replace("runs", "ablation")
+        typer.echo(write_tables(asked, dataset.name, RuleJudge.name, tables_named(tables), out))
+        return
     written = write_report(
         [runs / name for name in names],
         folder / runs.name.replace("runs", "report"),
@@ -140,9 +152,11 @@ async def _ask(url: str, dataset: Dataset, runs: Path, pipeline: str, asking: As
         print_run(run, scored, Console())
 
 
-async def _chosen(url: str, pipelines: str) -> list[str]:
+async def _chosen(url: str, pipelines: str, tables: str) -> list[str]:
     """The names of the pipelines to ask; raises `GatewayRefuses` where there is no such one."""
     async with reached(url) as gateway:
+        if tables:
+            return systems_for(tables_named(tables), gateway.pipelines)[0]
         if pipelines.strip() == ALL:
             return sorted(gateway.pipelines, key=lambda name: name != DEFAULT)  # whose failures are shown
         names = list(dict.fromkeys(pipelines.replace(",", " ").split()))

@@ -1,14 +1,22 @@
-"""The ablation's tables, in the papers' layout: as Markdown for people, as plain values for programs."""
+"""The papers' tables with ours in them: as Markdown for people, as plain values for programs."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from evaluation.ablation.figures import Difference, Figure, Figures, differences, figures_of, is_known
-from evaluation.ablation.published import NOT_HERE, OWN_SYSTEM, PaperTable, Printed
+from evaluation.ablation.measuring import (
+    Difference,
+    Figure,
+    differences,
+    figure,
+    measure_of,
+    only_where,
+    plain,
+)
+from evaluation.ablation.published import Column, PaperTable, Row, Section
 from evaluation.data.model import Part
-from evaluation.scoring.intervals import Interval
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored
 
@@ -16,166 +24,194 @@ _NOT_OFFERED = "not on this gateway"
 _DASH = "–"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Systems:
-    """Every pipeline's answers with their judgements, by its name, and how they were judged."""
+    """Every system's answers with their judgements, by its name, and how they were judged."""
 
     scored: Mapping[str, Sequence[Scored]]
-    protocol: Protocol
     judge: str
     dataset: str
 
-    def of(self, pipeline: str | None, part: Part | None = None) -> list[Scored]:
+    @cached_property
+    def _figures(self) -> dict[tuple[Any, ...], Figure]:
+        return {}
+
+    def of(self, system: str, part: Part | None = None) -> list[Scored]:
         """The answers to one part, or to all."""
-        answers = self.scored.get(pipeline or "", ())
-        return [each for each in answers if part is None or each.record.part is part]
+        return [each for each in self.scored.get(system, ()) if part is None or each.record.part is part]
+
+    def figure(self, system: str, part: Part | None, column: Column, protocol: Protocol) -> Figure:
+        """What a column says of a system; reckoned once, in however many tables it stands."""
+        key = (system, part, column.measure, tuple(column.where.items()), column.scale, protocol)
+        if key not in self._figures:
+            measure = only_where(measure_of(column.measure, protocol), column.where)
+            self._figures[key] = figure(self.of(system, part), measure, column.scale)
+        return self._figures[key]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A finished table. `values`: for programs; `note`: below it; `left`: how many columns hold words."""
+class MadeRow:
+    """A row with ours in it. `ours`: by column, None where there is none; `said`: why, or which system."""
 
-    title: str
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    values: Sequence[Mapping[str, Any]]
-    note: str = ""
-    left: int = 1
+    row: Row
+    said: str
+    count: int
+    ours: tuple[Figure | None, ...]
+    difference: Difference | None = None
 
 
-def paper_table(table: PaperTable, systems: Systems) -> Made:
-    """The paper's rows and columns, then ours."""
-    rows, values = [], []
-    for row in table.rows:
-        scored = systems.of(row.pipeline, table.part)
-        figures = figures_of(scored, systems.protocol) if scored else None
-        printed = [cell for each in row.printed for cell in _printed(each)]
-        rows.append((row.method, *row.marks, *printed, *_ours(row.pipeline, figures)))
-        values.append(
-            {
-                "method": row.method,
-                "pipeline": row.pipeline,
-                "printed": dict(zip(table.sources, map(_plain, row.printed), strict=True)),
-                "ours": _plain(figures),
-            }
+@dataclass(frozen=True, slots=True)
+class MadeTable:
+    """A table with ours in it."""
+
+    table: PaperTable
+    sections: tuple[tuple[Section, tuple[MadeRow, ...]], ...]
+
+
+def made(table: PaperTable, systems: Systems) -> MadeTable:
+    """The paper's rows and columns, with ours."""
+    return MadeTable(
+        table,
+        tuple((each, tuple(_rows(each, table.protocol, systems))) for each in table.section),
+    )
+
+
+def _rows(section: Section, protocol: Protocol, systems: Systems) -> Iterator[MadeRow]:
+    compared: dict[str, Difference] = {}
+    whole = systems.of(section.compare, section.part)
+    if whole:
+        names = (row.system for row in section.rows if row.system != section.compare)
+        answers = {name: systems.of(name, section.part) for name in names}
+        compared = differences(whole, {name: each for name, each in answers.items() if each}, protocol)
+    for row in section.rows:
+        count = len(systems.of(row.system, section.part))
+        ours = tuple(
+            systems.figure(row.system, section.part, column, protocol) if count and column.measure else None
+            for column in section.columns
         )
-    columns = ("Accuracy", "Overlap", "Elapse")
-    headings = (
-        "Method",
-        *table.components,
-        *(f"{source} {column}" for source in table.sources for column in columns),
-        "n",
-        *(f"ours {column}" for column in columns),
-    )
-    return Made(table.title, headings, tuple(rows), values, table.note, 1 + len(table.components))
+        said = row.system if count else row.needs or (_NOT_OFFERED if row.system else _DASH)
+        if row.system and not count and row.system in systems.scored:
+            said = f"{row.system}: no such questions"
+        yield MadeRow(row, said, count, ours, compared.get(row.system))
 
 
-def own_table(systems: Systems) -> Made:
-    """Our own system whole, then without each of its modules, and what that makes of truthfulness."""
-    whole = systems.of(OWN_SYSTEM)
-    others = {name: systems.of(name) for name in systems.scored if name.startswith(f"{OWN_SYSTEM}-")}
-    compared = differences(whole, dict(others), systems.protocol) if whole else {}
-    rows, values = [], []
-    for name, scored in {OWN_SYSTEM: whole, **others}.items():
-        figures = figures_of(scored, systems.protocol)
-        rows.append((name, *_all(figures), *_compared(compared.get(name))))
-        values.append({"pipeline": name, "ours": _plain(figures), "difference": _plain(compared.get(name))})
-    headings = (
-        "Pipeline", "n", "Accuracy", "Missing", "Hallucination", "Truthfulness", "Overlap", "Elapse",
-        "Difference", "p",
-    )  # fmt: skip
-    note = (
-        "All turns of both parts. Difference: in truthfulness, to the whole system on the same questions; "
-        "p by exchanging the two at random conversation by conversation, corrected for all rows (Holm)."
-    )
-    return Made("Loreglass: modules left out", headings, tuple(rows), values, note)
-
-
-def markdown(tables: Iterable[Made], systems: Systems) -> str:
+def markdown(tables: Iterable[MadeTable], systems: Systems) -> str:
     """The whole page."""
     lines = [
         "# Ablations",
         "",
         _escaped(
-            f"Asked: {systems.dataset}. Judge: {systems.judge}. Protocol: {systems.protocol.value}. "
-            "Ours with 95 % intervals over conversations (bootstrap). The papers' figures are as printed: of "
-            "CRAG-MM, with Llama-3.2-11B-Vision, judged by GPT-4o-mini. Accuracy and overlap in percent, "
-            "elapse in seconds. In small samples it flatters whoever is asked later: the platform remembers "
-            "what it has read on a few hundred photos."
+            f"Asked: {systems.dataset}. Judge: {systems.judge}. Ours with 95 % intervals over conversations "
+            "(bootstrap), beside what the papers print: of other data, models and judges, named above each "
+            "table. In small samples elapse flatters whoever is asked later: the platform remembers what it "
+            "has read on a few hundred photos."
         ),
     ]
-    for table in tables:
-        right = len(table.headings) - table.left
-        lines += ["", f"## {_escaped(table.title)}", "", _line(table.headings)]
-        lines.append("|" + " --- |" * table.left + " ---: |" * right)
-        lines += [_line(row) for row in table.rows]
-        if table.note:
-            lines += ["", _escaped(table.note)]
+    for each in tables:
+        table = each.table
+        lines += ["", f"## {_escaped(f'{table.paper}, {table.title}')}", ""]
+        lines.append(
+            _escaped(f"{table.key}. {table.setting}. Protocol: {table.protocol.value}. {table.note}")
+        )
+        for section, rows in each.sections:
+            lines += [
+                "",
+                *([f"### {_escaped(section.name)}", ""] if section.name else []),
+                *_grid(section, rows),
+            ]
     return "\n".join(lines) + "\n"
 
 
-def plain(tables: Iterable[Made], systems: Systems) -> dict[str, Any]:
-    """The same, for JSON; null where there is no figure."""
+def _grid(section: Section, rows: Sequence[MadeRow]) -> Iterator[str]:
+    words = ["Method", *([section.marks] if section.marks else []), "Ours"]
+    numbers = ["n"]
+    for place, column in enumerate(section.columns):
+        printed = section.printed(place)
+        numbers += [column.name] if printed else []
+        numbers += [f"ours {column.name}" if printed else column.name] if column.measure else []
+    numbers += ["Difference", "p"] if section.compare else []
+    yield _line([*words, *numbers])
+    yield "|" + " --- |" * len(words) + " ---: |" * len(numbers)
+    for each in rows:
+        marks = [each.row.mark] if section.marks else []
+        yield _line([each.row.method, *marks, each.said, *_cells(section, each)])
+
+
+def _cells(section: Section, each: MadeRow) -> Iterator[str]:
+    yield str(each.count) if each.count else _DASH
+    for place, column in enumerate(section.columns):
+        if section.printed(place):
+            yield _printed(each.row, place)
+        if column.measure:
+            yield _figure(each.ours[place], column)
+    if section.compare:
+        difference = each.difference
+        yield _signed(difference) if difference else _DASH
+        yield _p_value(difference) if difference else _DASH
+
+
+def _printed(row: Row, place: int) -> str:
+    value = row.printed[place] if place < len(row.printed) else _DASH
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _figure(figure: Figure | None, column: Column) -> str:
+    if figure is None or math.isnan(figure.value):
+        return _DASH
+    digits = 3 if column.scale == 1 and column.measure.endswith("truthfulness") else 1
+    if column.measure == "elapsed_s":
+        digits = 2
+    return f"{figure.value:.{digits}f} ({figure.low:.{digits}f} to {figure.high:.{digits}f})"
+
+
+def _signed(difference: Difference) -> str:
+    interval = difference.interval
+    return f"{difference.value:+.3f} ({interval.low:+.3f} to {interval.high:+.3f})"
+
+
+def _p_value(difference: Difference) -> str:
+    return "< 0.001" if difference.p_value < 0.001 else f"{difference.p_value:.3f}"
+
+
+def as_values(tables: Iterable[MadeTable], systems: Systems) -> dict[str, Any]:
+    """The same, for JSON, in the tables' units; null where there is no figure."""
     return {
         "dataset": systems.dataset,
         "judge": systems.judge,
-        "protocol": systems.protocol.value,
-        "tables": [{"title": table.title, "rows": table.values, "note": table.note} for table in tables],
+        "tables": [
+            {
+                "key": each.table.key,
+                "paper": each.table.paper,
+                "title": each.table.title,
+                "setting": each.table.setting,
+                "protocol": each.table.protocol.value,
+                "note": each.table.note,
+                "sections": [
+                    {
+                        "name": section.name,
+                        "part": section.part.value if section.part else None,
+                        "rows": [_values(section, row) for row in rows],
+                    }
+                    for section, rows in each.sections
+                ],
+            }
+            for each in tables
+        ],
     }
 
 
-def _printed(printed: Printed | None) -> tuple[str, str, str]:
-    if printed is None:
-        return (_DASH, _DASH, _DASH)
-    return f"{printed.accuracy:.2f}", f"{printed.overlap:.2f}", f"{printed.elapsed_s:.2f}"
-
-
-def _ours(pipeline: str | None, figures: Figures | None) -> tuple[str, ...]:
-    if pipeline is None or figures is None:
-        return (_DASH, NOT_HERE if pipeline is None else _NOT_OFFERED, _DASH, _DASH)
-    return (
-        str(figures.count),
-        _percent(figures.accuracy),
-        _percent(figures.overlap),
-        _seconds(figures.elapsed_s),
-    )
-
-
-def _all(figures: Figures) -> tuple[str, ...]:
-    rates = (figures.accuracy, figures.missing, figures.hallucination)
-    return (
-        str(figures.count),
-        *map(_percent, rates),
-        _signed(figures.truthfulness.value, figures.truthfulness.interval),
-        _percent(figures.overlap),
-        _seconds(figures.elapsed_s),
-    )
-
-
-def _compared(difference: Difference | None) -> tuple[str, str]:
-    if difference is None:
-        return _DASH, _DASH
-    p_value = "< 0.001" if difference.p_value < 0.001 else f"{difference.p_value:.3f}"
-    return _signed(difference.value, difference.interval), p_value
-
-
-def _percent(figure: Figure) -> str:
-    if not is_known(figure):
-        return _DASH
-    low, high = figure.interval.low, figure.interval.high
-    return f"{100 * figure.value:.2f} ({100 * low:.1f} to {100 * high:.1f})"
-
-
-def _seconds(figure: Figure) -> str:
-    if not is_known(figure):
-        return _DASH
-    return f"{figure.value:.2f} ({figure.interval.low:.2f} to {figure.interval.high:.2f})"
-
-
-def _signed(value: float, interval: Interval) -> str:
-    if math.isnan(value):
-        return _DASH
-    return f"{value:+.3f} ({interval.low:+.3f} to {interval.high:+.3f})"
+def _values(section: Section, each: MadeRow) -> dict[str, Any]:
+    row = each.row
+    names = [column.name for column in section.columns]
+    return {
+        **row.model_dump(include={"method", "mark", "system", "needs"}),
+        "n": each.count,
+        "printed": {
+            name: None if value == _DASH else value for name, value in zip(names, row.printed, strict=False)
+        },
+        "ours": {name: plain(ours) for name, ours in zip(names, each.ours, strict=True)},
+        "difference": plain(each.difference),
+    }
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -186,13 +222,3 @@ def _escaped(text: str) -> str:
     """As text in Markdown, wherever it comes from: on one line, no markup, no column of its own."""
     one_line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in one_line)
-
-
-def _plain(value: Any) -> Any:
-    return None if value is None else _without_nan(asdict(value))
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(each) for key, each in value.items()}
-    return None if isinstance(value, float) and math.isnan(value) else value

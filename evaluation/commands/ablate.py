@@ -1,7 +1,8 @@
-"""`loreglass eval ablate`: every ablation over the same questions, and QA-Dragon's tables anew."""
+"""`loreglass eval ablate`: the papers' tables and figures anew, over the same questions for every system."""
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,12 +26,23 @@ from evaluation.commands.run import (
 from evaluation.data.model import Dataset
 
 if TYPE_CHECKING:
-    from evaluation.ablation.tables import Systems
     from evaluation.runs.asking import Asking
     from evaluation.runs.store import Run
 
 MARKDOWN, VALUES = "ablation.md", "ablation.json"
+LIST = "list"
 _FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
+
+
+def _list_tables(given: str) -> str:
+    """`--tables list` needs nothing else."""
+    from evaluation.ablation.published import paper_tables
+
+    if given == LIST:
+        for table in paper_tables().values():
+            typer.echo(f"{table.key}\n    {table.paper}, {table.title}\n    asks {', '.join(table.systems)}")
+        raise typer.Exit
+    return given
 
 
 def ablate(
@@ -38,8 +50,13 @@ def ablate(
     out: Annotated[Path, typer.Option(help="folder of the runs and the tables", file_okay=False)],
     tables: Annotated[
         str,
-        typer.Option(help="QA-Dragon's tables 2, 3, 4, and `own` for Loreglass's modules", metavar="LIST"),
-    ] = "2,3,4,own",
+        typer.Option(
+            help="tables and figures by paper and number, as qa-dragon-4,wiki-prf-8; `list` names them all",
+            metavar="LIST",
+            callback=_list_tables,
+            is_eager=True,
+        ),
+    ] = "qa-dragon-2,qa-dragon-3,qa-dragon-4,loreglass",
     gateway: GatewayUrl = None,
     part: OnlyPart = None,
     split: Split = None,
@@ -52,27 +69,28 @@ def ablate(
     no_fetch: NoFetch = False,
     cache: Cache = None,
 ) -> None:
-    """Ask the questions of DATASET with each module left out; write the papers' tables with ours.
+    """Ask every system that the tables want the questions of DATASET; write ours beside the papers' figures.
 
     The same command goes on where it stopped: what was asked is not asked again. For a model's verdicts, let
     it judge the runs below the folder (`eval judge`), then give the command again with --judge.
     """
     from evaluation.runs.asking import Asking
 
-    wanted = _tables(tables)
+    wanted = tables_named(tables)
     opened = opened_dataset(
         dataset, part=part, split=split, limit=limit, seed=seed, cache=cache, fetch_images=not no_fetch
     )
     asking = Asking(concurrency=concurrency)
     with stops_politely():
         runs = _asked(opened, out, wanted, asking, gateway, {"limit": limit, "seed": seed})
-    _write(_judged(runs, opened, judge), wanted, out)
+    typer.echo(write_tables(runs, opened.name, judge, wanted, out))
 
 
-def _tables(given: str) -> tuple[str, ...]:
-    from evaluation.ablation.published import OWN, PAPER_TABLES
+def tables_named(given: str) -> tuple[str, ...]:
+    """Their keys, each once. Raises `typer.BadParameter` for one that there is not."""
+    from evaluation.ablation.published import paper_tables
 
-    known = (*PAPER_TABLES, OWN)
+    known = paper_tables()
     names = tuple(dict.fromkeys(name.strip() for name in given.split(",") if name.strip()))
     unknown = [name for name in names if name not in known]
     if unknown or not names:
@@ -108,32 +126,26 @@ def _asked(
     return anyio.run(work)
 
 
-def _judged(runs: "list[Run]", opened: Dataset, judge: str) -> "Systems":
-    from evaluation.ablation.tables import Systems
+def write_tables(runs: "Sequence[Run]", dataset: str, judge: str, wanted: Sequence[str], out: Path) -> str:
+    """Both files, from the verdicts that there are. The page; ends the command where it cannot be made."""
+    from evaluation.ablation.published import paper_tables
+    from evaluation.ablation.tables import Systems, as_values, made, markdown
     from evaluation.scoring.judged import NotJudged, judged
-    from evaluation.scoring.protocols import Protocol
 
     try:
         scored = {run.header.name: judged(run.records, run.folder, judge)[0] for run in runs}
     except NotJudged as error:
         refuse(str(error))
-    return Systems(scored, Protocol.KDD_CUP_2025, judge, opened.name)
-
-
-def _write(systems: "Systems", wanted: tuple[str, ...], out: Path) -> None:
-    from evaluation.ablation.published import OWN, PAPER_TABLES
-    from evaluation.ablation.tables import markdown, own_table, paper_table, plain
-
-    if not any(systems.scored.values()):
+    if not any(scored.values()):
         refuse("Nothing could be asked, so there is nothing to compare.")
-    made = [own_table(systems) if key == OWN else paper_table(PAPER_TABLES[key], systems) for key in wanted]
-    page = markdown(made, systems)
-    values = json.dumps(plain(made, systems), indent=2, ensure_ascii=False)
+    systems = Systems(scored, judge, dataset)
+    written = [made(paper_tables()[key], systems) for key in wanted]
+    page = markdown(written, systems)
+    values = json.dumps(as_values(written, systems), indent=2, ensure_ascii=False)
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / MARKDOWN).write_text(page, encoding="utf-8")
         (out / VALUES).write_text(values + "\n", encoding="utf-8")
     except OSError as error:
         refuse(f"The tables cannot be written to {out}: {error.strerror}.")
-    typer.echo(page)
-    typer.echo(f"{out / MARKDOWN}, {out / VALUES}")
+    return f"{page}\n{out / MARKDOWN}, {out / VALUES}"

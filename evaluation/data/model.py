@@ -37,7 +37,8 @@ class AnswerType(StrEnum):
 
 class Truth(BaseModel):
     """What is true of one question. `contrast`: wrong candidates that a right answer may also mention;
-    `must_not`: what no right answer asserts; `needs`: where the answer can be found.
+    `must_not`: what no right answer asserts; `needs`: where the answer can be found; `photographed`: the name
+    that image search should find by the photo, empty where nobody says or the index does not have it.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -51,6 +52,7 @@ class Truth(BaseModel):
     unit: str | None = None
     entity: str = ""
     needs: str = ""
+    photographed: str = ""
 
 
 def is_answerable(truth: Truth | None) -> bool:

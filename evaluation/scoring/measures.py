@@ -146,6 +146,19 @@ def elapsed_percentile(share: float) -> Measure:
     return Measure(f"elapsed_p{share * 100:.0f}_ms", _client_ms, quantile=share)
 
 
+def model_usage(what: str) -> Measure:
+    """Mean `calls`, `prompt_tokens` or `completion_tokens` of the model for an answer; failures have none."""
+
+    def values(scored: Sequence[Scored]) -> Valued:
+        return {
+            unit_of(each): float(getattr(each.record.answer.model_usage, what))
+            for each in scored
+            if each.record.answer is not None
+        }
+
+    return Measure(what, values)
+
+
 def _client_ms(scored: Sequence[Scored]) -> Valued:
     return {unit_of(each): each.record.client_ms if each.record.answer else math.nan for each in scored}
 

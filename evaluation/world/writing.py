@@ -35,7 +35,8 @@ def session_row(session: Session) -> Row:
 
 
 def truth_rows(session: Session) -> Iterable[Row]:
-    """What the judge needs per turn."""
+    """What the judge needs per turn, and what image search should find."""
+    subject = session.turns[0].ask.subject
     for turn in session.turns:
         ask = turn.ask
         yield {
@@ -48,6 +49,7 @@ def truth_rows(session: Session) -> Iterable[Row]:
             "unit": ask.value.unit,
             "entity": ask.entity,
             "needs": ask.needs,
+            "photographed": subject.name if subject.catalogued else "",
         }
 
 

@@ -1,0 +1,142 @@
+"""Recall at k: against a count by hand over random runs, and what does not count."""
+
+import random
+from typing import Any
+
+import pytest
+
+from contracts.answer import Answer, Explanation, Reason, Route, SearchResult
+from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.judging.port import Judgement, Verdict
+from evaluation.record import TurnRecord
+from evaluation.scoring.measures import model_usage
+from evaluation.scoring.recall import image_recall, page_recall
+from evaluation.scoring.scored import Scored
+
+THINGS = ("Salt Road", "The Salt Road!", "Glass Harbour", "Tin Lantern")
+TEXTS = ("It has 312 pages.", "It has 1312 pages.", "Written by Mira Holm", "nothing at all")
+
+
+def scored(
+    number: int, found: list[SearchResult] | None, truth: Truth | None, stages: Any = None, **usage: int
+) -> Scored:
+    """One turn: what its explanation tells; None: nothing was explained."""
+    searched = {each.stage for each in found or ()} if stages is None else stages
+    answer = Answer(
+        answer="x", abstained=False, reason=Reason.ANSWERED, confidence=0.5, route=Route.RAG, trace_id="t",
+        session_id="s", timings_ms=dict.fromkeys(searched, 1.0), model_usage=usage,
+        explanation=None if found is None else Explanation(found=found),
+    )  # fmt: skip
+    record = TurnRecord(
+        interaction_id=str(number), session_id=str(number), part=Part.SINGLE, turn=0, photo="", question="q",
+        gold="g", truth=truth, answer=answer,
+    )  # fmt: skip
+    return Scored(record, Judgement(Verdict.CORRECT, "made up"))
+
+
+def thing(name: str, stage: str = "image_search") -> SearchResult:
+    return SearchResult(stage=stage, title=name, url="")
+
+
+def page(text: str, url: str = "u", stage: str = "text_search") -> SearchResult:
+    return SearchResult(stage=stage, title="A page", url=url, text=text)
+
+
+def truth(**parts: Any) -> Truth:
+    told = {
+        "interaction_id": "1",
+        "answer_type": AnswerType.NUMBER,
+        "accepted": ("312",),
+        "photographed": "Salt Road",
+    }
+    return Truth(**{**told, **parts})
+
+
+def counted_by_hand(rows: list[dict[str, Any]], k: int) -> tuple[float, float]:
+    """Shares of the rows whose first `k` names, and whose first `k` pages' words, hold the gold."""
+    named = told = 0
+    for row in rows:
+        seen: list[str] = []
+        for name in row["names"]:
+            if name not in seen:
+                seen.append(name)
+        named += any(
+            "".join(c for c in n if c.isalpha()).lower().removeprefix("the") == "saltroad" for n in seen[:k]
+        )
+        urls: list[str] = []
+        for url, _ in row["pages"]:
+            if url not in urls:
+                urls.append(url)
+        words = [w.strip(".") for url, text in row["pages"] if url in urls[:k] for w in text.split()]
+        told += "312" in words
+    return named / len(rows), told / len(rows)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_recall_is_what_a_count_by_hand_finds(seed: int) -> None:
+    chance = random.Random(seed)
+    rows = [
+        {
+            "names": [chance.choice(THINGS) for _ in range(6)],
+            "pages": [(chance.choice("abcdef"), chance.choice(TEXTS)) for _ in range(8)],
+        }
+        for _ in range(30)
+    ]
+    answers = [
+        scored(n, [*map(thing, row["names"]), *(page(text, url) for url, text in row["pages"])], truth())
+        for n, row in enumerate(rows)
+    ]
+    for k in (1, 2, 3):
+        named, told = counted_by_hand(rows, k)
+        assert image_recall("image_search", k).of(answers) == pytest.approx(named)
+        assert page_recall(k).of(answers) == pytest.approx(told)
+
+
+def test_a_search_that_found_nothing_is_a_miss_and_one_not_made_does_not_count() -> None:
+    hit = scored(1, [thing("Salt Road")], truth())
+    nothing = scored(2, [], truth(), stages=["image_search"])
+    elsewhere = scored(3, [thing("Salt Road", "crop_search")], truth())
+    silent = scored(4, None, truth(), stages=["image_search"])
+    assert image_recall("image_search", 1).values([hit, nothing, elsewhere, silent]).keys() == {
+        (Part.SINGLE, "1", 0),
+        (Part.SINGLE, "2", 0),
+    }
+    assert image_recall("image_search", 1).of([hit, nothing, elsewhere, silent]) == 0.5
+    assert image_recall("crop_search", 1).of([hit, nothing, elsewhere, silent]) == 1
+
+
+def test_more_results_than_any_search_brought_have_no_recall() -> None:
+    answers = [scored(1, [thing("Salt Road"), thing("Tin Lantern")], truth())]
+    assert image_recall("image_search", 2).of(answers) == 1
+    assert image_recall("image_search", 3).of(answers) != image_recall("image_search", 3).of(answers)
+
+
+@pytest.mark.parametrize(
+    "gold",
+    [
+        None,
+        truth(accepted=()),
+        truth(answer_type=AnswerType.BOOLEAN, accepted=("yes",)),
+        truth(answer_type=AnswerType.UNANSWERABLE),
+        truth(needs="photo"),
+    ],
+    ids=["none", "no words", "yes or no", "unanswerable", "told by the photo"],
+)
+def test_questions_that_no_page_can_be_told_by_do_not_count(gold: Truth | None) -> None:
+    assert page_recall(1).values([scored(1, [page("It has 312 pages.")], gold)]) == {}
+
+
+def test_a_photo_whose_thing_nobody_names_does_not_count() -> None:
+    assert (
+        image_recall("image_search", 1).values([scored(1, [thing("Salt Road")], truth(photographed=""))])
+        == {}
+    )
+
+
+def test_calls_and_tokens_are_means_over_answers() -> None:
+    answers = [
+        scored(1, None, None, calls=2, prompt_tokens=900, completion_tokens=40),
+        scored(2, None, None, calls=5, prompt_tokens=100, completion_tokens=0),
+    ]
+    means = [model_usage(what).of(answers) for what in ("calls", "prompt_tokens", "completion_tokens")]
+    assert means == [3.5, 500, 20]
