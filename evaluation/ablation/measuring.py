@@ -35,11 +35,12 @@ _RECALL = re.compile(r"(image|crop|page)_recall@([1-9][0-9]?)")
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A value with its 95 % interval over conversations; NaN where there is nothing to measure."""
+    """A value with its 95 % interval over conversations, of so many turns; NaN where there are none."""
 
     value: float
     low: float
     high: float
+    turns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,8 @@ _STAGES = {"image": WHOLE_PHOTO, "crop": CROPS}
 def figure(scored: Sequence[Scored], measure: Measure, scale: float) -> Figure:
     """The measure of these answers."""
     value, interval = measure.of(scored), bootstrap(scored, measure)
-    return Figure(scale * value, scale * interval.low, scale * interval.high)
+    turns = len(measures.known(measure.values(scored)))
+    return Figure(scale * value, scale * interval.low, scale * interval.high, turns)
 
 
 def only_where(measure: Measure, where: Mapping[str, str]) -> Measure:

@@ -18,6 +18,7 @@ from evaluation.runs.systems import System
 from evaluation.scoring.protocols import Protocol
 
 _FOLDER = Path(__file__).with_name("papers")
+NOT_PRINTED = "–"
 _CUTS = frozenset({"route", "dynamism", "domain", "query_category", "image_quality"})
 
 
@@ -53,7 +54,7 @@ class Column(_Data):
 
 
 class Row(_Data):
-    """`system`: ours, by its name in reports; else `needs`: what ours would need, or others' models are it.
+    """`system`: ours, by its name in reports; else `needs`: why there is none.
 
     `printed`: by column, as far as the row is printed; text where the paper prints no plain number.
     """
@@ -62,7 +63,7 @@ class Row(_Data):
     mark: str = ""
     system: str = ""
     needs: str = ""
-    printed: tuple[float | str, ...] = ()
+    printed: tuple[int | float | str, ...] = ()
 
 
 class Section(_Data):
@@ -87,7 +88,14 @@ class Section(_Data):
 
     def printed(self, column: int) -> bool:
         """Whether the paper prints anything there."""
-        return any(column < len(row.printed) for row in self.rows)
+        return any(column < len(row.printed) and row.printed[column] != NOT_PRINTED for row in self.rows)
+
+    def digits(self, column: int) -> int:
+        """Behind the point, as the paper prints the column."""
+        figures = [row.printed[column] for row in self.rows if column < len(row.printed)]
+        return max(
+            (len(str(each).partition(".")[2]) for each in figures if not isinstance(each, str)), default=0
+        )
 
 
 class PaperTable(_Data):

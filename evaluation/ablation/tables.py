@@ -15,13 +15,13 @@ from evaluation.ablation.measuring import (
     only_where,
     plain,
 )
-from evaluation.ablation.published import Column, PaperTable, Row, Section
+from evaluation.ablation.published import NOT_PRINTED, Column, PaperTable, Row, Section
 from evaluation.data.model import Part
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored
+from evaluation.scoring.scores import degradations
 
 _NOT_OFFERED = "not on this gateway"
-_DASH = "–"
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _rows(section: Section, protocol: Protocol, systems: Systems) -> Iterator[Ma
             systems.figure(row.system, section.part, column, protocol) if count and column.measure else None
             for column in section.columns
         )
-        said = row.system if count else row.needs or (_NOT_OFFERED if row.system else _DASH)
+        said = row.system if count else row.needs or (_NOT_OFFERED if row.system else NOT_PRINTED)
         if row.system and not count and row.system in systems.scored:
             said = f"{row.system}: no such questions"
         yield MadeRow(row, said, count, ours, compared.get(row.system))
@@ -97,16 +97,13 @@ def _rows(section: Section, protocol: Protocol, systems: Systems) -> Iterator[Ma
 
 def markdown(tables: Iterable[MadeTable], systems: Systems) -> str:
     """The whole page."""
-    lines = [
-        "# Ablations",
-        "",
-        _escaped(
-            f"Asked: {systems.dataset}. Judge: {systems.judge}. Ours with 95 % intervals over conversations "
-            "(bootstrap), beside what the papers print: of other data, models and judges, named above each "
-            "table. In small samples elapse flatters whoever is asked later: the platform remembers what it "
-            "has read on a few hundred photos."
-        ),
-    ]
+    about = (
+        f"Asked: {systems.dataset}. Judge: {systems.judge}. Ours with 95 % intervals over conversations "
+        "(bootstrap), of so many turns where it is not all n, beside what the papers print: of other data, "
+        "models and judges, named above each table. In small samples elapse flatters whoever is asked later: "
+        "the platform remembers what it has read on a few hundred photos."
+    )
+    lines = ["# Ablations", "", _escaped(about)]
     for each in tables:
         table = each.table
         lines += ["", f"## {_escaped(f'{table.paper}, {table.title}')}", ""]
@@ -119,7 +116,19 @@ def markdown(tables: Iterable[MadeTable], systems: Systems) -> str:
                 *([f"### {_escaped(section.name)}", ""] if section.name else []),
                 *_grid(section, rows),
             ]
+    lines += [
+        "",
+        "## Done without",
+        "",
+        "How many answers did without what, because it failed or for want of time.",
+    ]
+    lines += ["", *(_escaped(f"{name}: {_without(each)}") + "  " for name, each in systems.scored.items())]
     return "\n".join(lines) + "\n"
+
+
+def _without(scored: Sequence[Scored]) -> str:
+    counts = sorted(degradations(scored).items(), key=lambda pair: -pair[1])
+    return ", ".join(f"{stage} {count}" for stage, count in counts) or "nothing"
 
 
 def _grid(section: Section, rows: Sequence[MadeRow]) -> Iterator[str]:
@@ -138,30 +147,31 @@ def _grid(section: Section, rows: Sequence[MadeRow]) -> Iterator[str]:
 
 
 def _cells(section: Section, each: MadeRow) -> Iterator[str]:
-    yield str(each.count) if each.count else _DASH
+    yield str(each.count) if each.count else NOT_PRINTED
     for place, column in enumerate(section.columns):
         if section.printed(place):
-            yield _printed(each.row, place)
+            yield _printed(each.row, place, section.digits(place))
         if column.measure:
-            yield _figure(each.ours[place], column)
+            yield _figure(each.ours[place], column, each.count)
     if section.compare:
         difference = each.difference
-        yield _signed(difference) if difference else _DASH
-        yield _p_value(difference) if difference else _DASH
+        yield _signed(difference) if difference else NOT_PRINTED
+        yield _p_value(difference) if difference else NOT_PRINTED
 
 
-def _printed(row: Row, place: int) -> str:
-    value = row.printed[place] if place < len(row.printed) else _DASH
-    return value if isinstance(value, str) else f"{value:g}"
+def _printed(row: Row, place: int, digits: int) -> str:
+    value = row.printed[place] if place < len(row.printed) else NOT_PRINTED
+    return value if isinstance(value, str) else f"{value:.{digits}f}"
 
 
-def _figure(figure: Figure | None, column: Column) -> str:
+def _figure(figure: Figure | None, column: Column, count: int) -> str:
     if figure is None or math.isnan(figure.value):
-        return _DASH
+        return NOT_PRINTED
     digits = 3 if column.scale == 1 and column.measure.endswith("truthfulness") else 1
     if column.measure == "elapsed_s":
         digits = 2
-    return f"{figure.value:.{digits}f} ({figure.low:.{digits}f} to {figure.high:.{digits}f})"
+    of = f" of {figure.turns}" if figure.turns != count else ""
+    return f"{figure.value:.{digits}f} ({figure.low:.{digits}f} to {figure.high:.{digits}f}){of}"
 
 
 def _signed(difference: Difference) -> str:
@@ -178,6 +188,7 @@ def as_values(tables: Iterable[MadeTable], systems: Systems) -> dict[str, Any]:
     return {
         "dataset": systems.dataset,
         "judge": systems.judge,
+        "done_without": {name: dict(degradations(scored)) for name, scored in systems.scored.items()},
         "tables": [
             {
                 "key": each.table.key,
@@ -207,7 +218,8 @@ def _values(section: Section, each: MadeRow) -> dict[str, Any]:
         **row.model_dump(include={"method", "mark", "system", "needs"}),
         "n": each.count,
         "printed": {
-            name: None if value == _DASH else value for name, value in zip(names, row.printed, strict=False)
+            name: None if value == NOT_PRINTED else value
+            for name, value in zip(names, row.printed, strict=False)
         },
         "ours": {name: plain(ours) for name, ours in zip(names, each.ours, strict=True)},
         "difference": plain(each.difference),

@@ -48,12 +48,14 @@ def _recall(stage: str, k: int, has: Found, counts: Callable[[TurnRecord], bool]
 
 
 def results_of(record: TurnRecord, stage: str) -> list[SearchResult] | None:
-    """What a search brought, best first, each thing or page once; None where nobody searched or told.
+    """What a search brought, best first, each thing or page once; None where nobody searched, or told.
 
     What was brought of a page is put together in its first place.
     """
     answer = record.answer
-    if answer is None or answer.explanation is None or stage not in answer.timings_ms:
+    if answer is None or answer.explanation is None:
+        return None
+    if stage not in answer.timings_ms or stage in answer.degraded:
         return None
     results: dict[str, SearchResult] = {}
     for each in answer.explanation.found:

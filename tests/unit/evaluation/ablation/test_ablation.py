@@ -52,7 +52,7 @@ async def test_every_table_is_written_with_the_papers_figures_and_ours(tmp_path:
     assert (
         "| qa-dragon | 3 | 23.22 | 100.0 (100.0 to 100.0) | 41.77 | 75.0 (75.0 to 75.0) | 4.79 |" in whole[1]
     )
-    assert "| QA-Dragon\\* | DR TR FS SR FT | fine-tuned weights | – |" in page
+    assert "| QA-Dragon\\* | DR TR FS SR FT | needs fine-tuned weights | – |" in page
     assert "| CoT |  | not on this gateway | – | 16.25 | – |" in page
     assert "cot" in result.output  # named, as it is not on this gateway
     values = {
@@ -79,6 +79,7 @@ async def test_a_slice_is_of_the_questions_with_that_label(tmp_path: Path) -> No
     assert (row["n"], row["printed"]["Direct Output"]) == (2, 32.7)
     assert row["ours"]["Direct Output"]["value"] == 100  # one of the two, and right
     assert row["ours"]["Plant"]["value"] is None
+    assert "100.0 (100.0 to 100.0) of 1 |" in (tmp_path / "out" / "ablation.md").read_text()
 
 
 async def test_the_tables_that_there_are_are_listed_with_whom_they_ask() -> None:

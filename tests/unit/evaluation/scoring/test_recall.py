@@ -18,13 +18,18 @@ TEXTS = ("It has 312 pages.", "It has 1312 pages.", "Written by Mira Holm", "not
 
 
 def scored(
-    number: int, found: list[SearchResult] | None, truth: Truth | None, stages: Any = None, **usage: int
+    number: int,
+    found: list[SearchResult] | None,
+    truth: Truth | None,
+    stages: Any = None,
+    degraded: Any = (),
+    **usage: int,
 ) -> Scored:
     """One turn: what its explanation tells; None: nothing was explained."""
     searched = {each.stage for each in found or ()} if stages is None else stages
     answer = Answer(
         answer="x", abstained=False, reason=Reason.ANSWERED, confidence=0.5, route=Route.RAG, trace_id="t",
-        session_id="s", timings_ms=dict.fromkeys(searched, 1.0), model_usage=usage,
+        session_id="s", timings_ms=dict.fromkeys(searched, 1.0), model_usage=usage, degraded=list(degraded),
         explanation=None if found is None else Explanation(found=found),
     )  # fmt: skip
     record = TurnRecord(
@@ -92,17 +97,18 @@ def test_recall_is_what_a_count_by_hand_finds(seed: int) -> None:
         assert page_recall(k).of(answers) == pytest.approx(told)
 
 
-def test_a_search_that_found_nothing_is_a_miss_and_one_not_made_does_not_count() -> None:
+def test_a_search_that_found_nothing_is_a_miss_and_one_not_made_or_failed_does_not_count() -> None:
     hit = scored(1, [thing("Salt Road")], truth())
     nothing = scored(2, [], truth(), stages=["image_search"])
     elsewhere = scored(3, [thing("Salt Road", "crop_search")], truth())
+    failed = scored(5, [], truth(), stages=["image_search"], degraded=["image_search"])
     silent = scored(4, None, truth(), stages=["image_search"])
-    assert image_recall("image_search", 1).values([hit, nothing, elsewhere, silent]).keys() == {
+    assert image_recall("image_search", 1).values([hit, nothing, elsewhere, failed, silent]).keys() == {
         (Part.SINGLE, "1", 0),
         (Part.SINGLE, "2", 0),
     }
-    assert image_recall("image_search", 1).of([hit, nothing, elsewhere, silent]) == 0.5
-    assert image_recall("crop_search", 1).of([hit, nothing, elsewhere, silent]) == 1
+    assert image_recall("image_search", 1).of([hit, nothing, elsewhere, failed, silent]) == 0.5
+    assert image_recall("crop_search", 1).of([hit, nothing, elsewhere, failed, silent]) == 1
 
 
 def test_more_results_than_any_search_brought_have_no_recall() -> None:
