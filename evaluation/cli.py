@@ -7,6 +7,7 @@ import typer
 
 from evaluation.commands.ablate import ablate
 from evaluation.commands.calibrate import calibrate
+from evaluation.commands.drafts import export_drafts
 from evaluation.commands.judge import agreement_of, judge_run
 from evaluation.commands.report import report
 from evaluation.commands.run import run
@@ -20,6 +21,7 @@ app.command("agreement")(agreement_of)
 app.command("report")(report)
 app.command("squad")(squad)
 app.command("calibrate")(calibrate)
+app.command("export-drafts")(export_drafts)
 app.command("ablate")(ablate)
 
 

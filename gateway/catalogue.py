@@ -17,9 +17,11 @@ from gateway.steps.routing import SearchRouter
 from gateway.thresholds import RetrievalLimits, Thresholds
 
 
-def every_pipeline(services: Services, reasoners: Reasoners, thresholds: Thresholds) -> dict[str, Pipeline]:
+def every_pipeline(
+    services: Services, reasoners: Reasoners, thresholds: Thresholds, router: SearchRouter
+) -> dict[str, Pipeline]:
     """Every pipeline by its name: the default one, QA-Dragon, and the other published ones."""
-    retrieval, router = RetrievalLimits(), SearchRouter.load()
+    retrieval = RetrievalLimits()
     fallback = reasoners.fallback
     papers: list[Pipeline] = [
         LoreglassPipeline(

@@ -145,6 +145,9 @@ class GatewaySettings(AppSettings):
     redis_url: str = "redis://127.0.0.1:6379/0"
     trace_limit: int = Field(default=1000, ge=0, description="finished traces kept for GET /traces/{id}")
     thresholds: Path | None = Field(default=None, description="a calibrated file; else the packaged one")
+    router: Path | None = Field(
+        default=None, description="a search router fitted on runs; else a draft's own confidence routes it"
+    )
 
     @field_validator("placement", mode="before")
     @classmethod

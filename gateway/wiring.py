@@ -39,6 +39,7 @@ from gateway.serving.tenants import Keys
 from gateway.serving.traces import MemoryTraceStore, SharedTraceStore, TraceStore
 from gateway.settings import GatewaySettings, Reasoning, SessionBackend
 from gateway.state import GenerationBudget
+from gateway.steps.routing import SearchRouter
 from gateway.thresholds import RetrievalLimits, load_thresholds
 
 _TRACE_CONNECTIONS = 4
@@ -89,7 +90,8 @@ async def wire(
         guards = Guards(metrics.registry, cards, clock)
         services = _services(settings, http, guards)
         reasoners = open_reasoners(settings, http, guards, services.read)
-        pipelines = every_pipeline(services, reasoners, load_thresholds(settings.thresholds))
+        router = SearchRouter.load(settings.router)
+        pipelines = every_pipeline(services, reasoners, load_thresholds(settings.thresholds), router)
         questions = QuestionMetrics(metrics.registry, DEFAULT_PIPELINE)
         estimates = _estimates(settings, clock)
         budget = BudgetMetrics(metrics.registry, estimates)

@@ -57,17 +57,25 @@ async def judged(run: Run, judging: Judging) -> JudgedRun:
     Raises `CalibrationError` for a run that explains nothing, and `JudgeDown`.
     """
     in_force = Cutoffs.among(thresholds_of(run))
-    verdicts: dict[str, dict[str, Judgement]] = {}
-    unjudged = 0
-    for which in (PROPOSED, DRAFT):
-        said = saying(run.records, which)
-        cases = [case_of(record, judging.cut) for record in said]
-        with _cache(run, judging.judge.name, which) as cache:
-            judgements = await judge_all(cases, judging.judge, concurrency=judging.concurrency, cache=cache)
-        unjudged += sum(judgement.failed for judgement in judgements.values())
-        verdicts[which] = _by_protocol(said, judgements, judging.cut)
-    signals = signals_of(run.records, verdicts[PROPOSED], verdicts[DRAFT], in_force)
-    return JudgedRun(signals, unjudged)
+    proposed, unjudged = await verdicts_on_answers(run, judging, PROPOSED)
+    drafts, unjudged_drafts = await verdicts_on_answers(run, judging, DRAFT)
+    signals = signals_of(run.records, proposed, drafts, in_force)
+    return JudgedRun(signals, len(unjudged) + len(unjudged_drafts))
+
+
+async def verdicts_on_answers(
+    run: Run, judging: Judging, which: str
+) -> tuple[dict[str, Judgement], frozenset[str]]:
+    """Of the answers of that kind, by interaction id, and those of which the judge failed to say anything.
+
+    They are kept in a file of their own beside the verdicts on given answers. Raises `JudgeDown`.
+    """
+    said = saying(run.records, which)
+    cases = [case_of(record, judging.cut) for record in said]
+    with _cache(run, judging.judge.name, which) as cache:
+        judgements = await judge_all(cases, judging.judge, concurrency=judging.concurrency, cache=cache)
+    unjudged = frozenset(name for name, judgement in judgements.items() if judgement.failed)
+    return _by_protocol(said, judgements, judging.cut), unjudged
 
 
 def signals_by_rules(run: Run) -> Signals:

@@ -34,8 +34,8 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
-    """What of the command concerns the judge."""
+class JudgedBy:
+    """What of a command concerns the judge of drafts and withheld answers."""
 
     choice: Choice
     base_url: str
@@ -82,7 +82,7 @@ def calibrate(
     from evaluation.judging.model import JudgeError
     from evaluation.judging.verdicts import JudgeDown
 
-    judging = _Judged(judge, base_url, model, tokenizer, concurrency)
+    judging = JudgedBy(judge, base_url, model, tokenizer, concurrency)
     asked = _Asked(ask or [], dataset, gateway, concurrency)
     with stops_politely():
         try:
@@ -139,7 +139,7 @@ def _calibrate(
     check: Path | None,
     aim: "Aim",
     base: "Base",
-    judged: _Judged,
+    judged: JudgedBy,
     asked: _Asked,
     out: Path,
 ) -> "tuple[Promise, Calibrated, Evidence | None]":
@@ -165,14 +165,14 @@ def _tell(promise: "Promise", out: Path) -> None:
 
 
 async def _collected(
-    folders: list[Path], check: Path | None, judged: _Judged, asked: _Asked, out: Path
+    folders: list[Path], check: Path | None, judged: JudgedBy, asked: _Asked, out: Path
 ) -> "tuple[list[Evidence], Evidence | None]":
     from evaluation.calibration.calibrating import collect
     from evaluation.runs.store import load_run
 
     runs = [load_run(folder) for folder in folders]
     async with AsyncExitStack() as stack:
-        judging = await _opened(judged, stack)
+        judging = await opened_judge(judged, stack)
         if asked.again:
             again = await _asked_again(folders, asked, out)
             candidates = [await collect([run], judging) for run in again]
@@ -181,7 +181,8 @@ async def _collected(
         return candidates, await collect([load_run(check)], judging) if check else None
 
 
-async def _opened(judged: _Judged, stack: AsyncExitStack) -> "Judging":
+async def opened_judge(judged: JudgedBy, stack: AsyncExitStack) -> "Judging":
+    """That judge, until the stack is closed. Raises `CalibrationError` for people, and `JudgeError`."""
     from evaluation.calibration.cutoffs import CalibrationError
     from evaluation.calibration.proposals import Judging
     from evaluation.judging.cut import open_cut

@@ -116,7 +116,8 @@ class Explanation(Message):
     """What a question's thresholds were held against. Only with `Experiment.explain`; never stored.
 
     `draft`: the provisional answer. `proposed`: the answer in hand at the end, given or withheld.
-    `signals`, where they were measured: `draft_confidence`, `p_direct`, `p_verify` (search router),
+    `signals`, where they were measured: `draft_confidence` and other `draft_…` (the draft's features),
+    `p_direct`, `p_verify` (P(the draft is right), where the photo suffices, and anyway: search router),
     `image_top`, `entity_probability` (image search), `evidence_top` (best relevance), `answer_confidence`,
     `token_min`, `token_mean`, `support` (verifier), `evidence_support` (the part of it that comes from the
     evidence), `judged` (model judge); 0 or 1: `judge_first` (before the other checks), `judge_asked` (where

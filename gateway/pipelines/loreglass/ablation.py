@@ -41,8 +41,8 @@ class AblatedLoreglass(LoreglassPipeline):
 
     missing: frozenset[str] = frozenset()
 
-    def _choose_route(self, query: Query, draft: Draft, run: Run) -> Route:
-        return Route.RAG if "search-router" in self.missing else super()._choose_route(query, draft, run)
+    def _choose_route(self, draft: Draft, run: Run) -> Route:
+        return Route.RAG if "search-router" in self.missing else super()._choose_route(draft, run)
 
     async def _look_up(
         self, query: Query, draft: Draft, route: Route, prefetched: Prefetched, run: Run

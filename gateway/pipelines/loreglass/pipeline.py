@@ -62,7 +62,7 @@ class LoreglassPipeline:
     reasoner: Reasoner
     thresholds: Thresholds
     retrieval: RetrievalLimits
-    router: SearchRouter = field(default_factory=SearchRouter.load)
+    router: SearchRouter = field(default_factory=SearchRouter)
     ask_judge: AskJudge = AskJudge.IF_BORDERLINE
     fallback: Reasoner | None = None
     name: str = "loreglass"
@@ -80,7 +80,7 @@ class LoreglassPipeline:
                 async with may_fail, stage as deadline:
                     draft = await reader.draft(query, prefetched.photo_text.result, deadline)
             run.explain.draft(draft.answer, draft.confidence)
-            route = self._choose_route(query, draft, run)
+            route = self._choose_route(draft, run)
             if route is Route.DIRECT:
                 prefetched.candidates.cancel()
                 text, domain = await prefetched.photo_text.result(), await prefetched.domain.result()
@@ -89,9 +89,9 @@ class LoreglassPipeline:
                 outcome = await self._look_up(query, draft, route, prefetched, run)
         return outcome
 
-    def _choose_route(self, query: Query, draft: Draft, run: Run) -> Route:
-        """Direct, verify or rag (3.2), without waiting for the domain."""
-        return self.router.choose(query, draft, None, self.thresholds, run.explain)
+    def _choose_route(self, draft: Draft, run: Run) -> Route:
+        """Direct, verify or rag (3.2)."""
+        return self.router.choose(draft, self.thresholds, run.explain)
 
     async def _look_up(
         self, query: Query, draft: Draft, route: Route, prefetched: Prefetched, run: Run

@@ -37,12 +37,8 @@ class AblatedQaDragon(QaDragonPipeline):
     async def _route_domain(self, query: Query, read: Prefetch[PhotoText], run: Run) -> Domain | None:
         return None if "domain-router" in self.missing else await super()._route_domain(query, read, run)
 
-    def _choose_branch(self, query: Query, draft: Draft, domain: Domain | None, run: Run) -> Route:
-        return (
-            Route.RAG
-            if "search-router" in self.missing
-            else super()._choose_branch(query, draft, domain, run)
-        )
+    def _choose_branch(self, draft: Draft, run: Run) -> Route:
+        return Route.RAG if "search-router" in self.missing else super()._choose_branch(draft, run)
 
     async def _choose_tools(
         self, query: Query, draft: Draft, domain: Domain | None, run: Run

@@ -61,7 +61,7 @@ class QaDragonPipeline:
     reasoner: StepwiseReasoner
     thresholds: Thresholds
     retrieval: RetrievalLimits
-    router: SearchRouter = field(default_factory=SearchRouter.load)
+    router: SearchRouter = field(default_factory=SearchRouter)
     fallback: StepwiseReasoner | None = None
     name: str = "qa-dragon"
     stage_graph: StageGraph = STAGE_GRAPH
@@ -79,7 +79,7 @@ class QaDragonPipeline:
                 async with may_fail, stage as deadline:
                     draft = await reader.chain_of_thought(query, domain, read.result, deadline)
             run.explain.draft(draft.answer, draft.confidence)
-            route = self._choose_branch(query, draft, domain, run)
+            route = self._choose_branch(draft, run)
             text = await read.result()
             if route is Route.DIRECT:
                 outcome = direct_answer(draft, text, domain, run.explain)
@@ -105,9 +105,9 @@ class QaDragonPipeline:
         """3.1.1: the domain, whose advice and cases the chain of thought is given."""
         return await photo.classify_domain(self.services, query, read.result, run)
 
-    def _choose_branch(self, query: Query, draft: Draft, domain: Domain | None, run: Run) -> Route:
+    def _choose_branch(self, draft: Draft, run: Run) -> Route:
         """3.2: direct, verify or RAG."""
-        return self.router.choose(query, draft, domain, self.thresholds, run.explain)
+        return self.router.choose(draft, self.thresholds, run.explain)
 
     async def _choose_tools(
         self, query: Query, draft: Draft, domain: Domain | None, run: Run

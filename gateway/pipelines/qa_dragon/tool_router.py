@@ -1,13 +1,22 @@
 """The tool router (QA-Dragon, section 3.3): which searches, by the model's decision and by rules above it."""
 
+import re
+
 from contracts.domain_router import Domain
 from gateway.pipelines.qa_dragon.port import StepwiseReasoner
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Draft, Query, Tool
-from gateway.steps.routing.cues import Cue, fold
+from language.words import fold
 
 EVERY_TOOL = frozenset(Tool)
+
+_WORKED_OUT = re.compile(
+    r"\d ?[-+*/x×÷] ?\d|\bmeans? in english\b"
+    r"|^(?:please |can you |could you )?(?:solve|calculate|compute|simplify|evaluate|translate)\b"
+)
+_FACT_ASKED = re.compile(r"(?<!^)\b(?:how|who|whose|when|where|which|why)\b")
+"""Within a question: "calculate how far it goes on five gallons" wants to be looked up first."""
 
 _NAMES_ITSELF = frozenset(
     {
@@ -50,9 +59,8 @@ def within_rules(
 
 def is_self_contained(query: Query) -> bool:
     """Arithmetic and translation that need no fact from outside."""
-    question = fold(query.question)
-    works_it_out = Cue.COMPUTATION.in_text(question) or Cue.TRANSLATION.in_text(question)
-    return works_it_out and not (Cue.CURRENT.in_text(question) or Cue.OPEN_WORLD.in_text(question))
+    question = fold(query.question).strip()
+    return _WORKED_OUT.search(question) is not None and _FACT_ASKED.search(question) is None
 
 
 def names_itself(label: str | None, domain: Domain | None) -> bool:

@@ -1,52 +1,49 @@
-"""Which of Table 1's three branches a draft takes: two fitted curves over named features."""
+"""Which of Table 1's three branches a draft takes (QA-Dragon, section 3.2)."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from chassis.calibration import LogisticCurve
 from contracts.answer import Route
-from contracts.domain_router import Domain
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.reasoning.refusals import answer_or_none
-from gateway.state import Draft, Query
-from gateway.steps.routing.features import RouterFeatures, router_features
+from gateway.state import Draft
+from gateway.steps.routing.artefact import RouterArtefact
+from gateway.steps.routing.features import FEATURES, RouterFeatures, router_features
 from gateway.thresholds import Thresholds
-
-DIRECT_WEIGHTS = Path(__file__).with_name("direct_weights.json")
-VERIFY_WEIGHTS = Path(__file__).with_name("verify_weights.json")
-FEATURES = tuple(RouterFeatures.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRouter:
-    """`direct`: P(photo and question alone answer this). `verify`: P(the draft is worth checking), if not."""
+    """`curve`: P(the draft is right) from its features, fitted on runs; None: the draft's own confidence."""
 
-    direct: LogisticCurve
-    verify: LogisticCurve
+    curve: LogisticCurve | None = None
 
     @classmethod
-    def load(cls) -> "SearchRouter":
-        """The curves that `python -m gateway.steps.routing.train` fitted."""
-        return cls(LogisticCurve.load(DIRECT_WEIGHTS, FEATURES), LogisticCurve.load(VERIFY_WEIGHTS, FEATURES))
+    def load(cls, path: Path | None) -> "SearchRouter":
+        """With the curve of an artefact, if there is one. Raises `WrongSettings` for any other file."""
+        return cls() if path is None else cls(RouterArtefact.load(path).curve)
 
-    def choose(
-        self,
-        query: Query,
-        draft: Draft,
-        domain: Domain | None,
-        thresholds: Thresholds,
-        explain: Explaining = SILENT,
-    ) -> Route:
-        """The branch. A draft that does not know has failed; one too unsure is never given at once.
+    def choose(self, draft: Draft, thresholds: Thresholds, explain: Explaining = SILENT) -> Route:
+        """Direct: the photo suffices, and the draft is likely right. Verify: it is likely right. Else RAG.
 
-        Signals: `p_direct`, `p_verify`, both whenever there is an answer to route.
+        Signals of a draft with an answer: `draft_` and a feature's name; `p_verify`, P(the draft is right);
+        `p_direct`, the same where the photo suffices, else 0.
         """
         if answer_or_none(draft.answer) is None:
             return Route.RAG
-        features = router_features(query, draft, domain).vector()
-        direct, verify = self.direct.probability(features), self.verify.probability(features)
+        features = router_features(draft)
+        right = self._probability(features)
+        direct = right if features.photo_suffices else 0.0
+        for name, value in features.by_name().items():
+            explain.signal(f"draft_{name}", value)
         explain.signal("p_direct", direct)
-        explain.signal("p_verify", verify)
+        explain.signal("p_verify", right)
         if draft.confidence >= thresholds.direct_confidence and direct >= thresholds.direct_from:
             return Route.DIRECT
-        return Route.VERIFY if verify >= thresholds.verify_from else Route.RAG
+        return Route.VERIFY if right >= thresholds.verify_from else Route.RAG
+
+    def _probability(self, features: RouterFeatures) -> float:
+        if self.curve is None:
+            return features.confidence
+        return self.curve.probability([features.by_name()[name] for name in FEATURES])

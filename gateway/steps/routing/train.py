@@ -1,167 +1,206 @@
-"""Train the search router: `python -m gateway.steps.routing.train`.
+"""Fit the search router on drafts of runs: `python -m gateway.steps.routing.train ROWS… --out router.json`.
 
-Needs scikit-learn (the `train` dependency group); serving does not. The rows beside it are drafts that we
-wrote, each with the branch it should take. Prints how the router does on drafts that it was not trained on,
-beside the keyword rule that it replaced.
+ROWS are files that `loreglass eval export-drafts` wrote. Fits P(the draft is right) by logistic regression
+on the drafts' features (QA-Dragon, section 3.2), and prints risk and coverage on conversations that were held
+out, beside those of the drafts' own confidence. Nothing is drawn at random. `--compare ARTEFACT` fits nothing
+and shows how an earlier router does on ROWS. Needs scikit-learn (the `train` group); serving does not.
 """
 
 import argparse
-import json
-import re
+import hashlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupKFold
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chassis.calibration import LogisticCurve
-from chassis.fitting import Matrix, Problem, fit, report, write
-from contracts.answer import Route
-from contracts.domain_router import Domain
-from gateway.state import Draft, Query, Tool
-from gateway.steps.routing.features import router_features
-from gateway.steps.routing.router import DIRECT_WEIGHTS, FEATURES, VERIFY_WEIGHTS, SearchRouter
-from gateway.thresholds import Thresholds, load_thresholds
+from chassis.fitting import Matrix, Problem, fit, held_out
+from chassis.startup import WrongSettings
+from chassis.validation import first_fault
+from gateway.steps.routing.artefact import HeldOut, RouterArtefact, Rows
+from gateway.steps.routing.features import FALLING, FEATURES
 
-ROWS = Path(__file__).parent / "training" / "drafts.jsonl"
+FEWEST = 20
+"""Right drafts, wrong ones and conversations that must be there: fewer say nothing about six features."""
+COVERAGES = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
+_PENALTY = 1.0
+_BINS = 10
 
-_AGAINST_DIRECT = frozenset(
-    {
-        *("says_unknown", "names_gap", "asks_current", "asks_date", "asks_fact", "recalled"),
-        *("speculates", "falls_back", "contradicts", "unsure"),
-        *("wants_image_search", "wants_text_search", "identity_known"),
-    }
-)
-_AGAINST_VERIFY = frozenset(
-    {
-        *("says_unknown", "names_gap", "asks_current", "speculates", "falls_back", "contradicts", "unsure"),
-        *("wants_image_search", "recalled"),
-    }
-)
-_PENALTY = 0.3
-_FOLDS = 10
-_UNCERTAIN = re.compile(
-    r"\b(i (?:do not|don't) know|not sure|cannot|can't|unclear|unknown|probably|perhaps|maybe|might be"
-    r"|appears? to|seems?|unable to)\b",
-    re.IGNORECASE,
-)
+
+class NothingToFit(Exception):
+    """Rows that no router can be fitted on; the message says why."""
+
+
+class Row(BaseModel):
+    """What of an exported draft is needed here."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    system: str
+    conversation: str
+    features: dict[str, float] = Field(description="those of `FEATURES`, and no others")
+    judge: str
+    right: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    """A question, a draft of its answer, and the branch that this draft should take."""
+class Drafts:
+    """The rows of several files, and what the artefact is to say of each file."""
 
-    query: Query
-    draft: Draft
-    domain: Domain | None
-    route: Route
+    rows: tuple[Row, ...]
+    files: tuple[Rows, ...]
 
     @property
-    def vector(self) -> tuple[float, ...]:
-        """Its features."""
-        return router_features(self.query, self.draft, self.domain).vector()
+    def vectors(self) -> Matrix:
+        """(rows, features), in the order of `FEATURES`."""
+        return np.array([[row.features[name] for name in FEATURES] for row in self.rows])
+
+    @property
+    def right(self) -> Matrix:
+        """(rows,) of 0 and 1."""
+        return np.array([float(row.right) for row in self.rows])
+
+    @property
+    def confidence(self) -> Matrix:
+        """(rows,): the drafts' own."""
+        return self.vectors[:, FEATURES.index("confidence")]
 
 
-def load(path: Path = ROWS) -> list[Labelled]:
-    """One JSON object a line."""
-    return [_labelled(json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+def read(paths: Sequence[Path]) -> Drafts:
+    """The drafts of these files. Raises `NothingToFit` for a row that is none, or has other features."""
+    rows, files = list[Row](), list[Rows]()
+    for path in paths:
+        content = path.read_bytes()
+        found = [_row(line, f"{path}, line {place}") for place, line in enumerate(content.splitlines(), 1)]
+        files.append(
+            Rows(
+                file=path.name,
+                sha256=hashlib.sha256(content).hexdigest(),
+                drafts=len(found),
+                right=sum(row.right for row in found),
+                conversations=len({row.conversation for row in found}),
+                systems=sorted({row.system for row in found}),
+                judges=sorted({row.judge for row in found}),
+            )
+        )
+        rows += found
+    return Drafts(tuple(rows), tuple(files))
 
 
-def _labelled(row: dict[str, Any]) -> Labelled:
-    draft = Draft(
-        object_label=row["object_label"],
-        entity=row["entity"],
-        reasoning=row["reasoning"],
-        answer=row["answer"],
-        confidence=row["confidence"],
-        self_contained=row["self_contained"],
-        tools=frozenset(Tool(tool) for tool in row["tools"]),
-        sub_queries=(),
-        quotes=tuple(row["quotes"]),
+def _row(line: bytes, where: str) -> Row:
+    try:
+        row = Row.model_validate_json(line)
+    except ValidationError as error:
+        raise NothingToFit(f"{where}: {first_fault(error)}.") from None
+    if set(row.features) != set(FEATURES):
+        raise NothingToFit(f"{where}: other features than this router's; ask and export again.")
+    return row
+
+
+def problem_of(drafts: Drafts) -> Problem:
+    """Is the draft right? Conversations stay together. Raises `NothingToFit` for too few drafts."""
+    right, groups = int(drafts.right.sum()), [row.conversation for row in drafts.rows]
+    counts = {"right drafts": right, "wrong drafts": len(groups) - right, "conversations": len(set(groups))}
+    for what, count in counts.items():
+        if count < FEWEST:
+            raise NothingToFit(f"There are {count} {what}; {FEWEST} are needed. Ask more questions.")
+    return Problem(FEATURES, FALLING, drafts.vectors, drafts.right, groups, _PENALTY)
+
+
+def artefact_of(drafts: Drafts, date: str) -> RouterArtefact:
+    """The router that these drafts teach. Raises `NothingToFit`."""
+    problem = problem_of(drafts)
+    weights = [round(float(weight), 4) + 0.0 for weight in fit(problem, problem.vectors, problem.labels)]
+    constant = [name for name, column in zip(FEATURES, problem.vectors.T, strict=True) if np.ptp(column) == 0]
+    unseen, own = held_out(problem), drafts.confidence
+    return RouterArtefact(
+        format=1,
+        date=date,
+        intercept=weights[0],
+        coefficients=dict(zip(FEATURES, weights[1:], strict=True)),
+        constant=constant,
+        fitted_on=list(drafts.files),
+        held_out=HeldOut(
+            aurc=round(aurc(problem.labels, unseen), 4),
+            own_aurc=round(aurc(problem.labels, own), 4),
+            calibration_error=round(calibration_error(problem.labels, unseen), 4),
+            own_calibration_error=round(calibration_error(problem.labels, own), 4),
+        ),
     )
-    domain = Domain(row["domain"]) if row["domain"] else None
-    return Labelled(Query(row["question"], None), draft, domain, Route(row["route"]))
 
 
-def direct_problem(rows: Sequence[Labelled]) -> Problem:
-    """Can photo and question alone answer this?"""
-    return _problem(rows, Route.DIRECT, _AGAINST_DIRECT)
+def risks(right: Matrix, probability: Matrix) -> Matrix:
+    """(rows,): the share of wrong drafts among the surest 1, 2, … of them; equals count as a mixture."""
+    order = np.argsort(-probability, kind="stable")
+    said, wrong = probability[order], 1.0 - right[order]
+    for value in np.unique(said):
+        wrong[said == value] = wrong[said == value].mean()
+    return np.asarray(np.cumsum(wrong) / np.arange(1, len(wrong) + 1))
 
 
-def verify_problem(rows: Sequence[Labelled]) -> Problem:
-    """Of the drafts that are not given at once: is this one worth checking?"""
-    return _problem([row for row in rows if row.route is not Route.DIRECT], Route.VERIFY, _AGAINST_VERIFY)
+def aurc(right: Matrix, probability: Matrix) -> float:
+    """The area under risk and coverage (Geifman, Uziel and El-Yaniv 2019), in 0..1; less is better."""
+    return float(risks(right, probability).mean())
 
 
-def _problem(rows: Sequence[Labelled], wanted: Route, falling: frozenset[str]) -> Problem:
-    return Problem(
-        features=FEATURES,
-        falling=falling,
-        vectors=np.array([row.vector for row in rows]),
-        labels=np.array([float(row.route is wanted) for row in rows]),
-        groups=[row.query.question for row in rows],
-        penalty=_PENALTY,
-    )
+def calibration_error(right: Matrix, probability: Matrix) -> float:
+    """Expected calibration error: mean gap between what was said and what came true, in ten bins."""
+    bins = np.minimum((probability * _BINS).astype(int), _BINS - 1)
+    gaps = [abs((right[bins == each] - probability[bins == each]).sum()) for each in range(_BINS)]
+    return float(np.sum(gaps) / len(right))
 
 
-def held_out_routes(rows: Sequence[Labelled], thresholds: Thresholds) -> list[Route]:
-    """The branch of each row by a router that has not seen its question."""
-    routes: dict[int, Route] = {}
-    questions = [row.query.question for row in rows]
-    for seen, unseen in GroupKFold(_FOLDS).split(questions, groups=questions):
-        known = [rows[index] for index in seen]
-        router = SearchRouter(_curve(direct_problem(known)), _curve(verify_problem(known)))
-        for index in unseen:
-            row = rows[index]
-            routes[int(index)] = router.choose(row.query, row.draft, row.domain, thresholds)
-    return [routes[index] for index in range(len(rows))]
+def table(right: Matrix, named: dict[str, Matrix]) -> str:
+    """Risk at some coverages, AURC and calibration error, a line for each of the probabilities (rows,)."""
+    heads = "".join(f"{share:>8.0%}" for share in COVERAGES)
+    lines = [f"risk at coverage {heads}    AURC  calibration error"]
+    for name, probability in named.items():
+        at = risks(right, probability)
+        cells = "".join(f"{at[max(0, round(share * len(right)) - 1)]:8.3f}" for share in COVERAGES)
+        ends = f"{aurc(right, probability):8.3f}{calibration_error(right, probability):8.3f}"
+        lines.append(f"{name:16.16} {cells}{ends}")
+    return "\n".join(lines)
 
 
-def _curve(problem: Problem) -> LogisticCurve:
-    weights: Matrix = fit(problem, problem.vectors, problem.labels)
-    return LogisticCurve(float(weights[0]), tuple(float(weight) for weight in weights[1:]))
-
-
-def keyword_rule(draft: Draft, thresholds: Thresholds) -> Route:
-    """What the router replaced: a list of words, the model's own flag and its confidence."""
-    if draft.answer is None or _UNCERTAIN.search(draft.answer):
-        return Route.RAG
-    hesitant = _UNCERTAIN.search(draft.reasoning) is not None
-    if draft.self_contained and not hesitant and draft.confidence >= thresholds.direct_confidence:
-        return Route.DIRECT
-    return Route.VERIFY
-
-
-def figures(name: str, rows: Sequence[Labelled], routes: Sequence[Route]) -> str:
-    """Accuracy, and the two mistakes that cost most: an answer given unchecked, and a search for nothing."""
-    pairs = [(row.route, route) for row, route in zip(rows, routes, strict=True)]
-    right = sum(wanted is got for wanted, got in pairs) / len(pairs)
-    unchecked = sum(got is Route.DIRECT and wanted is not Route.DIRECT for wanted, got in pairs)
-    needless = sum(wanted is Route.DIRECT and got is not Route.DIRECT for wanted, got in pairs)
-    return f"{name}: accuracy {right:.3f}, wrongly direct {unchecked}, wrongly searched {needless}"
+def by_curve(drafts: Drafts, curve: LogisticCurve) -> Matrix:
+    """(rows,): P(right) of each draft."""
+    return np.array([curve.probability(vector) for vector in drafts.vectors])
 
 
 def main() -> None:
-    """Print held-out figures, then train on all rows and write the curves."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=Path, default=ROWS)
-    arguments = parser.parse_args()
-    rows, thresholds = load(arguments.rows), load_thresholds()
-    direct, verify = direct_problem(rows), verify_problem(rows)
-    rule = [keyword_rule(row.draft, thresholds) for row in rows]
-    held_out = held_out_routes(rows, thresholds)
-    lines = [
-        f"direct or not: {report(direct)}",
-        f"verify or rag: {report(verify)}",
-        f"three branches, {len(rows)} drafts",
-        figures("router, held out", rows, held_out),
-        figures("the rule it replaced", rows, rule),
-    ]
-    print("\n".join(lines))  # noqa: T201
-    write(direct, DIRECT_WEIGHTS)
-    write(verify, VERIFY_WEIGHTS)
+    """Print risk and coverage; write the artefact, or compare one."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("rows", type=Path, nargs="+")
+    either = parser.add_mutually_exclusive_group(required=True)
+    either.add_argument("--out", type=Path, help="the artefact to write")
+    either.add_argument("--compare", type=Path, metavar="ARTEFACT", help="fit nothing: how this one does")
+    parser.add_argument("--date", default="", help="of the runs, kept in the artefact")
+    given = parser.parse_args()
+    try:
+        print(_run(given))  # noqa: T201
+    except (NothingToFit, WrongSettings, OSError) as error:
+        sys.exit(str(error))
+
+
+def _run(given: argparse.Namespace) -> str:
+    drafts = read(given.rows)
+    said = [f"{len(drafts.rows)} drafts, {int(drafts.right.sum())} right"]
+    if given.compare:
+        curve = RouterArtefact.load(given.compare).curve
+        columns = {"artefact": by_curve(drafts, curve), "own confidence": drafts.confidence}
+        return "\n".join([*said, table(drafts.right, columns)])
+    artefact = artefact_of(drafts, given.date)
+    columns = {"fitted, held out": held_out(problem_of(drafts)), "own confidence": drafts.confidence}
+    given.out.write_text(artefact.model_dump_json(indent=2) + "\n", "utf-8")
+    weights = ", ".join(f"{name} {weight}" for name, weight in artefact.coefficients.items())
+    said.append(f"intercept {artefact.intercept}, {weights}")
+    said.append(f"the same in all drafts, so of no weight: {', '.join(artefact.constant) or 'none'}")
+    return "\n".join([*said, table(drafts.right, columns), f"written: {given.out}"])
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ from gateway.serving.sessions.port import SessionLimits
 from gateway.serving.traces import MemoryTraceStore
 from gateway.state import Context, Evidence, Query, Quote, Reply
 from gateway.steps.conclusion import Outcome, refusal
+from gateway.steps.routing.features import FEATURES
 from gateway.thresholds import RetrievalLimits, load_thresholds
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, text_hit
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
@@ -84,16 +85,21 @@ def known_author(ask: Query, context: Context) -> Reply:
 
 
 async def test_a_question_that_was_looked_up_tells_every_signal_on_its_way() -> None:
-    drafted = lookup_draft(answer="Perhaps 300.", confidence=0.3)
+    drafted = lookup_draft(answer="It has perhaps 300.", confidence=0.3)
     reasoner = ScriptedReasoner(first_look=drafted, say=known_author)
     async with gateway_before(FakeServices(), reasoner, experiments=True) as world:
         answer, told = await explained(world)
-    assert (told.draft, told.proposed) == ("Perhaps 300.", answer.answer)
+    assert (told.draft, told.proposed) == ("It has perhaps 300.", answer.answer)
     signals = dict(told.signals)
-    assert 0 <= signals.pop("p_direct") <= 1
-    assert 0 <= signals.pop("p_verify") <= 1
     assert signals == {
         "draft_confidence": 0.3,
+        "draft_self_contained": 0,
+        "draft_quoted": 0,
+        "draft_number": 1,
+        "draft_named": 0,
+        "draft_speculates": 1,
+        "p_direct": 0,
+        "p_verify": 0.3,
         "image_top": 0.97,
         "entity_probability": 0.97,
         "evidence_top": 0.9,
@@ -131,7 +137,8 @@ async def test_a_direct_answer_tells_the_routers_signals_and_no_others() -> None
         answer, told = await explained(world, "What does it say?")
     assert answer.route is Route.DIRECT
     assert told.draft == told.proposed == answer.answer
-    assert set(told.signals) == {"draft_confidence", "p_direct", "p_verify"}
+    features = {f"draft_{name}" for name in FEATURES}
+    assert set(told.signals) == {*features, "p_direct", "p_verify"}
 
 
 async def test_the_papers_pipeline_explains_itself_too(anyio_backend: object) -> None:

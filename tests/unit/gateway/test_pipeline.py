@@ -83,13 +83,22 @@ async def test_the_direct_route_answers_from_the_photo_and_stops_the_image_searc
     ("draft", "route"),
     [
         (direct_draft(), Route.DIRECT),
-        (direct_draft(confidence=0.3), Route.VERIFY),
+        (direct_draft(confidence=0.55), Route.VERIFY),
+        (direct_draft(confidence=0.3), Route.RAG),
         (direct_draft(reasoning="It seems to be a book.", quotes=()), Route.VERIFY),
         (direct_draft(self_contained=False, quotes=()), Route.VERIFY),
         (direct_draft("I don't know.", quotes=()), Route.RAG),
         (lookup_draft(), Route.RAG),
     ],
-    ids=["sure", "not confident", "hesitant", "needs a look", "does not know", "no answer"],
+    ids=[
+        "sure",
+        "hardly confident",
+        "not confident",
+        "hesitant",
+        "needs a look",
+        "does not know",
+        "no answer",
+    ],
 )
 async def test_the_draft_chooses_the_route(services: FakeServices, draft: object, route: Route) -> None:
     async with gateway_before(services, ScriptedReasoner(draft)) as world:  # type: ignore[arg-type]

@@ -1,0 +1,103 @@
+"""The drafts of a run as rows: what the search router saw of each, and whether a judge finds it right.
+
+`python -m gateway.steps.routing.train` fits a router on such rows (QA-Dragon, section 3.2: its router is
+trained on features of its own drafts).
+"""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from contracts.answer import Answer, Route
+from evaluation.calibration.cutoffs import CalibrationError
+from evaluation.calibration.proposals import DRAFT, Judging, pipeline_of, thresholds_of, verdicts_on_answers
+from evaluation.judging.port import Judgement, Verdict
+from evaluation.record import TurnRecord
+from evaluation.runs.store import Run
+
+_FEATURE = "draft_"
+_ROUTED = "p_verify"
+
+
+class DraftRow(BaseModel):
+    """`features`: by name, as the gateway told them. `system`: the pipeline with the gateway's version.
+
+    `conversation`: rows of one are not independent. `route`: the branch that was taken.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    system: str
+    dataset: str
+    conversation: str
+    interaction_id: str
+    turn: int
+    answer: str
+    features: dict[str, float]
+    judge: str
+    verdict: Verdict
+    right: bool
+    route: Route
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """`questions`: of the run. `fallback`: drafts of a reasoner that stood in for another, left out.
+
+    `unjudged`: drafts on which the judge gave no verdict, left out too.
+    """
+
+    rows: tuple[DraftRow, ...]
+    questions: int
+    fallback: int
+    unjudged: int
+
+
+async def drafts_of(run: Run, judging: Judging) -> Drafts:
+    """A row for every draft with an answer; a question without one needs no router.
+
+    Raises `CalibrationError` for a run that explains nothing or tells no features, and `JudgeDown`.
+    """
+    thresholds_of(run)
+    verdicts, unjudged = await verdicts_on_answers(run, judging, DRAFT)
+    rows, fallback, failed = list[DraftRow](), 0, 0
+    for record in run.records:
+        answer, judgement = record.answer, verdicts.get(record.interaction_id)
+        if answer is None or judgement is None or _ROUTED not in _signals(answer):
+            continue
+        if DRAFT in answer.degraded:
+            fallback += 1
+        elif record.interaction_id in unjudged:
+            failed += 1
+        else:
+            rows.append(_row(run, record, answer, judgement, judging.judge.name))
+    if not rows:
+        raise CalibrationError(
+            f"{run.folder}: no draft came to a search router. Ask with a pipeline that has a search router "
+            "(loreglass, qa-dragon)."
+        )
+    return Drafts(tuple(rows), len(run.records), fallback, failed)
+
+
+def _row(run: Run, record: TurnRecord, answer: Answer, judgement: Judgement, judge: str) -> DraftRow:
+    told, found = answer.explanation, _signals(answer)
+    features = {
+        name.removeprefix(_FEATURE): value for name, value in found.items() if name.startswith(_FEATURE)
+    }
+    return DraftRow(
+        system=f"{pipeline_of(run)} {run.header.version}".strip(),
+        dataset=run.header.dataset,
+        conversation=record.session_id,
+        interaction_id=record.interaction_id,
+        turn=record.turn,
+        answer=(told.draft if told else None) or "",
+        features=features,
+        judge=judge,
+        verdict=judgement.verdict,
+        right=judgement.verdict is Verdict.CORRECT,
+        route=answer.route,
+    )
+
+
+def _signals(answer: Answer) -> dict[str, float]:
+    return answer.explanation.signals if answer.explanation else {}

@@ -1,0 +1,163 @@
+"""From a run to a search router: drafts judged apart from answers, rows, a fit, a gateway that uses it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from anyio import to_thread
+from typer.testing import CliRunner
+
+from chassis.resilience.deadlines import Deadline
+from contracts.answer import Explanation, Route
+from evaluation.calibration.cutoffs import CalibrationError
+from evaluation.calibration.drafts import Drafts, drafts_of
+from evaluation.calibration.proposals import Judging, judged
+from evaluation.cli import app
+from evaluation.data.opening import open_dataset
+from evaluation.judging.port import Case, Judgement, Verdict
+from evaluation.judging.rules import RuleJudge
+from evaluation.record import TurnRecord
+from evaluation.runs.asking import Asking
+from evaluation.runs.gateway import reached
+from evaluation.runs.running import Task, make_run
+from evaluation.runs.store import Run
+from gateway.reasoning.port import ReadPhoto
+from gateway.state import Draft, Query
+from gateway.steps.routing.train import artefact_of, read
+from tests.unit.evaluation.runs.small_world import Turn, numbered, write_world
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.platform import gateway_before
+from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft
+
+pytestmark = pytest.mark.anyio
+
+QUESTIONS = 60
+UNSURE_FROM = 30
+
+
+class TooSure(ScriptedReasoner):
+    """Right about the first questions. From `UNSURE_FROM` on it is wrong, and hardly less sure."""
+
+    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+        """Read off the photo, or so it says."""
+        wrong = int(re.findall(r"\d+", ask.question)[0]) >= UNSURE_FROM
+        return (
+            direct_draft("Ada Berg", confidence=0.7) if wrong else direct_draft("Mira Holm", confidence=0.95)
+        )
+
+
+class Counting:
+    """A judge that costs something: the rules, with how often they were asked."""
+
+    name = "model:counting"
+
+    def __init__(self, silent: frozenset[str] = frozenset()) -> None:
+        self.asked = 0
+        self._silent = silent
+
+    async def judge(self, case: Case) -> Judgement:
+        """The rules' verdict; none on the `silent`."""
+        self.asked += 1
+        if case.interaction_id in self._silent:
+            return Judgement(Verdict.INCORRECT, "it broke", failed=True)
+        return await RuleJudge().judge(case)
+
+
+async def run_of(folder: Path, questions: list[Turn], router: Path | None = None) -> Run:
+    world = write_world(folder / "world", questions, [])
+    services, reasoner = FakeServices(), TooSure()
+    async with (
+        gateway_before(services, reasoner, experiments=True, router=router) as platform,
+        reached(str(platform.client.base_url)) as gateway,
+    ):
+        task = Task(open_dataset(str(world)), folder / "run", Asking(pipeline="loreglass"), "loreglass")
+        return (await make_run(task, gateway)).run
+
+
+async def exported(run: Run, judge: Counting | RuleJudge | None = None) -> Drafts:
+    return await drafts_of(run, Judging(judge or RuleJudge()))
+
+
+def told(record: TurnRecord) -> Explanation:
+    assert record.answer is not None
+    assert record.answer.explanation is not None
+    return record.answer.explanation
+
+
+def with_answer(run: Run, place: int, **changes: object) -> Run:
+    records = list(run.records)
+    answer = records[place].answer
+    assert answer is not None
+    records[place] = records[place].model_copy(update={"answer": answer.model_copy(update=changes)})
+    return replace(run, records=tuple(records))
+
+
+async def test_a_router_that_learnt_from_a_run_gives_no_draft_of_the_kind_that_was_wrong(
+    tmp_path: Path,
+) -> None:
+    run = await run_of(tmp_path / "before", numbered(QUESTIONS))
+    routes = [record.answer.route for record in run.records if record.answer]
+    assert routes == [Route.DIRECT] * QUESTIONS
+    rows = tmp_path / "drafts.jsonl"
+    command = ["export-drafts", str(run.folder), "--out", str(rows)]
+    result = await to_thread.run_sync(CliRunner().invoke, app, command)
+    assert result.exit_code == 0, result.output
+    assert f"{QUESTIONS} drafts of {QUESTIONS} questions, {UNSURE_FROM} right" in result.output
+    artefact = tmp_path / "router.json"
+    artefact.write_text(artefact_of(read([rows]), "").model_dump_json(), encoding="utf-8")
+    again = await run_of(tmp_path / "after", numbered(QUESTIONS), artefact)
+    direct = [record.answer.route is Route.DIRECT for record in again.records if record.answer]
+    assert direct == [number < UNSURE_FROM for number in range(QUESTIONS)]
+    refused = await to_thread.run_sync(CliRunner().invoke, app, command)
+    assert (refused.exit_code, "--overwrite" in refused.output) == (1, True)
+
+
+async def test_a_row_tells_features_answer_verdict_and_route(tmp_path: Path) -> None:
+    run = await run_of(tmp_path, numbered(UNSURE_FROM + 1))
+    first, last = (await exported(run)).rows[0], (await exported(run)).rows[-1]
+    assert (first.answer, first.right, first.verdict) == ("Mira Holm", True, Verdict.CORRECT)
+    assert (last.answer, last.right, last.verdict) == ("Ada Berg", False, Verdict.INCORRECT)
+    assert first.features == {
+        "self_contained": 1,
+        "confidence": 0.95,
+        "quoted": 1,
+        "number": 0,
+        "named": 1,
+        "speculates": 0,
+    }
+    assert (first.judge, first.route, first.turn) == ("rules", Route.DIRECT, 0)
+    assert (first.conversation, first.interaction_id) == ("questions-0", "questions-0.0")
+    assert first.system.startswith("loreglass ")
+
+
+async def test_a_draft_is_judged_though_another_answer_was_given_and_only_once(tmp_path: Path) -> None:
+    run = with_answer(await run_of(tmp_path, numbered(3)), 0, answer="I don't know.", abstained=True)
+    judge = Counting()
+    rows = (await exported(run, judge)).rows
+    assert [row.right for row in rows] == [True] * 3
+    asked = judge.asked
+    await exported(run, judge)
+    await judged(run, Judging(judge))
+    assert (asked, judge.asked) == (3, 3)
+    kept = {path.name for path in (run.folder / "verdicts").iterdir()}
+    assert any("draft" in name for name in kept)
+    assert not any(name.startswith("model-counting.") for name in kept)
+
+
+async def test_drafts_of_a_fallback_and_drafts_without_a_verdict_teach_nothing(tmp_path: Path) -> None:
+    run = with_answer(await run_of(tmp_path, numbered(4)), 1, degraded=["draft"])
+    drafts = await exported(run, Counting(frozenset({"questions-2.0"})))
+    assert [row.interaction_id for row in drafts.rows] == ["questions-0.0", "questions-3.0"]
+    assert (drafts.questions, drafts.fallback, drafts.unjudged) == (4, 1, 1)
+
+
+async def test_a_run_without_drafts_is_refused_in_words(tmp_path: Path) -> None:
+    run = await run_of(tmp_path, numbered(1))
+    bare = told(run.records[0]).model_copy(update={"draft": None, "signals": {}})
+    with pytest.raises(CalibrationError, match="search router"):
+        await exported(with_answer(run, 0, explanation=bare))
+    with pytest.raises(CalibrationError, match="without an explanation"):
+        await exported(with_answer(run, 0, explanation=None))
