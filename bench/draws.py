@@ -23,8 +23,7 @@ from chassis.telemetry.logs import configure_logging
 from contracts.collections import Collection, CreateCollection, Indexed, PublishAlias
 from contracts.text_search import Chunk, Chunks
 from gateway.clients.services import Services
-from gateway.llm.delimiting import evidence_blocks
-from gateway.llm.text import budget_for
+from gateway.llm.delimiting import Budget, evidence_blocks
 from gateway.pipelines.three_step.pipeline import LIST_CHARS
 from gateway.pipelines.three_step.query_groups import Group, largest, search_groups
 from gateway.reasoning.pieces import shortened
@@ -38,6 +37,7 @@ _PASSAGES = (1, 1, 2, 2, 3, 4, 6, 9, 14)
 _WORDS = 130
 _CHUNKS_A_CALL = 500
 _HOUR_MS = 3_600_000.0
+_TOKENS = 10**6  # the list is bounded in characters here
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ async def _ask(services: Services, draw: random.Random, thing: Thing, deadline: 
     groups = await search_groups(services, queries, DEPTH, deadline)
     best = largest(groups)
     listed = shortened(best.results, LIST_CHARS, f"what is the {attribute} of this? {best.query}")
-    blocks = evidence_blocks(listed, budget_for(listed))
+    blocks = evidence_blocks(listed, Budget.whole(listed, _TOKENS))
     return Asked(groups, len(blocks.places), len(blocks.text))
 
 

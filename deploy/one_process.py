@@ -75,7 +75,7 @@ def gateway_settings_for(host: str) -> GatewaySettings:
 
 
 def answered_by(model: ModelServer, gateway: GatewaySettings, settings: PocketSettings) -> GatewaySettings:
-    """The gateway's settings with the model behind them; a speed that the operator has set stays."""
+    """The gateway's settings with the model behind them; what the operator has set stays."""
     update = {
         "reasoning": Reasoning.VLM,
         "vlm_url": model.url,
@@ -84,6 +84,8 @@ def answered_by(model: ModelServer, gateway: GatewaySettings, settings: PocketSe
     }
     if "vlm_speed" not in gateway.model_fields_set:
         update["vlm_speed"] = model.speed
+    if model.context and "vlm_context" not in gateway.model_fields_set:
+        update["vlm_context"] = model.context
     return gateway.model_copy(update=update)
 
 

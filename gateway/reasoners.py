@@ -67,7 +67,7 @@ def open_reasoners(
         return pocket_reasoners(read)
     from gateway.llm.delimiting import Budget
     from gateway.llm.models import ModelByPrompt
-    from gateway.llm.options import VlmOptions
+    from gateway.llm.options import VlmOptions, Window
     from gateway.llm.reasoner import VlmReasoner
     from gateway.pipelines.baselines.model import VlmBaselines
     from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
@@ -86,6 +86,7 @@ def open_reasoners(
         evidence=Budget(total=settings.vlm_evidence_chars, piece=settings.vlm_passage_chars),
         history_turns=settings.vlm_history_turns,
         history_chars=settings.vlm_history_chars,
+        window=Window(settings.vlm_context, settings.vlm_photo_tokens),
     )
     baselines = VlmBaselines(client, options)
     return Reasoners(

@@ -54,6 +54,8 @@ def _gateway(proposal: Proposal) -> Variables:
             "reasoning": "vlm",
             "vlm_model": file.vlm.preset,
             "vlm_sequences": proposal.vlm_sequences,
+            "vlm_context": proposal.vlm.context,
+            "vlm_photo_tokens": file.vlm.chosen.prompt_photo_tokens,
             "vlm_speed": to_json(asdict(vlm_speed(file.node, file.vlm.chosen))).decode(),
             "max_in_flight": proposal.in_flight,
             "answer_deadline_ms": proposal.deadline_ms,

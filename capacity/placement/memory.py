@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from capacity.placement.node_file import Node, PlacementFile
-from services.vlm.presets import Preset
+from services.vlm.presets import USUAL_CONTEXT, Preset
 
 _STEP = 1024
 _TEXT_TOKENS = 4096  # the longest prompt of ours without its photo, and the reply
@@ -61,7 +61,8 @@ def least_gb(preset: Preset) -> float:
 
 
 def vlm_memory(preset: Preset, left_gb: float, node: Node, sequences: int, share: float | None) -> VlmMemory:
-    """The best use of `left_gb`: at most `sequences`, full where there is room, half full where not.
+    """The best use of `left_gb`: at most `sequences`, each with the usual context where there is room, with
+    half of it where not; one of them always with the whole.
 
     A `share` that was asked for is kept as it is.
     """
@@ -69,7 +70,8 @@ def vlm_memory(preset: Preset, left_gb: float, node: Node, sequences: int, share
     given = share_of(most, node)
     context = _context(preset, given)
     taken = max(1, min(_room(preset, given, context), sequences))
-    wanted = preset.resident_gb + taken * preset.sequence_gb(context)
+    cached = max(taken * preset.sequence_gb(min(context, USUAL_CONTEXT)), preset.sequence_gb(context))
+    wanted = preset.resident_gb + cached
     used = min(most, share_for(wanted, node)) if share is None else share
     return VlmMemory(used, context, taken)
 
@@ -85,8 +87,9 @@ def _context(preset: Preset, gb: float) -> int:
 
 
 def _room(preset: Preset, gb: float, context: int) -> int:
-    """Sequences that fit half full; one that grows longer waits (vLLM preempts)."""
-    return min(preset.most_sequences, int((gb - preset.resident_gb) / preset.sequence_gb(context / 2) + 1e-9))
+    """Sequences that fit with half of the usual context; one that grows longer waits (vLLM preempts)."""
+    each = preset.sequence_gb(min(context, USUAL_CONTEXT) / 2)
+    return min(preset.most_sequences, int((gb - preset.resident_gb) / each + 1e-9))
 
 
 def _down(share: float) -> float:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from gateway.llm.delimiting import EvidenceBlocks, delimited
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, Schema, TextPart
-from gateway.llm.prompt_prefix import prompt_prefix, system_text
+from gateway.llm.prompt_prefix import prefix_tokens, prompt_prefix, system_text
 from gateway.llm.prompts import Case, PromptText, prompt_text, short_name
+from gateway.llm.schema_forms import described
 from gateway.llm.schemas import GroundedAnswer, Judgement, Structured, Understanding, in_words
+from gateway.llm.tokens import ours, tokens_at_most
 from gateway.state import Draft, Entity, Query
 
 
@@ -64,17 +66,25 @@ def prompt_of(
     options: VlmOptions,
     max_tokens: int,
     cases: Sequence[Case] | None = None,
+    advice: str = "",
     **slots: str,
 ) -> Prompt[Schema]:
-    """The prompt prefix, then the words of `<name>.toml`, which may do without worked cases."""
+    """The prompt prefix, then the words of `<name>.toml`, which may do without worked cases and advice.
+
+    `slots` hold what others wrote. What describes the schema to a server without grammars is counted too.
+    """
     if not issubclass(schema, Structured):
         raise TypeError(f"{schema.__name__} does not describe its fields")
     words: PromptText = prompt_text(name)
+    ours_too = {"fields": in_words(schema)}
     if "cases" in words.slots:
-        slots["cases"] = cases_in_words(words.cases if cases is None else cases, schema)
-    text = words.fill(fields=in_words(schema), **slots)
-    user = (*prompt_prefix(query, options), TextPart(text))
-    return Prompt(short_name(name), system_text(), user, schema, max_tokens)
+        ours_too["cases"] = cases_in_words(words.cases if cases is None else cases, schema)
+    if "advice" in words.slots:
+        ours_too["advice"] = advice
+    tokens = ours(words.text, *ours_too.values(), described(short_name(name), schema))
+    tokens += prefix_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
+    user = (*prompt_prefix(query, options), TextPart(words.fill(**ours_too, **slots)))
+    return Prompt(short_name(name), system_text(), user, schema, max_tokens, text_tokens=tokens)
 
 
 def _case(case: Case, schema: type[Structured]) -> str:

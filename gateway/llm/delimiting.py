@@ -9,12 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contracts.answer import CitationKind
+from gateway.llm.tokens import tokens_at_most, within_tokens
 from gateway.reasoning.pieces import whole_sentences
 from gateway.state import Evidence
 from language.words import visible
 
 CLOSE = "<<<end>>>"
 NO_EVIDENCE = "Evidence: none was found."
+MATERIAL_TOKENS = 900
+"""The most that a block of anything but evidence takes: some 1,200 characters of English, 300 of Chinese."""
+_EVIDENCE = "Evidence:\n"
 _TOKEN_START = re.compile(r"<(?=[^\s\d=])")
 _TOKEN_END = re.compile(r"(?<=[^\s\d=-])>")
 _INSTRUCTION = re.compile(r"\[(/?\s*(?:INST|SYS|TOOL|AVAILABLE_TOOLS|IMG|THINK)[A-Z_]*)\]", re.IGNORECASE)
@@ -23,19 +27,28 @@ _KINDS = {CitationKind.PHOTO: "print in the photo", CitationKind.IMAGE: "record"
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Characters of evidence a prompt may hold: in all, and of one piece (about four a token)."""
+    """Characters of evidence a prompt may hold: in all, and of one piece (about four a token).
+
+    `tokens`: what it may take at most with headings and delimiters, counted by the bound of `tokens`.
+    """
 
     total: int
     piece: int
+    tokens: int = 2**31
 
     def at_most(self, total: int) -> "Budget":
         """No more than `total` in all."""
-        return Budget(min(self.total, total), min(self.piece, total))
+        return Budget(min(self.total, total), min(self.piece, total), self.tokens)
 
-    @property
-    def half(self) -> "Budget":
-        """For a model that could not take it all."""
-        return Budget(self.total // 2, self.piece // 2)
+    def within(self, tokens: int) -> "Budget":
+        """No more than `tokens`."""
+        return Budget(self.total, self.piece, min(self.tokens, tokens))
+
+    @classmethod
+    def whole(cls, evidence: Sequence[Evidence], tokens: int) -> "Budget":
+        """For all of it, whose characters its pipeline has bounded, within `tokens`."""
+        lengths = [len(item.text) for item in evidence]
+        return cls(sum(lengths), max(lengths, default=0), tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +70,44 @@ def harmless(text: str) -> str:
     return _INSTRUCTION.sub(r"(\1)", plain)
 
 
-def delimited(title: str, text: str) -> str:
-    """One block between delimiters, of which `text` and `title` can close none."""
-    heading = " ".join(harmless(title).split())
-    return f"<<<{heading}>>>\n{harmless(text).strip()}\n{CLOSE}"
+def delimited(title: str, text: str, most_tokens: int = MATERIAL_TOKENS) -> str:
+    """One block between delimiters, of which `text` and `title` can close none; `most_tokens` of `text`."""
+    return _between(_opened(title), within_tokens(harmless(text).strip(), most_tokens))
+
+
+def _opened(title: str) -> str:
+    return f"<<<{' '.join(harmless(title).split())}>>>"
+
+
+def _between(heading: str, text: str) -> str:
+    return f"{heading}\n{text}\n{CLOSE}"
 
 
 def evidence_blocks(evidence: Sequence[Evidence], budget: Budget) -> EvidenceBlocks:
     """The pieces in order, as many as the budget holds, each cut at a sentence."""
     blocks: list[str] = []
     places: list[int] = []
-    left = budget.total
+    left, tokens = budget.total, budget.tokens - tokens_at_most(_EVIDENCE)
     for index, item in enumerate(evidence):
-        text = whole_sentences(item.text, min(budget.piece, left))
+        heading = _opened(_heading(len(places) + 1, item))
+        room = tokens - tokens_at_most(_between(heading, "")) - 1  # and a line feed
+        text = _cut(item.text, min(budget.piece, left), room)
         if not text:
             continue
         left -= len(text)
+        tokens = room - tokens_at_most(text)
         places.append(index)
-        blocks.append(delimited(_heading(len(places), item), text))
+        blocks.append(_between(heading, text))
     if not blocks:
         return EvidenceBlocks(NO_EVIDENCE)
-    return EvidenceBlocks("Evidence:\n" + "\n".join(blocks), tuple(places))
+    return EvidenceBlocks(_EVIDENCE + "\n".join(blocks), tuple(places))
+
+
+def _cut(text: str, chars: int, tokens: int) -> str:
+    """Whole sentences of it, harmless, within both."""
+    shown = harmless(whole_sentences(text, chars)).strip()
+    fits = len(within_tokens(shown, tokens))
+    return shown if fits == len(shown) else whole_sentences(shown, fits)
 
 
 def _heading(number: int, item: Evidence) -> str:

@@ -34,6 +34,7 @@ class Prompt(Generic[Schema]):
 
     `name` ([a-z0-9_-], up to 64) labels metrics and names the JSON schema; `max_tokens` bounds the reply.
     `temperature` 0 writes what is likeliest; above it, `seed` tells draws apart (None: the endpoint's).
+    `text_tokens`: what its texts take at most (`gateway.llm.tokens`), without a photo.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Prompt(Generic[Schema]):
     max_tokens: int
     temperature: float = 0.0
     seed: int | None = None
+    text_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +63,4 @@ class TextPrompt:
     measured: bool = False
     temperature: float = 0.0
     seed: int | None = None
+    text_tokens: int = 0

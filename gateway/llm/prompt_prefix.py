@@ -10,6 +10,7 @@ from gateway.llm.delimiting import harmless
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import ImagePart, TextPart
 from gateway.llm.prompts import prompt_text
+from gateway.llm.tokens import ours, tokens_at_most, within_tokens
 from gateway.state import Query, Turn
 
 _NEW_PHOTO = "The photo shows what the wearer sees now."
@@ -17,6 +18,7 @@ _OLD_PHOTO = "The photo is from earlier in this conversation."
 _NO_PHOTO = "There is no photo."
 _WISHES = "Whoever set this conversation up wishes answers to be worded like this; all rules above hold:"
 _REFUSED = "(you did not know)"
+_NAME_TOKENS = 120
 
 
 def system_text() -> str:
@@ -26,15 +28,25 @@ def system_text() -> str:
 
 def prompt_prefix(query: Query, options: VlmOptions) -> tuple[TextPart | ImagePart, ...]:
     """The photo, then one text part with the conversation so far and the question."""
+    instructions, conversation, question = _said(query, options)
     text = prompt_text("prefix").fill(
-        setting=_setting(query),
-        instructions=_instructions(query),
-        conversation=_conversation(query, options),
-        question=harmless(query.question).strip(),
+        setting=_setting(query), instructions=instructions, conversation=conversation, question=question
     )
     if query.photo is None:
         return (TextPart(text),)
     return (ImagePart(query.photo.jpeg), TextPart(text))
+
+
+def prefix_tokens(query: Query, options: VlmOptions) -> int:
+    """What the system text and the prefix take at most, without the photo."""
+    said = sum(map(tokens_at_most, _said(query, options)))
+    return said + ours(system_text(), prompt_text("prefix").text, _OLD_PHOTO)
+
+
+def _said(query: Query, options: VlmOptions) -> tuple[str, str, str]:
+    """What others wrote: wishes, conversation and question, each within its share of the model's window."""
+    question = within_tokens(harmless(query.question).strip(), options.window.question)
+    return _instructions(query, options), _conversation(query, options), question
 
 
 def _setting(query: Query) -> str:
@@ -43,10 +55,9 @@ def _setting(query: Query) -> str:
     return _NEW_PHOTO if query.photo_is_new else _OLD_PHOTO
 
 
-def _instructions(query: Query) -> str:
-    if not query.instructions:
-        return ""
-    return f"{_WISHES}\n{harmless(query.instructions).strip()}\n"
+def _instructions(query: Query, options: VlmOptions) -> str:
+    wishes = within_tokens(harmless(query.instructions).strip(), options.window.instructions)
+    return f"{_WISHES}\n{wishes}\n" if wishes else ""
 
 
 def _conversation(query: Query, options: VlmOptions) -> str:
@@ -55,17 +66,19 @@ def _conversation(query: Query, options: VlmOptions) -> str:
     if not turns:
         return ""
     remembered = query.remembered
-    topic = f"It was last about: {_line(remembered.name)}\n" if remembered is not None else ""
+    name = within_tokens(_line(remembered.name), _NAME_TOKENS) if remembered is not None else ""
+    topic = f"It was last about: {name}\n" if name else ""
     return "Conversation so far:\n" + "\n".join(turns) + f"\n{topic}\n"
 
 
 def _latest(history: Sequence[Turn], options: VlmOptions) -> list[str]:
     kept: list[str] = []
-    left = options.history_chars
+    left, tokens = options.history_chars, options.history_tokens
     for turn in reversed(history[-options.history_turns :] if options.history_turns else ()):
         answer = _REFUSED if turn.abstained else _line(turn.answer)
-        text = f"Wearer: {_line(turn.question)}\nYou: {answer}"[:left]
+        text = within_tokens(f"Wearer: {_line(turn.question)}\nYou: {answer}"[:left], tokens)
         left -= len(text)
+        tokens -= tokens_at_most(text) + 1  # and a line feed
         if not text:
             break
         kept.insert(0, text)

@@ -11,9 +11,8 @@ import anyio.to_thread
 
 from chassis.resilience.deadlines import Deadline
 from gateway.llm import asking
-from gateway.llm.completion import Completion
 from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
-from gateway.llm.failures import ContextTooLong, VlmDeclined
+from gateway.llm.failures import VlmDeclined
 from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, Schema
@@ -41,12 +40,13 @@ class AnsweringVlm:
     ) -> Reply:
         """One call: reason, answer and the numbers of the evidence it rests on (3.7.1)."""
 
-        def prompt(shown: EvidenceBlocks) -> Prompt[GroundedAnswer]:
+        def prompt_with(shown: EvidenceBlocks) -> Prompt[GroundedAnswer]:
             return asking.answer(query, draft, context.entity, shown, self._options, generation.answer_tokens)
 
-        evidence_budget = self._options.evidence.at_most(generation.evidence_chars)
+        budget = self._options.evidence.at_most(generation.evidence_chars)
+        prompt, shown = self._fitted(prompt_with, context.evidence, budget)
         try:
-            completion, shown = await self._with_evidence(prompt, context.evidence, evidence_budget, deadline)
+            completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
             return no_answer(context)
         return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
@@ -61,27 +61,21 @@ class AnsweringVlm:
         if answered is None or not reply.says_something:
             return 0.0
 
-        def prompt(shown: EvidenceBlocks) -> Prompt[Judgement]:
+        def prompt_with(shown: EvidenceBlocks) -> Prompt[Judgement]:
             return asking.judge(query, answered, shown, self._options)
 
-        shown_first = _quoted_first(reply, evidence)
-        completion, _ = await self._with_evidence(prompt, shown_first, self._options.evidence, deadline)
-        return probability_correct(completion, self._options)
+        prompt, _ = self._fitted(prompt_with, _quoted_first(reply, evidence), self._options.evidence)
+        return probability_correct(await self._client.complete(prompt, deadline), self._options)
 
-    async def _with_evidence(
+    def _fitted(
         self,
-        prompt: Callable[[EvidenceBlocks], Prompt[Schema]],
+        prompt_with: Callable[[EvidenceBlocks], Prompt[Schema]],
         evidence: Sequence[Evidence],
         budget: Budget,
-        deadline: Deadline,
-    ) -> tuple[Completion[Schema], EvidenceBlocks]:
-        """The reply, and the evidence as shown: half of it if all of it is more than the model can read."""
-        shown = evidence_blocks(evidence, budget)
-        try:
-            return await self._client.complete(prompt(shown), deadline), shown
-        except ContextTooLong:
-            shown = evidence_blocks(evidence, budget.half)
-            return await self._client.complete(prompt(shown), deadline), shown
+    ) -> tuple[Prompt[Schema], EvidenceBlocks]:
+        """The prompt, and the evidence as shown: as much as budget and window hold."""
+        window = self._options.window
+        return window.fitted(prompt_with, lambda tokens: evidence_blocks(evidence, budget.within(tokens)))
 
 
 class VlmReasoner(AnsweringVlm):

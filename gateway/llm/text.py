@@ -1,26 +1,22 @@
 """Prompts whose replies are text, and what such a reply says."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from gateway.llm.alignment import align
 from gateway.llm.cleaning import spoken, without_thoughts
 from gateway.llm.completion import Written
-from gateway.llm.delimiting import Budget
-from gateway.llm.failures import ContextTooLong
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import TextPart, TextPrompt
-from gateway.llm.prompt_prefix import prompt_prefix, system_text
+from gateway.llm.prompt_prefix import prefix_tokens, prompt_prefix, system_text
 from gateway.llm.prompts import prompt_text, short_name
 from gateway.llm.quoting import quotes
 from gateway.llm.reading import confidence, no_answer
 from gateway.llm.repair import read_object
+from gateway.llm.tokens import ours, tokens_at_most
 from gateway.reasoning.refusals import answer_or_none
-from gateway.state import Context, Evidence, Query, Reply
+from gateway.state import Context, Query, Reply
 from language.sentences import sentences
-
-T = TypeVar("T")
 
 _CODE_FENCE = re.compile(r"\A```[a-z]*\s*|\s*```\Z")
 
@@ -29,23 +25,18 @@ def text_prompt(
     name: str, query: Query, options: VlmOptions, max_tokens: int, ends_with: str = "", **slots: str
 ) -> TextPrompt:
     """The prompt prefix, then the words of `<name>.toml`. Measured is what has no end of its own."""
-    task = TextPart(prompt_text(name).fill(**slots))
-    user = (*prompt_prefix(query, options), task)
-    return TextPrompt(short_name(name), system_text(), user, max_tokens, ends_with, measured=not ends_with)
-
-
-async def within_context(ask_with: Callable[[Budget], Awaitable[T]], budget: Budget) -> T:
-    """The reply to a prompt of so much evidence; of half of it, if the model cannot read it all."""
-    try:
-        return await ask_with(budget)
-    except ContextTooLong:
-        return await ask_with(Budget(budget.total // 2, budget.piece))
-
-
-def budget_for(evidence: Sequence[Evidence]) -> Budget:
-    """For all of it: who calls has bounded it."""
-    lengths = [len(item.text) for item in evidence]
-    return Budget(sum(lengths), max(lengths, default=0))
+    words = prompt_text(name)
+    user = (*prompt_prefix(query, options), TextPart(words.fill(**slots)))
+    tokens = prefix_tokens(query, options) + ours(words.text) + sum(map(tokens_at_most, slots.values()))
+    return TextPrompt(
+        short_name(name),
+        system_text(),
+        user,
+        max_tokens,
+        ends_with,
+        measured=not ends_with,
+        text_tokens=tokens,
+    )
 
 
 def answer_of(written: Written) -> str | None:

@@ -4,7 +4,7 @@ Sources: "LLM only", "CoT" and "Direct RAG" of QA-Dragon's Table 2; CRAG-MM's st
 appendix C.1. Words and formats are ours; what enters a prompt, and how much of it, is theirs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -15,24 +15,27 @@ from contracts.answer import Reason
 from gateway.llm.asking import prompt_of
 from gateway.llm.cleaning import ENTITY_SLOT, search_phrase, spoken
 from gateway.llm.completion import Completion
-from gateway.llm.delimiting import Budget, delimited, evidence_blocks
-from gateway.llm.failures import ContextTooLong, VlmDeclined
+from gateway.llm.delimiting import Budget, EvidenceBlocks, delimited, evidence_blocks
+from gateway.llm.failures import VlmDeclined
 from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt, Schema
+from gateway.llm.prompt import Prompt
 from gateway.llm.quoting import quotes
 from gateway.llm.reading import confidence, cut_off
 from gateway.pipelines.baselines.port import HEADING_CHARS, Retrieved
 from gateway.pipelines.baselines.schemas import PlainAnswer, RewrittenQuery, SteppedAnswer
 from gateway.reasoning.port import ReadPhoto
 from gateway.reasoning.refusals import answer_or_none
-from gateway.state import Evidence, GenerationBudget, Query, Quote, Reply
+from gateway.state import Evidence, GenerationBudget, Query, Reply
 
 ANSWER_TOKENS, STEPS_TOKENS, QUERY_TOKENS = 160, 448, 96
 """The longest replies. CRAG-MM counts 75 tokens of an answer; an answer in JSON is somewhat longer."""
 
-WHOLE_TURNS, WHOLE_CHARS = 12, 6_000
+WHOLE_TURNS, WHOLE_CHARS, WHOLE_SHARE = 12, 6_000, 1 / 4
 """A conversation: as many turns as a session keeps, at 75 tokens an answer and as many a question."""
+
+IMAGE_SHARE = 1 / 5
+"""Of the evidence, where the window has no room for all: 2,000 of 10,000 tokens (CRAG-MM, appendix C.1)."""
 
 Answering = TypeVar("Answering", PlainAnswer, SteppedAnswer)
 
@@ -63,13 +66,13 @@ class VlmBaselines:
     ) -> str:
         """See the port; the question itself where the model leaves nothing of it."""
 
-        def prompt(shown: Retrieved) -> Prompt[RewrittenQuery]:
-            known = _image_context(shown)
-            return prompt_of(
-                "baselines/rewrite_query", query, RewrittenQuery, self._options, QUERY_TOKENS, known=known
-            )
+        def prompt_with(shown: EvidenceBlocks) -> Prompt[RewrittenQuery]:
+            name, known = "baselines/rewrite_query", shown.text
+            return prompt_of(name, query, RewrittenQuery, self._options, QUERY_TOKENS, known=known)
 
-        completion, _ = await self._reading(prompt, found, deadline)
+        images = replace(found, pages=())
+        prompt, _ = self._options.window.fitted(prompt_with, lambda tokens: _context(images, tokens))
+        completion = await self._client.complete(prompt, deadline)
         return search_phrase(completion.value.query.replace(ENTITY_SLOT, "")) or query.question
 
     async def answer_from(
@@ -83,19 +86,18 @@ class VlmBaselines:
         """See the port."""
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
 
-        def prompt(shown: Retrieved) -> Prompt[PlainAnswer]:
-            known = _context(shown)
-            return prompt_of(
-                "baselines/answer_from_search", query, PlainAnswer, self._options, limit, known=known
-            )
+        def prompt_with(shown: EvidenceBlocks) -> Prompt[PlainAnswer]:
+            name, known = "baselines/answer_from_search", shown.text
+            return prompt_of(name, query, PlainAnswer, self._options, limit, known=known)
 
+        prompt, shown = self._options.window.fitted(prompt_with, lambda tokens: _context(found, tokens))
         try:
-            completion, shown = await self._reading(prompt, found, deadline)
+            completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
             return _UNKNOWN
         reply = self._said(completion)
         return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            _with_quotes, reply, shown, len(found.records), abandon_on_cancel=True
+            _with_quotes, reply, found.evidence, shown.places, abandon_on_cancel=True
         )
 
     async def _answer(self, prompt: Prompt[Answering], deadline: Deadline) -> Reply:
@@ -103,15 +105,6 @@ class VlmBaselines:
             return self._said(await self._client.complete(prompt, deadline))
         except VlmDeclined:
             return _UNKNOWN
-
-    async def _reading(
-        self, prompt: Callable[[Retrieved], Prompt[Schema]], found: Retrieved, deadline: Deadline
-    ) -> tuple[Completion[Schema], Retrieved]:
-        """The reply, and what was shown: half of it if all of it is more than the model can read."""
-        try:
-            return await self._client.complete(prompt(found), deadline), found
-        except ContextTooLong:
-            return await self._client.complete(prompt(found.half), deadline), found.half
 
     def _said(self, completion: Completion[Answering]) -> Reply:
         """The answer as the model gave it; one that was cut off is none: half a number is a wrong one."""
@@ -126,40 +119,40 @@ class VlmBaselines:
 def _with_whole_conversation(options: VlmOptions) -> VlmOptions:
     """All of it, as published, where the conversation is shown at all."""
     turns = max(options.history_turns, WHOLE_TURNS) if options.history_turns else 0
-    return replace(options, history_turns=turns, history_chars=max(options.history_chars, WHOLE_CHARS))
+    return replace(
+        options,
+        history_turns=turns,
+        history_chars=max(options.history_chars, WHOLE_CHARS),
+        history_share=max(options.history_share, WHOLE_SHARE),
+    )
 
 
-def _with_quotes(reply: Reply, shown: Retrieved, records: int) -> Reply:
-    """The sentence that the answer can be traced to; `records`: of which `shown` may hold fewer."""
+def _with_quotes(reply: Reply, evidence: Sequence[Evidence], shown: Sequence[int]) -> Reply:
+    """The sentence that the answer can be traced to; `shown`: the places of what the model was shown."""
     if reply.answer is None:
         return reply
-    found = quotes(reply.answer, "", shown.evidence, (), range(len(shown.evidence)))
-    missing = records - len(shown.records)
-    placed = (
-        Quote(each.index if each.index < len(shown.records) else each.index + missing, each.text)
-        for each in found
-    )
-    return replace(reply, quotes=tuple(placed))
+    return replace(reply, quotes=quotes(reply.answer, "", evidence, (), shown))
 
 
-def _context(found: Retrieved) -> str:
-    """Image search's part, then web search's."""
+def _context(found: Retrieved, tokens: int) -> EvidenceBlocks:
+    """Image search's part, of which records take `IMAGE_SHARE` of the tokens at most; then web search's."""
+    for_records = round(tokens * IMAGE_SHARE) if found.pages else tokens
+    text, records = _image_context(found, for_records)
     if not found.pages:
-        return _image_context(found)
-    return f"{_image_context(found)}\n\nWeb search. {_pieces(found.pages)}"
+        return EvidenceBlocks(text, records)
+    left = tokens - (for_records if records else 0)
+    pages = evidence_blocks(found.pages, Budget.whole(found.pages, left))
+    places = (len(found.records) + place for place in pages.places)
+    return EvidenceBlocks(f"{text}\n\nWeb search. {pages.text}", (*records, *places))
 
 
-def _image_context(found: Retrieved) -> str:
+def _image_context(found: Retrieved, tokens: int) -> tuple[str, tuple[int, ...]]:
     """The names of all that the photo is like, then what is known of the first of them."""
     if not found.things:
-        return _NOTHING_ALIKE
+        return _NOTHING_ALIKE, ()
     names = delimited(
         "names", "; ".join(" ".join(thing.name.split())[:HEADING_CHARS] for thing in found.things)
     )
-    known = f"\n{_pieces(found.records)}" if found.records else ""
-    return f"Image search: things that look like the photo, the likest first.\n{names}{known}"
-
-
-def _pieces(evidence: Sequence[Evidence]) -> str:
-    most = sum(len(item.text) for item in evidence)
-    return evidence_blocks(evidence, Budget(most, most)).text
+    known = evidence_blocks(found.records, Budget.whole(found.records, tokens))
+    shown = f"\n{known.text}" if known.places else ""
+    return f"Image search: things that look like the photo, the likest first.\n{names}{shown}", known.places

@@ -48,11 +48,6 @@ class Retrieved:
         records = first_pieces(self.records, left, _beside_chars)
         return Retrieved(things, records, first_pieces(self.pages, page_chars, _beside_chars))
 
-    @property
-    def half(self) -> "Retrieved":
-        """For a model that cannot take it all."""
-        return self.within(self.image_chars // 2, self.page_chars // 2)
-
 
 class BaselineReasoner(Protocol):
     """One model call each. All may raise what `chassis.errors` declares; none keeps state between calls.

@@ -1,7 +1,7 @@
 """The VLM behind the `three-step` pipeline (BlackPearl, arXiv 2507.21520, section 3; words are ours)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -13,15 +13,14 @@ from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.asking import prompt_of
 from gateway.llm.cleaning import ENTITY_SLOT, queries
-from gateway.llm.completion import Written
 from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
-from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
+from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
 from gateway.llm.models import Model
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt
+from gateway.llm.options import Asked, VlmOptions
+from gateway.llm.prompt import Prompt, TextPrompt
 from gateway.llm.reading import no_answer, whole
 from gateway.llm.schemas import QueryText, Structured
-from gateway.llm.text import budget_for, reply_of_text, text_prompt, within_context
+from gateway.llm.text import reply_of_text, text_prompt
 from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
@@ -97,22 +96,24 @@ class ThreeStepVlmReasoner:
         if not found:
             return ()
 
-        async def ranked(budget: Budget) -> tuple[int, ...]:
-            shown = evidence_blocks(found, budget)
-            prompt = prompt_of(
+        def prompt_with(shown: EvidenceBlocks) -> Prompt[Ranking]:
+            return prompt_of(
                 "three_step/rank_evidence", query, Ranking, self._options, RANK_TOKENS, evidence=shown.text
             )
-            numbers = whole(await self._client.complete(prompt, deadline)).relevant
-            order = shown.indices(numbers)
-            if numbers and not order:
-                raise VlmReplyUnusable("The vision-language model ranked what it was not shown.")
-            return order[:most]
 
-        budget = budget_for(found)
-        try:
-            return await ranked(budget)
-        except ContextTooLong:  # all of them again, shorter: a list that lacks some cannot rank them
-            return await ranked(budget.half)
+        def shown_within(tokens: int) -> EvidenceBlocks:
+            """All of them, shorter where there is little room: a list that lacks some cannot rank them."""
+            budget = Budget.whole(found, tokens)
+            while len((shown := evidence_blocks(found, budget)).places) < len(found) and budget.piece > 1:
+                budget = replace(budget, piece=budget.piece // 2)
+            return shown
+
+        prompt, shown = self._options.window.fitted(prompt_with, shown_within)
+        numbers = whole(await self._client.complete(prompt, deadline)).relevant
+        order = shown.indices(numbers)
+        if numbers and not order:
+            raise VlmReplyUnusable("The vision-language model ranked what it was not shown.")
+        return order[:most]
 
     async def answer(
         self, photo_context: PhotoContext, context: Context, generation: GenerationBudget, deadline: Deadline
@@ -120,17 +121,25 @@ class ThreeStepVlmReasoner:
         """See the port."""
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
 
-        async def written(budget: Budget) -> tuple[Written, EvidenceBlocks]:
-            shown = evidence_blocks(context.evidence, budget)
-            prompt = text_prompt(
+        def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
+            return text_prompt(
                 "three_step/answer_briefly", photo_context.query, self._options, limit, evidence=shown.text
             )
-            return await self._client.write(prompt, deadline), shown
 
+        prompt, shown = self._fitted(prompt_with, context.evidence)
         try:
-            said, shown = await within_context(written, budget_for(context.evidence))
+            said = await self._client.write(prompt, deadline)
         except VlmDeclined:
             return no_answer(context)
         return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
             reply_of_text, said, context, shown.places, self._options, abandon_on_cancel=True
+        )
+
+    def _fitted(
+        self, prompt_with: Callable[[EvidenceBlocks], Asked], evidence: Sequence[Evidence]
+    ) -> tuple[Asked, EvidenceBlocks]:
+        """The prompt, and the evidence as shown: all of it, which the pipeline has bounded, if it fits."""
+        window = self._options.window
+        return window.fitted(
+            prompt_with, lambda tokens: evidence_blocks(evidence, Budget.whole(evidence, tokens))
         )

@@ -4,13 +4,13 @@ import anyio.to_thread
 
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.cleaning import one_line, without_thoughts
-from gateway.llm.completion import Written
 from gateway.llm.delimiting import Budget, delimited, evidence_blocks
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
 from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
+from gateway.llm.prompt import TextPrompt
 from gateway.llm.reading import no_answer
-from gateway.llm.text import budget_for, reply_of_text, text_prompt, within_context
+from gateway.llm.text import reply_of_text, text_prompt
 from gateway.pipelines.wiki_prf.lenient import read_knowledge, read_plan
 from gateway.pipelines.wiki_prf.port import Gathered, ToolPlan
 from gateway.reasoning.photo_context import PhotoContext
@@ -59,20 +59,17 @@ class WikiPrfVlmReasoner:
     async def filter(self, query: Query, gathered: Gathered, deadline: Deadline) -> str:
         """See the port. Raises `VlmReplyUnusable` for a reply without its tags."""
 
-        async def reduced(budget: Budget) -> Written:
-            prompt = text_prompt(
-                "wiki_prf/filter_knowledge",
-                query,
-                self._options,
-                FILTER_TOKENS,
-                "</answer>",
-                document=evidence_blocks(gathered.document, budget).text,
-                sections=evidence_blocks(gathered.sections, budget).text,
+        def prompt_with(shown: tuple[str, str]) -> TextPrompt:
+            name, (document, sections) = "wiki_prf/filter_knowledge", shown
+            return text_prompt(
+                name, query, self._options, FILTER_TOKENS, "</answer>", document=document, sections=sections
             )
-            return await self._client.write(prompt, deadline)
 
-        larger = max((gathered.document, gathered.sections), key=_chars)
-        knowledge = read_knowledge((await within_context(reduced, budget_for(larger))).text)
+        def shown_within(tokens: int) -> tuple[str, str]:
+            return _shown(gathered.document, tokens // 2), _shown(gathered.sections, tokens // 2)
+
+        prompt, _ = self._options.window.fitted(prompt_with, shown_within)
+        knowledge = read_knowledge((await self._client.write(prompt, deadline)).text)
         if knowledge is None:
             raise VlmReplyUnusable("The vision-language model's filtered knowledge could not be read.")
         return knowledge[:KNOWLEDGE_CHARS]
@@ -88,15 +85,19 @@ class WikiPrfVlmReasoner:
         """See the port. Quotes are of what was retrieved, never of the knowledge's own words."""
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
 
-        async def written(budget: Budget) -> Written:
-            known = _as_shown(knowledge, context.evidence, budget)
-            prompt = text_prompt(
+        def prompt_with(known: str) -> TextPrompt:
+            return text_prompt(
                 "wiki_prf/answer_from_knowledge", photo_context.query, self._options, limit, knowledge=known
             )
-            return await self._client.write(prompt, deadline)
 
+        def shown_within(tokens: int) -> str:
+            if knowledge is None:
+                return _shown(context.evidence, tokens)
+            return delimited("knowledge", knowledge, tokens)
+
+        prompt, _ = self._options.window.fitted(prompt_with, shown_within)
         try:
-            said = await within_context(written, budget_for(context.evidence))
+            said = await self._client.write(prompt, deadline)
         except VlmDeclined:
             return no_answer(context)
         every = range(len(context.evidence))
@@ -105,9 +106,5 @@ class WikiPrfVlmReasoner:
         )
 
 
-def _as_shown(knowledge: str | None, evidence: tuple[Evidence, ...], budget: Budget) -> str:
-    return evidence_blocks(evidence, budget).text if knowledge is None else delimited("knowledge", knowledge)
-
-
-def _chars(pieces: tuple[Evidence, ...]) -> int:
-    return sum(len(piece.text) for piece in pieces)
+def _shown(evidence: tuple[Evidence, ...], tokens: int) -> str:
+    return evidence_blocks(evidence, Budget.whole(evidence, tokens)).text

@@ -7,8 +7,7 @@ from contracts.answer import CitationKind, Reason, Route
 from contracts.image_search import ImageSearchReply
 from contracts.ocr import OcrReply
 from contracts.text_search import TextSearchReply, TextSearchRequest
-from gateway.llm.delimiting import evidence_blocks
-from gateway.llm.text import budget_for
+from gateway.llm.delimiting import Budget, evidence_blocks
 from gateway.pipelines.three_step import pipeline as three_step
 from gateway.pipelines.three_step.pocket import PocketThreeStep
 from gateway.planning.live_plan import FixedPlan
@@ -223,7 +222,7 @@ async def test_the_list_holds_a_piece_of_every_result_with_what_was_asked_for() 
     _, listed, _ = reasoner.seen["rank"]
     assert len({item.url for item in listed}) == 30
     assert all(f"It has {n} pages." in item.text for n, item in enumerate(listed))
-    blocks = evidence_blocks(listed, budget_for(listed))
+    blocks = evidence_blocks(listed, Budget.whole(listed, 10**6))
     assert blocks.places == tuple(range(30))
     assert len(blocks.text) <= three_step.LIST_CHARS
     pages = [item for item in reasoner.seen["answer"].evidence if item.kind is CitationKind.PAGE]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from chassis.http.calls import http_client
 from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.options import VlmOptions
 from gateway.llm.schemas import Structured
 from gateway.pipelines.three_step.model import Ranking, SearchPhrase, ThreeStepVlmReasoner
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
@@ -66,8 +67,9 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(script: Script) -> AsyncIterator[Bench]:
+async def bench(script: Script, options: VlmOptions | None = None) -> AsyncIterator[Bench]:
     """A running server and reasoners that use it over HTTP."""
     async with vlm_server(script) as server, http_client() as http:
         client = VlmClient(http, VlmEndpoint(server.url, server.model))
-        yield Bench(server, ThreeStepVlmReasoner(client), WikiPrfVlmReasoner(client))
+        options = options or VlmOptions()
+        yield Bench(server, ThreeStepVlmReasoner(client, options), WikiPrfVlmReasoner(client, options))

@@ -1,6 +1,7 @@
 """The VLM as the published baselines ask it: one call, no examples, and what was found within its fences."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -10,6 +11,7 @@ from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from contracts.answer import CitationKind, Reason
 from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.options import VlmOptions, Window
 from gateway.llm.prompt import TextPart
 from gateway.llm.prompt_prefix import prompt_prefix, system_text
 from gateway.pipelines.baselines.model import VlmBaselines
@@ -40,10 +42,11 @@ async def put(
     ask: Query = ASK,
     found: Retrieved = FOUND,
     traits: ServerTraits | None = None,
+    options: VlmOptions = OPTIONS,
 ) -> tuple[Any, RunningServer]:
     """The outcome of one call, and the server with what it was asked."""
     async with vlm_server(SCRIPT | (script or {}), traits) as server, http_client() as http:
-        reader = VlmBaselines(VlmClient(http, VlmEndpoint(server.url, server.model)), OPTIONS)
+        reader = VlmBaselines(VlmClient(http, VlmEndpoint(server.url, server.model)), options)
         return await getattr(reader, call)(*given(call, ask, found), deadline()), server
 
 
@@ -183,8 +186,12 @@ async def test_nothing_found_is_told() -> None:
     assert "nothing like it was found" in server.requests[0].text
 
 
+NARROW = {"answer_from": 3_600, "rewrite_query": 3_000}
+"""Tokens that hold our own words, a photo, and some of the records."""
+
+
 def much() -> Retrieved:
-    """Of everything more than half a prompt."""
+    """More of everything than a small window holds."""
     things = tuple(Entity(f"Thing {n}", 0.9) for n in range(10))
     records = tuple(
         Evidence(f"The size of Thing {n} is large.", f"Thing {n}", "", CitationKind.IMAGE) for n in range(10)
@@ -194,14 +201,11 @@ def much() -> Retrieved:
 
 
 @pytest.mark.parametrize("call", ["answer_from", "rewrite_query"])
-async def test_what_is_more_than_the_model_reads_is_halved_once(call: str) -> None:
-    replies = [context_too_long(), SCRIPT[PROMPT[call]]]
-    reply, server = await put(call, {PROMPT[call]: replies}, found=much())
-    first, second = (request.text for request in server.requests)
-    assert "size of Thing 9" in first
-    assert "size of Thing 9" not in second
-    assert "size of Thing 0" in second
-    assert len(second) < len(first)
+async def test_what_is_more_than_the_model_reads_is_cut_before_it_is_asked(call: str) -> None:
+    reply, server = await put(call, found=much(), options=replace(OPTIONS, window=Window(NARROW[call])))
+    (request,) = server.requests
+    assert "size of Thing 0" in request.text
+    assert "size of Thing 9" not in request.text
     if isinstance(reply, Reply):
         (quote,) = reply.quotes
         assert (quote.index, quote.text) == (

@@ -6,7 +6,8 @@ import anyio
 import pytest
 
 from contracts.answer import Reason
-from gateway.llm.options import VlmOptions
+from gateway.llm.delimiting import Budget
+from gateway.llm.options import VlmOptions, Window
 from gateway.state import Entity, GenerationBudget, PhotoText, Query, Quote, Reply, Tool
 from tests.unit.gateway.llm.stage import (
     ASK,
@@ -20,7 +21,7 @@ from tests.unit.gateway.llm.stage import (
     page,
     printed,
 )
-from tests.vlm_server import ServerTraits, context_too_long, says
+from tests.vlm_server import ServerTraits, says
 
 pytestmark = pytest.mark.anyio
 
@@ -166,14 +167,17 @@ async def test_an_answer_says_no_links() -> None:
     assert made.answer == "Fiat was founded in Turin ."
 
 
-async def test_evidence_that_is_too_much_for_the_model_is_halved_once() -> None:
-    options = VlmOptions()
+async def test_evidence_that_is_too_much_for_the_model_is_cut_before_it_is_asked() -> None:
     long = [page(f"Sentence {n} says little. " * 40) for n in range(12)]
-    async with bench({"answer": [context_too_long(), says(ANSWER)]}, options=options) as it:
-        made = await it.reasoner.answer(ASK, draft(), context(TURIN, *long), GenerationBudget(), deadline())
-        first, second = it.server.requests
-    assert len(second.text) < len(first.text) - options.evidence.total // 3
-    assert made.quotes
+    asked: dict[int, str] = {}
+    for window in (6_000, 60_000):
+        async with bench({"answer": says(ANSWER)}, options=VlmOptions(window=Window(window))) as it:
+            known = context(TURIN, *long)
+            made = await it.reasoner.answer(ASK, draft(), known, GenerationBudget(), deadline())
+            (request,) = it.server.requests
+        asked[window] = request.text
+        assert made.quotes
+    assert 1_000 < len(asked[6_000]) < len(asked[60_000]) - 2_000
 
 
 async def test_a_verdict_is_weighed_against_the_other() -> None:
@@ -213,7 +217,7 @@ async def judge_of(judged: Any, **traits: Any) -> float:
 async def test_what_the_answer_quotes_is_shown_to_the_judge_first() -> None:
     evidence = [*(page(f"Piece {n} is long. " * 100) for n in range(9)), TURIN]
     script = {"answer": says(ANSWER | {"evidence": []}), "judge": says({"reason": "", "verdict": "correct"})}
-    options = VlmOptions(evidence=VlmOptions().evidence.half.half)
+    options = VlmOptions(evidence=Budget(2_000, 375))
     async with bench(script, options=options) as it:
         made = await it.reasoner.answer(ASK, draft(), context(TURIN), GenerationBudget(), deadline())
         moved = Reply(made.answer, made.confidence, (Quote(9, made.quotes[0].text),))

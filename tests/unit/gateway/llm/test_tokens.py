@@ -1,0 +1,92 @@
+"""The bound on tokens: for any vocabulary with the pairs that it relies on, and for the real ones."""
+
+import string
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.llm.tokens import UNMERGED, tokens_at_most, within_tokens
+from tests import bpe
+
+LETTERS = string.ascii_lowercase
+PAIRS = [
+    (first + second).encode()
+    for first in " " + LETTERS
+    for second in LETTERS
+    if not UNMERGED.search(first + second)
+]
+TEXTS = st.text() | st.text(st.sampled_from("qjz theory AZ'1\n.é字𝅘𝅥𝅮"))
+REAL = pytest.mark.skipif(not bpe.FOLDER, reason="LOREGLASS_TOKENIZERS names no folder with the vocabularies")
+HOSTILE = {
+    "random letters": "xqzjv kwbfp zzxq vjqkx " * 40,
+    "unmerged pairs": "qjqjqj zqzqzq fjfjfj " * 40,
+    "mixed case": "aQzXbJfKqZ " * 60,
+    "digits": "90210 3.14159 " * 60,
+    "signs": "{}[]<>|~^`\\_=+;:!?#%&*()" * 20,
+    "spaces": "a   b\t\tc\n\n\n d" * 50,
+    "contractions": "he's 'something they're 'reading I'll 'llama don't " * 20,
+    "emoji": "🧑‍🚀🏳️‍🌈👩🏽‍🔬" * 30,
+    "musical notes": "\U0001d160\U0001d15e" * 60,
+    "composed anew": "\u0958\u0b5c\ufb2c\u1fb7 " * 60,
+    "Thai": "ภาษาไทยเป็นภาษาที่มีวรรณยุกต์" * 10,
+    "Amharic": "ኢትዮጵያ አዲስ አበባ " * 20,
+    "Chinese": "这座桥建于一九二六年夏天" * 20,
+    "accents": "Übermäßig naïve façade déjà vu " * 20,
+    "surrogates": "a\ud800b",
+}
+
+
+@given(
+    st.permutations(PAIRS),
+    st.lists(st.text(LETTERS + " ", min_size=3, max_size=8), max_size=40),
+    st.text(LETTERS + " ", max_size=60),
+)
+def test_no_vocabulary_with_these_pairs_writes_more(pairs: list[bytes], longer: list[str], text: str) -> None:
+    """Whichever pair it merges first, and whatever longer tokens it has."""
+    ranks = {token: rank for rank, token in enumerate([*pairs, *(word.encode() for word in longer)], 256)}
+    words = [" " * bool(place) + word for place, word in enumerate(text.split(" "))]
+    assert sum(len(bpe.pieces(word.encode(), ranks)) for word in words) <= tokens_at_most(text)
+
+
+@given(TEXTS, st.integers(0, 200))
+def test_a_text_cut_to_so_many_tokens_has_no_more_and_is_its_beginning(text: str, most: int) -> None:
+    cut = within_tokens(text, most)
+    assert tokens_at_most(cut) <= most
+    assert text.startswith(cut)
+    if cut != text:
+        assert tokens_at_most(text[: len(cut) + 1]) > most or len(cut) >= 3 * most // 2
+
+
+@given(TEXTS)
+def test_it_is_never_more_than_the_longer_of_both_spellings_bytes(text: str) -> None:
+    spelled = (text, unicodedata.normalize("NFC", text))
+    assert tokens_at_most(text) <= max(len(each.encode("utf-8", "replace")) for each in spelled)
+
+
+def test_plain_english_gets_more_than_a_character_a_token() -> None:
+    text = "The bridge was built of stone, and people cross it still. " * 20
+    assert len(text) > 1.3 * tokens_at_most(text)
+
+
+@REAL
+@pytest.mark.parametrize("name", bpe.NAMES)
+def test_the_pairs_are_tokens_of_the_real_vocabularies(name: str) -> None:
+    assert [pair for pair in PAIRS if pair not in bpe.real(name).ranks] == []
+
+
+@REAL
+@pytest.mark.parametrize("name", bpe.NAMES)
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_text_never_costs_more_in_the_real_vocabularies(name: str, kind: str) -> None:
+    text = HOSTILE[kind].encode("utf-8", "replace").decode()
+    assert bpe.real(name).count(text) <= tokens_at_most(text)
+
+
+@REAL
+@pytest.mark.parametrize("name", bpe.NAMES)
+@given(text=TEXTS)
+def test_no_text_costs_more_in_the_real_vocabularies(name: str, text: str) -> None:
+    text = text.encode("utf-8", "replace").decode()
+    assert bpe.real(name).count(text) <= tokens_at_most(text)
