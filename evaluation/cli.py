@@ -8,6 +8,7 @@ import typer
 from evaluation.commands.ablate import ablate
 from evaluation.commands.calibrate import calibrate
 from evaluation.commands.drafts import export_drafts
+from evaluation.commands.gold import gold
 from evaluation.commands.judge import agreement_of, judge_run
 from evaluation.commands.report import report
 from evaluation.commands.run import run
@@ -18,6 +19,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.command("run")(run)
 app.command("judge")(judge_run)
 app.command("agreement")(agreement_of)
+app.command("gold")(gold)
 app.command("report")(report)
 app.command("squad")(squad)
 app.command("calibrate")(calibrate)

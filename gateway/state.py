@@ -202,7 +202,9 @@ class Quote:
 class Reply:
     """What the reasoner says: `answer` None means that it does not know. `confidence` in 0..1.
 
-    `remark`: what is said after an answer and claims nothing, such as which half of a question is left open.
+    `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
+    grammar allowed. `remark`: what is said after an answer and claims nothing, such as which half of a
+    question is left open.
     """
 
     answer: str | None
@@ -210,6 +212,7 @@ class Reply:
     quotes: tuple[Quote, ...] = ()
     reason: Reason = Reason.ANSWERED
     token_probabilities: tuple[float, ...] | None = None
+    under_grammar: bool = False
     remark: str = ""
 
     @property

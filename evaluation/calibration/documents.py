@@ -3,10 +3,11 @@
 from evaluation.calibration.calibrating import Calibrated, Evidence
 from evaluation.calibration.frontier import draw, frontier
 from evaluation.calibration.promise import Given, Promise
+from evaluation.calibration.signals import basis_of
 
 
-def comments_of(promise: Promise) -> list[str]:
-    """What was chosen, on what, for what, and what is to be expected."""
+def comments_of(promise: Promise, evidence: Evidence, test: Evidence | None = None) -> list[str]:
+    """What was chosen, on what, for what, over which tokens, and what is to be expected."""
     lines = [
         f"Chosen on {promise.made_at} by `loreglass eval calibrate` for {promise.pipeline}.",
         promise.aim,
@@ -18,9 +19,20 @@ def comments_of(promise: Promise) -> list[str]:
     lines.append(f"There, after: {_told(promise.after)}.")
     if promise.expected:
         lines.append(f"To be expected (cross-validated): {_told(promise.expected)}.")
+    lines += basis_told(evidence, test)
     if promise.check:
         names = ", ".join(source.dataset for source in promise.check.runs)
         lines += [f"On {names}: {_told(promise.check.after)}.", promise.check.told]
+    return lines
+
+
+def basis_told(evidence: Evidence, test: Evidence | None) -> list[str]:
+    """Token thresholds hold for probabilities of one kind: of which, and if the check's are of another."""
+    basis = basis_of(evidence.signals)
+    checked = basis_of(test.signals) if test else basis
+    lines = [f"token_min and token_mean: for probabilities {basis}."] if basis else []
+    if checked != basis:
+        lines.append(f"The check's are {checked or 'not told'}: there they do not say what they say here.")
     return lines
 
 

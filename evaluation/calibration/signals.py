@@ -40,6 +40,7 @@ class Signals:
     answer_confidence: Floats
     token_min: Floats
     token_mean: Floats
+    token_grammar: Floats
     support: Floats
     evidence_support: Floats
     judged: Floats
@@ -93,6 +94,7 @@ def signals_of(
         answer_confidence=measured("answer_confidence"),
         token_min=measured("token_min"),
         token_mean=measured("token_mean"),
+        token_grammar=measured("token_grammar"),
         support=measured("support"),
         evidence_support=measured("evidence_support"),
         judged=measured("judged"),
@@ -102,6 +104,14 @@ def signals_of(
         went_direct=direct,
         given=np.array([bool(r.answer and not r.answer.abstained) for r in records], bool),
     )
+
+
+def basis_of(signals: Signals) -> str:
+    """Over which tokens the probabilities of this run are; empty where nobody told any."""
+    held, free = int((signals.token_grammar > 0).sum()), int((signals.token_grammar == 0).sum())
+    if held and free:
+        return f"under a grammar ({held} answers) and over the whole vocabulary ({free}), which are not alike"
+    return "under a grammar" if held else "over the whole vocabulary" if free else ""
 
 
 def _explanation(record: TurnRecord) -> Explanation:

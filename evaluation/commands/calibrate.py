@@ -231,11 +231,13 @@ def _write(
     promise: "Promise", calibration: "Calibrated", test: "Evidence | None", out: Path, overwrite: bool
 ) -> None:
     """The thresholds, the promise, and the picture where matplotlib is installed."""
-    from evaluation.calibration.documents import comments_of, picture_of
+    from evaluation.calibration.documents import basis_told, comments_of, picture_of
     from evaluation.calibration.threshold_file import render, write_once
 
-    text = render(promise.thresholds, calibration.base, comments_of(promise))
+    text = render(promise.thresholds, calibration.base, comments_of(promise, calibration.evidence, test))
     write_once(out, text, overwrite=overwrite)
+    for line in basis_told(calibration.evidence, test):
+        typer.echo(line, err=True)
     write_once(promise_file(out), promise.model_dump_json(indent=2) + "\n", overwrite=overwrite)
     try:
         picture = picture_of(promise, calibration, test)

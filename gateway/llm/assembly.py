@@ -122,6 +122,7 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
     """A reply of one object."""
 
     schema: type[Schema]
+    under_grammar: bool = False
     _watch: _ObjectWatch = field(default_factory=_ObjectWatch)
 
     def _watch_for_end(self, added: str) -> None:
@@ -144,6 +145,7 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
             finish_reason=self._ended_by,
             usage=self.usage,
             repaired=repaired,
+            under_grammar=self.under_grammar,
         )
 
     def _parsed(self) -> tuple[Schema, bool]:

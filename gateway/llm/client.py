@@ -300,6 +300,8 @@ class VlmClient:
                 asked = less
                 continue
             self._learn(asked, assembly)
+            if isinstance(assembly, Assembly):
+                assembly.under_grammar = self._capabilities.believed().form.has_grammar
             return assembly.completion()
 
     def _learn(self, asked: Abilities, assembly: Assembling[Any]) -> None:

@@ -24,8 +24,10 @@ class Alternative:
 class Token:
     """One generated token. `data`: its bytes as the server tells them; a token may be part of a character.
 
-    `probability` in 0..1: on vLLM among the tokens that the schema's grammar allows there, so 1.0 where it
-    allows one. `alternatives`: the most probable tokens at this place, this one usually among them.
+    `probability` in 0..1. Among what depends on the server: vLLM with a grammar tells it among the tokens
+    that the grammar allows there, so 1.0 where it allows one; Mllama on vLLM 0.10.2, without grammar, and
+    llama.cpp tell it among the whole vocabulary, as every server does for replies of text.
+    `alternatives`: the most probable tokens at this place, this one usually among them.
     """
 
     text: str
@@ -67,6 +69,7 @@ class Completion(Generic[Schema]):
 
     `finish_reason`: "stop", "length", …, or "complete" when reading ended with the JSON object;
     `repaired`: the text was not the JSON that was asked for, and was read as what it must have meant.
+    `under_grammar`: the server was given the schema and kept to it.
     """
 
     value: Schema
@@ -75,6 +78,7 @@ class Completion(Generic[Schema]):
     finish_reason: str
     usage: Usage | None = None
     repaired: bool = False
+    under_grammar: bool = False
 
     def tokens_of(self, field: str) -> tuple[Token, ...] | None:
         """The tokens that spell the value of a top-level field, in order.

@@ -105,6 +105,7 @@ def reply_of(
         confidence=confidence(measured, options),
         quotes=quotes(said, value.reason, context.evidence, cited, shown.places),
         token_probabilities=measured,
+        under_grammar=completion.under_grammar,
     )
 
 

@@ -4,10 +4,11 @@ The verifier service compares both with their thresholds, and reads the evidence
 When it is out, the two comparisons are made here, so that an answer which its own model doubts is refused all
 the same; an answer without token probabilities and without a judgement is then not verified at all.
 
-What is explained suffices to replay it. Signals, where they were measured: `token_min`, `token_mean` (of
-the answer's tokens), `support` (the verifier's probability), `evidence_support` (the part of it that comes
-from the evidence), `judged`; `judge_first` and `judge_asked` are 0 or 1. With thresholds T, an answer is
-refused if
+What is explained suffices to replay it. Signals, where they were measured: `token_min`, `token_mean` (s_min
+and s_mean, over the tokens of the `answer` field alone, not of its reasons), `token_grammar` (1 where the
+server held the reply to a schema: its probabilities may then be among allowed tokens only; 0: over the whole
+vocabulary), `support` (the verifier's probability), `evidence_support` (the part of it that comes from the
+evidence), `judged`; `judge_first` and `judge_asked` are 0 or 1. With thresholds T, an answer is refused if
 
 1. `token_min` < T.token_min, or `token_mean` < T.token_mean;
 2. `judge_first` is 1, `judged` was measured, and `judged` < T.judged;
@@ -144,6 +145,7 @@ def _explain_tokens(reply: Reply, judge_first: bool, explain: Explaining) -> Non
         lowest, mean = least_and_mean(reply.token_probabilities)
         explain.signal("token_min", lowest)
         explain.signal("token_mean", mean)
+        explain.signal("token_grammar", float(reply.under_grammar))
 
 
 def least_and_mean(tokens: Sequence[float]) -> tuple[float, float]:

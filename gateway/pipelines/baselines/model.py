@@ -113,7 +113,12 @@ class VlmBaselines:
         if said is None:
             return _UNKNOWN
         measured = completion.probabilities_of("answer") or None
-        return Reply(said, confidence(measured, self._options), token_probabilities=measured)
+        return Reply(
+            said,
+            confidence(measured, self._options),
+            token_probabilities=measured,
+            under_grammar=completion.under_grammar,
+        )
 
 
 def _with_whole_conversation(options: VlmOptions) -> VlmOptions:

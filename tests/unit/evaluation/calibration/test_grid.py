@@ -11,7 +11,7 @@ import pytest
 from evaluation.calibration.cutoffs import ANSWER, CalibrationError, Cutoffs
 from evaluation.calibration.grid import Objective, Search
 from evaluation.calibration.replay import rates, replay
-from evaluation.calibration.signals import Signals
+from evaluation.calibration.signals import Signals, basis_of, joined
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 BY_DOUBT = ("answer_confidence", "supported", "borderline", "judged")
@@ -73,6 +73,43 @@ def test_a_planted_optimum_is_found_and_lies_in_the_middle_of_its_gap() -> None:
     found = Search(USUAL).best(signals)
     assert 0.69 < found.answer_confidence <= 0.7
     assert replace(found, answer_confidence=0.4) == USUAL  # nothing else had to move
+
+
+def test_planted_token_thresholds_are_found() -> None:
+    """Right from .55 as the least and from .8 on average; the rest as it always is."""
+    rng = np.random.default_rng(7)
+    signals = generated(rng, 600)
+    low, mean = rng.random(600), rng.random(600)
+    right = np.where((low >= 0.55) & (mean >= 0.8), 1.0, -1.0)
+    silent = np.full(600, np.nan)
+    signals = replace(
+        signals,
+        proposed=right,
+        token_min=low,
+        token_mean=mean,
+        support=silent,
+        evidence_support=silent,
+        judged=silent,
+        p_direct=silent,
+        answer_confidence=np.ones(600),
+        citable=np.ones(600, bool),
+    )
+    base = replace(USUAL, supported=0.0, borderline=0.0)
+    found = Search(base, Objective(), ("token_min", "token_mean")).best(signals)
+    assert (found.token_min, found.token_mean) == (
+        pytest.approx(0.55, abs=0.05),
+        pytest.approx(0.8, abs=0.05),
+    )
+    assert rates(replay(signals, found).points).hallucination == 0
+
+
+def test_a_basis_is_told_and_two_are_told_apart() -> None:
+    signals = generated(np.random.default_rng(1), 40)
+    free = replace(signals, token_grammar=np.where(np.isnan(signals.token_grammar), np.nan, 0.0))
+    assert basis_of(signals) == "under a grammar"
+    assert basis_of(free) == "over the whole vocabulary"
+    assert "not alike" in basis_of(joined([signals, free]))
+    assert basis_of(replace(signals, token_grammar=np.full(40, np.nan))) == ""
 
 
 def test_thinned_settings_are_sharpened_one_by_one() -> None:
