@@ -78,10 +78,10 @@ def test_a_planted_optimum_is_found_and_lies_in_the_middle_of_its_gap() -> None:
 def test_planted_token_thresholds_are_found() -> None:
     """Right from .55 as the least and from .8 on average; the rest as it always is."""
     rng = np.random.default_rng(7)
-    signals = generated(rng, 600)
-    low, mean = rng.random(600), rng.random(600)
+    signals = generated(rng, 200)
+    low, mean = np.round(rng.random((2, 200)) * 20) / 20
     right = np.where((low >= 0.55) & (mean >= 0.8), 1.0, -1.0)
-    silent = np.full(600, np.nan)
+    silent = np.full(200, np.nan)
     signals = replace(
         signals,
         proposed=right,
@@ -91,8 +91,8 @@ def test_planted_token_thresholds_are_found() -> None:
         evidence_support=silent,
         judged=silent,
         p_direct=silent,
-        answer_confidence=np.ones(600),
-        citable=np.ones(600, bool),
+        answer_confidence=np.ones(200),
+        citable=np.ones(200, bool),
     )
     base = replace(USUAL, supported=0.0, borderline=0.0)
     found = Search(base, Objective(), ("token_min", "token_mean")).best(signals)
