@@ -33,7 +33,7 @@ from gateway.wiring import wire
 class InstantReasoner(PocketReasoner):
     """Has its draft as soon as the photo is read."""
 
-    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def read_off(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
         """The photo's text, whatever is asked."""
         text = (await read_photo()).plain
         return Draft(

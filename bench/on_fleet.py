@@ -47,6 +47,8 @@ def platform(
         given = {
             **fleet.gateway_environment,
             "LOREGLASS_GATEWAY_LATENCIES": "l40s",
+            "LOREGLASS_GATEWAY_PHOTO_TO_DOMAIN_ROUTER": "true",
+            "LOREGLASS_GATEWAY_PHOTO_TO_RERANKER": "true",
             "LOREGLASS_GATEWAY_LOG_LEVEL": "warning",
             **{f"LOREGLASS_GATEWAY_{name.upper()}": value for name, value in (settings or {}).items()},
         }

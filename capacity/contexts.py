@@ -16,6 +16,7 @@ import anyio
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Route
+from contracts.domain_router import Domain
 from gateway.llm.client import VlmClient
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.options import VlmOptions, Window
@@ -161,9 +162,14 @@ _SOON = Deadline.after_ms(60_000)
 _GENERATION = GenerationBudget()
 
 
+def _unheard(_: str) -> None:
+    """Nobody searches here."""
+
+
 def _loreglass(it: Material, client: VlmClient, options: VlmOptions) -> Iterator[Awaitable[object]]:
     reasoner, context = VlmReasoner(client, options), it.context(20_000)
-    yield reasoner.draft(it.query, it.photo_context().read_photo, _SOON)
+    for domain in (None, *Domain):
+        yield reasoner.draft(it.query, domain, it.photo_context().read_photo, _unheard, _SOON)
     yield reasoner.answer(it.query, it.draft, context, _GENERATION, _SOON)
     yield reasoner.judge(it.query, Reply(it.text(400), 0.5), context.evidence, _SOON)
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from contracts.answer import CitationKind, Reason, Route
+from contracts.domain_router import Domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,14 @@ class Tool(StrEnum):
 
     IMAGE_SEARCH = "image_search"
     TEXT_SEARCH = "text_search"
+
+
+@dataclass(frozen=True, slots=True)
+class DomainGuess:
+    """What the domain router says: the likeliest domain and its probability; None where it was not asked."""
+
+    domain: Domain | None = None
+    probability: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

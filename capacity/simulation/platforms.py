@@ -106,6 +106,8 @@ def node_settings(calibration: Calibration, **chosen: object) -> GatewaySettings
         "vlm_sequences": calibration.sequences,
         "vlm_speed": calibration.speed,
         "latencies": "l40s",
+        "photo_to_domain_router": True,
+        "photo_to_reranker": True,
     }
     return _SettingsAsGiven.model_validate(given | chosen)
 

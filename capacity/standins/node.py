@@ -160,7 +160,7 @@ class Node:
         if usual is None or text is None:
             raise RefusedChat(f"Nothing is known of the schema {call.name}.", "response_format")
         rng = self._random[VLM]
-        tokens = round(usual.output_tokens * rng.lognormvariate(0.0, usual.sigma))
+        tokens = round(chat.tokens_in(text) * rng.lognormvariate(0.0, usual.sigma))
         return Transcript(call, cut(text, tokens), next(self._chat_numbers), rng)
 
     async def _stream(

@@ -1,6 +1,8 @@
-"""What the model writes: an object or a text for each of our prompts, cut into as many tokens as it takes."""
+"""What the model writes: an object or a text for each of our prompts, cut into as many tokens as it takes.
 
-import json
+Replies are about as long as the worked cases of their prompts, which a test compares.
+"""
+
 import re
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -45,7 +47,7 @@ def written(name: str, prefix: str, task: str) -> str | None:
         return None if tell is None else tell(task)
     asked = _QUESTION.findall(prefix)
     route = scene.route_of(asked[-1] if asked else "")
-    return json.dumps(write(route, task).model_dump(mode="json"))
+    return write(route, task).spelled()
 
 
 def cut(text: str, count: int) -> list[str]:
@@ -58,57 +60,66 @@ def cut(text: str, count: int) -> list[str]:
 def _chain_of_thought(route: Route, task: str) -> ChainOfThought:
     if route is Route.DIRECT:
         return ChainOfThought(
-            reasoning=["The sign shows the line in print."],
+            reasoning=["The sign beside the footway: a direct line every 12 minutes, in print."],
             object_label="sign",
             answer=scene.READ_ANSWER,
             answerability=Answerability.IN_PHOTO,
         )
     if route is Route.VERIFY:
         return ChainOfThought(
-            reasoning=["The towers and the sign are those of one bridge."],
+            reasoning=[
+                "Two granite towers and the name on the sign: the Marrow Quay Bridge.",
+                "Ada Lindqvist is known as its designer; that should be checked.",
+            ],
             object_label=scene.OBJECT_LABEL,
             entity=scene.ENTITY,
             answer=scene.KNOWN_ANSWER,
             answerability=Answerability.CHECK,
         )
     return ChainOfThought(
-        reasoning=["It is a bridge with two towers.", "I cannot determine its history from the photo."],
+        reasoning=["The bridge with two towers; I cannot determine its opening year or its designer."],
         object_label=scene.OBJECT_LABEL,
         answerability=Answerability.LOOK_UP,
     )
 
 
 def _understanding(route: Route, task: str) -> Understanding:
-    draft = _chain_of_thought(route, task).model_dump()
+    draft = _chain_of_thought(route, task).model_dump(exclude={"object_label"})
     if route is Route.DIRECT:
         return Understanding(**draft)
     if route is Route.VERIFY:
-        queries = [f"Who designed the {scene.ENTITY}?"]
-        return Understanding(**draft, tools=[Tool.TEXT_SEARCH], sub_queries=queries)
-    return Understanding(**draft, tools=list(Tool), sub_queries=_queries("{entity}"))
+        queries = [f"Who designed the {scene.ENTITY}?", "Which works is Ada Lindqvist known for?"]
+        return Understanding(**draft, text_search=queries)
+    return Understanding(**draft, image_search=scene.OBJECT_LABEL, text_search=_queries("{entity}"))
 
 
 def _tool_choice(route: Route, task: str) -> ToolChoice:
     tools = list(Tool) if route is Route.RAG else [Tool.TEXT_SEARCH]
-    return ToolChoice(reason="The photo does not tell.", tools=tools)
+    return ToolChoice(reason="The photo does not tell when it opened, nor who made it.", tools=tools)
 
 
 def _object_list(route: Route, task: str) -> ObjectList:
-    return ObjectList(objects=["bridge", "sign", "river", "lamp post", "footway", "tram"])
+    return ObjectList(objects=["bridge", "sign", "river"])
 
 
 def _object_choice(route: Route, task: str) -> ObjectChoice:
-    return ObjectChoice(reason="It fills the photo.", object_label=scene.OBJECT_LABEL)
+    return ObjectChoice(
+        reason="The question is about the bridge, which fills the photo.", object_label=scene.OBJECT_LABEL
+    )
 
 
 def _entity_match(route: Route, task: str) -> EntityMatch:
     found = _CANDIDATE.search(task)
     number = int(found.group(1)) if found else None
-    return EntityMatch(reason="Its name stands on the sign.", candidate=number)
+    return EntityMatch(
+        reason="Its name stands on the sign, and the two granite towers agree with it.", candidate=number
+    )
 
 
 def _query_split(route: Route, task: str) -> QuerySplit:
-    return QuerySplit(reason="Two facts are needed.", queries=_queries("{entity}"))
+    return QuerySplit(
+        reason="Two facts are needed: its opening and its designer.", queries=_queries("{entity}")
+    )
 
 
 def _query_rewrite(route: Route, task: str) -> QueryRewrite:
@@ -121,12 +132,20 @@ def _answer(route: Route, task: str) -> GroundedAnswer:
     """From the pieces that state the fact; without one the model does not know."""
     pieces = [int(number) for number, text in _PIECE.findall(task) if _states_the_fact(text)]
     if not pieces:
-        return GroundedAnswer(reason="None of the evidence says it.", answer=None, evidence=[])
-    return GroundedAnswer(reason="The evidence says so.", answer=scene.FOUND_ANSWER, evidence=pieces[:2])
+        return GroundedAnswer(
+            reason="None of the pieces tells of the bridge in the photo, its opening or its designer.",
+            answer=None,
+            evidence=[],
+        )
+    reason = f"Piece {pieces[0]} gives both for the bridge on the sign."
+    return GroundedAnswer(reason=reason, answer=scene.FOUND_ANSWER, evidence=pieces[:2])
 
 
 def _judgement(route: Route, task: str) -> Judgement:
-    return Judgement(reason="The evidence says the same.", verdict=Verdict.CORRECT)
+    return Judgement(
+        reason="The sign names the bridge and piece 1 gives its year, as the answer does.",
+        verdict=Verdict.CORRECT,
+    )
 
 
 def _answer_alone(route: Route, task: str) -> PlainAnswer:
@@ -156,17 +175,31 @@ def _ranking(route: Route, task: str) -> Ranking:
 
 def _plan(task: str) -> str:
     return (
-        "<think>The bridge has to be found.</think>\n"
+        "<think>The question asks when this bridge opened and who designed it. The photo shows a bridge with"
+        " two granite towers over a river, and a sign with its name beside the footway, but neither a year"
+        " nor a person. So the bridge has to be found among known ones by what it looks like, and described"
+        " for a search of texts. What the sign says is read from the photo itself.</think>\n"
         f"<tool>\n1. grounding: {scene.OBJECT_LABEL}\n2. caption: A suspension bridge over a river.\n</tool>"
     )
 
 
 def _description(task: str) -> str:
-    return "A bridge with two granite towers over a river; a sign with two lines of print hangs beside it."
+    return (
+        "A suspension bridge with two granite towers crosses a wide river. A tram runs over it, lamps stand"
+        " along its western footway, and a sign with two lines of print hangs in front: Marrow Quay Bridge,"
+        " and under it a direct line every 12 minutes."
+    )
 
 
 def _knowledge(task: str) -> str:
-    return f"<think>One piece tells of it.</think>\n<answer>{_brief_answer(task)}</answer>"
+    return (
+        "<think>The question has two parts, the opening of the bridge and its designer. The sign in the photo"
+        " says Marrow Quay Bridge, so what is kept must be about that bridge. The first piece gives the year"
+        " and the engineer in one sentence. The others speak of its piers, its lamps, the ferry that it"
+        " replaced and the tolls, which nobody asked about, and of years in which things were looked at"
+        " again, which are not the year of its opening. So the first piece alone is kept, and its sentence"
+        f" answers both parts.</think>\n<answer>{_brief_answer(task)}</answer>"
+    )
 
 
 def _brief_answer(task: str) -> str:
@@ -206,7 +239,7 @@ _WRITERS: Mapping[str, Callable[[Route, str], Structured]] = MappingProxyType(
 
 
 def _queries(name: str) -> list[str]:
-    return [f"In which year did {name} open?", f"Who designed {name}?"]
+    return [f"When did {name} open?", f"Who designed {name}?"]
 
 
 def _states_the_fact(text: str) -> bool:

@@ -10,7 +10,7 @@ from chassis.http.calls import FilePart, ServiceClient
 from chassis.resilience.deadlines import Deadline
 from contracts.collections import Collections
 from contracts.cropper import CropReply
-from contracts.domain_router import ClassifyReply, Domain
+from contracts.domain_router import ClassifyReply
 from contracts.image_search import ImageHit, ImageSearchReply, ImageTextSearchRequest
 from contracts.ocr import OcrReply
 from contracts.operations import Health, Info
@@ -20,7 +20,7 @@ from contracts.text_search import TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
 from gateway.clients.photo_text import photo_text
 from gateway.clients.reading import answers_found, read_request
-from gateway.state import Entity, Found, PhotoText, ToRead, Turn
+from gateway.state import DomainGuess, Entity, Found, PhotoText, ToRead, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +105,15 @@ class Services:
 
     async def classify(
         self, question: str, recognized: str, deadline: Deadline, jpeg: bytes | None = None
-    ) -> Domain:
+    ) -> DomainGuess:
         """The question's domain."""
         fields: dict[str, str | list[str]] = {"question": question, "recognized_text": recognized}
         seen = [_file("image", jpeg)] if jpeg and self.photo_to.domain_router else []
         reply = await self.domain_router.send_multipart(
             "/v1/classify", seen, fields, ClassifyReply, deadline, weight_ms=self.weigh("domain_router", 1)
         )
-        return reply.data[0].label
+        found = reply.data[0]
+        return DomainGuess(found.label, found.probs[found.index])
 
     async def search_photos(
         self, jpegs: Sequence[bytes], count: int, deadline: Deadline

@@ -1,8 +1,8 @@
 """Builds the prompt of each stage: the prompt prefix, then the stage's own words and material."""
 
-import json
 from collections.abc import Sequence
 
+from contracts.domain_router import Domain
 from gateway.llm.delimiting import EvidenceBlocks, delimited
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, Schema, TextPart
@@ -14,9 +14,17 @@ from gateway.llm.tokens import ours, tokens_at_most
 from gateway.state import Draft, Entity, Query
 
 
-def understand(query: Query, options: VlmOptions) -> Prompt[Understanding]:
-    """The fused first look of the default pipeline."""
-    return prompt_of("understand", query, Understanding, options, options.tokens.understand)
+def understand(query: Query, domain: Domain | None, options: VlmOptions) -> Prompt[Understanding]:
+    """The fused first look of the default pipeline, with its domain's advice (QA-Dragon, 3.1.2)."""
+    limit = options.tokens.understand
+    advice = f"For questions of this kind:\n{domain_text(domain).advice}\n\n" if domain is not None else ""
+    return prompt_of("understand", query, Understanding, options, limit, advice=advice)
+
+
+def domain_text(domain: Domain | None) -> PromptText:
+    """A domain's advice and cases; the generic ones for questions outside the known domains."""
+    name = "generic" if domain is None else domain.value.replace(" ", "_")
+    return prompt_text(f"qa_dragon/domains/{name}")
 
 
 def answer(
@@ -88,6 +96,6 @@ def prompt_of(
 
 
 def _case(case: Case, schema: type[Structured]) -> str:
-    reply = json.dumps(schema.model_validate(case.reply).model_dump(mode="json"), ensure_ascii=False)
+    reply = schema.model_validate(case.reply).spelled()
     given = f"\n{case.given}" if case.given else ""
     return f"Photo: {case.photo}\nQuestion: {case.question}{given}\nReply: {reply}"

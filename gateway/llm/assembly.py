@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -21,15 +22,21 @@ _MAX_CHARACTERS = 64 * 2**10  # the longest reply asked for is 512 tokens; one o
 
 @dataclass(slots=True)
 class _ObjectWatch:
-    """Follows braces and strings of a text that grows; `closed` counts outermost objects that ended."""
+    """Follows braces and strings of a text that grows; `closed` counts outermost objects that ended.
+
+    `field_end`: where the last field of an outermost object ended that another follows; 0: none has.
+    """
 
     depth: int = 0
+    length: int = 0
+    field_end: int = 0
+    in_list: bool = False
     in_string: bool = False
     escaped: bool = False
     closed: int = 0
 
     def read(self, text: str) -> None:
-        for character in text:
+        for place, character in enumerate(text, self.length):
             if self.escaped:
                 self.escaped = False
             elif self.in_string:
@@ -42,6 +49,11 @@ class _ObjectWatch:
             elif character == "}" and self.depth > 0:
                 self.depth -= 1
                 self.closed += self.depth == 0
+            elif character in "[]":
+                self.in_list = character == "["
+            elif character == "," and self.depth == 1 and not self.in_list:
+                self.field_end = place
+        self.length += len(text)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,20 +131,30 @@ class Assembling(ABC, Generic[Result]):
 
 @dataclass(slots=True)
 class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
-    """A reply of one object."""
+    """A reply of one object. `hear`: see `Prompt`."""
 
     schema: type[Schema]
     under_grammar: bool = False
+    hear: Callable[[Schema], None] | None = None
     _watch: _ObjectWatch = field(default_factory=_ObjectWatch)
 
     def _watch_for_end(self, added: str) -> None:
-        closed = self._watch.closed
+        closed, field_end = self._watch.closed, self._watch.field_end
         self._watch.read(added)
+        if self.hear is not None and field_end < self._watch.field_end:
+            self._tell(self.hear)
         if closed < self._watch.closed and closed < MAX_OBJECTS:
             self.is_complete = any(
                 found.complete and fitted(found.value, self.schema) is not None
                 for found in objects(self.text)
             )
+
+    def _tell(self, hear: Callable[[Schema], None]) -> None:
+        """The fields so far, if they are spelled as JSON."""
+        try:
+            hear(self.schema.model_validate_json(self.text[: self._watch.field_end] + "}"))
+        except ValidationError:
+            return
 
     def completion(self) -> Completion[Schema]:
         """The parsed reply. Raises `VlmReplyUnusable`."""

@@ -189,7 +189,9 @@ class VlmClient:
         """
         deadline.require()
         progress = _Progress(prompt.name, time.monotonic())
-        return await self._observed(_Call(prompt, lambda: Assembly(prompt.schema), deadline, progress))
+        return await self._observed(
+            _Call(prompt, lambda: Assembly(prompt.schema, hear=prompt.hear), deadline, progress)
+        )
 
     async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
         """The text that `prompt` asks for. Raises what `complete` raises; nothing written is unusable."""

@@ -1,6 +1,7 @@
 """What is put to the model: frozen, and complete enough to read the reply."""
 
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -35,6 +36,7 @@ class Prompt(Generic[Schema]):
     `name` ([a-z0-9_-], up to 64) labels metrics and names the JSON schema; `max_tokens` bounds the reply.
     `temperature` 0 writes what is likeliest; above it, `seed` tells draws apart (None: the endpoint's).
     `text_tokens`: what its texts take at most (`gateway.llm.tokens`), without a photo.
+    `hear` is given the reply so far, each time a field of it is complete and another follows.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Prompt(Generic[Schema]):
     temperature: float = 0.0
     seed: int | None = None
     text_tokens: int = 0
+    hear: Callable[[Schema], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

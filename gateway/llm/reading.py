@@ -1,8 +1,9 @@
 """Turns what the model wrote into what the pipeline works with: cleaned, honest, and measured."""
 
 import re
+from dataclasses import replace
 from math import prod
-from typing import TypeVar
+from typing import Any
 
 from contracts.answer import Reason
 from gateway.llm.cleaning import LABEL_WORDS, entity_name, label, one_line, queries, spoken
@@ -16,13 +17,12 @@ from gateway.llm.schemas import (
     ChainOfThought,
     GroundedAnswer,
     Judgement,
+    Look,
     Understanding,
     Verdict,
 )
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Context, Draft, Query, Reply, Tool
-
-Look = TypeVar("Look", bound=ChainOfThought)
 
 _NO_LETTERS = re.compile(r"^[^a-z]+")
 
@@ -66,27 +66,37 @@ def no_answer(context: Context) -> Reply:
     return Reply(None, 0.0, reason=reason)
 
 
-def draft_of(completion: Completion[Look], query: Query, options: VlmOptions) -> Draft:
-    """The draft. What is not self-contained is to be looked up, whatever tools the model named."""
-    value: ChainOfThought = whole(completion)
-    object_label = label(value.object_label, LABEL_WORDS)
-    said = _answer(value.answer)
-    self_contained = said is not None and value.answerability is Answerability.IN_PHOTO
-    fused = value if isinstance(value, Understanding) else None
-    tools = set(fused.tools) if fused is not None else set()
-    if fused is not None and not self_contained:
+def draft_of(completion: Completion[ChainOfThought], options: VlmOptions) -> Draft:
+    """The draft of a prompt that asks for no tools: they have a call of their own."""
+    value = whole(completion)
+    return _drafted(value, completion, label(value.object_label, LABEL_WORDS), options)
+
+
+def understood(completion: Completion[Understanding], query: Query, options: VlmOptions) -> Draft:
+    """The draft with its tools. What is not self-contained is looked up, whatever the model asked for."""
+    value = whole(completion)
+    draft = _drafted(value, completion, label(value.image_search, LABEL_WORDS), options)
+    tools = set[Tool]()
+    if value.image_search is not None and query.photo is not None:
+        tools.add(Tool.IMAGE_SEARCH)
+    if value.text_search or not draft.self_contained:
         tools.add(Tool.TEXT_SEARCH)
-    if query.photo is None:
-        tools.discard(Tool.IMAGE_SEARCH)
+    return replace(draft, tools=frozenset(tools), sub_queries=queries(value.text_search, options.max_queries))
+
+
+def _drafted(
+    value: Look, completion: Completion[Any], object_label: str | None, options: VlmOptions
+) -> Draft:
+    said = _answer(value.answer)
     return Draft(
         object_label=object_label,
         entity=entity_name(value.entity, object_label),
         reasoning="\n".join(step for step in map(one_line, value.reasoning) if step),
         answer=said,
         confidence=confidence(completion.probabilities_of("answer"), options) if said is not None else 0.0,
-        self_contained=self_contained,
-        tools=frozenset(tools),
-        sub_queries=queries(fused.sub_queries, options.max_queries) if fused is not None else (),
+        self_contained=said is not None and value.answerability is Answerability.IN_PHOTO,
+        tools=frozenset(),
+        sub_queries=(),
     )
 
 

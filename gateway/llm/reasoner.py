@@ -10,17 +10,19 @@ import anyio
 import anyio.to_thread
 
 from chassis.resilience.deadlines import Deadline
+from contracts.domain_router import Domain
 from gateway.llm import asking
+from gateway.llm.cleaning import LABEL_WORDS, label
 from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, Schema
 from gateway.llm.quoting import printed_quotes
-from gateway.llm.reading import declined_draft, draft_of, no_answer, probability_correct, reply_of
-from gateway.llm.schemas import GroundedAnswer, Judgement
+from gateway.llm.reading import declined_draft, no_answer, probability_correct, reply_of, understood
+from gateway.llm.schemas import GroundedAnswer, Judgement, Understanding
 from gateway.llm.selection import select_entity
-from gateway.reasoning.port import ReadPhoto
+from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Context, Draft, Entity, Evidence, GenerationBudget, PhotoText, Query, Reply
 
 DEFAULTS = VlmOptions()
@@ -81,13 +83,22 @@ class AnsweringVlm:
 class VlmReasoner(AnsweringVlm):
     """A `Reasoner` of at most three calls: one for the draft, one for the answer, one to judge it."""
 
-    async def draft(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(
+        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
         """One call for the whole first look."""
+
+        def hear(so_far: Understanding) -> None:
+            sought = label(so_far.image_search, LABEL_WORDS)
+            if sought is not None:
+                seek(sought)
+
+        prompt = replace(asking.understand(query, domain, self._options), hear=hear)
         try:
-            completion = await self._client.complete(asking.understand(query, self._options), deadline)
+            completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
             return declined_draft(query)
-        return await with_print(draft_of(completion, query, self._options), read_photo, deadline)
+        return await with_print(understood(completion, query, self._options), read_photo, deadline)
 
     async def select_entity(
         self,

@@ -56,10 +56,16 @@ _MAX_FIT_DEPTH = 16
 
 @lru_cache(maxsize=64)
 def json_schema_of(schema: type[BaseModel], form: SchemaForm = SchemaForm.FULL) -> dict[str, Any]:
-    """JSON schema in the strict dialect: every object closed, every field required, in the class's order."""
+    """JSON schema: objects closed, fields in the class's order, all required but what may be left out."""
     dropped = _SAYS_NOTHING | (_TOO_MUCH_FOR_SOME if form is SchemaForm.PLAIN else set())
     strict: dict[str, Any] = _strict(schema.model_json_schema(), dropped)
+    if _omits_defaults(schema):
+        strict["required"] = _own_schema(schema)["required"]
     return strict
+
+
+def _omits_defaults(schema: type[BaseModel]) -> bool:
+    return bool(getattr(schema, "omits_defaults", False))
 
 
 def _strict(node: Any, dropped: set[str]) -> Any:
@@ -85,9 +91,10 @@ def described(name: str, schema: type[BaseModel]) -> str:
     """The same schema in words, for a server that takes none."""
     root = schema.model_json_schema()
     lines = "\n".join(_described_fields(root, root.get("$defs", {}), indent=""))
+    which = "without those that would be null or empty" if _omits_defaults(schema) else "all required"
     return (
         f'Write the form "{name}" as one JSON object, with no text before or after it and no code fence. '
-        f"Its fields, all required, in this order:\n{lines}"
+        f"Its fields, {which}, in this order:\n{lines}"
     )
 
 

@@ -1,14 +1,15 @@
 """What the model is asked to write, field by field: the one schema of a prompt and of its parser.
 
 Fields stand in the order of thought, reason before answer, because a model writes them in this order.
-The JSON schema that is sent is strict (`schema_forms`): every field required, none added. Reading is
+The JSON schema that is sent (`schema_forms`) requires every field, or those without a default. Reading is
 forgiving, for servers that cannot hold a model to a schema: what is too long is cut, what is missing counts
 as not said. Only the first field must be there, so that another kind of reply is not taken for this one.
 """
 
+import json
 import re
 from enum import StrEnum
-from typing import Annotated, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -28,6 +29,15 @@ class Structured(BaseModel):
     """Base of all replies. What they hold is never shown in an error."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+    omits_defaults: ClassVar[bool] = False
+    """Whether a reply leaves out the fields that would hold their default."""
+
+    def spelled(self) -> str:
+        """The reply as a model should write it."""
+        return json.dumps(
+            self.model_dump(mode="json", exclude_defaults=self.omits_defaults), ensure_ascii=False
+        )
 
 
 def _cut(longest: int) -> BeforeValidator:
@@ -80,6 +90,19 @@ def _whole_numbers(value: object) -> object:
     return [int(digits) for item in values for digits in _NUMBER.findall(str(item))][:MAX_CITED]
 
 
+def _sought(value: object) -> object:
+    """A kind of thing; a model without a grammar may also write a list of them, or that there is one."""
+    if isinstance(value, list | tuple):
+        value = next(iter(value), None)
+    if isinstance(value, bool):
+        return "thing" if value else None
+    return _name_or_none(value)
+
+
+def _not_a_switch(value: object) -> object:
+    return [] if isinstance(value, bool) else value
+
+
 def first_number(value: object) -> object:
     found = _whole_numbers(value)
     return found[0] if isinstance(found, list) and found else None
@@ -116,13 +139,10 @@ def _ruling(value: object) -> object:
     return next((verdict for verdict in Verdict if spelled.startswith(verdict)), value)
 
 
-class ChainOfThought(Structured):
-    """The draft with its reasoning trace (QA-Dragon, 3.1.2)."""
+class Look(Structured):
+    """What every draft begins with: its reasoning trace (3.1.2), its answer, whether that stands (3.2)."""
 
     reasoning: Steps = Field(description="the steps of thought, one sentence each, at most five")
-    object_label: Annotated[Label | None, Blank] = Field(
-        default=None, description="the kind of thing the question is about, one to three words, or null"
-    )
     entity: Annotated[Name | None, Blank] = Field(
         default=None, description="its own name if it is certain, null if you only know its kind"
     )
@@ -138,21 +158,37 @@ class ChainOfThought(Structured):
     )
 
 
-class Understanding(ChainOfThought):
-    """The fused first look: draft, tool decision and sub-queries in one reply; brief, for words take time."""
+class ChainOfThought(Look):
+    """The draft of QA-Dragon's own order of calls (3.1.2)."""
 
-    reasoning: Steps = Field(description="one or two steps of thought, fifteen words each at most")
-    tools: Tools = Field(default=[], description="the searches that are needed: image_search, text_search")
-    sub_queries: Queries = Field(
+    object_label: Annotated[Label | None, Blank] = Field(
+        default=None, description="the kind of thing the question is about, one to three words, or null"
+    )
+
+
+class Understanding(Look):
+    """The fused first look: the draft, then each tool that is needed with what it is asked (3.3, 3.5.1).
+
+    What would be null, empty or `look_up` is left out: a word not written is time not spent.
+    """
+
+    omits_defaults: ClassVar[bool] = True
+
+    reasoning: Steps = Field(description="one step of thought, or two, fifteen words each at most")
+    image_search: Annotated[Label | None, BeforeValidator(_sought)] = Field(
+        default=None,
+        description="the kind of thing whose name is to be found among pictures, one to three words",
+    )
+    text_search: Annotated[Queries, BeforeValidator(_not_a_switch)] = Field(
         default=[],
-        description="what to search for, each complete in itself; {entity} for what has no name yet",
+        description="what to look up in texts, each complete in itself; {entity} for what has no name yet",
     )
 
 
 class GroundedAnswer(Structured):
     """The answer with its reason (QA-Dragon, 3.7.1)."""
 
-    reason: Sentence = Field(description="one to three sentences that lead to the answer")
+    reason: Sentence = Field(description="a sentence of at most fifteen words that leads to the answer")
     answer: Sentence | None = Field(default=None, description="one sentence, or: I don't know")
     evidence: Annotated[list[int], BeforeValidator(_whole_numbers), Field(max_length=MAX_CITED)] = Field(
         default=[], description="the numbers of the pieces of evidence that the answer rests on"
@@ -169,4 +205,5 @@ class Judgement(Structured):
 def in_words(schema: type[Structured]) -> str:
     """The fields as a prompt lists them."""
     lines = [f"- {name}: {field.description}" for name, field in schema.model_fields.items()]
-    return "Fields of your reply, in this order:\n" + "\n".join(lines)
+    which = ", without those that would be null or empty" if schema.omits_defaults else ""
+    return f"Fields of your reply{which}, in this order:\n" + "\n".join(lines)

@@ -177,7 +177,8 @@ def request_body(
 def _response_format(prompt: Prompt[Any], abilities: Abilities) -> dict[str, JsonValue]:
     if abilities.form.has_grammar:
         schema = json_schema_of(_class_of(prompt), abilities.form)
-        named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": True}
+        is_strict = len(schema["required"]) == len(schema["properties"])  # OpenAI's strict dialect wants all
+        named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": is_strict}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
     return {"response_format": {"type": "json_object"}} if abilities.form is SchemaForm.OBJECT else {}
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from chassis.resilience.deadlines import Deadline
+from contracts.domain_router import Domain
 from gateway.state import (
     Context,
     Draft,
@@ -20,6 +21,10 @@ from gateway.state import (
 
 ReadPhoto = Callable[[], Awaitable[PhotoText]]
 """Waits for the OCR that already runs; awaiting it twice is free."""
+
+
+Seek = Callable[[str], None]
+"""Told the kind of thing in the photo whose pictures are to be searched; telling it twice does no harm."""
 
 
 class Read(Protocol):
@@ -41,8 +46,13 @@ class Read(Protocol):
 class Reasoner(Protocol):
     """Every method may raise what `chassis.errors` declares; none of them keeps state between calls."""
 
-    async def draft(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
-        """A first look: what is asked, a provisional answer, and what must be looked up."""
+    async def draft(
+        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
+        """A first look: what is asked, a provisional answer, and what must be looked up.
+
+        `domain`: the question's, if it is known by now. `seek` is told early what to search pictures for.
+        """
         ...
 
     async def select_entity(

@@ -7,7 +7,7 @@ from gateway.clients.services import Services
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.state import Draft, Entity, Photo, PhotoText, Query, Tool
+from gateway.state import Draft, Entity, Photo, PhotoText, Query
 from gateway.thresholds import RetrievalLimits, Thresholds
 
 SelectEntity = Callable[[Query, Draft, Sequence[Entity], PhotoText, Deadline], Awaitable[Entity | None]]
@@ -16,8 +16,8 @@ SelectEntity = Callable[[Query, Draft, Sequence[Entity], PhotoText, Deadline], A
 
 async def search_crops(
     services: Services,
-    query: Query,
-    draft: Draft,
+    photo: Photo,
+    label: str | None,
     whole: Sequence[Entity],
     run: Run,
     thresholds: Thresholds,
@@ -28,10 +28,9 @@ async def search_crops(
     None when the whole photo was already decisive.
     """
     decisive = any(candidate.probability >= thresholds.decisive for candidate in whole)
-    if query.photo is None or Tool.IMAGE_SEARCH not in draft.tools or decisive or not retrieval.crops:
+    if decisive or not retrieval.crops:
         return ()
-    labels = [draft.object_label] if draft.object_label else []
-    crops = await find_crops(services, query.photo, labels, run)
+    crops = await find_crops(services, photo, [label] if label else [], run)
     return await search_pictures(services, crops, retrieval.image_hits, run)
 
 

@@ -37,8 +37,9 @@ pytestmark = pytest.mark.anyio
 BOOK, AUTHOR = "The Salt Road", "The Salt Road was written by Mira Holm in 1987."
 PAGE = f"<html><body><article><h1>{BOOK}</h1><p>{AUTHOR}</p></article></body></html>"
 SURE: dict[str, Any] = {"probability": 0.98}
-LOOK = {
-    "reasoning": ["A red poster.", "I cannot determine who wrote it."],
+STEPS = ["A red poster.", "I cannot determine who wrote it."]
+THOUGHT = {
+    "reasoning": STEPS,
     "object_label": "poster",
     "entity": None,
     "answer": None,
@@ -46,9 +47,9 @@ LOOK = {
 }
 SCRIPT = {
     "understand": says(
-        {**LOOK, "tools": ["image_search", "text_search"], "sub_queries": ["Who wrote {entity}?"]}, **SURE
+        {"reasoning": STEPS, "image_search": "poster", "text_search": ["Who wrote {entity}?"]}, **SURE
     ),
-    "chain_of_thought": says(LOOK, **SURE),
+    "chain_of_thought": says(THOUGHT, **SURE),
     "choose_tools": says({"reason": "Both.", "tools": ["image_search", "text_search"]}, **SURE),
     "list_objects": says({"objects": ["poster", "mug"]}, **SURE),
     "select_object": says({"reason": "In front.", "object_label": "poster"}, **SURE),

@@ -83,7 +83,7 @@ class JsonSchema(_Strict):
 
     name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     schema_: dict[str, Any] = Field(alias="schema")
-    strict: Literal[True]
+    strict: bool
 
 
 class SchemaFormat(_Strict):
@@ -127,7 +127,7 @@ def faults(request: ChatRequest) -> list[str]:
         found.append("top_logprobs needs logprobs")
     if request.stream_options is not None and not request.stream:
         found.append("Stream options can only be defined when `stream=True`.")
-    if isinstance(request.response_format, SchemaFormat):
+    if isinstance(request.response_format, SchemaFormat) and request.response_format.json_schema.strict:
         found += _schema_faults(request.response_format.json_schema.schema_, "schema")
     if isinstance(request.response_format, ObjectFormat) and not _mentions_json(request):
         found.append("'messages' must contain the word 'json' in some form, to use 'json_object'")

@@ -23,7 +23,7 @@ class PocketBaselines(BlindReader):
 
     async def answer_alone(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
         """What the photo's own words answer."""
-        draft = await self.pocket.draft(query, read_photo, deadline)
+        draft = await self.pocket.read_off(query, read_photo, deadline)
         quotes = tuple(Quote(0, text) for text in draft.quotes)
         return if_likely(Reply(draft.answer, draft.confidence, quotes, Reason.MODEL_UNSURE))
 

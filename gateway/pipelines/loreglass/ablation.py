@@ -7,6 +7,7 @@ from typing import TypeVar
 from anyio.abc import TaskGroup
 
 from contracts.answer import Route
+from contracts.domain_router import Domain
 from gateway.pipelines.loreglass.pipeline import LoreglassPipeline, Prefetched
 from gateway.planning.run import Prefetch, Run
 from gateway.planning.stages import Stage
@@ -22,7 +23,7 @@ T = TypeVar("T")
 MODULES = frozenset(
     {
         *("crops", "image-search", "ocr", "fusion-search", "reranking", "second-hop", "verifier"),
-        *("search-router", "judge", "text-search"),
+        *("search-router", "judge", "text-search", "domain-advice"),
     }
 )
 """Without one of them:
@@ -31,7 +32,7 @@ MODULES = frozenset(
 photo's print; `fusion-search`: what image search found stays out of the text queries; `reranking`: evidence
 in search order; `second-hop`: one search; `verifier`: no check of the answer but that of its citations;
 `search-router`: every question is searched for; `judge`: the verifier's other checks decide;
-`text-search`: image search alone.
+`text-search`: image search alone; `domain-advice`: the draft is given none.
 """
 
 
@@ -40,6 +41,9 @@ class AblatedLoreglass(LoreglassPipeline):
     """The default pipeline without the modules that are `missing`."""
 
     missing: frozenset[str] = frozenset()
+
+    async def _advise(self, query: Query, prefetched: Prefetched) -> Domain | None:
+        return None if "domain-advice" in self.missing else await super()._advise(query, prefetched)
 
     def _choose_route(self, draft: Draft, run: Run) -> Route:
         return Route.RAG if "search-router" in self.missing else super()._choose_route(draft, run)
@@ -60,6 +64,12 @@ class AblatedLoreglass(LoreglassPipeline):
         if "image-search" not in self.missing:
             return super()._search_photo(group, query, run)
         return _never_begun(begin_image_search(group, self.services, query, run, 0, now=False))
+
+    def _begin_crops(
+        self, group: TaskGroup, query: Query, label: str, prefetched: Prefetched, run: Run
+    ) -> None:
+        if "image-search" not in self.missing:
+            super()._begin_crops(group, query, label, prefetched, run)
 
     def _fuse(self, query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
         return super()._fuse(

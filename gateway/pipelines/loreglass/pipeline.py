@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from anyio.abc import TaskGroup
 
@@ -12,7 +13,19 @@ from gateway.planning.run import Prefetch, Run, side_by_side
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import Reasoner
-from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Reply, Tool, Verdict
+from gateway.state import (
+    Context,
+    DomainGuess,
+    Draft,
+    Entity,
+    Evidence,
+    Photo,
+    PhotoText,
+    Query,
+    Reply,
+    Tool,
+    Verdict,
+)
 from gateway.steps import evidence, photo
 from gateway.steps.answering import answer_from
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
@@ -50,8 +63,10 @@ class Prefetched:
     """What is worked out beside the draft."""
 
     photo_text: Prefetch[PhotoText]
-    domain: Prefetch[Domain | None]
+    domain: Prefetch[DomainGuess]
     candidates: Prefetch[tuple[Entity, ...]]
+    crops: dict[str, Prefetch[tuple[Entity, ...]]] = field(default_factory=dict)
+    """By the label that the draft named while it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +91,27 @@ class LoreglassPipeline:
         """Look and draft; choose a route; then identify, search, rank, answer and verify as it asks."""
         async with side_by_side() as group:
             prefetched = self._prefetch(group, query, run)
+            advised = await self._advise(query, prefetched)
+
+            def seek(label: str) -> None:
+                self._begin_crops(group, query, label, prefetched, run)
+
             async for reader, may_fail, stage in run.attempts(Stage.DRAFT, self.reasoner, self.fallback):
                 async with may_fail, stage as deadline:
-                    draft = await reader.draft(query, prefetched.photo_text.result, deadline)
+                    draft = await reader.draft(query, advised, prefetched.photo_text.result, seek, deadline)
             run.explain.draft(draft.answer, draft.confidence)
             route = self._choose_route(draft, run)
             if route is Route.DIRECT:
-                prefetched.candidates.cancel()
-                text, domain = await prefetched.photo_text.result(), await prefetched.domain.result()
-                outcome = direct_answer(draft, text, domain, run.explain)
+                self._no_image_search(prefetched)
+                text, guess = await prefetched.photo_text.result(), await prefetched.domain.result()
+                outcome = direct_answer(draft, text, guess.domain, run.explain)
             else:
                 outcome = await self._look_up(query, draft, route, prefetched, run)
         return outcome
+
+    async def _advise(self, query: Query, prefetched: Prefetched) -> Domain | None:
+        """The domain whose advice the draft is given (3.1.2), if it is known by now."""
+        return await photo.domain_in_time(self.services, query, prefetched.domain)
 
     def _choose_route(self, draft: Draft, run: Run) -> Route:
         """Direct, verify or rag (3.2)."""
@@ -102,7 +126,7 @@ class LoreglassPipeline:
         reply, judge = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
         asked = self.ask_judge.of_quotes if run.fell_back(Stage.ANSWER) else self.ask_judge
         verdict = await self._verify(judge, query, reply, context, run, asked)
-        domain = await prefetched.domain.result()
+        domain = (await prefetched.domain.result()).domain
         failures, explain = run.failures, run.explain
         return conclude(reply, verdict, context, domain, failures, self.thresholds, explain=explain)
 
@@ -113,7 +137,7 @@ class LoreglassPipeline:
         """
         photo_text = self._read_photo(group, query, run)
         services, read = self.services, photo_text.result
-        domain = run.prefetch(group, lambda: photo.classify_domain(services, query, read, run), None)
+        domain = run.prefetch(group, lambda: photo.classify_domain(services, query, read, run), DomainGuess())
         return Prefetched(photo_text, domain, self._search_photo(group, query, run))
 
     def _read_photo(self, group: TaskGroup, query: Query, run: Run) -> Prefetch[PhotoText]:
@@ -126,12 +150,41 @@ class LoreglassPipeline:
     async def _identify(self, query: Query, draft: Draft, prefetched: Prefetched, run: Run) -> Entity | None:
         """The whole photo first, crops if it was not decisive; the full photo stays the fallback (3.4)."""
         if Tool.IMAGE_SEARCH not in draft.tools:
-            prefetched.candidates.cancel()
-        whole = await prefetched.candidates.result()
-        crops = await search_crops(self.services, query, draft, whole, run, self.thresholds, self.retrieval)
+            self._no_image_search(prefetched)
+        whole, crops = await prefetched.candidates.result(), tuple[Entity, ...]()
+        if Tool.IMAGE_SEARCH in draft.tools and query.photo is not None:
+            crops = await self._crops(query.photo, draft.object_label, prefetched, run)
         photo_text = await prefetched.photo_text.result()
         select, candidates = self.reasoner.select_entity, (*whole, *crops)
         return await identify(select, query, draft, candidates, photo_text, run, self.thresholds)
+
+    def _begin_crops(
+        self, group: TaskGroup, query: Query, label: str, prefetched: Prefetched, run: Run
+    ) -> None:
+        """Search crops while the draft is still being written: it has said for what."""
+        if query.photo is not None and label not in prefetched.crops:
+            work = partial(self._search_crops, query.photo, label, prefetched, run)
+            prefetched.crops[label] = run.prefetch(group, work, ())
+
+    async def _crops(
+        self, photo: Photo, label: str | None, prefetched: Prefetched, run: Run
+    ) -> tuple[Entity, ...]:
+        """What the crops of the draft's thing show; another's that were begun are given up."""
+        begun = prefetched.crops.pop(label or "", None)
+        for other in prefetched.crops.values():
+            other.cancel()
+        return await (begun.result() if begun else self._search_crops(photo, label, prefetched, run))
+
+    async def _search_crops(
+        self, photo: Photo, label: str | None, prefetched: Prefetched, run: Run
+    ) -> tuple[Entity, ...]:
+        whole = await prefetched.candidates.result()
+        return await search_crops(self.services, photo, label, whole, run, self.thresholds, self.retrieval)
+
+    def _no_image_search(self, prefetched: Prefetched) -> None:
+        """Stop what was begun of it."""
+        for begun in (prefetched.candidates, *prefetched.crops.values()):
+            begun.cancel()
 
     async def _find(
         self, query: Query, draft: Draft, route: Route, entity: Entity | None, text: PhotoText, run: Run

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from contracts.domain_router import Domain
-from gateway.llm.asking import notes, prompt_of
+from gateway.llm.asking import domain_text, notes, prompt_of
 from gateway.llm.delimiting import delimited, harmless
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt
-from gateway.llm.prompts import PromptText, prompt_text
 from gateway.llm.schemas import ChainOfThought
 from gateway.pipelines.qa_dragon.schemas import (
     EntityMatch,
@@ -36,12 +35,6 @@ def chain_of_thought(query: Query, domain: Domain | None, options: VlmOptions) -
         cases=advised.cases,
         advice=advised.advice,
     )
-
-
-def domain_text(domain: Domain | None) -> PromptText:
-    """A domain's advice and cases; the generic ones for questions outside the known domains."""
-    name = "generic" if domain is None else domain.value.replace(" ", "_")
-    return prompt_text(f"qa_dragon/domains/{name}")
 
 
 def choose_tools(query: Query, draft: Draft, options: VlmOptions) -> Prompt[ToolChoice]:

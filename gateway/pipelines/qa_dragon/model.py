@@ -26,7 +26,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
             completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
             return declined_draft(query)
-        return await with_print(draft_of(completion, query, self._options), read_photo, deadline)
+        return await with_print(draft_of(completion, self._options), read_photo, deadline)
 
     async def choose_tools(self, query: Query, draft: Draft, deadline: Deadline) -> frozenset[Tool]:
         """The model's choice (3.3); without a photo there is none to search by."""

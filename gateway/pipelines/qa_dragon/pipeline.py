@@ -103,7 +103,7 @@ class QaDragonPipeline:
 
     async def _route_domain(self, query: Query, read: Prefetch[PhotoText], run: Run) -> Domain | None:
         """3.1.1: the domain, whose advice and cases the chain of thought is given."""
-        return await photo.classify_domain(self.services, query, read.result, run)
+        return (await photo.classify_domain(self.services, query, read.result, run)).domain
 
     def _choose_branch(self, draft: Draft, run: Run) -> Route:
         """3.2: direct, verify or RAG."""

@@ -26,7 +26,7 @@ class PocketSteps(PocketReasoner):
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
         """The draft."""
-        return await self.draft(query, read_photo, deadline)
+        return await self.read_off(query, read_photo, deadline)
 
     async def choose_tools(self, query: Query, draft: Draft, deadline: Deadline) -> frozenset[Tool]:
         """What the draft asks for already."""

@@ -46,7 +46,7 @@ class BlindReader:
         with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
             things = await photo_context.recognise()
             printed = await photo_context.read_photo()
-        draft = await self.pocket.draft(photo_context.query, partial(resolved, printed), deadline)
+        draft = await self.pocket.read_off(photo_context.query, partial(resolved, printed), deadline)
         thing = await self.pocket.select_entity(photo_context.query, draft, things, printed, deadline)
         return draft, Context(Route.RAG, thing, printed)
 

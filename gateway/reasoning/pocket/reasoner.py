@@ -8,12 +8,13 @@ import anyio
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason
+from contracts.domain_router import Domain
 from gateway.reasoning.calls import did_without
 from gateway.reasoning.pocket.asking import About, Asked, complete, is_about, search_queries, understand
 from gateway.reasoning.pocket.composing import compare, joined, verdict
 from gateway.reasoning.pocket.photo import photo_evidence, printed_name, readable, recognised
 from gateway.reasoning.pocket.reading import Passages, Reading
-from gateway.reasoning.port import Read, ReadPhoto
+from gateway.reasoning.port import Read, ReadPhoto, Seek
 from gateway.state import (
     Context,
     Draft,
@@ -59,8 +60,14 @@ class PocketReasoner:
     def __init__(self, read: Read) -> None:
         self._read = read
 
-    async def draft(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(
+        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
         """What is asked, what to look up, and what the photo's own print answers."""
+        return await self.read_off(query, read_photo, deadline)
+
+    async def read_off(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+        """The draft, which needs no more than the question and the photo's print."""
         asked, printed, found = understand(query), PhotoText(), None
         if query.photo is not None and is_english(query.question):
             with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):

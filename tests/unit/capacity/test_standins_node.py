@@ -24,6 +24,7 @@ from capacity.standins.writing import cut
 from chassis.resilience.deadlines import Clock
 from contracts.answer import Route
 from contracts.reader import ReadReply
+from gateway.llm.schemas import Answerability, Understanding
 
 Main = Callable[[Node, Clock], Awaitable[None]]
 JSON = {"Content-Type": "application/json"}
@@ -237,12 +238,17 @@ def test_a_reply_longer_than_its_limit_is_cut_off_and_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("route", "answerability"),
-    [(Route.DIRECT, "in_photo"), (Route.VERIFY, "check"), (Route.RAG, "look_up")],
+    [
+        (Route.DIRECT, Answerability.IN_PHOTO),
+        (Route.VERIFY, Answerability.CHECK),
+        (Route.RAG, Answerability.LOOK_UP),
+    ],
 )
-def test_the_question_chooses_the_kind_of_draft(route: Route, answerability: str) -> None:
+def test_the_question_chooses_the_kind_of_draft(route: Route, answerability: Answerability) -> None:
     async def main(node: Node, clock: Clock) -> None:
         reply = await node.handle(VLM, _chat(question=QUESTIONS[route]))
-        assert json.loads(_text(await _events(reply)))["answerability"] == answerability
+        written = Understanding.model_validate_json(_text(await _events(reply)))
+        assert written.answerability is answerability
 
     _run(main)
 

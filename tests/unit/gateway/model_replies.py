@@ -7,26 +7,21 @@ from tests.vlm_server import says
 
 UNKNOWN = {
     "reasoning": [f"The cover says {BOOK}.", "I cannot determine who wrote it."],
-    "object_label": "book",
-    "entity": None,
-    "answer": None,
-    "answerability": "look_up",
-    "tools": ["image_search", "text_search"],
-    "sub_queries": ["Who wrote {entity}?"],
+    "image_search": "book",
+    "text_search": ["Who wrote {entity}?"],
 }
-READ = UNKNOWN | {
+READ = {
     "reasoning": [f"The question is about the title on the cover, which says {BOOK}."],
     "answer": f"The cover says {BOOK}.",
     "answerability": "in_photo",
-    "tools": [],
-    "sub_queries": [],
 }
 SURE: dict[str, Any] = {"probability": 0.98}
 
 
 def replies(look: dict[str, Any]) -> dict[str, Any]:
     """A model that finds the author in the evidence."""
-    thought = {key: look[key] for key in UNKNOWN if key not in ("tools", "sub_queries")}
+    thought = {"object_label": "book", "entity": None, "answer": None, "answerability": "look_up"}
+    thought |= {key: held for key, held in look.items() if not key.endswith("_search")}
     return {
         "understand": says(look, **SURE),
         "chain_of_thought": says(thought, **SURE),

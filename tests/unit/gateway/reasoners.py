@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chassis.resilience.deadlines import Deadline
-from gateway.reasoning.port import ReadPhoto
+from contracts.domain_router import Domain
+from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import (
     Context,
     Draft,
@@ -75,13 +76,17 @@ class ScriptedReasoner:
     hop: Callable[[Context], tuple[str, ...]] = lambda _: ()
     judgement: float = 0.9
     asked: list[Query] = field(default_factory=list)
+    advised: list[Domain | None] = field(default_factory=list)
     candidates: list[tuple[Entity, ...]] = field(default_factory=list)
     found: list[Context] = field(default_factory=list)
     judged: list[Reply] = field(default_factory=list)
 
-    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(
+        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
         """The scripted first look."""
         self.asked.append(ask)
+        self.advised.append(domain)
         await self.before_draft(read_photo)
         return self.first_look
 

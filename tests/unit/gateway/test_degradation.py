@@ -16,12 +16,12 @@ from chassis.resilience.deadlines import Deadline
 from contracts import headers
 from contracts.answer import Answer, Reason, Route
 from contracts.cropper import CropReply
-from contracts.domain_router import ClassifyReply
+from contracts.domain_router import ClassifyReply, Domain
 from contracts.image_search import ImageSearchReply
 from contracts.ocr import OcrReply
 from contracts.text_search import TextSearchReply
 from gateway.planning.stages import Stage
-from gateway.reasoning.port import ReadPhoto
+from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Context, Draft, GenerationBudget, Query, Quote, Reply
 from tests.unit.gateway.fakes import (
     NAMES,
@@ -226,11 +226,13 @@ class FailingReasoner(ScriptedReasoner):
         self._step = step
         self._error = error
 
-    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(
+        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
         """Raises when it is the step."""
         if self._step == "draft":
             raise self._error
-        return await super().draft(ask, read_photo, deadline)
+        return await super().draft(ask, domain, read_photo, seek, deadline)
 
     async def answer(
         self, ask: Query, draft: object, context: Context, generation: GenerationBudget, deadline: Deadline

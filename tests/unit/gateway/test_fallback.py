@@ -8,11 +8,12 @@ import pytest
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, Reason, Route
+from contracts.domain_router import Domain
 from gateway.planning.latencies import Work
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.run import Run
 from gateway.planning.stages import FALLBACK_STAGE, Stage
-from gateway.reasoning.port import ReadPhoto
+from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Context, Draft, Evidence, GenerationBudget, Query, Reply
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import gateway_before
@@ -29,10 +30,12 @@ class BrokenModel(ScriptedReasoner):
         self.error = error
         self.drafts = drafts
 
-    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(
+        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
         """See the port."""
         if self.drafts:
-            return await super().draft(ask, read_photo, deadline)
+            return await super().draft(ask, domain, read_photo, seek, deadline)
         return await self._fail()
 
     async def answer(
@@ -136,11 +139,13 @@ class HeldModel(ScriptedReasoner):
         super().__init__()
         self.began, self.release = anyio.Event(), anyio.Event()
 
-    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(
+        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
         """See the port."""
         self.began.set()
         await self.release.wait()
-        return await super().draft(ask, read_photo, deadline)
+        return await super().draft(ask, domain, read_photo, seek, deadline)
 
 
 async def test_for_whom_the_model_has_no_time_the_evidence_is_quoted(services: FakeServices) -> None:

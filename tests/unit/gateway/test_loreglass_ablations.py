@@ -74,6 +74,7 @@ SPARED = {
     "search-router": set[str](),
     "judge": {"judge"},
     "text-search": {"text_search", "second_hop", "second_hop_search", "second_hop_reranker"},
+    "domain-advice": set[str](),
 }
 
 

@@ -14,7 +14,7 @@ from contracts.domain_router import Domain
 from gateway.clients.services import Services
 from gateway.planning.latencies import WORKING
 from gateway.planning.stages import STAGE_BUDGETS, Stage
-from gateway.reasoning.port import ReadPhoto
+from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.serving.admission import Refusal
 from gateway.state import Draft, Priority, Query
 from tests.unit.gateway.fakes import FakeServices, Mood
@@ -39,7 +39,9 @@ def counted(now: Scrape) -> dict[tuple[str, str], float]:
 class Failing(ScriptedReasoner):
     """Cannot draft."""
 
-    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(
+        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
         """See the port."""
         raise Internal
 
@@ -245,7 +247,9 @@ async def test_questions_side_by_side_are_all_measured(services: FakeServices) -
 @pytest.mark.parametrize("fallback", [False, True], ids=["alone", "with a last fallback"])
 async def test_a_model_that_is_away_is_no_missed_deadline(services: FakeServices, fallback: bool) -> None:
     class Away(ScriptedReasoner):
-        async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+        async def draft(
+            self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+        ) -> Draft:
             raise DependencyUnavailable
 
     async with gateway_before(services, Away(), fallback=fallback) as world:

@@ -85,6 +85,10 @@ async def nothing_printed() -> PhotoText:
     return PhotoText()
 
 
+def unheard(label: str) -> None:
+    """Of a test that does not ask what was sought."""
+
+
 @dataclass
 class Bench:
     """Both reasoners at a scripted server."""

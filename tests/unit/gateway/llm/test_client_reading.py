@@ -12,11 +12,21 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from gateway.llm.alignment import align
+from gateway.llm.assembly import Assembly
 from gateway.llm.capabilities import EVERYTHING, Abilities, Capabilities, without
 from gateway.llm.completion import Completion, Token
 from gateway.llm.repair import objects, read_object
 from gateway.llm.schema_forms import SchemaForm, described, fitted, json_schema_of
-from gateway.llm.wire import BrokenStream, ErrorWire, events, read_chunk, read_error
+from gateway.llm.wire import (
+    BrokenStream,
+    ChoiceWire,
+    ChunkWire,
+    ErrorWire,
+    MessageWire,
+    events,
+    read_chunk,
+    read_error,
+)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SCALAR = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
@@ -340,3 +350,31 @@ def test_error_bodies_of_all_shapes_are_read(body: bytes, message: str) -> None:
 def test_an_error_among_the_events_is_one() -> None:
     assert isinstance(read_chunk('{"error": {"message": "m", "code": 400}}'), ErrorWire)
     assert isinstance(read_chunk('{"error": "m"}'), ErrorWire)
+
+
+class Parts(BaseModel):
+    """A reply of three fields."""
+
+    why: str
+    parts: list[str] = []
+    sure: bool = False
+
+
+def heard(text: str) -> list[tuple[str, Parts]]:
+    """What is told of a reply that comes letter by letter, and the text by then."""
+    told: list[tuple[str, Parts]] = []
+    assembly = Assembly(Parts, hear=lambda so_far: told.append((assembly.text, so_far)))
+    for letter in text:
+        assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=letter))]))
+    return told
+
+
+def test_a_field_is_told_as_soon_as_the_next_one_begins() -> None:
+    first, second = heard('{"why": "a, \\"b\\": {[", "parts": ["x, y", "z"], "sure": true}')
+    assert first == ('{"why": "a, \\"b\\": {[",', Parts(why='a, "b": {['))
+    assert second[1] == Parts(why='a, "b": {[', parts=["x, y", "z"])
+
+
+@pytest.mark.parametrize("text", ["{'why': 'a', 'sure': 1}", 'Sure: {"why": "b", "sure": 1}', "[1, 2]"])
+def test_nothing_is_told_of_what_is_not_the_object_itself(text: str) -> None:
+    assert heard(text) == []

@@ -160,7 +160,7 @@ async def test_a_cost_that_makes_no_sense_is_not_counted(usage: object) -> None:
 async def test_the_first_look_of_an_endless_thinker_is_an_error_of_ours() -> None:
     async with client_of(STREAM, event("{} ")) as client:
         with pytest.raises(DependencyUnavailable):
-            await client.complete(understand(ASK, OPTIONS), deadline())
+            await client.complete(understand(ASK, None, OPTIONS), deadline())
 
 
 @pytest.mark.parametrize("said", [-1, "-1", "none (-1)", 0.5])

@@ -25,6 +25,7 @@ from tests.unit.gateway.llm.stage import (
     nothing_printed,
     page,
     printed,
+    unheard,
 )
 from tests.vlm_server import ServerTraits, context_too_long, fails, overloaded, says, unavailable
 from tests.vlm_server.replies import Reply as Scripted
@@ -38,12 +39,11 @@ SAID = Reply("Fiat was founded in Turin.", 0.9)
 GOOD: dict[str, dict[str, Any]] = {
     "understand": {
         "reasoning": ["It is a Fiat 500."],
-        "object_label": "car",
         "entity": "Fiat 500",
         "answer": "Fiat is from Turin.",
         "answerability": "check",
-        "tools": ["text_search"],
-        "sub_queries": ["Where was Fiat founded?", "When was Fiat founded?"],
+        "image_search": "car",
+        "text_search": ["Where was Fiat founded?", "When was Fiat founded?"],
     },
     "chain_of_thought": {
         "reasoning": ["It is a Fiat 500."],
@@ -76,7 +76,7 @@ SCHEMAS: dict[str, type[Structured]] = {
 }
 
 CALLS: dict[str, Callable[[Bench], Awaitable[Any]]] = {
-    "understand": lambda it: it.reasoner.draft(ASK, nothing_printed, deadline()),
+    "understand": lambda it: it.reasoner.draft(ASK, None, nothing_printed, unheard, deadline()),
     "chain_of_thought": lambda it: it.stepwise.chain_of_thought(ASK, None, nothing_printed, deadline()),
     "choose_tools": lambda it: it.stepwise.choose_tools(ASK, draft(), deadline()),
     "list_objects": lambda it: it.stepwise.list_objects(ASK, deadline()),

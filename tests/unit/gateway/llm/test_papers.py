@@ -41,7 +41,7 @@ PLAN = "<think>x</think><tool>\n1. grounding: the car\n2. flip\n</tool>"
 @pytest.mark.parametrize("ask", [ASK, FOLLOW_UP, Query("What is 2 + 2?", None)])
 def test_all_prompts_begin_with_the_bytes_that_every_prompt_of_the_request_begins_with(ask: Query) -> None:
     written = [text_prompt(file_of(name), ask, OPTIONS, 9, **slots) for name, slots in TEXT_FORMS.items()]
-    objects: list[Any] = [asking.understand(ask, OPTIONS)]
+    objects: list[Any] = [asking.understand(ask, None, OPTIONS)]
     objects.append(asking.prompt_of("three_step/sample_query", ask, SearchPhrase, OPTIONS, 9))
     objects.append(asking.prompt_of("three_step/rank_evidence", ask, Ranking, OPTIONS, 9, evidence="none"))
     shared = prompt_prefix(ask, OPTIONS)

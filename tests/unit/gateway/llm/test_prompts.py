@@ -10,6 +10,7 @@ import pytest
 
 from contracts.domain_router import Domain
 from gateway.llm import asking, schemas
+from gateway.llm.asking import domain_text
 from gateway.llm.capabilities import Abilities
 from gateway.llm.delimiting import evidence_blocks
 from gateway.llm.options import VlmOptions
@@ -19,7 +20,6 @@ from gateway.llm.prompts import Case, PromptText, prompt_text
 from gateway.llm.wire import Sampling, request_body
 from gateway.pipelines.qa_dragon import asking as dragon
 from gateway.pipelines.qa_dragon import schemas as steps
-from gateway.pipelines.qa_dragon.asking import domain_text
 from gateway.reasoning.refusals import is_refusal
 from gateway.state import Entity, Query, Turn
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, PHOTO, draft, page, printed
@@ -43,7 +43,7 @@ def all_prompts(ask: Query) -> list[Prompt[Any]]:
     shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
     thing = Entity("Fiat 500", 0.9, (("maker", "Fiat"),))
     return [
-        asking.understand(ask, OPTIONS),
+        asking.understand(ask, None, OPTIONS),
         *(dragon.chain_of_thought(ask, domain, OPTIONS) for domain in DOMAINS),
         dragon.choose_tools(ask, draft(), OPTIONS),
         dragon.list_objects(ask, OPTIONS),
@@ -73,7 +73,7 @@ def test_all_prompts_of_a_request_begin_with_the_same_bytes(ask: Query) -> None:
 
 
 def test_the_photo_comes_before_the_question_and_the_question_before_the_task() -> None:
-    image, text, task = asking.understand(ASK, OPTIONS).user
+    image, text, task = asking.understand(ASK, None, OPTIONS).user
     assert isinstance(image, ImagePart)
     assert image.jpeg == PHOTO.jpeg
     assert isinstance(text, TextPart)
@@ -194,7 +194,7 @@ def test_control_tokens_in_a_question_reach_no_tokenizer(special: str) -> None:
     shown = evidence_blocks([page(f"x {special} y", special)], OPTIONS.evidence)
     thing = Entity(f"n {special}", 0.9, ((special, special),))
     prompts: list[Prompt[Any]] = [
-        asking.understand(ask, OPTIONS),
+        asking.understand(ask, None, OPTIONS),
         dragon.select_object(ask, [special], OPTIONS),
         dragon.match_entity(ask, draft(reasoning=special), [thing], printed(special), OPTIONS),
         dragon.enhance_queries(ask, [special], thing, OPTIONS),

@@ -6,6 +6,8 @@ import anyio
 import pytest
 
 from contracts.answer import Reason
+from contracts.domain_router import Domain
+from gateway.llm.asking import domain_text
 from gateway.llm.delimiting import Budget
 from gateway.llm.options import VlmOptions, Window
 from gateway.state import Entity, GenerationBudget, PhotoText, Query, Quote, Reply, Tool
@@ -20,6 +22,7 @@ from tests.unit.gateway.llm.stage import (
     nothing_printed,
     page,
     printed,
+    unheard,
 )
 from tests.vlm_server import ServerTraits, says
 
@@ -27,14 +30,13 @@ pytestmark = pytest.mark.anyio
 
 LOOK = {
     "reasoning": ["The small car is a Fiat 500.", "Fiat is from Turin."],
-    "object_label": "Car",
     "entity": "Fiat 500",
     "answer": "Fiat is from Turin.",
     "answerability": "check",
-    "tools": ["text_search"],
-    "sub_queries": ["In which city was the maker of the {entity} founded?"],
+    "image_search": "Car",
+    "text_search": ["In which city was the maker of the {entity} founded?"],
 }
-READ = LOOK | {"answer": "A flat white costs 3.20.", "answerability": "in_photo", "tools": []}
+READ = {"reasoning": ["The blackboard."], "answer": "A flat white costs 3.20.", "answerability": "in_photo"}
 ANSWER = {"reason": "Piece 1 says so.", "answer": "Fiat was founded in Turin.", "evidence": [1]}
 TURIN = page("Fiat was founded in Turin in 1899. Its first car had two seats.", "Fiat")
 
@@ -46,7 +48,7 @@ async def drafted(reply: Any, ask: Query = ASK, text: PhotoText | None = None, *
         return text or PhotoText()
 
     async with bench({"understand": reply}, ServerTraits(**traits)) as it:
-        return await it.reasoner.draft(ask, read, deadline())
+        return await it.reasoner.draft(ask, None, read, unheard, deadline())
 
 
 async def answered(reply: Any, *evidence: Any, **traits: Any) -> Any:
@@ -57,7 +59,7 @@ async def answered(reply: Any, *evidence: Any, **traits: Any) -> Any:
 
 async def test_one_call_gives_the_whole_draft() -> None:
     async with bench({"understand": says(LOOK)}) as it:
-        made = await it.reasoner.draft(ASK, nothing_printed, deadline())
+        made = await it.reasoner.draft(ASK, None, nothing_printed, unheard, deadline())
         assert [request.name for request in it.server.requests] == ["understand"]
         assert it.server.requests[0].images == [PHOTO.jpeg]
     assert made.object_label == "car"
@@ -65,7 +67,7 @@ async def test_one_call_gives_the_whole_draft() -> None:
     assert made.answer == "Fiat is from Turin."
     assert made.reasoning == "The small car is a Fiat 500.\nFiat is from Turin."
     assert not made.self_contained
-    assert made.tools == {Tool.TEXT_SEARCH}
+    assert made.tools == set(Tool)
     assert made.sub_queries == ("In which city was the maker of the {entity} founded?",)
 
 
@@ -104,20 +106,20 @@ async def test_a_draft_does_not_wait_for_ocr_beyond_its_time() -> None:
         return PhotoText()
 
     async with bench({"understand": says(READ)}) as it:
-        made = await it.reasoner.draft(ASK, never, deadline(400))
+        made = await it.reasoner.draft(ASK, None, never, unheard, deadline(400))
     assert made.answer == READ["answer"]
     assert made.quotes == ()
 
 
 async def test_without_a_photo_there_is_no_image_search() -> None:
-    made = await drafted(says(LOOK | {"tools": ["image_search"]}), Query("Who founded Fiat?", None))
+    made = await drafted(says(LOOK), Query("Who founded Fiat?", None))
     assert made.tools == {Tool.TEXT_SEARCH}
 
 
 async def test_what_the_model_writes_into_searches_is_cleaned() -> None:
     hostile = LOOK | {
-        "object_label": "Car; rm -rf {x} <|eot|> and much more",
-        "sub_queries": ["price of {vehicle}\n{entity}", "{}", "x" * 190, "a", "b", "c"],
+        "image_search": "Car; rm -rf {x} <|eot|> and much more",
+        "text_search": ["price of {vehicle}\n{entity}", "{}", "x" * 190, "a", "b", "c"],
     }
     made = await drafted(says(hostile))
     assert made.object_label == "car"
@@ -238,7 +240,7 @@ async def test_the_rag_route_takes_three_calls_with_one_beginning() -> None:
         "judge": says({"reason": "", "verdict": "correct"}),
     }
     async with bench(script) as it:
-        first = await it.reasoner.draft(ASK, nothing_printed, deadline())
+        first = await it.reasoner.draft(ASK, None, nothing_printed, unheard, deadline())
         thing = await it.reasoner.select_entity(
             ASK, first, [Entity("Fiat 500", 0.8)], PhotoText(), deadline()
         )
@@ -251,3 +253,35 @@ async def test_the_rag_route_takes_three_calls_with_one_beginning() -> None:
     for request in requests:
         assert request.system == requests[0].system
         assert request.parts[:2] == requests[0].parts[:2]
+
+
+async def test_what_pictures_are_to_be_searched_for_is_told_while_the_draft_is_written() -> None:
+    sought: list[str] = []
+    async with bench({"understand": says(LOOK)}) as it:
+        await it.reasoner.draft(ASK, None, nothing_printed, sought.append, deadline())
+    assert sought == ["car"]
+
+
+async def test_a_draft_that_searches_no_pictures_tells_of_none() -> None:
+    sought: list[str] = []
+    async with bench({"understand": says(READ)}) as it:
+        await it.reasoner.draft(ASK, None, nothing_printed, sought.append, deadline())
+    assert sought == []
+
+
+async def test_the_domain_s_advice_follows_what_all_prompts_share() -> None:
+    async with bench({"understand": says(LOOK)}) as it:
+        for domain in (None, Domain.BOOK):
+            await it.reasoner.draft(ASK, domain, nothing_printed, unheard, deadline())
+        plain, advised = (request.text for request in it.server.requests)
+    advice = domain_text(Domain.BOOK).advice
+    assert advice in advised
+    assert advice not in plain
+    assert advised.startswith(plain[: plain.index("TASK: ")])
+
+
+@pytest.mark.parametrize("said", [{"text_search": ["Where is it made?"]}, {"image_search": "car"}])
+async def test_an_answer_from_the_photo_that_still_wants_a_search_says_so(said: dict[str, Any]) -> None:
+    made = await drafted(says(READ | said))
+    assert made.self_contained
+    assert {f"{tool}" for tool in made.tools} == set(said)

@@ -46,7 +46,10 @@ SCHEMAS: list[type[Structured]] = [
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_what_is_asked_is_closed_and_bounded(schema: type[Structured]) -> None:
     asked = json_schema_of(schema)
-    assert asked["required"] == list(schema.model_fields)
+    assert list(asked["properties"]) == list(schema.model_fields)
+    omitted = {name for name, field in schema.model_fields.items() if not field.is_required()}
+    may_be_missing = omitted if schema.omits_defaults else set()
+    assert set(asked["properties"]) - set(asked["required"]) == may_be_missing
     assert asked["additionalProperties"] is False
     for node in nodes(asked):
         if node.get("type") == "string" and "enum" not in node:
@@ -68,19 +71,19 @@ def test_what_is_too_long_is_cut() -> None:
     read = Understanding.model_validate(
         {
             "reasoning": ["s" * 999] * 99,
-            "object_label": "l" * 999,
+            "image_search": "l" * 999,
             "answer": "a" * 999,
-            "sub_queries": ["q" * 999] * 99,
+            "text_search": ["q" * 999] * 99,
         }
     )
     assert len(read.reasoning) == MAX_STEPS
-    assert len(read.sub_queries) == MAX_QUERIES
-    assert max(len(text) for text in [*read.reasoning, *read.sub_queries, read.answer or ""]) <= 400
+    assert len(read.text_search) == MAX_QUERIES
+    assert max(len(text) for text in [*read.reasoning, *read.text_search, read.answer or ""]) <= 400
 
 
 def test_what_is_missing_counts_as_not_said() -> None:
     read = Understanding.model_validate({"reasoning": []})
-    assert (read.answer, read.entity, read.tools, read.sub_queries) == (None, None, [], [])
+    assert (read.answer, read.entity, read.image_search, read.text_search) == (None, None, None, [])
     assert read.answerability is Answerability.LOOK_UP
 
 
@@ -166,3 +169,27 @@ def test_numbers_and_lines_are_taken_for_the_text_they_are() -> None:
     read = Understanding.model_validate_json(json.dumps({"reasoning": "one\ntwo", "answer": 42}))
     assert read.reasoning == ["one", "two"]
     assert read.answer == "42"
+
+
+def test_a_first_look_spells_only_the_fields_that_hold_something() -> None:
+    read = Understanding(reasoning=["A sign."], answer="Exit.", answerability=Answerability.IN_PHOTO)
+    assert json.loads(read.spelled()) == {
+        "reasoning": ["A sign."],
+        "answer": "Exit.",
+        "answerability": "in_photo",
+    }
+    assert Understanding.model_validate_json(read.spelled()) == read
+    assert json.loads(Understanding(reasoning=["A car."]).spelled()) == {"reasoning": ["A car."]}
+
+
+@pytest.mark.parametrize(
+    ("written", "sought"),
+    [("car", "car"), (["car", "van"], "car"), ([], None), ("null", None), (False, None), (True, "thing")],
+)
+def test_what_pictures_are_searched_for_is_read_in_any_spelling(written: Any, sought: str | None) -> None:
+    assert Understanding.model_validate({"reasoning": [], "image_search": written}).image_search == sought
+
+
+@pytest.mark.parametrize("written", [True, False, None, []])
+def test_a_text_search_for_nothing_is_none(written: Any) -> None:
+    assert Understanding.model_validate({"reasoning": [], "text_search": written}).text_search == []

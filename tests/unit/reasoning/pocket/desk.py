@@ -162,7 +162,7 @@ async def drafted(
     async def read() -> PhotoText:
         return printed or PhotoText()
 
-    return await PocketReasoner(reader or WordReader()).draft(question, read, minute())
+    return await PocketReasoner(reader or WordReader()).read_off(question, read, minute())
 
 
 async def selected(question: Query, *candidates: Entity, printed: PhotoText | None = None) -> Entity | None:

@@ -1,0 +1,150 @@
+"""What the default pipeline does while its draft is written, and what it knows before."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import anyio
+import pytest
+
+from chassis.resilience.deadlines import Deadline
+from contracts.answer import Route
+from contracts.cropper import CropReply
+from contracts.domain_router import ClassifyReply, Domain
+from contracts.image_search import ImageSearchReply
+from gateway.clients.services import PhotoRecipients
+from gateway.pipelines.loreglass.ablation import without
+from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
+from gateway.planning.run import Run
+from gateway.reasoning.port import ReadPhoto, Seek
+from gateway.state import Draft, Query
+from gateway.steps import photo
+from gateway.steps.conclusion import Outcome
+from gateway.thresholds import RetrievalLimits, load_thresholds
+from tests.unit.gateway.fakes import FakeServices, Mood, crop_region, domain_reply, image_hit
+from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft
+from tests.unit.gateway.stepwise import PHOTO, WHO_WROTE, clients_of
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass
+class SeekingReasoner(ScriptedReasoner):
+    """Says early what pictures to search for, and ends its draft when the cropper has been asked."""
+
+    sought: str = "book"
+    services: FakeServices = field(default_factory=FakeServices)
+    in_between: Callable[[FakeServices], None] = lambda _: None
+
+    async def draft(
+        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
+        """The scripted draft."""
+        seek(self.sought)
+        seek(self.sought)
+        await self.services.cropper.arrived.wait()
+        self.in_between(self.services)
+        return await super().draft(ask, domain, read_photo, seek, deadline)
+
+
+def undecided() -> FakeServices:
+    """Services whose whole photo shows something, but not surely."""
+    services = FakeServices()
+    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.7)], collection="images")
+    services.cropper.reply = CropReply(regions=[crop_region(b"crop")], width=96, height=64)
+    return services
+
+
+async def asked(
+    reasoner: ScriptedReasoner, services: FakeServices, sees: bool = False, missing: str = ""
+) -> tuple[Outcome, Run]:
+    """One question to the default pipeline; `sees`: whether its domain router is given the photo."""
+    async with clients_of(services) as clients:
+        clients = replace(clients, photo_to=PhotoRecipients(domain_router=sees))
+        pipeline = LoreglassPipeline(clients, reasoner, load_thresholds(), RetrievalLimits())
+        if missing:
+            pipeline = without(pipeline, frozenset({missing}))
+        run = Run("trace", Deadline.after_ms(30_000))
+        with anyio.fail_after(20):
+            return await pipeline.answer(Query(WHO_WROTE, PHOTO), run), run
+
+
+async def test_crops_are_searched_once_while_the_draft_is_still_written() -> None:
+    services = undecided()
+    outcome, run = await asked(SeekingReasoner(services=services), services)
+    ended = [stage.stage for stage in run.stages]
+    assert len(services.cropper.calls) == 1
+    assert [pictures for pictures, _ in services.image_search.calls] == [[PHOTO.jpeg], [b"crop"]]
+    assert ended.count("crop_search") == 1
+    assert (outcome.route, run.degraded) == (Route.RAG, [])
+
+
+async def test_crops_of_another_thing_than_the_draft_s_are_given_up() -> None:
+    services = undecided()
+    services.cropper.mood = Mood.HELD
+
+    def works_again(services: FakeServices) -> None:
+        services.cropper.mood = Mood.WORKS
+
+    reasoner = SeekingReasoner(sought="mug", services=services, in_between=works_again)
+    _, run = await asked(reasoner, services)
+    assert [labels for _, labels, _ in services.cropper.calls] == [["mug"], ["book"]]
+    assert [stage.state for stage in run.stages if stage.stage == "cropper"] == ["cancelled", "done"]
+
+
+async def test_an_answer_from_the_photo_waits_for_no_crops() -> None:
+    services = undecided()
+    services.cropper.mood = Mood.HELD
+    outcome, _ = await asked(SeekingReasoner(first_look=direct_draft(), services=services), services)
+    assert outcome.route is Route.DIRECT
+
+
+async def test_a_decisive_whole_photo_needs_no_crops_however_early_they_are_sought() -> None:
+    services = undecided()
+    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.97)], collection="images")
+    services.cropper.arrived.set()
+    await asked(SeekingReasoner(services=services), services)
+    assert services.cropper.calls == []
+
+
+def guess(probability: float) -> ClassifyReply:
+    """Books, so probably."""
+    reply = domain_reply(Domain.BOOK)
+    rest = (1 - probability) / (len(Domain) - 1)
+    probs = [probability if domain is Domain.BOOK else rest for domain in Domain]
+    return reply.model_copy(update={"data": [reply.data[0].model_copy(update={"probs": probs})]})
+
+
+@pytest.mark.parametrize(
+    ("sees", "probability", "advised"),
+    [(True, 0.8, Domain.BOOK), (True, 0.4, None), (False, 0.8, None)],
+    ids=["sure", "unsure", "waits for OCR"],
+)
+async def test_a_draft_is_advised_where_the_domain_is_sure_at_once(
+    sees: bool, probability: float, advised: Domain | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(photo, "ADVICE_WAIT_S", 10.0)  # whatever else this machine does
+    services, reasoner = FakeServices(), ScriptedReasoner()
+    services.domain_router.reply = guess(probability)
+    outcome, _ = await asked(reasoner, services, sees)
+    assert reasoner.advised == [advised]
+    assert outcome.domain is Domain.BOOK
+
+
+async def test_a_draft_does_not_wait_for_a_slow_domain_router() -> None:
+    services = FakeServices()
+    services.domain_router.mood = Mood.HELD
+
+    async def then_it_answers(_: ReadPhoto) -> None:
+        services.domain_router.release.set()
+
+    reasoner = ScriptedReasoner(before_draft=then_it_answers)
+    outcome, _ = await asked(reasoner, services, sees=True)
+    assert reasoner.advised == [None]
+    assert outcome.domain is Domain.BOOK
+
+
+async def test_without_domain_advice_the_draft_is_given_none() -> None:
+    reasoner = ScriptedReasoner()
+    outcome, _ = await asked(reasoner, FakeServices(), sees=True, missing="domain-advice")
+    assert reasoner.advised == [None]
+    assert outcome.domain is Domain.BOOK
