@@ -89,8 +89,8 @@ async def _of_model(bench: Bench, preset: str, begun: float, shares: int) -> Tab
 
 
 async def _ask(bench: Bench, node: Platform, route: Route, pipeline: str, cell: Cell) -> None:
-    """Two questions by ours, one by the paper's slower order."""
-    count = 2 if pipeline == "loreglass" else 1
+    """Four questions by ours, one by the paper's slower order: few draws make a poor median."""
+    count = 4 if pipeline == "loreglass" else 1
     before = await asyncio.to_thread(node.fleet.counts)
     load = Load(node.url, (asked(route, pipeline, _LONG_MS),), concurrency=1, count=count)
     cell.outcomes += await bench.generator.fire(load)
