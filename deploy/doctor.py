@@ -18,7 +18,7 @@ from contracts.collections import Collections
 from contracts.errors import Problem
 from contracts.operations import Health, Info
 from deploy.inventory import APPS, App
-from deploy.model_server import find_model
+from deploy.model_server import find_model, told_abilities
 from deploy.settings import PocketSettings
 from gateway.settings import GatewaySettings
 
@@ -81,6 +81,8 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
         yield f"Start {', '.join(away)}; the log of each says why it is down."
     for part in parts:
         yield from part.notes
+        if part.info and part.info.model:
+            yield f"Probed by the {part.name}, its model's server: {told_abilities(part.info.model)}"
     if not any(part.holds for part in parts) and any(part.holds is not None for part in parts):
         yield "Nothing is indexed: loreglass index pages FOLDER, loreglass index images FOLDER."
     if any(part.name == _GATEWAY and part.info and part.info.engine == "pocket" for part in parts):

@@ -1,12 +1,11 @@
 """A model server that runs already (Ollama, llama.cpp, LM Studio, vLLM, hosted): its model and its speed."""
 
 import io
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import httpx
 from PIL import Image
-from pydantic import BaseModel
 
 from chassis.errors import LoreglassError
 from chassis.http.calls import http_client
@@ -15,9 +14,9 @@ from chassis.startup import CannotStart
 from gateway.llm.capabilities import EVERYTHING, Abilities
 from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
 from gateway.llm.completion import Written
-from gateway.llm.failures import VlmKeyRefused, VlmReplyUnusable
-from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.failures import VlmKeyRefused
+from gateway.llm.probe import probe
+from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
 from gateway.llm.wire import ServedModel
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH
 from gateway.planning.advice import deadline_advice
@@ -37,25 +36,18 @@ _LONG_TOKENS, _CHARS_A_TOKEN = 1_000, 4
 _PHOTO_SIDE = 1_024
 _CONTEXT_NEEDED = 5_000
 """Instructions and examples, the photo, 6,000 characters of evidence, and the reply."""
-_WRITES_JSON = {
-    SchemaForm.FULL: "keeps to JSON schemas",
-    SchemaForm.PLAIN: "keeps to plain JSON schemas",
-    SchemaForm.OBJECT: "writes JSON, of no given schema",
-    SchemaForm.WORDS: "is asked for JSON in words",
-}
 
 Tell = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """Where a model answers, how fast, and what it can do. `context`: in tokens, 0 where it is not told."""
+    """Where a model answers, how fast, and what it can do."""
 
     url: str
     model: str
     speed: VlmSpeed
     abilities: Abilities = EVERYTHING
-    context: int = 0
 
     def question_ms(self, latencies: str) -> float:
         """What a looked-up question is expected to take with this model, milliseconds. `latencies`: the table
@@ -74,19 +66,28 @@ class ModelServer:
             f"{speed.vision_ms / 1000:.1f} s, 1,000 tokens to read {speed.prefill_ms_per_1k / 1000:.1f} s, "
             f"and it writes {writes:.0f} tokens a second; a question takes about {question_ms / 1000:.0f} s."
         )
-        logprobs = "tells" if self.abilities.logprobs else "does not tell"
-        can = f"It takes photos, {_WRITES_JSON[self.abilities.form]}, {logprobs} token probabilities"
         advice = deadline_advice(question_ms, gateway.answer_deadline_ms, gateway.max_deadline_ms)
-        return "\n".join(filter(None, (said, f"{can}. {self._context()}", advice)))
+        can = told_abilities(self.abilities.described)
+        return "\n".join(filter(None, (said, f"It takes photos. {can} {self._context()}", advice)))
 
     def _context(self) -> str:
-        if not self.context:
+        if not self.abilities.context:
             return (
                 f"It does not tell its context, of which a question needs about {_CONTEXT_NEEDED:,} tokens "
                 "(Ollama: OLLAMA_CONTEXT_LENGTH=8192)."
             )
-        enough = "" if self.context >= _CONTEXT_NEEDED else f"; a question needs about {_CONTEXT_NEEDED:,}"
-        return f"Its context is {self.context:,} tokens{enough}."
+        enough = (
+            ""
+            if self.abilities.context >= _CONTEXT_NEEDED
+            else f"; a question needs about {_CONTEXT_NEEDED:,}"
+        )
+        return f"Its context is {self.abilities.context:,} tokens{enough}."
+
+
+def told_abilities(described: Mapping[str, str]) -> str:
+    """What the probe found, as a sentence."""
+    said = "; ".join(f"{name.replace('_', ' ')}: {found}" for name, found in described.items())
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 async def find_model(
@@ -96,7 +97,7 @@ async def find_model(
     tell: Tell = lambda _: None,
     http: httpx.AsyncClient | None = None,
 ) -> ModelServer:
-    """The server's only model, or the named one, measured with five short calls.
+    """The server's only model, or the named one, measured with four short calls and probed with two.
 
     Raises `CannotStart`: the server is not there, serves none or several, or the model takes no photos.
     """
@@ -104,9 +105,9 @@ async def find_model(
         async with http_client() as opened:
             return await find_model(url, name, key, tell, opened)
     chosen = await _chosen(http, VlmEndpoint(url, name, key))
-    tell(f"Measuring {chosen.id} at {url}: five short calls; the first one may have to load it ...")
+    tell(f"Measuring {chosen.id} at {url}: six short calls; the first one may have to load it ...")
     speed, abilities = await _measured(http, VlmEndpoint(url, chosen.id, key))
-    return ModelServer(url, chosen.id, speed, abilities, chosen.context)
+    return ModelServer(url, chosen.id, speed, abilities)
 
 
 async def _chosen(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> ServedModel:
@@ -130,18 +131,9 @@ async def _chosen(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> ServedModel
     return served[0]
 
 
-class _Count(BaseModel):
-    """What the last call asks for."""
-
-    count: int
-
-
-_COUNT = Prompt("probe", "You count in JSON.", (TextPart('Write {"count": 3}.'),), _Count, _WRITES)
-
-
 async def _measured(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> tuple[VlmSpeed, Abilities]:
-    """The first of five calls only loads the model, and the last asks for JSON. Each begins with other
-    words, so that none is cached.
+    """The first of four calls only loads the model. Each begins with other words, so that none is cached.
+    The probe comes after them.
 
     `vision_ms` is the whole time to the first token after a photo: every call has a photo, so what a call
     costs whatever is asked belongs to it.
@@ -167,13 +159,9 @@ async def _measured(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> tuple[Vlm
             f"{endpoint.model} takes no photos, or fails at one. Choose one that sees."
         ) from error
     try:
-        await client.complete(_COUNT, Deadline.after_ms(_ANSWERS_WITHIN_MS))
-    except VlmReplyUnusable:
-        abilities = replace(client.abilities, form=SchemaForm.WORDS)
+        abilities = await probe(client, Deadline.after_ms(_ANSWERS_WITHIN_MS))
     except LoreglassError as error:
-        raise CannotStart(f"{endpoint.model} fails when it is asked for JSON: {error.detail}") from error
-    else:
-        abilities = client.abilities
+        raise CannotStart(f"{endpoint.model} fails when it is asked for an object: {error.detail}") from error
     first_ms, long_ms, seeing_ms = (
         1000 * (each.first_token_s or each.seconds) for each in (short, long, seeing)
     )

@@ -84,8 +84,8 @@ def answered_by(model: ModelServer, gateway: GatewaySettings, settings: PocketSe
     }
     if "vlm_speed" not in gateway.model_fields_set:
         update["vlm_speed"] = model.speed
-    if model.context and "vlm_context" not in gateway.model_fields_set:
-        update["vlm_context"] = model.context
+    if model.abilities.context and "vlm_context" not in gateway.model_fields_set:
+        update["vlm_context"] = model.abilities.context
     return gateway.model_copy(update=update)
 
 

@@ -1,6 +1,6 @@
 """The gateway: the one public door of the platform."""
 
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any
@@ -33,7 +33,13 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, tell_start: TellSta
                 yield
 
     routers = [answer.router, chat.router, sessions.router, traces.router]
-    return create_chassis_app("gateway", settings, routers, lifespan, metrics, _engine(settings))
+
+    def model() -> Mapping[str, str]:
+        wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started
+        return wired.model() if wired is not None else {}
+
+    app = create_chassis_app("gateway", settings, routers, lifespan, metrics, _engine(settings), model=model)
+    return app
 
 
 def _engine(settings: GatewaySettings) -> str:

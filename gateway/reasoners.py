@@ -1,6 +1,6 @@
 """The reasoner of each pipeline: a vision-language model, or adapters of the reader service."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ class Reasoners:
     """A reasoner for each port, when their judge is asked, and the checks of what they depend on, by name.
 
     `fallback`: the reasoners when the model cannot be had in time; None without a model, as `in_steps` is.
+    `model`: what its server was found to do; `keep_probing` finds it out until cancelled.
     """
 
     few_hops: Reasoner
@@ -46,6 +47,8 @@ class Reasoners:
     ask_judge: AskJudge = AskJudge.IF_BORDERLINE
     checks: Mapping[str, Check] = field(default_factory=dict)
     fallback: "Reasoners | None" = None
+    model: Callable[[], Mapping[str, str]] = dict
+    keep_probing: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
 def pocket_reasoners(read: Read) -> Reasoners:
@@ -68,6 +71,7 @@ def open_reasoners(
     from gateway.llm.delimiting import Budget
     from gateway.llm.models import ModelByPrompt
     from gateway.llm.options import VlmOptions, Window
+    from gateway.llm.probe import keep_probing
     from gateway.llm.reasoner import VlmReasoner
     from gateway.pipelines.baselines.model import VlmBaselines
     from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
@@ -99,7 +103,18 @@ def open_reasoners(
         ask_judge=AskJudge.IF_UNMEASURED,
         checks={name: each.ready for name, each in clients.items()},
         fallback=pocket_reasoners(read),
+        model=partial(_described, clients),
+        keep_probing=partial(keep_probing, tuple(clients.values())),
     )
+
+
+def _described(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
+    """What the probes found; of further models under their names."""
+    return {
+        what if name == "vlm" else f"{name} {what}": found
+        for name, client in clients.items()
+        for what, found in client.described.items()
+    }
 
 
 def _clients(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards) -> "dict[str, VlmClient]":

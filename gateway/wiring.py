@@ -51,7 +51,7 @@ _TRACES_FOR_S = 600.0
 class Gateway:
     """What the routes need. `checks`: what readiness exercises, by name.
 
-    `photo_decoded` is told how many seconds a photo took.
+    `photo_decoded` is told how many seconds a photo took. `model`: what its server was found to do.
     """
 
     execution: Execution
@@ -62,6 +62,7 @@ class Gateway:
     started_at: float
     checks: Mapping[str, Check]
     photo_decoded: Callable[[float], None] = lambda _: None
+    model: Callable[[], Mapping[str, str]] = dict
 
 
 @asynccontextmanager
@@ -103,6 +104,8 @@ async def wire(
         checks |= reasoners.checks
         if settings.reasoning is Reasoning.VLM:
             checks["deadline"] = partial(_deadline_note, tiers[0].planner, settings)
+        if reasoners.keep_probing is not None:
+            await resources.enter_async_context(background_task(reasoners.keep_probing))
         if settings.placement:
             watch = PlacementWatch(settings.placement, services, metrics.registry, clock)
             checks["placement"] = watch.check
@@ -116,6 +119,7 @@ async def wire(
             photo_decoded=questions.decoded,
             started_at=time.time(),
             checks=checks,
+            model=reasoners.model,
         )
 
 

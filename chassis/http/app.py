@@ -1,6 +1,6 @@
 """The app factory: what every service and the gateway share."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -100,8 +100,11 @@ def create_app(
     engine: str = "",
     accelerator: Callable[[], Accelerator] = lambda: Accelerator(CPU, ""),
     takes: Sequence[str] = (),
+    model: Callable[[], Mapping[str, str]] = dict,
 ) -> FastAPI:
     """An app with problem+json errors, deadlines, cancellation, metrics and health routes.
+
+    `model`: what `/info` tells of a model's server.
 
     `lifespan` must set `app.state.ready_checks`: name -> async callable that raises when it is not.
     """
@@ -128,6 +131,7 @@ def create_app(
             memory_mib=used.memory_bytes >> 20,
             memory_peak_mib=used.peak_memory_bytes() >> 20,
             takes=list(takes),
+            model=dict(model()),
         )
 
     metrics.describe(about)

@@ -1,9 +1,10 @@
 """Builds the prompt of each stage: the prompt prefix, then the stage's own words and material."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from contracts.domain_router import Domain
 from gateway.llm.delimiting import EvidenceBlocks, delimited
+from gateway.llm.lines import described_lines, in_lines
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, Schema, TextPart
 from gateway.llm.prompt_prefix import prefix_tokens, prompt_prefix, system_text
@@ -12,6 +13,8 @@ from gateway.llm.schema_forms import described
 from gateway.llm.schemas import GroundedAnswer, Judgement, Structured, Understanding, in_words
 from gateway.llm.tokens import ours, tokens_at_most
 from gateway.state import Draft, Entity, Query
+
+Spell = Callable[[Structured], str]
 
 
 def understand(query: Query, domain: Domain | None, options: VlmOptions) -> Prompt[Understanding]:
@@ -62,9 +65,9 @@ def notes(draft: Draft, entity: Entity | None = None) -> str:
     return delimited("notes", "\n".join(line for line in lines if line))
 
 
-def cases_in_words(cases: Sequence[Case], schema: type[Structured]) -> str:
-    """The worked cases, their replies spelled exactly as the schema spells them."""
-    return "\n\n".join(_case(case, schema) for case in cases)
+def cases_in_words(cases: Sequence[Case], schema: type[Structured], spell: Spell) -> str:
+    """The worked cases, their replies spelled as the reply itself is to be."""
+    return "\n\n".join(_case(case, schema, spell) for case in cases)
 
 
 def prompt_of(
@@ -84,18 +87,31 @@ def prompt_of(
     if not issubclass(schema, Structured):
         raise TypeError(f"{schema.__name__} does not describe its fields")
     words: PromptText = prompt_text(name)
-    ours_too = {"fields": in_words(schema)}
-    if "cases" in words.slots:
-        ours_too["cases"] = cases_in_words(words.cases if cases is None else cases, schema)
-    if "advice" in words.slots:
-        ours_too["advice"] = advice
-    tokens = ours(words.text, *ours_too.values(), described(short_name(name), schema))
+    shown = words.cases if cases is None else cases
+
+    def filled(spell: Spell, form: str) -> tuple[str, int]:
+        """The text in one spelling of replies, and the tokens at most of what of it is ours."""
+        ours_too = {"fields": f"{in_words(schema)}{form}"}
+        if "cases" in words.slots:
+            ours_too["cases"] = cases_in_words(shown, schema, spell)
+        if "advice" in words.slots:
+            ours_too["advice"] = advice
+        return words.fill(**ours_too, **slots), ours(words.text, *ours_too.values())
+
+    short = short_name(name)
+    text, tokens = filled(Structured.spelled, "")
+    lines, tokens_in_lines = filled(_as_lines, f"\n{described_lines(short, schema)}")
+    tokens = max(tokens + ours(described(short, schema)), tokens_in_lines)
     tokens += prefix_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
-    user = (*prompt_prefix(query, options), TextPart(words.fill(**ours_too, **slots)))
-    return Prompt(short_name(name), system_text(), user, schema, max_tokens, text_tokens=tokens)
+    user = (*prompt_prefix(query, options), TextPart(text))
+    return Prompt(short, system_text(), user, schema, max_tokens, text_tokens=tokens, in_lines=lines)
 
 
-def _case(case: Case, schema: type[Structured]) -> str:
-    reply = schema.model_validate(case.reply).spelled()
+def _as_lines(reply: Structured) -> str:
+    return "\n" + in_lines(reply.told())
+
+
+def _case(case: Case, schema: type[Structured], spell: Spell) -> str:
+    reply = spell(schema.model_validate(case.reply))
     given = f"\n{case.given}" if case.given else ""
     return f"Photo: {case.photo}\nQuestion: {case.question}{given}\nReply: {reply}"

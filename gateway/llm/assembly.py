@@ -3,16 +3,18 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
-from gateway.llm.completion import Alternative, Completion, Token, Usage, Written
+from gateway.llm.completion import CUT_OFF, Alternative, Completion, Token, Usage, Written
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
+from gateway.llm.lines import read_lines
 from gateway.llm.prompt import Schema
-from gateway.llm.repair import MAX_OBJECTS, objects
-from gateway.llm.schema_forms import fitted
+from gateway.llm.repair import MAX_OBJECTS, FoundObject, objects, read_object
+from gateway.llm.schema_forms import fitted, read_as, spans_by_name
 from gateway.llm.wire import AlternativeWire, BrokenStream, ChoiceWire, ChunkWire, TokenWire, UsageWire
 
 Result = TypeVar("Result")
@@ -141,25 +143,29 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
     def _watch_for_end(self, added: str) -> None:
         closed, field_end = self._watch.closed, self._watch.field_end
         self._watch.read(added)
-        if self.hear is not None and field_end < self._watch.field_end:
+        if self.hear is not None and (field_end < self._watch.field_end or "\n" in added):
             self._tell(self.hear)
         if closed < self._watch.closed and closed < MAX_OBJECTS:
             self.is_complete = any(
-                found.complete and fitted(found.value, self.schema) is not None
-                for found in objects(self.text)
+                found.complete and read_as(found, self.schema) is not None for found in objects(self.text)
             )
 
     def _tell(self, hear: Callable[[Schema], None]) -> None:
-        """The fields so far, if they are spelled as JSON."""
-        try:
-            hear(self.schema.model_validate_json(self.text[: self._watch.field_end] + "}"))
-        except ValidationError:
+        """The fields so far, spelled as JSON or as whole lines."""
+        text, ended = self.text, self._watch.field_end
+        if ended:
+            with suppress(ValidationError):
+                hear(self.schema.model_validate_json(text[:ended] + "}"))
             return
+        lines = read_lines(text[: text.rfind("\n") + 1], self.schema, ended=False)
+        so_far = fitted(lines.value, self.schema) if lines else None
+        if so_far is not None:
+            hear(so_far)
 
     def completion(self) -> Completion[Schema]:
         """The parsed reply. Raises `VlmReplyUnusable`."""
         self._undeclined()
-        value, repaired = self._parsed()
+        value, found, repaired = self._parsed()
         return Completion(
             value=value,
             text=self.text,
@@ -168,18 +174,24 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
             usage=self.usage,
             repaired=repaired,
             under_grammar=self.under_grammar,
+            spans={} if found is None else spans_by_name(found, self.schema),
+            whole=found is None or found.complete,
         )
 
-    def _parsed(self) -> tuple[Schema, bool]:
+    def _parsed(self) -> tuple[Schema, FoundObject | None, bool]:
         try:
-            return self.schema.model_validate_json(self.text), False
+            return self.schema.model_validate_json(self.text), read_object(self.text), False
         except ValidationError:
             pass  # not the JSON that was asked for; perhaps it can be read all the same
         for found in objects(self.text):
-            value = fitted(found.value, self.schema)
+            value = read_as(found, self.schema)
             if value is not None:
-                return value, True
-        raise VlmReplyUnusable("The vision-language model's reply could not be read.")
+                return value, found, True
+        lines = read_lines(self.text, self.schema, ended=self._ended_by not in CUT_OFF)
+        value = fitted(lines.value, self.schema) if lines else None
+        if value is None:
+            raise VlmReplyUnusable("The vision-language model's reply could not be read.")
+        return value, lines, False
 
 
 @dataclass(slots=True)

@@ -99,6 +99,7 @@ class VlmCall:
 
     The times begin when the server may be asked, after any wait before that. `requests`: 0 if it never was,
     else 1, and one more for each time the server refused a part of the request or the call was repeated.
+    `form`: None for text, which asks for none.
     """
 
     prompt: str
@@ -106,7 +107,7 @@ class VlmCall:
     seconds: float
     first_token_s: float | None
     requests: int
-    form: SchemaForm
+    form: SchemaForm | None
     repaired: bool = False
     usage: Usage | None = None
 
@@ -124,7 +125,7 @@ class _Progress:
 
     prompt: str
     started: float
-    form: SchemaForm = SchemaForm.FULL
+    form: SchemaForm | None = None
     first_token_s: float | None = None
     requests: int = 0
 
@@ -177,8 +178,40 @@ class VlmClient:
 
     @property
     def abilities(self) -> Abilities:
-        """What the server is believed to take, by what it has refused and heeded so far."""
+        """What the server is believed to take: by the probe, and by what it has refused and heeded since."""
         return self._capabilities.believed()
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the server wants to be probed: at first, after it was away, and after a while."""
+        return self._capabilities.due
+
+    @property
+    def described(self) -> dict[str, str]:
+        """What the probe found, in words; nothing before it."""
+        return self.abilities.described if self._capabilities.asked else {}
+
+    def believe(self, found: Abilities) -> None:
+        """What the probe found holds from now on."""
+        if self._capabilities.settle(found):
+            log.info("vlm.abilities", probed=True, **found.described)
+        if not found.form.has_grammar:
+            log.warning("vlm.schema_not_held", form=found.form.value)
+
+    async def trial(
+        self, prompt: Prompt[Any] | TextPrompt, asked: Abilities, deadline: Deadline
+    ) -> tuple[Abilities, Written]:
+        """The reply as text, with what it was asked by: past the guard, unobserved, and nothing is learned.
+
+        Raises `RequestRefused` beside what `write` raises.
+        """
+        call = _Call(prompt, TextAssembly, deadline, _Progress(prompt.name, time.monotonic()))
+        try:
+            with anyio.fail_after(deadline.remaining_s()):
+                taken, assembly = await self._asked(call, asked, proven=False)
+        except TimeoutError as error:
+            raise DeadlineExceeded(_TOO_SLOW) from error
+        return taken, assembly.completion()
 
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
         """The reply to `prompt`, parsed.
@@ -255,6 +288,11 @@ class VlmClient:
             self._discovered = served[0].id
         return self._discovered
 
+    async def context(self, deadline: Deadline) -> int:
+        """The model's, in tokens; 0 where the server does not tell it. Raises what `served` raises."""
+        model = await self._model(deadline)
+        return next((each.context for each in await self.served(deadline) if each.id == model), 0)
+
     async def served(self, deadline: Deadline) -> list[ServedModel]:
         """`GET /v1/models`. Raises `VlmKeyRefused`, `DependencyUnavailable` or `DeadlineExceeded`."""
         deadline.require()
@@ -280,38 +318,45 @@ class VlmClient:
             raise unreachable("GET /v1/models is not of this API") from error
 
     async def _reply(self, call: _Call[Reply]) -> Reply:
+        believed, proven = self._capabilities.believed(), self._capabilities.proven
+        asked, assembly = await self._asked(call, believed, proven=proven)
+        self._learn(asked, assembly)
+        if isinstance(assembly, Assembly):
+            assembly.under_grammar = self._capabilities.masks_probabilities
+        return assembly.completion()
+
+    async def _asked(
+        self, call: _Call[Reply], asked: Abilities, *, proven: bool
+    ) -> tuple[Abilities, Assembling[Reply]]:
+        """The whole reply, and what it came for: a part that the server refuses is left out."""
         model = await self._model(call.deadline)
-        asked = self._capabilities.believed()
-        if isinstance(call.prompt, TextPrompt):  # which asks for no form, so that none can be refused
+        is_text = isinstance(call.prompt, TextPrompt)
+        if is_text:  # which asks for no form, so that none can be refused
             asked = replace(asked, form=SchemaForm.WORDS)
         was_stale = False
         while True:
-            call.progress.form, call.progress.requests = asked.form, call.progress.requests + 1
+            call.progress.form = None if is_text else asked.form
+            call.progress.requests += 1
             try:
                 body = request_body(call.prompt, model, asked, self._sampling)
-                assembly = await self._ask(body, call.begin(), call.deadline, call.progress)
+                return asked, await self._ask(body, call.begin(), call.deadline, call.progress)
             except _StaleConnection as error:
                 if was_stale:
                     raise unreachable(str(error)) from error
                 was_stale = True
-                continue
             except RequestRefused as refusal:
-                less = without(asked, refusal.complaint, proven=self._capabilities.proven)
+                less = without(asked, refusal.complaint, proven=proven)
                 if less is None:
                     raise
                 asked = less
-                continue
-            self._learn(asked, assembly)
-            if isinstance(assembly, Assembly):
-                assembly.under_grammar = self._capabilities.believed().form.has_grammar
-            return assembly.completion()
 
     def _learn(self, asked: Abilities, assembly: Assembling[Any]) -> None:
         cut_off = assembly.finish_reason == "length"
         if asked.form.has_grammar and assembly.text and not cut_off and not _is_one_object(assembly.text):
             asked = replace(asked, form=SchemaForm.WORDS)  # it took the schema and paid no heed to it
+            log.warning("vlm.schema_not_held", form=asked.form.value)
         if self._capabilities.learn(asked, of_form=isinstance(assembly, Assembly)):
-            log.info("vlm.abilities", form=asked.form.value, logprobs=asked.logprobs, usage=asked.usage)
+            log.info("vlm.abilities", probed=False, **asked.described)
 
     async def _ask(
         self, body: dict[str, Any], assembly: Assembling[Reply], deadline: Deadline, progress: _Progress

@@ -1,12 +1,11 @@
 """What came back: the parsed value, the raw text, and how sure the model was of each token."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Generic
 
 from gateway.llm.alignment import align
 from gateway.llm.prompt import Schema
-from gateway.llm.repair import read_object
 
 CUT_OFF = frozenset({"length", "abort", "content_filter"})
 """The finish reasons of a reply that was not ended by the model."""
@@ -24,9 +23,9 @@ class Alternative:
 class Token:
     """One generated token. `data`: its bytes as the server tells them; a token may be part of a character.
 
-    `probability` in 0..1. Among what depends on the server: vLLM with a grammar tells it among the tokens
-    that the grammar allows there, so 1.0 where it allows one; Mllama on vLLM 0.10.2, without grammar, and
-    llama.cpp tell it among the whole vocabulary, as every server does for replies of text.
+    `probability` in 0..1. Among what depends on the server: vLLM from 0.11 on tells it among the tokens that
+    a schema's grammar allows there, so 1.0 where it allows one; Mllama on vLLM 0.10.2, which holds no
+    schema, and llama.cpp tell it among the whole vocabulary, as every server does for replies of text.
     `alternatives`: the most probable tokens at this place, this one usually among them.
     """
 
@@ -69,7 +68,8 @@ class Completion(Generic[Schema]):
 
     `finish_reason`: "stop", "length", …, or "complete" when reading ended with the JSON object;
     `repaired`: the text was not the JSON that was asked for, and was read as what it must have meant.
-    `under_grammar`: the server was given the schema and kept to it.
+    `under_grammar`: the probabilities may be among the tokens that a grammar allowed, not among all.
+    `spans`: for each top-level field (start, end) of its value in the text; `whole`: its own end is there.
     """
 
     value: Schema
@@ -79,8 +79,10 @@ class Completion(Generic[Schema]):
     usage: Usage | None = None
     repaired: bool = False
     under_grammar: bool = False
+    spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    whole: bool = True
 
-    def tokens_of(self, field: str) -> tuple[Token, ...] | None:
+    def tokens_of(self, name: str) -> tuple[Token, ...] | None:
         """The tokens that spell the value of a top-level field, in order.
 
         A string counts without its quotes, unless it is empty; a token that spells a character of the value
@@ -88,8 +90,7 @@ class Completion(Generic[Schema]):
         """
         if self.tokens is None:
             return None
-        found = read_object(self.text)
-        span = found.spans.get(field) if found else None
+        span = self.spans.get(name)
         if span is None:
             return None
         first, last = (len(self.text[:offset].encode()) for offset in span)
@@ -102,9 +103,9 @@ class Completion(Generic[Schema]):
             if start < last and (end > first or start == end == first or first < start == end)
         )
 
-    def probabilities_of(self, field: str) -> tuple[float, ...] | None:
+    def probabilities_of(self, name: str) -> tuple[float, ...] | None:
         """The probability of each token of `tokens_of`."""
-        tokens = self.tokens_of(field)
+        tokens = self.tokens_of(name)
         return None if tokens is None else probabilities(tokens)
 
 

@@ -3,6 +3,7 @@
 Details are read by callers: they say nothing of the server, its key or its model. Our log says the rest.
 """
 
+import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -25,6 +26,7 @@ _CONTEXT_WORDS = (
     "reduce the length",
     "too many tokens",
 )
+_QUOTED_REQUEST = re.compile(r"""['"]input['"]\s*:""")
 _MAX_LOGGED = 80
 _LONGEST_WAIT_S = 3_600.0
 
@@ -55,8 +57,9 @@ class RequestRefused(Exception):
 
     @property
     def complaint(self) -> str:
-        """All that the server said of the reason."""
-        return f"{self.error.param or ''} {self.error.code or ''} {self.error.message}"
+        """What the server said of the reason, without the request that vLLM quotes behind it."""
+        said = _QUOTED_REQUEST.split(self.error.message, maxsplit=1)[0]
+        return f"{self.error.param or ''} {self.error.code or ''} {said}"
 
 
 def failure(status: int, error: ErrorWire, retry_after: str | None, model: str) -> Exception:

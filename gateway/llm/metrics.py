@@ -46,6 +46,18 @@ class VlmMetrics:
             ("model", "prompt"),
             registry=registry,
         )
+        self._forms = Counter(
+            "loreglass_vlm_forms_total",
+            "Calls for an object, by how its form was asked for; in `words` the server holds no schema.",
+            ("model", "form"),
+            registry=registry,
+        )
+        self._repeats = Counter(
+            "loreglass_vlm_repeated_requests_total",
+            "Requests beyond a call's first: a part was refused, or the connection was stale.",
+            ("model",),
+            registry=registry,
+        )
 
     def observe(self, model: str, call: VlmCall) -> None:
         """Count one call that is over, for the model and for the question that it belongs to."""
@@ -55,6 +67,9 @@ class VlmMetrics:
         self._seconds.labels(model, call.prompt).observe(call.seconds, exemplar())
         if call.first_token_s is not None:
             self._first_token.labels(model, call.prompt).observe(call.first_token_s, exemplar())
+        if call.form is not None:
+            self._forms.labels(model, call.form.value).inc()
+        self._repeats.labels(model).inc(max(0, call.requests - 1))
         if call.repaired:
             self._repaired.labels(model, call.prompt).inc()
         if call.usage is not None:

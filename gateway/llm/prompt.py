@@ -36,7 +36,9 @@ class Prompt(Generic[Schema]):
     `name` ([a-z0-9_-], up to 64) labels metrics and names the JSON schema; `max_tokens` bounds the reply.
     `temperature` 0 writes what is likeliest; above it, `seed` tells draws apart (None: the endpoint's).
     `text_tokens`: what its texts take at most (`gateway.llm.tokens`), without a photo.
-    `hear` is given the reply so far, each time a field of it is complete and another follows.
+    `hear` is given the reply so far, each time a field of it is complete and another follows; a list of
+    labelled lines may still grow.
+    `in_lines`: what stands in place of the last part where no server can hold the model to the schema.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Prompt(Generic[Schema]):
     seed: int | None = None
     text_tokens: int = 0
     hear: Callable[[Schema], None] | None = None
+    in_lines: str = ""
 
 
 @dataclass(frozen=True, slots=True)

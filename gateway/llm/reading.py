@@ -7,7 +7,7 @@ from typing import Any
 
 from contracts.answer import Reason
 from gateway.llm.cleaning import LABEL_WORDS, entity_name, label, one_line, queries, spoken
-from gateway.llm.completion import CUT_OFF, Alternative, Completion, Token
+from gateway.llm.completion import Alternative, Completion, Token
 from gateway.llm.delimiting import EvidenceBlocks
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Schema
@@ -35,7 +35,7 @@ def whole(completion: Completion[Schema]) -> Schema:
     value = completion.value
     if not cut_off(completion) or not value.model_fields_set:
         return value
-    last = max(value.model_fields_set, key=lambda name: _last_place(name, completion.text))
+    last = max(value.model_fields_set, key=lambda name: completion.spans.get(name, (-1, -1)))
     held = getattr(value, last)
     if isinstance(held, list):
         return value.model_copy(update={last: held[:-1]})
@@ -46,12 +46,8 @@ def whole(completion: Completion[Schema]) -> Schema:
 
 
 def cut_off(completion: Completion[Schema]) -> bool:
-    """Whether the reply ended inside its object."""
-    return completion.finish_reason in CUT_OFF and completion.repaired
-
-
-def _last_place(name: str, text: str) -> int:
-    return max((found.start() for found in re.finditer(rf"\b{name}['\"]?\s*:", text)), default=-1)
+    """Whether the reply ended inside its form: at a limit, or the model itself left it open."""
+    return not completion.whole
 
 
 def declined_draft(query: Query) -> Draft:

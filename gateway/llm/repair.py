@@ -1,8 +1,9 @@
 """Reads the JSON object in a model's reply, also where a model without a grammar spelled it loosely.
 
-Forgiven: prose and code fences around it, a trailing comma, single quotes, raw line breaks in strings,
-Python's True, False and None, unquoted keys, and a reply cut off at its token limit (what is complete is
-kept, a string that was begun is closed). Nothing is guessed beyond that, and nothing is executed.
+Forgiven: prose and code fences around it, a trailing comma, a comma that is missing at the end of a line,
+single or curly quotes, quotes inside a string, raw line breaks in strings, Python's True, False and None,
+unquoted keys, and a reply cut off at its token limit (what is complete is kept, a string that was begun is
+closed). Nothing is guessed beyond that, and nothing is executed.
 """
 
 import json
@@ -19,8 +20,17 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BEGUN_NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d*)?)?")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_NOT_SPELLING = re.compile(r"[\W_]+")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _THOUGHT_END = "</think>"
+_CLOSING = {'"': '"', "'": "'", "“": "”", "„": "“", "‘": "’"}
+_AFTER_VALUE = frozenset(",}]")
+_BESIDE_JSON_S = frozenset(",:[]{}\"'“”")
+
+
+def squeezed(name: str) -> str:
+    """A name by its letters and digits alone: `objectLabel`, "Object label" and `object_label` are one."""
+    return _NOT_SPELLING.sub("", name.casefold())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +104,7 @@ class _Reader:
             return self._object()
         if character == "[":
             return self._array()
-        if character in "\"'":
+        if character in _CLOSING:
             return self._string()
         return self._scalar()
 
@@ -116,10 +126,11 @@ class _Reader:
 
     def _field(self, entries: dict[str, Any], key: str) -> None:
         self._peek()
-        start = self.at
+        start, depth = self.at, self.depth
         try:
             entries[key] = self._value()
         except _CutOff as cut:
+            self.depth = depth  # where the value was cut, inside a list or object, is of no matter
             if cut.worth_keeping:
                 entries[key] = cut.kept
                 self._mark(key, start)
@@ -130,8 +141,8 @@ class _Reader:
         if self.depth != 1:
             return
         end = self.at
-        if self.text[start] in "\"'":
-            closed = end - start > 1 and self.text[end - 1] == self.text[start]
+        if self.text[start] in _CLOSING:
+            closed = end - start > 1 and self.text[end - 1] == _CLOSING[self.text[start]]
             inner = (start + 1, end - 1 if closed else end)
             self.spans[key] = inner if inner[0] < inner[1] else (start, end)
         else:
@@ -152,14 +163,15 @@ class _Reader:
         return items
 
     def _separator(self, closing: str) -> None:
+        before = self.at
         character = self._peek()
         if character == ",":
             self.at += 1
-        elif character != closing:
+        elif character != closing and not (character in _CLOSING and "\n" in self.text[before : self.at]):
             raise _Unreadable
 
     def _key(self) -> str:
-        if self._peek() in "\"'":
+        if self._peek() in _CLOSING:
             return self._string(is_key=True)
         word = _WORD.match(self.text, self.at)
         if word is None:
@@ -168,20 +180,53 @@ class _Reader:
         return word.group()
 
     def _string(self, *, is_key: bool = False) -> str:
-        quote = self.text[self.at]
+        closing = _CLOSING[self.text[self.at]]
         self.at += 1
         pieces: list[str] = []
+        inner = 0
         while self.at < len(self.text):
             character = self.text[self.at]
-            if character == quote:
+            if character == closing and self._ends_string(is_key=is_key):
                 self.at += 1
+                if inner % 2:
+                    raise _Unreadable
                 return _whole("".join(pieces))
             if character == "\\":
                 pieces.append(self._escape())
                 continue
+            if character == closing:
+                inner += self._counts_inside()
+            elif inner and character == "\n":
+                raise _Unreadable  # its own closing quote may be the one that is missing
             pieces.append(character)
             self.at += 1
+        if inner:
+            raise _Unreadable
         raise _CutOff(_whole("".join(pieces)), worth_keeping=bool(pieces) and not is_key)
+
+    def _counts_inside(self) -> int:
+        """1 for a quote inside a string, 0 for an apostrophe. Raises `_Unreadable` for one of JSON's own."""
+        before, after = self.text[self.at - 1], self.text[self.at + 1 : self.at + 2]
+        if before.isalnum() and after.isalnum():
+            return 0
+        space = _SPACE.match(self.text, self.at + 1)
+        follows = self.text[space.end() : space.end() + 1] if space else ""
+        if self._last_before(self.at) in _BESIDE_JSON_S or follows in _BESIDE_JSON_S:
+            raise _Unreadable
+        return 1
+
+    def _last_before(self, at: int) -> str:
+        while at > 0 and self.text[at - 1].isspace():
+            at -= 1
+        return self.text[at - 1 : at]
+
+    def _ends_string(self, *, is_key: bool) -> bool:
+        """Whether the quote here closes: what JSON has behind a string comes next, or the line ends."""
+        space = _SPACE.match(self.text, self.at + 1)
+        after = space.end() if space else self.at + 1
+        if after >= len(self.text) or self.text[after] == (":" if is_key else ","):
+            return True
+        return not is_key and (self.text[after] in _AFTER_VALUE or "\n" in self.text[self.at + 1 : after])
 
     def _escape(self) -> str:
         letter = self.text[self.at + 1 : self.at + 2]

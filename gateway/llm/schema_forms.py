@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from gateway.llm.prompt import Schema
+from gateway.llm.repair import FoundObject, squeezed
 
 
 class SchemaForm(StrEnum):
@@ -59,12 +60,12 @@ def json_schema_of(schema: type[BaseModel], form: SchemaForm = SchemaForm.FULL) 
     """JSON schema: objects closed, fields in the class's order, all required but what may be left out."""
     dropped = _SAYS_NOTHING | (_TOO_MUCH_FOR_SOME if form is SchemaForm.PLAIN else set())
     strict: dict[str, Any] = _strict(schema.model_json_schema(), dropped)
-    if _omits_defaults(schema):
+    if omits_defaults(schema):
         strict["required"] = _own_schema(schema)["required"]
     return strict
 
 
-def _omits_defaults(schema: type[BaseModel]) -> bool:
+def omits_defaults(schema: type[BaseModel]) -> bool:
     return bool(getattr(schema, "omits_defaults", False))
 
 
@@ -91,7 +92,7 @@ def described(name: str, schema: type[BaseModel]) -> str:
     """The same schema in words, for a server that takes none."""
     root = schema.model_json_schema()
     lines = "\n".join(_described_fields(root, root.get("$defs", {}), indent=""))
-    which = "without those that would be null or empty" if _omits_defaults(schema) else "all required"
+    which = "without those that would be null or empty" if omits_defaults(schema) else "all required"
     return (
         f'Write the form "{name}" as one JSON object, with no text before or after it and no code fence. '
         f"Its fields, {which}, in this order:\n{lines}"
@@ -150,6 +151,19 @@ def fitted(value: Mapping[str, Any], schema: type[Schema]) -> Schema | None:
         return None
 
 
+def read_as(found: FoundObject, schema: type[Schema]) -> Schema | None:
+    """`fitted`, also where one more object, whole, stands around it under whatever name the model gave it."""
+    value = fitted(found.value, schema)
+    inner = next(iter(found.value.values())) if found.complete and len(found.value) == 1 else None
+    return fitted(inner, schema) if value is None and isinstance(inner, dict) else value
+
+
+def spans_by_name(found: FoundObject, schema: type[BaseModel]) -> dict[str, tuple[int, int]]:
+    """The places of what was found, by the schema's own spelling of the fields."""
+    names = {squeezed(name): name for name in schema.model_fields}
+    return {names[squeezed(key)]: span for key, span in found.spans.items() if squeezed(key) in names}
+
+
 @lru_cache(maxsize=64)
 def _own_schema(schema: type[BaseModel]) -> dict[str, Any]:
     return schema.model_json_schema()
@@ -169,9 +183,11 @@ def _cut(value: Any, node: Mapping[str, Any], definitions: Mapping[str, Any], de
         return [_cut(item, items, definitions, depth + 1) for item in value[: node.get("maxItems")]]
     if isinstance(value, dict) and "properties" in node:
         known = node["properties"]
+        by_spelling = {squeezed(name): name for name in known}
+        named = {by_spelling.get(squeezed(key), key): inner for key, inner in value.items()}
         return {
             key: _cut(inner, known[key], definitions, depth + 1)
-            for key, inner in value.items()
+            for key, inner in named.items()
             if key in known
         }
     return value

@@ -9,7 +9,7 @@ as not said. Only the first field must be there, so that another kind of reply i
 import json
 import re
 from enum import StrEnum
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -33,11 +33,13 @@ class Structured(BaseModel):
     omits_defaults: ClassVar[bool] = False
     """Whether a reply leaves out the fields that would hold their default."""
 
+    def told(self) -> dict[str, Any]:
+        """What of it a model should write, as JSON has it."""
+        return self.model_dump(mode="json", exclude_defaults=self.omits_defaults)
+
     def spelled(self) -> str:
-        """The reply as a model should write it."""
-        return json.dumps(
-            self.model_dump(mode="json", exclude_defaults=self.omits_defaults), ensure_ascii=False
-        )
+        """The reply as a model should write it where it is held to a schema."""
+        return json.dumps(self.told(), ensure_ascii=False)
 
 
 def _cut(longest: int) -> BeforeValidator:

@@ -4,7 +4,7 @@ Replies are read strictly where we use them and not at all where we do not: serv
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -157,7 +157,7 @@ def request_body(
     """The JSON of `POST /v1/chat/completions`, with what the server is believed to take."""
     body: dict[str, JsonValue] = {
         "model": model,
-        "messages": _messages(prompt, abilities.form),
+        "messages": _messages(prompt, abilities),
         "max_tokens": prompt.max_tokens,
         "temperature": prompt.temperature,
         "stream": True,
@@ -183,12 +183,20 @@ def _response_format(prompt: Prompt[Any], abilities: Abilities) -> dict[str, Jso
     return {"response_format": {"type": "json_object"}} if abilities.form is SchemaForm.OBJECT else {}
 
 
-def _messages(prompt: Prompt[Any] | TextPrompt, form: SchemaForm) -> list[JsonValue]:
-    parts: list[JsonValue] = [_part(part) for part in prompt.user]
-    if isinstance(prompt, Prompt) and not form.has_grammar:
-        # last, so that all prompts of a request still begin alike
-        parts.append(_part(TextPart(described(prompt.name, _class_of(prompt)))))
+def _messages(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[JsonValue]:
+    parts: list[JsonValue] = [_part(part) for part in _user_parts(prompt, abilities.form)]
+    if not abilities.system:  # first, so that all prompts of a request still begin alike
+        return [{"role": "user", "content": [_part(TextPart(prompt.system)), *parts]}]
     return [{"role": "system", "content": prompt.system}, {"role": "user", "content": parts}]
+
+
+def _user_parts(prompt: Prompt[Any] | TextPrompt, form: SchemaForm) -> Sequence[TextPart | ImagePart]:
+    """The user's parts; for a server that holds no schema with the reply's form in words, always last."""
+    if isinstance(prompt, TextPrompt) or form.has_grammar:
+        return prompt.user
+    if form is SchemaForm.WORDS and prompt.in_lines:
+        return (*prompt.user[:-1], TextPart(prompt.in_lines))
+    return (*prompt.user, TextPart(described(prompt.name, _class_of(prompt))))
 
 
 def _class_of(prompt: Prompt[Any]) -> type[BaseModel]:

@@ -15,6 +15,7 @@ class Info(Message):
 
     `takes`: what its searches may be made by, where that depends on the engine: `image`, `text`.
     `memory_mib`: its share of the GPU; `memory_peak_mib`: the most it has held there; 0 on the CPU.
+    `model`: what the gateway's probe found the model's server to do, by name; empty before it, and elsewhere.
     """
 
     service: str
@@ -25,3 +26,4 @@ class Info(Message):
     memory_mib: int = 0
     memory_peak_mib: int = 0
     takes: list[str] = []
+    model: dict[str, str] = {}

@@ -21,6 +21,11 @@ class Preset:
     What its speed follows from: `decode_weights_gb`, read for each token written; `prefill_gflop`, computed
     for each token read, in fp8 where `fp8` is set; `vision_tflop`, computed for a photo, always in bf16.
 
+    What its server does with a request, which the gateway finds out by asking: `holds_schema`: the model
+    writes nothing but what a JSON schema allows, and `masked_logprobs` are then of the tokens allowed;
+    `system_beside_photo`: every chat template of these weights takes a system message beside a photo;
+    `photos` at most in one request.
+
     `flags` are vLLM's own and hold for the version in `image` only; `limits` is what a user will run into;
     `sources` says where each figure or flag is from.
     """
@@ -45,6 +50,10 @@ class Preset:
     sources: tuple[str, ...]
     fp8: bool = False
     activations_gb: float = ACTIVATIONS_GB
+    holds_schema: bool = True
+    masked_logprobs: bool = True
+    system_beside_photo: bool = True
+    photos: int = 1
 
     @property
     def version(self) -> str:
@@ -83,7 +92,6 @@ class Preset:
 
 
 # A grammar that allows any white space lets a model fill its token limit with it.
-_COMPACT_JSON_0_10 = ("--guided-decoding-backend", "xgrammar", "--guided-decoding-disable-any-whitespace")
 _COMPACT_JSON = ("--structured-outputs-config", '{"backend": "xgrammar", "disable_any_whitespace": true}')
 # Photos arrive inside the request. A name under .invalid is nobody's (RFC 2606), so nothing is ever fetched.
 _NO_FETCHING = ("--allowed-media-domains", "photos-travel-inside-requests.invalid")
@@ -118,15 +126,23 @@ LLAMA = Preset(
         "--limit-mm-per-prompt",
         '{"image": 1}',
         "--enforce-eager",
-        *_COMPACT_JSON_0_10,
     ),
+    holds_schema=False,
+    masked_logprobs=False,
+    system_beside_photo=False,
     environment=(_NO_TELEMETRY,),
     limits=(
         "Served by vLLM up to 0.10.2; 0.11 and later refuse MllamaForConditionalGeneration.",
         "Encoder-decoder: no chunked prefill and no prefix caching, so each call reads the photo anew "
         "(6,404 cross-attention tokens for four tiles, .13 s on an L40S).",
         "Each sequence reserves room for its photo at start-up: more than 16 at once runs out of memory.",
-        "One photo a request.",
+        "It holds no schema: 0.10.2 runs Mllama on its V0 engine, which answers 200 to response_format and "
+        "guided_* and drops them, an invalid schema too. Replies are asked for in labelled lines.",
+        "Token probabilities are over all tokens, none being masked: thresholds that were fitted on a server "
+        "with a grammar want calibration.",
+        "Chat templates of these weights before December 2024 refuse a system message beside a photo; the "
+        "gateway's probe sees that, and puts the text into the user's turn.",
+        "One photo a request: 0.10.2 refuses more with 400.",
         _SSRF,
         _OPEN_ROUTES,
     ),
@@ -136,7 +152,8 @@ LLAMA = Preset(
         "activations: .9 GB more than for 8,192 tokens, for a prompt is read in one piece (3 x (14,336 + "
         "4,096) values of bf16 a token, computed)",
         "eager mode and few sequences: vllm-project/vllm issues 8879, 9445 and 10569",
-        "guided-decoding flags: `vllm serve --help` of 0.10; replaced by --structured-outputs-config in 0.11",
+        "schema, template, probabilities and photos: seen on a real 0.10.2 with its V0 engine by tests/vllm",
+        "no guided-decoding flags: they parse, and V0's LLMEngine._build_logits_processors heeds none",
     ),
 )
 

@@ -27,7 +27,7 @@ from tests.vlm_server.chat_requests import (
     keywords,
 )
 from tests.vlm_server.playback import Failure, Playback, TokenStyle, Told
-from tests.vlm_server.replies import Fails, Reply, vllm_error
+from tests.vlm_server.replies import Fails, Reply, says, vllm_error
 
 _NAME_IN_WORDS = re.compile(r'the form "([A-Za-z0-9_-]+)"')
 _LIMITS = {"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "pattern", "format"}
@@ -38,7 +38,9 @@ class ServerTraits:
     """What the server can do. What it lacks it refuses with 400, unless it is said to ignore it.
 
     `limits`: schemas may limit lengths; `streams` False: `stream` is ignored; `refuses_in_stream`: with a
-    200 first, as vLLM does for some; `terse`: without naming the part that it refuses.
+    200 first, as vLLM does for some; `terse`: without naming the part that it refuses. `heeds_schema` False:
+    what asks for a form is taken and dropped; `system_beside_photo` False: as templates of Llama 3.2 before
+    December 2024; `photos`: the most in one request; `context`: in tokens, told by the list of models.
     """
 
     json_schema: bool = True
@@ -55,6 +57,18 @@ class ServerTraits:
     token_style: TokenStyle = TokenStyle.OPENAI
     key: str = ""
     model: str = "scripted-vlm"
+    heeds_schema: bool = True
+    system_beside_photo: bool = True
+    photos: int | None = None
+    context: int | None = None
+
+
+LLAMA_ON_VLLM_0_10_2 = ServerTraits(
+    heeds_schema=False, system_beside_photo=False, photos=1, context=8192, token_style=TokenStyle.VLLM
+)
+"""With the chat template that its weights had at first; tests/vllm holds it against the real server."""
+PROBED = {"kind": "by-the-schema", "words": []}
+"""What a held schema makes of the probe's one word."""
 
 
 @dataclass(eq=False, slots=True)
@@ -165,6 +179,7 @@ class _Routes:
             "object": "model",
             "created": 1_700_000_000,
             "owned_by": "vllm",
+            "max_model_len": self._traits.context,
         }
         return JSONResponse({"object": "list", "data": [model]})
 
@@ -213,6 +228,15 @@ class _Routes:
     def _refusal(self, chat: ChatRequest) -> Fails | None:
         traits = self._traits
         wanted = chat.response_format
+        photos = [
+            p for m in chat.messages if isinstance(m, UserMessage) for p in m.content if p.type != "text"
+        ]
+        if photos and not traits.system_beside_photo and chat.messages[0].role == "system":
+            said = "Prompting with images is incompatible with system messages."
+            return Fails(400, vllm_error(400, f"{said} {said}"))
+        if traits.photos is not None and len(photos) > traits.photos:
+            said = f"At most {traits.photos} image(s) may be provided in one prompt. None"
+            return Fails(400, vllm_error(400, said))
         if isinstance(wanted, SchemaFormat) and not traits.json_schema:
             return self._refuses("response_format", "This response_format type is unavailable now")
         if isinstance(wanted, SchemaFormat) and not traits.limits:
@@ -237,6 +261,9 @@ class _Routes:
         if callable(self._script):
             return self._script(seen)
         planned = self._script.get(seen.name)
+        if planned is None and "one word" in seen.text:
+            is_held = isinstance(seen.chat.response_format, SchemaFormat) and self._traits.heeds_schema
+            return says(PROBED if is_held else "ready", probability=0.99 if is_held else 0.8)
         if planned is None:
             self._server.violations.append(f"nothing is scripted for the prompt {seen.name!r}")
             return Fails(500, vllm_error(500, "Nothing is scripted for this prompt.", "InternalServerError"))

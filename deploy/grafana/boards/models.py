@@ -146,6 +146,21 @@ _MODEL = Row(
             stacked=True,
         ),
         Panel(
+            "Calls by form",
+            Kind.TIMESERIES,
+            "How the reply's form was asked for: json_schema is held by the server, words by nobody. Again:"
+            " requests that were refused for an ability, or met a stale connection.",
+            (
+                Query(
+                    or_zero(per_second("loreglass_vlm_forms_total", "form", GATEWAY), form="none"),
+                    "{{form}}",
+                ),
+                Query(or_zero(per_second("loreglass_vlm_repeated_requests_total", "", GATEWAY)), "again"),
+            ),
+            Unit.PER_SECOND,
+            width=5,
+        ),
+        Panel(
             "Tokens",
             Kind.TIMESERIES,
             "As the server counts them: read (of which cached: from the prefix cache) and written. Written"

@@ -106,7 +106,7 @@ async def test_a_question_that_was_looked_up_tells_every_signal_on_its_way() -> 
         "answer_confidence": 0.9,
         "token_min": 0.75,
         "token_mean": pytest.approx(0.93675),
-            "token_grammar": 0,
+        "token_grammar": 0,
         "support": 0.95,
         "judge_first": 0,
         "judge_asked": 0,

@@ -166,7 +166,8 @@ def test_tokens_of_another_text_do_not_align() -> None:
 def completion(text: str, pieces: list[str]) -> Completion[Any]:
     """A completion whose tokens have the probabilities 1, 1/2, 1/3, …; its value does not matter here."""
     tokens = tuple(Token(piece, 1 / (i + 1), piece.encode()) for i, piece in enumerate(pieces))
-    return Completion(Inner(tone=Tone.WARM), text, tokens, "stop")
+    found = read_object(text)
+    return Completion(Inner(tone=Tone.WARM), text, tokens, "stop", spans=found.spans if found else {})
 
 
 def test_a_token_that_ends_the_value_and_more_counts() -> None:

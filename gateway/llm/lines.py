@@ -1,0 +1,129 @@
+"""A reply as labelled lines: what a model without a grammar writes more surely than JSON, and how it is read.
+
+    reason: Piece 1 gives the year.
+    answer: It was founded in 1853.
+    evidence:
+    - 1
+
+Nothing is quoted, escaped or closed, so nothing of that can go wrong; a list has a line for each item. Each
+field is one line of a flat schema. Reading allows another order, spelling or decoration of the labels; a
+label that says two things, or nothing that belongs to a field, makes the reply unreadable.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from gateway.llm.repair import FoundObject, squeezed
+from gateway.llm.schema_forms import omits_defaults
+
+_NONE = "none"
+_LABEL = re.compile(
+    r"[ \t>#*_`•-]*(?:\d{1,2}[.)][ \t]+)?[*_`]*([A-Za-z][A-Za-z _-]{1,40}?)[*_`]*[ \t]*[:=](?!/)[*_`]*"
+)
+_BULLET = re.compile(r"(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
+_JSON = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
+_FENCE = re.compile(r"[ \t]*`{3,}\w*[ \t]*")
+
+
+@lru_cache(maxsize=64)
+def described_lines(name: str, schema: type[BaseModel]) -> str:
+    """What to write, for a server that holds no schema."""
+    labels = ", ".join(schema.model_fields)
+    empty = "Leave out a field that" if omits_defaults(schema) else f"Write {_NONE} where a field"
+    return (
+        f'Write the form "{name}" as lines of text, one for each field and nothing else, in this order: '
+        f"{labels}. "
+        "Begin each line with the field's name and a colon. Write each item of a list on a line of its own, "
+        f"behind a hyphen. {empty} has no value."
+    )
+
+
+def in_lines(reply: Mapping[str, Any]) -> str:
+    """A reply as it is to be written; `reply` as JSON has it, flat."""
+    return "\n".join(_line(name, value) for name, value in reply.items())
+
+
+def _line(name: str, value: Any) -> str:
+    if isinstance(value, list) and value:
+        return "\n".join((f"{name}:", *(f"- {item}" for item in value)))
+    if value is None or value == []:
+        return f"{name}: {_NONE}"
+    return f"{name}: {'yes' if value is True else 'no' if value is False else value}"
+
+
+def read_lines(text: str, schema: type[BaseModel], *, ended: bool) -> FoundObject | None:
+    """The fields that `text` has lines for; None if that is not a reply of this form.
+
+    `ended`: the model itself ended the reply. `spans` as in `read_object`.
+    """
+    if _JSON.search(text):
+        return None
+    fields = {squeezed(name): name for name in schema.model_fields}
+    values: dict[str, Any] = {}
+    spans: dict[str, tuple[int, int]] = {}
+    begins = text.rfind("</think>") + len("</think>") if "</think>" in text else 0
+    for name, start, end in _blocks(text, begins, fields):
+        value, span = _value(text, start, end)
+        if name in values and values[name] != value:
+            return None
+        if isinstance(value, str) and squeezed(value) == squeezed(
+            schema.model_fields[name].description or "-"
+        ):
+            return None  # it copied the instruction
+        values[name], spans[name] = value, span
+    if len(values) < min(2, len(fields)):
+        return None
+    return FoundObject(values, spans, len(text), ended)
+
+
+def _blocks(text: str, begins: int, fields: Mapping[str, str]) -> Iterator[tuple[str, int, int]]:
+    """Each known label's field, and where what belongs to it begins and ends."""
+    current, start, end = "", 0, 0
+    at, after_gap = begins, False
+    for line in text[begins:].splitlines(keepends=True):
+        found = _LABEL.match(line)
+        name = fields.get(squeezed(found.group(1))) if found else None
+        if found and name:
+            if current:
+                yield current, start, end
+            current, start = name, at + found.end()
+            end = at + len(line.rstrip())
+        elif current and line.strip() and not _FENCE.fullmatch(line.rstrip()):
+            said = text[start:end].strip()
+            is_item = _BULLET.match(line.lstrip()) is not None
+            goes_on = not after_gap and not said.endswith((".", "!", "?"))
+            if is_item or not said or goes_on:
+                end = at + len(line.rstrip())
+        after_gap = not line.strip()
+        at += len(line)
+    if current:
+        yield current, start, max(start, end)
+
+
+def _value(text: str, start: int, end: int) -> tuple[Any, tuple[int, int]]:
+    """A string, a list of them, or None; and its place."""
+    raw = text[start:end]
+    lines = [line.strip() for line in raw.splitlines() if line.strip()]
+    if any(_BULLET.match(line) for line in lines) and "\n" in raw:
+        items = [_plain(_BULLET.sub("", line, count=1)) for line in lines]
+        kept = [item for item in items if item and item.casefold() != _NONE]
+        return kept, (start, end)
+    said = " ".join(lines)
+    value = _plain(said)
+    offset = raw.find(value) if value else -1
+    span = (start + offset, start + offset + len(value)) if offset >= 0 else (start, end)
+    return (None if value.casefold() in (_NONE, "null", "") else value), span
+
+
+def _plain(said: str) -> str:
+    """Without emphasis, and without quotes that stand around all of it."""
+    said = said.strip().strip("*`").strip()
+    if len(said) < 2 or said[0] != said[-1] or said[0] not in "\"'":
+        return said
+    inner = said[1:-1].find(said[0])
+    opens_another = inner < 0 or not said[inner].strip()
+    return said[1:-1].strip() if opens_another else said

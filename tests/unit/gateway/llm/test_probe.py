@@ -1,0 +1,147 @@
+"""What a probe finds out of a server, and what the first question then costs."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+
+from chassis.errors import DependencyUnavailable
+from chassis.http.calls import http_client
+from gateway.llm import asking
+from gateway.llm.capabilities import Abilities, without
+from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.probe import keep_probing, probe
+from gateway.llm.schema_forms import SchemaForm
+from tests.unit.gateway.llm.stage import ASK, OPTIONS, deadline
+from tests.unit.gateway.model_replies import UNKNOWN, replies
+from tests.vlm_server import RunningServer, ServerTraits, vlm_server
+from tests.vlm_server.replies import Fails, Reply, says, vllm_error
+from tests.vlm_server.server import LLAMA_ON_VLLM_0_10_2, PROBED, ScriptedRequest
+
+pytestmark = pytest.mark.anyio
+
+
+class Stop(Exception):
+    """The test has seen enough."""
+
+
+@asynccontextmanager
+async def at(
+    traits: ServerTraits, calls: list[VlmCall] | None = None
+) -> AsyncIterator[tuple[VlmClient, RunningServer]]:
+    """A client of a server with these traits."""
+    async with vlm_server(replies(UNKNOWN), traits) as server, http_client() as http:
+        observe = calls.append if calls is not None else lambda _: None
+        yield VlmClient(http, VlmEndpoint(server.url, server.model), observe), server
+
+
+@pytest.mark.parametrize(
+    ("traits", "found"),
+    [
+        (ServerTraits(), Abilities(masked=True, photos=2)),
+        (
+            LLAMA_ON_VLLM_0_10_2,
+            Abilities(form=SchemaForm.WORDS, system=False, photos=1, context=8192),
+        ),
+        (ServerTraits(limits=False), Abilities(form=SchemaForm.PLAIN, masked=True, photos=2)),
+        (ServerTraits(json_schema=False, json_object=False), Abilities(form=SchemaForm.WORDS, photos=2)),
+        (ServerTraits(logprobs=False), Abilities(logprobs=False, photos=2)),
+        (ServerTraits(ignores_logprobs=True), Abilities(logprobs=False, photos=2)),
+        (ServerTraits(seed=False, usage=False), Abilities(seed=False, usage=False, masked=True, photos=2)),
+    ],
+)
+async def test_a_probe_finds_what_the_server_does(traits: ServerTraits, found: Abilities) -> None:
+    async with at(traits) as (client, _):
+        assert await probe(client, deadline()) == found
+        assert client.abilities == found
+        assert not client.unknown
+        assert client.described == found.described
+
+
+@pytest.mark.parametrize(
+    "traits",
+    [LLAMA_ON_VLLM_0_10_2, ServerTraits(json_schema=False, json_object=False), ServerTraits(limits=False)],
+)
+async def test_after_a_probe_a_question_costs_one_request(traits: ServerTraits) -> None:
+    calls: list[VlmCall] = []
+    async with at(traits, calls) as (client, server):
+        await probe(client, deadline())
+        before = len(server.requests)
+        await client.complete(asking.understand(ASK, OPTIONS), deadline())
+        assert len(server.requests) == before + 1
+    assert [call.requests for call in calls] == [1]
+
+
+async def test_without_a_probe_a_template_s_refusal_costs_one_request_and_not_the_schema() -> None:
+    calls: list[VlmCall] = []
+    async with at(ServerTraits(system_beside_photo=False), calls) as (client, server):
+        for _ in range(2):
+            await client.complete(asking.understand(ASK, OPTIONS), deadline())
+        first, second, _ = server.requests
+    assert [(call.requests, call.form) for call in calls] == [(2, SchemaForm.FULL), (1, SchemaForm.FULL)]
+    assert [message["role"] for message in second.body["messages"]] == ["user"]
+    text, *rest = second.body["messages"][0]["content"]
+    system, user = first.body["messages"]
+    assert (text["text"], rest) == (system["content"], user["content"])
+
+
+@pytest.mark.parametrize(
+    ("complaint", "less"),
+    [
+        ("Prompting with images is incompatible with system messages. Prompting …", Abilities(system=False)),
+        ("System role not supported", Abilities(system=False)),
+        ("At most 1 image(s) may be provided in one prompt. None", None),
+        ("cannot identify image file", None),
+    ],
+)
+def test_a_refusal_of_template_or_photo_is_not_blamed_on_the_schema(
+    complaint: str, less: Abilities | None
+) -> None:
+    assert without(Abilities(), complaint, proven=False) == less
+
+
+async def test_a_server_that_writes_json_of_its_own_accord_holds_no_schema() -> None:
+    def obliging(request: ScriptedRequest) -> Reply:
+        return says({"word": "ready"})
+
+    async with vlm_server(obliging) as server, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(server.url, server.model))
+        assert (await probe(client, deadline())).form is SchemaForm.WORDS
+
+
+async def test_a_model_that_refuses_every_photo_is_an_error_and_leaves_the_beliefs_alone() -> None:
+    def blind(request: ScriptedRequest) -> Reply:
+        return Fails(400, vllm_error(400, "This model takes no images."))
+
+    async with vlm_server(blind) as server, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(server.url, server.model))
+        with pytest.raises(DependencyUnavailable):
+            await probe(client, deadline())
+        assert (client.abilities, client.unknown, client.described) == (Abilities(), True, {})
+
+
+async def test_probing_goes_on_until_the_server_answers_and_begins_anew_when_it_was_away() -> None:
+    waits: list[float] = []
+    up = anyio.Event()
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            up.set()
+        await anyio.lowlevel.checkpoint()
+        if len(waits) == 5:
+            client._forget()  # as a lost connection makes it do
+        if len(waits) == 7:
+            raise Stop
+
+    def script(request: ScriptedRequest) -> Reply:
+        return says(PROBED) if up.is_set() else Fails(500, vllm_error(500, "loading"))
+
+    async with vlm_server(script) as server, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(server.url, server.model))
+        with pytest.raises(Stop):
+            await keep_probing([client], wait)
+    assert waits[:3] == [10.0, 20.0, 40.0]
+    assert set(waits[3:]) == {5.0}
+    assert len(server.requests) == 3 + 2 + 2
