@@ -17,6 +17,7 @@ from services.vlm.presets import Preset
 from services.vlm.wait import Finding, State, look, wait
 from tests.vllm.environment import SITE, VllmEnvironment
 
+_ROOT = Path(__file__).parents[2]
 _UP_WITHIN_S = 420
 _DOWN_WITHIN_S = 30
 _CPU = {
@@ -51,7 +52,24 @@ def serving_preset(environment: VllmEnvironment, preset: Preset, folder: Path) -
     [port] = free_ports(1)
     arguments = serve_arguments(preset, Placement(port=port, weights=str(folder), extra=extra))
     variables = dict(preset.environment)
-    with _process(environment, arguments, variables, folder.name) as process:
+    line = [str(environment.command), "serve", *arguments]
+    with _process(environment, line, variables, folder.name) as process:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
+            opened = wait(lambda: _unless_dead(process, look(http, preset.name)), _UP_WITHIN_S, _say)
+        assert opened == 0, f"vLLM does not answer; see {environment.home}"
+        yield Serving(f"http://127.0.0.1:{port}", preset.name, process.pid)
+
+
+@contextmanager
+def serving_on_v0(environment: VllmEnvironment, preset: Preset, *flags: str) -> Iterator[Serving]:
+    """The preset as it is, but for tiny weights, on the V0 engine of its own version."""
+    extra = ("--dtype", "float32", "--disable-frontend-multiprocessing", *flags)
+    [port] = free_ports(1)
+    model, *arguments = serve_arguments(
+        preset, Placement(port=port, weights=str(environment.models), extra=extra)
+    )
+    line = [str(environment.python), "-m", "tests.vllm.v0_server", "--model", model, *arguments]
+    with _process(environment, line, dict(preset.environment), "llama") as process:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
             opened = wait(lambda: _unless_dead(process, look(http, preset.name)), _UP_WITHIN_S, _say)
         assert opened == 0, f"vLLM does not answer; see {environment.home}"
@@ -64,7 +82,8 @@ def serving(environment: VllmEnvironment, folder: Path, *flags: str) -> Iterator
     [port] = free_ports(1)
     arguments = [str(folder), "--served-model-name", folder.name, "--host", "127.0.0.1", "--port", str(port)]
     arguments += ["--dtype", "float32", "--enforce-eager", *flags]
-    with _process(environment, arguments, {}, folder.name) as process:
+    line = [str(environment.command), "serve", *arguments]
+    with _process(environment, line, {}, folder.name) as process:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
             opened = wait(lambda: _unless_dead(process, _healthy(http)), _UP_WITHIN_S, _say)
         assert opened == 0, f"vLLM does not answer; see {environment.home}"
@@ -73,13 +92,14 @@ def serving(environment: VllmEnvironment, folder: Path, *flags: str) -> Iterator
 
 @contextmanager
 def _process(
-    environment: VllmEnvironment, arguments: Sequence[str], variables: dict[str, str], name: str
+    environment: VllmEnvironment, line: Sequence[str], variables: dict[str, str], name: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """`vllm serve`, in a group of its own with the processes that it starts."""
+    """A server, in a group of its own with the processes that it starts."""
     log = environment.home / f"{name}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [str(environment.command), "serve", *arguments],
+            line,
+            cwd=_ROOT,
             env=os.environ | _CPU | variables | {"PYTHONPATH": str(SITE)},
             stdout=output,
             stderr=subprocess.STDOUT,

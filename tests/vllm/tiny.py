@@ -33,7 +33,7 @@ _SPECIAL = (
 _SENTENCES = [f"The sign at gate {number} says that the café opens at nine, yes?" for number in range(99)]
 
 
-def _byte_pairs(special: Sequence[str]) -> Any:
+def byte_pairs(special: Sequence[str]) -> Any:
     """Byte-level BPE: every text can be spelled, and rare characters take several tokens."""
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -46,7 +46,7 @@ def _byte_pairs(special: Sequence[str]) -> Any:
 
 def _tokenizer() -> Any:
     """With Qwen's marks and a chat template."""
-    bpe = _byte_pairs(_SPECIAL)
+    bpe = byte_pairs(_SPECIAL)
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=bpe,
         eos_token="<|im_end|>",
@@ -152,7 +152,7 @@ def tiny_clip(folder: Path) -> Path:
     """CLIP with both towers; vLLM embeds a photo with the second."""
     torch.manual_seed(0)
     start, end = "<|startoftext|>", "<|endoftext|>"
-    bpe = _byte_pairs(())
+    bpe = byte_pairs(())
     bpe.add_special_tokens([start, end])  # last, as CLIP's are: vLLM lends token 0 to the photo
     numbers = [(mark, bpe.token_to_id(mark)) for mark in (start, end)]
     bpe.post_processor = processors.TemplateProcessing(single=f"{start} $A {end}", special_tokens=numbers)
