@@ -3,9 +3,11 @@
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import cache
 from io import BytesIO
 
+import httpx
 from PIL import Image
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
@@ -19,7 +21,10 @@ from chassis.telemetry.metrics import Metrics
 from chassis.telemetry.tracing import TRACE_ID
 from contracts.answer import Answer
 from gateway.planning.run import ignore_stage
+from gateway.reasoners import Reasoners, open_reasoners
+from gateway.reasoning.port import Read
 from gateway.serving.execution import Question
+from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.state import Photo
 from gateway.wiring import Gateway, wire
@@ -74,10 +79,16 @@ class Platform:
 async def open_platform(
     settings: GatewaySettings, calibration: Calibration, seed: int, clock: Clock
 ) -> AsyncIterator[Platform]:
-    """A fresh node that nobody has asked anything yet."""
+    """A fresh node that nobody has asked anything yet, nor will but for questions."""
     node = Node(calibration, seed, clock)
+
+    def reasoners(
+        settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read
+    ) -> Reasoners:
+        return replace(open_reasoners(settings, http, guards, read), keep_probing=None)
+
     async with wire(
-        settings, Metrics("gateway"), open_http=lambda: node_client(node.handle), clock=clock
+        settings, Metrics("gateway"), lambda: node_client(node.handle), reasoners, clock
     ) as gateway:
         yield Platform(gateway, node, clock)
 

@@ -29,6 +29,7 @@ from chassis.resilience.deadlines import Clock, Deadline
 from contracts.operations import Health, Info
 
 _CHAT = "/v1/chat/completions"
+_PROBED = '{"kind": "by-the-schema", "words": []}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,8 @@ class Node:
 
     def _transcript(self, call: ChatCall) -> Transcript:
         """What the model will write, and in how many tokens. Raises `RefusedChat`."""
+        if call.name == "probe":  # at a gateway's start: the schema is held
+            return Transcript(call, cut(_PROBED, 16), next(self._chat_numbers), self._random[VLM])
         usual, text = self.calibration.prompt(call.name), written(call.name, call.prefix, call.task)
         if usual is None or text is None:
             raise RefusedChat(f"Nothing is known of the schema {call.name}.", "response_format")

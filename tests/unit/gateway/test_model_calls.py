@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -12,8 +13,10 @@ from structlog.testing import capture_logs
 
 from chassis.http.serving import BoundApp, listen, running
 from gateway.app import create_app
+from gateway.reasoners import Reasoners, open_reasoners
 from gateway.reasoning.calls import calls_counted, count_calls
 from gateway.settings import GatewaySettings, Reasoning
+from gateway.wiring import wire
 from tests.unit.gateway.fakes import FakeServices, service_settings
 from tests.unit.gateway.model_replies import READ, SURE, UNKNOWN, replies
 from tests.unit.gateway.platform import PHOTO
@@ -39,9 +42,14 @@ class Platform:
         return answered
 
 
+def unprobed(*given: Any) -> Reasoners:
+    """As the settings choose, but that nothing is asked beside questions."""
+    return replace(open_reasoners(*given), keep_probing=None)
+
+
 @asynccontextmanager
 async def platform(script: Script, traits: ServerTraits | None = None) -> AsyncIterator[Platform]:
-    """The gateway as its settings make it."""
+    """The gateway as its settings make it, but for the probe."""
     async with vlm_server(script, traits) as server:
         behind = BoundApp(FakeServices().app(), listen("127.0.0.1", 0))
         given: dict[str, Any] = {
@@ -50,7 +58,10 @@ async def platform(script: Script, traits: ServerTraits | None = None) -> AsyncI
             "vlm_url": server.url,
             "vlm_model": server.model,
         }
-        bound = BoundApp(create_app(GatewaySettings(**given)), listen("127.0.0.1", 0))
+        bound = BoundApp(
+            create_app(GatewaySettings(**given), partial(wire, open_reasoners=unprobed)),
+            listen("127.0.0.1", 0),
+        )
         async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
             yield Platform(client, server)
 
