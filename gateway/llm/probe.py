@@ -6,6 +6,7 @@ one thing and by schema for another; what comes back tells which of the two was 
 """
 
 import io
+import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -18,6 +19,7 @@ from pydantic import BaseModel, Field
 
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
+from chassis.telemetry.tracing import TRACE_ID
 from gateway.llm.capabilities import EVERYTHING, Abilities
 from gateway.llm.client import VlmClient
 from gateway.llm.completion import Written
@@ -92,6 +94,7 @@ async def _keep_probing(client: VlmClient, sleep: Callable[[float], Awaitable[No
     wait_s = _LOOK_EVERY_S
     while True:
         if client.unknown:
+            TRACE_ID.set(uuid.uuid4().hex)  # the lines that it logs belong together
             try:
                 await probe(client, Deadline.after_ms(_WITHIN_MS))
                 wait_s = _LOOK_EVERY_S

@@ -35,19 +35,21 @@ _FACTS = (
 def _understanding(draw: random.Random) -> Reply:
     thing, fact = draw.choice(_THINGS), draw.choice(_FACTS)
     known = draw.random() < 0.6
-    return {
+    reply = {
         "reasoning": [f"The sign says: {thing}.", "I cannot determine the year, so it should be checked."][
             : draw.randint(1, 2)
         ],
-        "object_label": draw.choice(("bridge", "silver car", None)),
         "entity": draw.choice((thing, None)),
         "answer": f"{thing} {fact}." if known else None,
         "answerability": draw.choice(("check", "in_photo")) if known else "look_up",
-        "tools": draw.choice((["image_search", "text_search"], ["text_search"], [])),
-        "sub_queries": draw.choice(
+        "image_search": draw.choice(("bridge", "silver car", None)),
+        "text_search": draw.choice(
             ([], [f"How tall is {thing}?"], ["When was {entity} built?", "Who built {entity}?"])
         ),
     }
+    if draw.random() < 0.5:  # though it was asked to leave empty fields out
+        return reply
+    return {name: value for name, value in reply.items() if value not in (None, [], "look_up")}
 
 
 def _answer(draw: random.Random) -> Reply:

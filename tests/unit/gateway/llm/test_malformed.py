@@ -47,7 +47,7 @@ def test_what_is_shown_as_a_reply_in_lines_is_read_back(schema: type[Structured]
         "reason: It says so.\nanswer: 31 m.\nanswer: 13 m.\nevidence: 1",  # two answers
         "I think that the answer: is 31 m.",
         "answer: 31 m.",  # one label may stand in any prose
-        "reason: one to three sentences that lead to the answer\nanswer: none\nevidence: none",
+        f"reason: {GroundedAnswer.model_fields['reason'].description}\nanswer: none\nevidence: none",
         '{"reason": "Piece 1", "answer": "31 m" "evidence": [1]}',
         '{"reason": "Piece 1", "answer": "31 m, "evidence": [1]}',
     ],
