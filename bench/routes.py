@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic_core import to_json
@@ -58,7 +58,7 @@ async def run(bench: Bench) -> Sequence[Table]:
 async def _of_model(bench: Bench, preset: str, begun: float, shares: int) -> Table:
     """A node for each route, side by side."""
     speed = vlm_speed(read(NODE).node, PRESETS[preset])
-    node = Calibration.l40s(speed)
+    node = replace(Calibration.l40s(speed), holds_schema=PRESETS[preset].holds_schema)
     settings = {"vlm_speed": to_json(speed).decode()}
     rounds = bench.count(7, least=2)
     done = 0

@@ -2,39 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Self
 
 from gateway.planning.latencies import Latencies, ModelStage, StageLatency, VlmSpeed, load_latencies
-from gateway.planning.stages import Stage
+from gateway.planning.stages import stage_of_prompt
 
 VLM = "vlm"
-
-STAGE_OF_PROMPT: Mapping[str, Stage] = MappingProxyType(
-    {
-        "understand": Stage.DRAFT,
-        "chain_of_thought": Stage.DRAFT,
-        "choose_tools": Stage.TOOL_ROUTER,
-        "list_objects": Stage.OBJECT_LIST,
-        "select_object": Stage.OBJECT_SELECTION,
-        "match_entity": Stage.SELECT_ENTITY,
-        "split_query": Stage.QUERY_SPLIT,
-        "enhance_queries": Stage.QUERY_ENHANCEMENT,
-        "answer": Stage.ANSWER,
-        "judge": Stage.JUDGE,
-        "answer_alone": Stage.ANSWER,
-        "answer_in_steps": Stage.DRAFT,
-        "answer_from_search": Stage.ANSWER,
-        "rewrite_query": Stage.QUERY_REWRITE,
-        "sample_query": Stage.QUERY_SAMPLING,
-        "rank_evidence": Stage.LISTWISE_RERANK,
-        "answer_briefly": Stage.ANSWER,
-        "plan_tools": Stage.TOOL_PLAN,
-        "describe_photo": Stage.CAPTION,
-        "filter_knowledge": Stage.KNOWLEDGE_FILTER,
-        "answer_from_knowledge": Stage.ANSWER,
-    }
-)
 
 MODEL_SERVICES = (
     "ocr",
@@ -85,6 +58,7 @@ class Calibration:
 
     `stream_interval`: tokens in one event of the stream, as vLLM's option of that name.
     `openings`: prompts' beginnings that the prefix cache holds. `photo_tokens`: what a photo counts as.
+    `holds_schema`: whether it keeps to a JSON schema, as the preset says.
     """
 
     latencies: Latencies
@@ -101,6 +75,7 @@ class Calibration:
     stream_interval: int = 1
     openings: int = 64
     photo_tokens: int = 1_280
+    holds_schema: bool = True
     model: str = "stand-in-vlm"
 
     @classmethod
@@ -133,7 +108,7 @@ class Calibration:
 
     def prompt(self, name: str) -> ModelStage | None:
         """The usual reply to a prompt of ours; None for one that is unknown."""
-        stage = STAGE_OF_PROMPT.get(name)
+        stage = stage_of_prompt(name)
         return None if stage is None else self.latencies.model_stages[stage]
 
     def step_ms(self, batch: int, jobs_beside: int) -> float:

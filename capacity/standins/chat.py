@@ -31,7 +31,10 @@ class RefusedChat(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ChatCall:
-    """What one request asks for. `top_logprobs` None: without log probabilities."""
+    """What one request asks for. `by_schema`: JSON; else labelled lines, or text.
+
+    `top_logprobs` None: without log probabilities.
+    """
 
     name: str
     model: str
@@ -41,6 +44,7 @@ class ChatCall:
     max_tokens: int
     top_logprobs: int | None
     usage: bool
+    by_schema: bool
 
 
 def read_call(content: bytes, photo_tokens: int) -> ChatCall:
@@ -67,6 +71,7 @@ def read_call(content: bytes, photo_tokens: int) -> ChatCall:
             max_tokens=_max_tokens(body),
             top_logprobs=int(body.get("top_logprobs") or 0) if body.get("logprobs") else None,
             usage=bool((body.get("stream_options") or {}).get("include_usage")),
+            by_schema=bool(body.get("response_format")),
         )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise RefusedChat(f"The request cannot be read: {type(error).__name__}.") from error

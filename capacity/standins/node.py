@@ -157,9 +157,11 @@ class Node:
 
     def _transcript(self, call: ChatCall) -> Transcript:
         """What the model will write, and in how many tokens. Raises `RefusedChat`."""
-        if call.name == "probe":  # at a gateway's start: the schema is held
-            return Transcript(call, cut(_PROBED, 16), next(self._chat_numbers), self._random[VLM])
-        usual, text = self.calibration.prompt(call.name), written(call.name, call.prefix, call.task)
+        if call.name == "probe":  # at a gateway's start
+            probed = _PROBED if self.calibration.holds_schema else "ready"
+            return Transcript(call, cut(probed, 16), next(self._chat_numbers), self._random[VLM])
+        usual = self.calibration.prompt(call.name)
+        text = written(call.name, call.prefix, call.task, lines=not call.by_schema)
         if usual is None or text is None:
             raise RefusedChat(f"Nothing is known of the schema {call.name}.", "response_format")
         rng = self._random[VLM]

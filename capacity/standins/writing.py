@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from capacity.standins import scene
 from contracts.answer import Route
+from gateway.llm.lines import in_lines
 from gateway.llm.schemas import (
     Answerability,
     ChainOfThought,
@@ -37,8 +38,8 @@ _CANDIDATE = re.compile(rf"^(\d+)\. {re.escape(scene.ENTITY)}\b", re.MULTILINE)
 _SEARCHES = re.compile(r"^<<<searches>>>\n(.*?)\n<<<end>>>", re.MULTILINE | re.DOTALL)
 
 
-def written(name: str, prefix: str, task: str) -> str | None:
-    """The JSON or text for the prompt called `name`; None for a prompt that is none of ours.
+def written(name: str, prefix: str, task: str, *, lines: bool = False) -> str | None:
+    """The JSON, labelled lines or text for the prompt called `name`; None for a prompt that is none of ours.
 
     `prefix`: the text that holds the question; `task`: the stage's own text behind it.
     """
@@ -47,7 +48,8 @@ def written(name: str, prefix: str, task: str) -> str | None:
         return None if tell is None else tell(task)
     asked = _QUESTION.findall(prefix)
     route = scene.route_of(asked[-1] if asked else "")
-    return write(route, task).spelled()
+    reply = write(route, task)
+    return in_lines(reply.told()) if lines else reply.spelled()
 
 
 def cut(text: str, count: int) -> list[str]:

@@ -46,7 +46,7 @@ class Stage(StrEnum):
 
 
 PROMPTS: dict[Stage, tuple[str, ...]] = {
-    Stage.DRAFT: ("understand", "chain_of_thought"),
+    Stage.DRAFT: ("understand", "chain_of_thought", "answer_in_steps"),
     Stage.TOOL_ROUTER: ("choose_tools",),
     Stage.OBJECT_LIST: ("list_objects",),
     Stage.OBJECT_SELECTION: ("select_object",),
@@ -60,12 +60,18 @@ PROMPTS: dict[Stage, tuple[str, ...]] = {
     Stage.LISTWISE_RERANK: ("rank_evidence",),
     Stage.KNOWLEDGE_FILTER: ("filter_knowledge",),
     Stage.ANSWER: (
-        *("answer", "answer_alone", "answer_from_search", "answer_in_steps"),
+        *("answer", "answer_alone", "answer_from_search"),
         *("answer_briefly", "answer_from_knowledge"),
     ),
     Stage.JUDGE: ("judge",),
 }
 """What a stage asks a vision-language model, by prompt; a stage that is not here asks none."""
+
+
+def stage_of_prompt(name: str) -> Stage | None:
+    """The stage that asks with the prompt of that name."""
+    return next((stage for stage, prompts in PROMPTS.items() if name in prompts), None)
+
 
 USUAL_DEADLINE_MS = 10_000
 """The deadline of a caller who names none, and the one that the caps below are made for."""

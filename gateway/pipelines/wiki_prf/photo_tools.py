@@ -55,6 +55,7 @@ async def pictured(services: Services, description: str, run: Run, articles: int
     if await services.takes_texts(run.deadline):
         async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
             found = await services.search_photos_by_text((description,), articles, deadline)
+        run.explain.found(Stage.CROP_SEARCH, found)
     return found
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import gateway.llm.prompts
 from capacity.simulation.virtual_time import run_virtual
 from capacity.standins import Calibration, Node, StandInRequest
-from capacity.standins.calibration import STAGE_OF_PROMPT
 from capacity.standins.counts import Counts
 from capacity.standins.decoding import ContinuousBatch, ReadPrompt, Running
 from capacity.standins.stations import Station
@@ -20,6 +19,7 @@ from capacity.standins.writing import written
 from chassis.errors import DeadlineExceeded, Overloaded
 from chassis.resilience.deadlines import Clock, Deadline
 from gateway.planning.latencies import VlmSpeed
+from gateway.planning.stages import PROMPTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def test_a_node_serves_the_same_calls_in_the_same_times_again() -> None:
 def test_every_prompt_of_the_gateway_has_a_reply_and_a_length() -> None:
     folder = Path(gateway.llm.prompts.__file__).parents[2]
     asked = {file.stem for file in folder.glob("**/prompts/*.toml")} - {"system", "prefix"}
-    assert asked == set(STAGE_OF_PROMPT)
+    assert asked == {name for prompts in PROMPTS.values() for name in prompts}
     for name in asked:
         assert written(name, "Question: When?", "TASK") is not None
         assert Calibration.l40s().prompt(name) is not None

@@ -6,7 +6,6 @@ from statistics import fmean
 import pytest
 
 from capacity.standins import QUESTIONS
-from capacity.standins.calibration import STAGE_OF_PROMPT
 from capacity.standins.chat import tokens_in
 from capacity.standins.scene import ENTITY, FACT
 from capacity.standins.writing import written
@@ -18,7 +17,7 @@ from gateway.llm.prompts import prompt_text
 from gateway.llm.schemas import Answerability, Structured, Understanding
 from gateway.pipelines.qa_dragon import schemas as steps
 from gateway.planning.latencies import load_latencies
-from gateway.planning.stages import Stage
+from gateway.planning.stages import Stage, stage_of_prompt
 from gateway.state import Photo, Query
 
 L40S = load_latencies("l40s")
@@ -73,7 +72,7 @@ def test_a_reply_is_as_long_as_the_worked_cases_are(name: str) -> None:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_planned_reply_is_the_mean_of_the_worked_cases(name: str) -> None:
-    stage = L40S.model_stages[STAGE_OF_PROMPT[name.rpartition("/")[2]]]
+    stage = L40S.model_stages[stage_of_prompt(name.rpartition("/")[2])]
     assert stage.output_tokens == pytest.approx(fmean(tokens for _, tokens in in_cases(name)), abs=3)
 
 
