@@ -11,8 +11,9 @@ from chassis.errors import LoreglassError
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from chassis.startup import CannotStart
+from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.capabilities import EVERYTHING, Abilities
-from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.completion import Written
 from gateway.llm.failures import VlmKeyRefused
 from gateway.llm.probe import probe

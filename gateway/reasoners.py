@@ -119,7 +119,8 @@ def _described(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
 
 def _clients(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards) -> "dict[str, VlmClient]":
     """`vlm`, and `vlm-NAME` for each further model: a guard, a readiness check and metrics of its own."""
-    from gateway.llm.client import VlmClient, VlmEndpoint
+    from gateway.llm.call import VlmEndpoint
+    from gateway.llm.client import VlmClient
     from gateway.llm.metrics import VlmMetrics
 
     metrics = VlmMetrics(guards.registry)

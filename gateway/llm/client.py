@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import aiohttp
@@ -24,8 +24,9 @@ from chassis.resilience.guard import Guard
 from chassis.telemetry.spans import trace_headers
 from contracts import headers
 from gateway.llm.assembly import Assembling, Assembly, TextAssembly
+from gateway.llm.call import CallObserver, Progress, VlmEndpoint, no_op
 from gateway.llm.capabilities import Abilities, Capabilities, without
-from gateway.llm.completion import Completion, Usage, Written
+from gateway.llm.completion import Completion, Written
 from gateway.llm.failures import (
     ContextTooLong,
     RequestRefused,
@@ -66,92 +67,13 @@ class _StaleConnection(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class VlmEndpoint:
-    """Where the model is served. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
-
-    An empty `model` means the first that is listed there.
-    `top_logprobs` (0 to 20): alternatives told for each token. `refresh_s`: how long a server's missing
-    ability is believed in.
-    """
-
-    base_url: str
-    model: str
-    api_key: str = field(default="", repr=False)
-    seed: int = 0
-    top_logprobs: int = 5
-    refresh_s: float = 600.0
-
-    def __post_init__(self) -> None:
-        """Raises `ValueError` for what could never be sent."""
-        if not self.base_url.startswith(("http://", "https://")):
-            raise ValueError("The address of the vision-language model must begin with http:// or https://.")
-        if not (self.api_key.isascii() and self.api_key.isprintable()):
-            raise ValueError("The key of the vision-language model may hold printable ASCII characters only.")
-
-    def url(self, path: str) -> str:
-        """The address of a route below `/v1`."""
-        return f"{self.base_url.rstrip('/').removesuffix('/v1')}/v1{path}"
-
-
-@dataclass(frozen=True, slots=True)
-class VlmCall:
-    """One call as metrics see it. `outcome`: "ok", an error kind, or "cancelled"; times in seconds.
-
-    The times begin when the server may be asked, after any wait before that. `requests`: 0 if it never was,
-    else 1, and one more for each time the server refused a part of the request or the call was repeated.
-    `form`: None for text, which asks for none.
-    """
-
-    prompt: str
-    outcome: str
-    seconds: float
-    first_token_s: float | None
-    requests: int
-    form: SchemaForm | None
-    repaired: bool = False
-    usage: Usage | None = None
-
-
-CallObserver = Callable[[VlmCall], None]
-
-
-def no_op(call: VlmCall) -> None:
-    """Observes nothing."""
-
-
-@dataclass(slots=True)
-class _Progress:
-    """What is known of a call while it runs."""
-
-    prompt: str
-    started: float
-    form: SchemaForm | None = None
-    first_token_s: float | None = None
-    requests: int = 0
-
-    def ended(self, outcome: str, completion: Completion[Any] | Written | None) -> VlmCall:
-        call = VlmCall(
-            self.prompt,
-            outcome,
-            time.monotonic() - self.started,
-            self.first_token_s,
-            self.requests,
-            self.form,
-        )
-        if completion is None:
-            return call
-        repaired = isinstance(completion, Completion) and completion.repaired
-        return replace(call, repaired=repaired, usage=completion.usage)
-
-
-@dataclass(frozen=True, slots=True)
 class _Call(Generic[Reply]):
     """One call. `begin`: an empty reply of the kind that is asked for."""
 
     prompt: Prompt[Any] | TextPrompt
     begin: Callable[[], Assembling[Reply]]
     deadline: Deadline
-    progress: _Progress
+    progress: Progress
 
 
 class VlmClient:
@@ -205,7 +127,7 @@ class VlmClient:
 
         Raises `RequestRefused` beside what `write` raises.
         """
-        call = _Call(prompt, TextAssembly, deadline, _Progress(prompt.name, time.monotonic()))
+        call = _Call(prompt, TextAssembly, deadline, Progress(prompt.name, time.monotonic()))
         try:
             with anyio.fail_after(deadline.remaining_s()):
                 taken, assembly = await self._asked(call, asked, proven=False)
@@ -221,7 +143,7 @@ class VlmClient:
         that found the server away may be repeated, by the guard.
         """
         deadline.require()
-        progress = _Progress(prompt.name, time.monotonic())
+        progress = Progress(prompt.name, time.monotonic())
         return await self._observed(
             _Call(prompt, lambda: Assembly(prompt.schema, hear=prompt.hear), deadline, progress)
         )
@@ -229,7 +151,7 @@ class VlmClient:
     async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
         """The text that `prompt` asks for. Raises what `complete` raises; nothing written is unusable."""
         deadline.require()
-        progress = _Progress(prompt.name, time.monotonic())
+        progress = Progress(prompt.name, time.monotonic())
         ending = prompt.ends_with
         return await self._observed(_Call(prompt, lambda: TextAssembly(ends_with=ending), deadline, progress))
 
@@ -359,7 +281,7 @@ class VlmClient:
             log.info("vlm.abilities", probed=False, **asked.described)
 
     async def _ask(
-        self, body: dict[str, Any], assembly: Assembling[Reply], deadline: Deadline, progress: _Progress
+        self, body: dict[str, Any], assembly: Assembling[Reply], deadline: Deadline, progress: Progress
     ) -> Assembling[Reply]:
         url = self._endpoint.url("/chat/completions")
         try:
@@ -393,7 +315,7 @@ class VlmClient:
         self._capabilities.forget()
         self._discovered = None
 
-    async def _read(self, response: httpx.Response, assembly: Assembling[Any], progress: _Progress) -> None:
+    async def _read(self, response: httpx.Response, assembly: Assembling[Any], progress: Progress) -> None:
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             self._add(assembly, (await _bounded(response)).decode("utf-8", "replace"))
             return

@@ -3,7 +3,7 @@
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from chassis.telemetry.metrics import exemplar
-from gateway.llm.client import VlmCall
+from gateway.llm.call import VlmCall
 from gateway.llm.completion import Usage
 from gateway.reasoning.calls import count_calls
 

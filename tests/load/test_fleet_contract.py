@@ -21,7 +21,8 @@ from contracts.domain_router import Domain
 from contracts.operations import Info
 from gateway.app import create_app
 from gateway.clients.services import PhotoRecipients, Services
-from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.settings import GatewaySettings
 from gateway.state import ToRead
 from tests.live import live

@@ -18,7 +18,8 @@ from pydantic import BaseModel
 from chassis.http.calls import http_client
 from chassis.http.serving import listen
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.call import VlmCall, VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from tests.models.tiny_mllama import tiny_mllama

@@ -12,8 +12,9 @@ import pytest
 
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
+from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.capabilities import Abilities
-from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong
 from gateway.llm.probe import probe
 from gateway.llm.prompt import ImagePart, TextPart, TextPrompt

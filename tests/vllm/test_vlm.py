@@ -21,7 +21,8 @@ from chassis.resilience.deadlines import Deadline
 from clients.python import LoreglassClient
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
-from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.call import VlmCall, VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.schema_forms import SchemaForm

@@ -11,7 +11,8 @@ from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.tracing import CALLER, TRACE_ID, read_caller
-from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import VlmSpeed, Work, load_latencies

@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from chassis.http.calls import http_client
-from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.options import VlmOptions
 from gateway.llm.schemas import Structured
 from gateway.pipelines.three_step.model import Ranking, SearchPhrase, ThreeStepVlmReasoner

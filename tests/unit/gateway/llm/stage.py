@@ -10,7 +10,8 @@ from PIL import Image
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Route
-from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.options import VlmOptions
 from gateway.llm.reasoner import VlmReasoner
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner

@@ -10,7 +10,8 @@ import pytest
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from contracts.answer import CitationKind, Reason
-from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.options import VlmOptions, Window
 from gateway.llm.prompt import TextPart
 from gateway.llm.prompt_prefix import prompt_prefix, system_text

@@ -16,7 +16,8 @@ from pydantic import BaseModel, Field
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.call import VlmCall, VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.schema_forms import SchemaForm

@@ -13,7 +13,8 @@ from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard, GuardEvent, Outcome
 from chassis.resilience.retries import RetryBudget
 from contracts import headers
-from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.call import VlmCall, VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong, VlmReplyUnusable
 from gateway.llm.prompt import Prompt, TextPart
 from tests.vlm_server import context_too_long, fails, overloaded, says, vlm_server

@@ -15,7 +15,8 @@ from prometheus_client import CollectorRegistry
 from chassis.errors import DependencyUnavailable, Overloaded
 from chassis.http.calls import http_client
 from gateway.llm.asking import judge, understand
-from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.delimiting import evidence_blocks
 from gateway.llm.metrics import VlmMetrics
 from gateway.pipelines.qa_dragon.schemas import EntityMatch

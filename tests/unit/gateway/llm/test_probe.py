@@ -9,8 +9,9 @@ import pytest
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from gateway.llm import asking
+from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.capabilities import Abilities, without
-from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.probe import keep_probing, probe
 from gateway.llm.schema_forms import SchemaForm
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, deadline

@@ -9,7 +9,8 @@ import pytest
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.prompt import TextPart, TextPrompt
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,9 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.assembly import TextAssembly
+from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.capabilities import EVERYTHING, Capabilities
-from gateway.llm.client import VlmCall, VlmClient, VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.completion import Token, Written
 from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
 from gateway.llm.prompt import Prompt, TextPart, TextPrompt

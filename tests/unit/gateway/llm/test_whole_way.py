@@ -12,7 +12,8 @@ from chassis.http.calls import http_client
 from chassis.http.serving import BoundApp, listen, running
 from contracts.answer import Answer, Reason, Route
 from gateway.app import create_app
-from gateway.llm.client import VlmClient, VlmEndpoint
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.client import VlmClient
 from gateway.llm.reasoner import VlmReasoner
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.reasoners import Reasoners, pocket_reasoners
