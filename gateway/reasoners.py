@@ -126,7 +126,7 @@ def _clients(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards)
     metrics = VlmMetrics(guards.registry)
 
     def client(name: str, url: str, model: str, key: SecretStr, sequences: int) -> VlmClient:
-        endpoint = VlmEndpoint(url, model, key.get_secret_value())
+        endpoint = VlmEndpoint(url, model, key.get_secret_value(), context=settings.vlm_context)
         return VlmClient(http, endpoint, partial(metrics.observe, name), guards.fixed(name, sequences))
 
     first = client("vlm", settings.vlm_url, settings.vlm_model, settings.vlm_key, settings.vlm_sequences)

@@ -15,7 +15,7 @@ class VlmEndpoint:
 
     An empty `model` means the first that is listed there.
     `top_logprobs` (0 to 20): alternatives told for each token. `refresh_s`: how long a server's missing
-    ability is believed in.
+    ability is believed in. `context`: the tokens that prompts are fitted to, 0 where nobody fits them.
     """
 
     base_url: str
@@ -24,6 +24,7 @@ class VlmEndpoint:
     seed: int = 0
     top_logprobs: int = 5
     refresh_s: float = 600.0
+    context: int = 0
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for what could never be sent."""

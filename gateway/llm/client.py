@@ -119,6 +119,9 @@ class VlmClient:
             log.info("vlm.abilities", probed=True, **found.described)
         if not found.form.has_grammar:
             log.warning("vlm.schema_not_held", form=found.form.value)
+        if 0 < found.context < self._endpoint.context:
+            advice = "set LOREGLASS_GATEWAY_VLM_CONTEXT to what it has, or serve it with more"
+            log.error("vlm.context_too_small", has=found.context, told=self._endpoint.context, advice=advice)
 
     async def trial(
         self, prompt: Prompt[Any] | TextPrompt, asked: Abilities, deadline: Deadline

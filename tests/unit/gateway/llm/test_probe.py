@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
+from structlog.testing import capture_logs
 
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
@@ -58,6 +59,18 @@ async def test_a_probe_finds_what_the_server_does(traits: ServerTraits, found: A
         assert client.abilities == found
         assert not client.unknown
         assert client.described == found.described
+
+
+@pytest.mark.parametrize(("fitted_to", "said"), [(8_192, []), (16_384, [(8_192, 16_384)])])
+async def test_a_context_smaller_than_prompts_are_fitted_to_is_said(
+    fitted_to: int, said: list[tuple[int, int]]
+) -> None:
+    async with vlm_server(replies(UNKNOWN), LLAMA_ON_VLLM_0_10_2) as server, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(server.url, server.model, context=fitted_to))
+        with capture_logs() as logs:
+            await probe(client, deadline())
+    told = [(each["has"], each["told"]) for each in logs if each["event"] == "vlm.context_too_small"]
+    assert told == said
 
 
 @pytest.mark.parametrize(
