@@ -49,7 +49,7 @@ class _ByGrammarOnly(BaseModel):
     words: Annotated[list[Annotated[str, Field(max_length=6)]], Field(max_length=1)]
 
 
-_TASK = "Reply with this one word and nothing else: ready"
+TASK = "Reply with this one word and nothing else: ready"
 
 
 async def probe(client: VlmClient, deadline: Deadline) -> Abilities:
@@ -59,10 +59,10 @@ async def probe(client: VlmClient, deadline: Deadline) -> Abilities:
     asks = Prompt(
         "probe",
         "You do what you are asked.",
-        (photo, TextPart(_TASK)),
+        (photo, TextPart(TASK)),
         _ByGrammarOnly,
         _MOST_TOKENS,
-        in_lines=_TASK,
+        in_lines=TASK,
     )
     try:
         asked, reply = await client.trial(asks, EVERYTHING, deadline)
@@ -120,7 +120,7 @@ def _is_masked(reply: Written) -> bool:
 
 async def _photos(client: VlmClient, photo: ImagePart, asked: Abilities, deadline: Deadline) -> int:
     """1 where a second photo is refused, 2 where it is taken."""
-    two = TextPrompt("probe", "You do what you are asked.", (photo, photo, TextPart(_TASK)), 1)
+    two = TextPrompt("probe", "You do what you are asked.", (photo, photo, TextPart(TASK)), 1)
     try:
         await client.trial(two, asked, deadline)
     except (RequestRefused, ContextTooLong):

@@ -69,8 +69,9 @@ async def test_every_service_answers_the_gateways_own_client() -> None:
     async with _services() as (services, _, node):
         text = await services.read_text(PHOTO, _deadline())
         assert text.plain.startswith("Marrow Quay Bridge")
-        assert await services.classify("Where is it?", "", _deadline(), PHOTO) is Domain.LOCAL
-        assert await services.classify("Where is it?", text.plain, _deadline()) is Domain.LOCAL
+        seen = await services.classify("Where is it?", "", _deadline(), PHOTO)
+        read = await services.classify("Where is it?", text.plain, _deadline())
+        assert seen.domain is read.domain is Domain.LOCAL
         crops = await services.crop(PHOTO, ["bridge"], 4, _deadline())
         assert len(crops) == 4
         assert Image.open(io.BytesIO(crops[0])).format == "JPEG"
@@ -116,7 +117,9 @@ async def test_both_pipelines_take_the_route_that_the_question_asks_for(pipeline
     assert (answer.route, answer.reason, answer.degraded) == (route, Reason.ANSWERED, [])
     kinds = {citation.kind for citation in answer.citations}
     assert kinds == {CitationKind.PHOTO} if route is Route.DIRECT else CitationKind.PAGE in kinds
-    assert sum(counts.refused + counts.expired for counts in node.counts.values()) == 0
+    refused = {name: counts.refused + counts.expired for name, counts in node.counts.items()}
+    assert refused.pop(VLM) <= 1  # the gateway's probe also asks with two photos
+    assert not any(refused.values())
 
 
 async def test_the_gateway_is_ready_on_a_fleet() -> None:

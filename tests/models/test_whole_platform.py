@@ -150,14 +150,14 @@ async def test_the_default_pipeline_answers_from_the_production_engines_in_two_m
     assert answer.answer == "Mira Holm wrote it."
     assert [citation.url for citation in answer.citations] == ["https://books.example/salt"]
     assert answer.domain in set(Domain)
-    assert [request.name for request in running.vlm.requests] == ["understand", "answer"]
+    assert [request.name for request in running.vlm.questions] == ["understand", "answer"]
 
 
 async def test_the_papers_pipeline_asks_the_model_once_a_step(running: Running) -> None:
     answer = await running.ask("Who wrote this?", "qa-dragon")
     assert answer.degraded == []
     assert (answer.route, answer.entity, answer.abstained) == (Route.RAG, BOOK, False)
-    calls = Counter(request.name for request in running.vlm.requests)
+    calls = Counter(request.name for request in running.vlm.questions)
     assert set(calls.values()) == {1}
     assert calls.total() == 9
 

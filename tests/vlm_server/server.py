@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
 from chassis.http.serving import BoundApp, listen, running
+from gateway.llm.probe import TASK
 from tests.vlm_server.chat_requests import (
     ChatRequest,
     ImagePart,
@@ -137,6 +138,11 @@ class RunningServer:
     def key(self) -> str:
         """The key it wants."""
         return self.traits.key
+
+    @property
+    def questions(self) -> list[ScriptedRequest]:
+        """The requests but those of a gateway's probe, which it makes when it starts."""
+        return [request for request in self.requests if TASK not in request.text]
 
     @property
     def answered(self) -> list[ScriptedRequest]:

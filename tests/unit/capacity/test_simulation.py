@@ -102,7 +102,7 @@ def test_a_laptop_with_nine_seconds_to_the_first_word_answers_those_who_wait_a_m
 def test_each_published_baseline_asks_the_model_as_often_as_its_paper_says(
     pipeline: str, calls: float
 ) -> None:
-    result = simulate(_one(), replace(LIGHT, pipeline=pipeline))
+    result = simulate(_one(), replace(LIGHT, pipeline=pipeline, deadline_ms=30_000))
     assert result.model_calls == calls
     assert result.total.answered + result.total.refused == result.total.offered
 

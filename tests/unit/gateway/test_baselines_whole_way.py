@@ -82,14 +82,14 @@ async def platform(script: Script = SCRIPT) -> AsyncIterator[Platform]:
 async def test_each_baseline_makes_its_calls_and_no_more() -> None:
     async with platform() as it:
         for name, calls in CALLS.items():
-            before = len(it.server.requests)
+            before = len(it.server.questions)
             answer = await it.ask(name)
             assert (answer.answer, answer.reason, answer.degraded) == (AUTHOR, Reason.ANSWERED, [])
             assert answer.route is (Route.DIRECT if name in CLOSED else Route.RAG)
-            assert [request.name for request in it.server.requests[before:]] == calls
+            assert [request.name for request in it.server.questions[before:]] == calls
             cited = [citation.snippet for citation in answer.citations]
             assert cited == ([] if name in CLOSED else [AUTHOR])
-    first, *others = it.server.requests
+    first, *others = it.server.questions
     assert first.images
     for request in others:  # so that a server with prefix caching reads the photo once
         assert (request.system, request.parts[:2]) == (first.system, first.parts[:2])
@@ -99,9 +99,9 @@ async def test_only_the_single_turn_tasks_leave_the_conversation_out() -> None:
     async with platform() as it:
         session = (await it.ask("llm-only", "What is the title?")).session_id
         for name in EVERY:
-            before = len(it.server.requests)
+            before = len(it.server.questions)
             await it.ask(name, "And who wrote it?", session_id=session)
-            for request in it.server.requests[before:]:
+            for request in it.server.questions[before:]:
                 told = "What is the title?" in request.text
                 assert told is (name not in ("crag-mm-task-1", "crag-mm-task-2")), name
 

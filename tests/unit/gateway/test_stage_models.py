@@ -126,8 +126,8 @@ class Platform:
 
 
 def asked(server: RunningServer) -> list[str]:
-    """The prompts of the question; a gateway also probes each model when it starts."""
-    return [request.name for request in server.requests if request.name not in ("", "probe")]
+    """The prompts of the question."""
+    return [request.name for request in server.questions]
 
 
 @asynccontextmanager

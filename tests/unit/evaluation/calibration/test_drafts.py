@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Explanation, Route
+from contracts.domain_router import Domain
 from evaluation.calibration.cutoffs import CalibrationError
 from evaluation.calibration.drafts import Drafts, drafts_of
 from evaluation.calibration.proposals import Judging, judged
@@ -24,7 +25,7 @@ from evaluation.runs.asking import Asking
 from evaluation.runs.gateway import reached
 from evaluation.runs.running import Task, make_run
 from evaluation.runs.store import Run
-from gateway.reasoning.port import ReadPhoto
+from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Draft, Query
 from gateway.steps.routing.train import artefact_of, read
 from tests.unit.evaluation.runs.small_world import Turn, numbered, write_world
@@ -41,7 +42,9 @@ UNSURE_FROM = 30
 class TooSure(ScriptedReasoner):
     """Right about the first questions. From `UNSURE_FROM` on it is wrong, and hardly less sure."""
 
-    async def draft(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(
+        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
         """Read off the photo, or so it says."""
         wrong = int(re.findall(r"\d+", ask.question)[0]) >= UNSURE_FROM
         return (
