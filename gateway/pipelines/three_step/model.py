@@ -13,7 +13,7 @@ from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.asking import prompt_of
 from gateway.llm.cleaning import ENTITY_SLOT, queries
-from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
+from gateway.llm.delimiting import NO_EVIDENCE, Budget, EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
 from gateway.llm.models import Model
 from gateway.llm.options import Asked, VlmOptions
@@ -103,9 +103,10 @@ class ThreeStepVlmReasoner:
 
         def shown_within(tokens: int) -> EvidenceBlocks:
             """All of them, shorter where there is little room: a list that lacks some cannot rank them."""
-            budget = Budget.whole(found, tokens)
-            while len((shown := evidence_blocks(found, budget)).places) < len(found) and budget.piece > 1:
-                budget = replace(budget, piece=budget.piece // 2)
+            budget, shown = Budget.whole(found, tokens), EvidenceBlocks(NO_EVIDENCE)
+            while tokens > 0 and budget.piece > 1 and len(shown.places) < len(found):
+                shown = evidence_blocks(found, budget)
+                budget = replace(budget, piece=budget.piece * 4 // 5)
             return shown
 
         prompt, shown = self._options.window.fitted(prompt_with, shown_within)
