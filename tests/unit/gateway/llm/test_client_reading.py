@@ -376,6 +376,12 @@ def test_a_field_is_told_as_soon_as_the_next_one_begins() -> None:
     assert second[1] == Parts(why='a, "b": {[', parts=["x, y", "z"])
 
 
+def test_labelled_lines_are_told_as_they_end() -> None:
+    told = [so_far for _, so_far in heard("why: a: b\nsure: yes\nparts:\n- x, y\n- z\n")]
+    assert told[0] == Parts(why="a: b", sure=True)
+    assert told[-1] == Parts(why="a: b", parts=["x, y", "z"], sure=True)
+
+
 @pytest.mark.parametrize("text", ["{'why': 'a', 'sure': 1}", 'Sure: {"why": "b", "sure": 1}', "[1, 2]"])
 def test_nothing_is_told_of_what_is_not_the_object_itself(text: str) -> None:
     assert heard(text) == []
