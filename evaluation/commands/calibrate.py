@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evaluation.commands.judge import model_judge
 from evaluation.commands.run import GatewayUrl, gateway_of, opened_dataset, refuse, stops_politely
 from evaluation.judging.choice import Choice
 
@@ -186,18 +187,13 @@ async def opened_judge(judged: JudgedBy, stack: AsyncExitStack) -> "Judging":
     from evaluation.calibration.cutoffs import CalibrationError
     from evaluation.calibration.proposals import Judging
     from evaluation.judging.cut import open_cut
-    from evaluation.judging.model import ModelJudge
     from evaluation.judging.rules import RuleJudge
-    from evaluation.settings import JudgeSettings
 
     judge: Judge = RuleJudge()
     if judged.choice is Choice.HUMAN:
         raise CalibrationError("People judged what was said, not what was withheld: --judge rules or model.")
     if judged.choice is Choice.MODEL:
-        settings = JudgeSettings()
-        key = settings.key.get_secret_value()
-        opened = ModelJudge(judged.base_url or settings.url, judged.model or settings.model, key)
-        judge = await stack.enter_async_context(opened)
+        judge = await stack.enter_async_context(model_judge(judged.base_url, judged.model))
     return Judging(judge, open_cut(judged.tokenizer), judged.concurrency)
 
 

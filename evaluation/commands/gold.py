@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evaluation.commands.judge import model_judge
+from evaluation.commands.run import refuse
 from evaluation.judging.choice import Choice
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ def gold(
     A model's key is read from LOREGLASS_JUDGE_KEY. Fails where the judge gave no verdict at all.
     """
     import anyio
-    from rich.console import Console
 
     from evaluation.judging.gold import gold_cases, held
     from evaluation.judging.model import JudgeError
@@ -37,8 +38,7 @@ def gold(
     try:
         name, judgements = anyio.run(_judged, judge, cases, base_url, model)
     except JudgeError as error:
-        Console(stderr=True).print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(1)
+        refuse(str(error))
     found = held(cases, judgements)
     _show(name, cases, judgements, found)
     if not found.count:
@@ -49,15 +49,11 @@ async def _judged(
     judge: Choice, cases: "Sequence[GoldCase]", base_url: str, model: str
 ) -> "tuple[str, dict[str, Judgement]]":
     from evaluation.judging.gold import judged_by
-    from evaluation.judging.model import ModelJudge
     from evaluation.judging.rules import RuleJudge
-    from evaluation.settings import JudgeSettings
 
     if judge is Choice.RULES:
         return RuleJudge.name, await judged_by(RuleJudge(), cases)
-    given = JudgeSettings()
-    key = given.key.get_secret_value()
-    async with ModelJudge(base_url or given.url, model or given.model, key) as asked:
+    async with model_judge(base_url, model) as asked:
         return f"{asked.name}, prompt {asked.version}", await judged_by(asked, cases)
 
 

@@ -11,6 +11,7 @@ from evaluation.judging.choice import Choice
 if TYPE_CHECKING:
     from evaluation.judging.cut import Cut
     from evaluation.judging.human import OnRejected
+    from evaluation.judging.model import ModelJudge
     from evaluation.judging.port import Case, Judge, Judgement
     from evaluation.runs.store import Run
 
@@ -99,14 +100,19 @@ def _by_rules(runs: "list[Run]", cut: "Cut") -> None:
         _tell(run, RuleJudge.name, judgements)
 
 
-async def _by_model(runs: "list[Run]", cut: "Cut", base_url: str, model: str, concurrency: int) -> None:
+def model_judge(base_url: str, model: str) -> "ModelJudge":
+    """The model that is named here, or by `LOREGLASS_JUDGE_*`. Raises `JudgeError`."""
     from evaluation.judging.model import ModelJudge
-    from evaluation.judging.verdicts import JudgeDown, verdict_file
     from evaluation.settings import JudgeSettings
 
-    settings = JudgeSettings()
-    key = settings.key.get_secret_value()
-    async with ModelJudge(base_url or settings.url, model or settings.model, key) as judge:
+    given = JudgeSettings()
+    return ModelJudge(base_url or given.url, model or given.model, given.key.get_secret_value())
+
+
+async def _by_model(runs: "list[Run]", cut: "Cut", base_url: str, model: str, concurrency: int) -> None:
+    from evaluation.judging.verdicts import JudgeDown, verdict_file
+
+    async with model_judge(base_url, model) as judge:
         files = [verdict_file(run.folder, judge.name) for run in runs]
         for run in runs:
             judgements = await _watched(run, judge, cut, files, concurrency)

@@ -1,5 +1,7 @@
 """What an experiment changes of a pipeline, for one question: cut-offs, and modules that are left out."""
 
+from types import ModuleType
+
 from chassis.errors import InvalidRequest
 from contracts.answer import Experiment
 from gateway.pipelines.baselines import ablation as direct_rag
@@ -13,6 +15,15 @@ from gateway.pipelines.three_step import ablation as three_step
 from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
 from gateway.pipelines.wiki_prf import ablation as wiki_prf
 from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
+
+_ABLATIONS: tuple[tuple[type, ModuleType], ...] = (
+    (LoreglassPipeline, loreglass),
+    (QaDragonPipeline, qa_dragon),
+    (ThreeStepPipeline, three_step),
+    (WikiPrfPipeline, wiki_prf),
+    (DirectRagPipeline, direct_rag),
+)
+"""Whose modules can be left out, and the room that names them (`MODULES`) and does it (`without`)."""
 
 
 def varied(pipeline: Pipeline, experiment: Experiment | None) -> Pipeline:
@@ -34,24 +45,12 @@ def _tuned(pipeline: Pipeline, thresholds: dict[str, float]) -> Pipeline:
 
 
 def _without(pipeline: Pipeline, missing: frozenset[str]) -> Pipeline:
-    match pipeline:
-        case LoreglassPipeline():
-            _require_known(missing, loreglass.MODULES)
-            return loreglass.without(pipeline, missing)
-        case QaDragonPipeline():
-            _require_known(missing, qa_dragon.MODULES)
-            return qa_dragon.without(pipeline, missing)
-        case ThreeStepPipeline():
-            _require_known(missing, three_step.MODULES)
-            return three_step.without(pipeline, missing)
-        case WikiPrfPipeline():
-            _require_known(missing, wiki_prf.MODULES)
-            return wiki_prf.without(pipeline, missing)
-        case DirectRagPipeline():
-            _require_known(missing, direct_rag.MODULES)
-            return direct_rag.without(pipeline, missing)
-        case _:
-            raise InvalidRequest("experiment.without: this pipeline has no modules that can be left out.")
+    for kind, ablation in _ABLATIONS:
+        if isinstance(pipeline, kind):
+            _require_known(missing, ablation.MODULES)
+            ablated: Pipeline = ablation.without(pipeline, missing)
+            return ablated
+    raise InvalidRequest("experiment.without: this pipeline has no modules that can be left out.")
 
 
 def _require_known(missing: frozenset[str], modules: frozenset[str]) -> None:
