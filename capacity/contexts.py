@@ -304,6 +304,16 @@ class _Usual(Material):
         none = frozenset[Any]()
         return Draft(None, None, "", None, 0.5, self_contained=False, tools=none, sub_queries=())
 
+    @property
+    def thing(self) -> Entity:
+        """A name."""
+        return Entity(PLAIN[:20], 1.0)
+
+    @property
+    def printed(self) -> PhotoText:
+        """None."""
+        return PhotoText()
+
 
 def _evidence_chars(prompt: Asked) -> int:
     """Characters of the plain sentence in the last part, which holds the evidence."""

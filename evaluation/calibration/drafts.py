@@ -16,6 +16,7 @@ from evaluation.record import TurnRecord
 from evaluation.runs.store import Run
 
 _FEATURE = "draft_"
+_DRAFT_STAGE = "draft"  # as the gateway's `degraded` names it
 _ROUTED = "p_verify"
 
 
@@ -65,7 +66,7 @@ async def drafts_of(run: Run, judging: Judging) -> Drafts:
         answer, judgement = record.answer, verdicts.get(record.interaction_id)
         if answer is None or judgement is None or _ROUTED not in _signals(answer):
             continue
-        if DRAFT in answer.degraded:
+        if _DRAFT_STAGE in answer.degraded:
             fallback += 1
         elif record.interaction_id in unjudged:
             failed += 1

@@ -115,8 +115,9 @@ class VlmClient:
 
     def believe(self, found: Abilities) -> None:
         """What the probe found holds from now on."""
-        if self._capabilities.settle(found):
-            log.info("vlm.abilities", probed=True, **found.described)
+        if not self._capabilities.settle(found):
+            return
+        log.info("vlm.abilities", probed=True, **found.described)
         if not found.form.has_grammar:
             log.warning("vlm.schema_not_held", form=found.form.value)
         if 0 < found.context < self._endpoint.context:

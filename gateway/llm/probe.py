@@ -17,7 +17,7 @@ import structlog
 from PIL import Image
 from pydantic import BaseModel, Field
 
-from chassis.errors import LoreglassError
+from chassis.errors import DependencyUnavailable, LoreglassError
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.tracing import TRACE_ID
 from gateway.llm.capabilities import EVERYTHING, Abilities
@@ -119,12 +119,14 @@ def _is_masked(reply: Written) -> bool:
 
 
 async def _photos(client: VlmClient, photo: ImagePart, asked: Abilities, deadline: Deadline) -> int:
-    """1 where a second photo is refused, 2 where it is taken."""
+    """1 where a second photo is refused, 2 where it is taken, 0 where the server failed."""
     two = TextPrompt("probe", "You do what you are asked.", (photo, photo, TextPart(TASK)), 1)
     try:
         await client.trial(two, asked, deadline)
     except (RequestRefused, ContextTooLong):
         return 1
+    except DependencyUnavailable:  # some servers fall over: the rest of what was found stands
+        return 0
     return 2
 
 

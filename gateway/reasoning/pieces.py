@@ -7,7 +7,7 @@ from gateway.state import Evidence
 from language.sentences import sentences
 from language.words import content_stems, fold
 
-_LEAST_CUT = 80
+LEAST_CUT = 80
 """Characters below which a piece is left out rather than cut."""
 
 
@@ -54,6 +54,8 @@ def excerpt(text: str, most_chars: int, asked: str) -> str:
 
     Words are looked for by their stems' letters, which costs little. Of a very long text the head is read.
     """
+    if most_chars <= 0:
+        return ""
     if len(text) <= most_chars:
         return text.strip()
     wanted = content_stems(asked)
@@ -74,7 +76,7 @@ def whole_sentences(text: str, most_chars: int) -> str:
     """As many as fit; of a first one that is too long, its beginning."""
     if len(text) <= most_chars:
         return text.strip()
-    if most_chars < _LEAST_CUT:
+    if most_chars < LEAST_CUT:
         return ""
     ends = (sentence.end for sentence in sentences(text) if sentence.end <= most_chars)
     return text[: max(ends, default=most_chars)].strip()

@@ -13,7 +13,7 @@ from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.asking import prompt_of
 from gateway.llm.cleaning import ENTITY_SLOT, queries
-from gateway.llm.delimiting import NO_EVIDENCE, Budget, EvidenceBlocks, evidence_blocks
+from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
 from gateway.llm.models import Model
 from gateway.llm.options import Asked, VlmOptions
@@ -22,6 +22,7 @@ from gateway.llm.reading import no_answer, whole
 from gateway.llm.schemas import QueryText, Structured
 from gateway.llm.text import reply_of_text, text_prompt
 from gateway.reasoning.photo_context import PhotoContext
+from gateway.reasoning.pieces import LEAST_CUT
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
 TEMPERATURE = 0.8
@@ -103,11 +104,12 @@ class ThreeStepVlmReasoner:
 
         def shown_within(tokens: int) -> EvidenceBlocks:
             """All of them, shorter where there is little room: a list that lacks some cannot rank them."""
-            budget, shown = Budget.whole(found, tokens), EvidenceBlocks(NO_EVIDENCE)
-            while tokens > 0 and budget.piece > 1 and len(shown.places) < len(found):
-                shown = evidence_blocks(found, budget)
+            budget = Budget.whole(found, tokens)
+            best = evidence_blocks(found, budget)
+            while tokens > 0 and budget.piece > LEAST_CUT and len(best.places) < len(found):
                 budget = replace(budget, piece=budget.piece * 4 // 5)
-            return shown
+                best = max(best, evidence_blocks(found, budget), key=lambda shown: len(shown.places))
+            return best
 
         prompt, shown = self._options.window.fitted(prompt_with, shown_within)
         numbers = whole(await self._client.complete(prompt, deadline)).relevant

@@ -102,7 +102,7 @@ def fit(
     epochs = [Epoch(0, 0.0, _measured(encoded, weight, bias, split.validation).mrr)]
     best = (epochs[0], weight.detach().clone(), bias.detach().clone())
     if partial.is_file():
-        stored = torch.load(partial, weights_only=True)
+        stored = torch.load(partial, map_location=weight.device, weights_only=True)
         epochs = [Epoch(**each) for each in stored["epochs"]]
         best = (epochs[stored["best"]], *stored["best_head"])
         with torch.no_grad():
@@ -136,7 +136,9 @@ def recall(vectors: Any, encoded: Encoded, places: Sequence[int]) -> Recall:
     pool = encoded.pool(places)
     scores = similarities(vectors, encoded.texts[pool])
     wanted = torch.tensor([pool.index(encoded.positives[n]) for n in places], device=scores.device)
-    ranks = 1 + (scores > scores.gather(1, wanted[:, None])).sum(dim=1).double()
+    own = scores.gather(1, wanted[:, None])
+    others = ~(scores <= own)  # a score that is no number counts as better, so that it ranks last
+    ranks = 1 + others.sum(dim=1).double()
     at = {k: float((ranks <= k).double().mean()) for k in DEPTHS}
     return Recall(len(places), len(pool), at, float((1 / ranks).mean()))
 
