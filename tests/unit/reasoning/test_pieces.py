@@ -45,3 +45,7 @@ def test_what_fits_stays_as_it_is() -> None:
     pieces = (page("Brick."), page("Stone."))
     assert shortened(pieces, 2_000, "tower") == pieces
     assert shortened((), 2_000, "tower") == ()
+
+
+def test_a_piece_without_room_is_empty() -> None:
+    assert excerpt("It has four towers. It opened in 1894.", -4, "towers") == ""
