@@ -136,6 +136,30 @@ class NotSupported(LoreglassError):
     kind = ErrorKind.NOT_SUPPORTED
 
 
+class NotConfigured(LoreglassError):
+    """The operator has not set this part up."""
+
+    kind = ErrorKind.NOT_CONFIGURED
+
+
+class UnsupportedAudio(LoreglassError):
+    """Not one of the sound formats that are decoded."""
+
+    kind = ErrorKind.UNSUPPORTED_AUDIO
+
+
+class CorruptAudio(LoreglassError):
+    """The right format, but it cannot be decoded."""
+
+    kind = ErrorKind.CORRUPT_AUDIO
+
+
+class IdempotencyKeyReused(LoreglassError):
+    """The key was sent before, with another request."""
+
+    kind = ErrorKind.IDEMPOTENCY_KEY_REUSED
+
+
 class NotFound(LoreglassError):
     """No such route."""
 
@@ -196,6 +220,10 @@ ERROR_TABLE: dict[ErrorKind, ErrorEntry] = {
     ErrorKind.UNAUTHORIZED: ErrorEntry(401, "A valid key is needed"),
     ErrorKind.EXPERIMENTS_NOT_ALLOWED: ErrorEntry(403, "Experiments are not allowed here"),
     ErrorKind.NOT_SUPPORTED: ErrorEntry(422, "The engine here cannot do this"),
+    ErrorKind.NOT_CONFIGURED: ErrorEntry(501, "This is not set up here"),
+    ErrorKind.UNSUPPORTED_AUDIO: ErrorEntry(415, "The upload is not a sound format that is read here"),
+    ErrorKind.CORRUPT_AUDIO: ErrorEntry(422, "The sound could not be decoded"),
+    ErrorKind.IDEMPOTENCY_KEY_REUSED: ErrorEntry(422, "The idempotency key belongs to another request"),
     ErrorKind.NOT_FOUND: ErrorEntry(404, "No such route"),
     ErrorKind.METHOD_NOT_ALLOWED: ErrorEntry(405, "This method is not allowed here"),
     ErrorKind.DEADLINE_EXCEEDED: ErrorEntry(504, "The deadline has passed"),

@@ -135,7 +135,7 @@ class Run:
             await self._record(Stage.ADMISSION, DONE, 0.0, "")
         else:
             self.planning.revise(self.deadline.remaining_ms(), self._ended, self.elapsed_ms())
-            await self._on_stage(StageEvent(stage=Stage.ADMISSION.value, state=DONE, ms=0.0))
+            await self._tell(Stage.ADMISSION, DONE, 0.0)
 
     @asynccontextmanager
     async def stage(self, stage: Stage, size: Work = ONE) -> AsyncIterator[Deadline]:
@@ -262,7 +262,11 @@ class Run:
             return
         self._ended.add(stage)
         self.planning.revise(self.deadline.remaining_ms(), self._ended, self.elapsed_ms(), stage.value)
-        await self._on_stage(StageEvent(stage=stage.value, state=state, ms=ms))
+        await self._tell(stage, state, ms)
+
+    async def _tell(self, stage: Stage, state: str, ms: float) -> None:
+        left_ms = round(self.deadline.remaining_ms(), 2)
+        await self._on_stage(StageEvent(stage=stage.value, state=state, ms=ms, left_ms=left_ms))
 
 
 class Prefetch(Generic[T]):

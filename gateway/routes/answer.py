@@ -20,15 +20,18 @@ from gateway.wiring import Gateway
 
 router = APIRouter()
 
+_OWN_SHAPES = {"image": "ImageInput", "experiment": "Experiment", "audio": "AudioInput"}
+
 
 def _body_schema() -> dict[str, Any]:
     """Both forms of the request body, for the OpenAPI document."""
     in_json = AnswerRequest.model_json_schema()
     kinds = in_json.pop("$defs")
-    for name, kind in (("image", kinds["ImageInput"]), ("experiment", kinds["Experiment"])):
-        in_json["properties"][name] = {"anyOf": [kind, {"type": "null"}], "default": None}
+    for name, kind in _OWN_SHAPES.items():
+        in_json["properties"][name] = {"anyOf": [kinds[kind], {"type": "null"}], "default": None}
     in_parts = {
         "image": {"type": "string", "format": "binary"},
+        "audio": {"type": "string", "format": "binary"},
         "experiment": {**kinds["Experiment"], "description": "As JSON text."},
     }
     in_form = {**in_json, "properties": {**in_json["properties"], **in_parts}}

@@ -50,6 +50,12 @@ class ImageInput(Request):
     url: str | None = None
 
 
+class AudioInput(Request):
+    """What the wearer said, as the bytes of a sound file."""
+
+    base64: Base64Bytes
+
+
 class Experiment(Request):
     """For those who measure a platform of their own; refused where its operator has not allowed it.
 
@@ -64,16 +70,17 @@ class Experiment(Request):
 
 
 class AnswerRequest(Request):
-    """The JSON form; the multipart form has the same fields with `image` as a file part and `experiment` as
-    JSON in a field.
+    """The JSON form; the multipart form has the same fields with `image` and `audio` as file parts and
+    `experiment` as JSON in a field. One of `question` and `audio` is given.
     """
 
-    question: str
+    question: str = ""
     image: ImageInput | None = None
     session_id: str | None = None
     deadline_ms: int | None = None
     pipeline: str | None = None
     experiment: Experiment | None = None
+    audio: AudioInput | None = None
 
 
 class Citation(Message):
@@ -143,8 +150,30 @@ class ModelUsage(Message):
     completion_tokens: int = 0
 
 
+class LookedAtKind(StrEnum):
+    """Why a region of the photo was looked at: it was searched by itself, or text was read there."""
+
+    CROP = "crop"
+    TEXT = "text"
+
+
+class LookedAt(Message):
+    """A region of the photo, in 0..1 of its width and height. `text`: what was read there."""
+
+    kind: LookedAtKind
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str = ""
+
+
 class Answer(Message):
     """`timings_ms` by stage; `degraded` names what was done without: stages that failed, cuts of the plan.
+
+    `looked_at`: what of the photo this question looked at. `advice`: of a refusal, what the wearer can do
+    about it. `transcript`: what was understood of `audio`. `speech`: where the answer's sound is fetched, for
+    a short time, relative to the gateway's address; None where no voice is set up.
 
     With `session` among them this turn was not kept, and a `session_id` that is new is nobody's yet.
     """
@@ -163,14 +192,37 @@ class Answer(Message):
     session_id: str
     explanation: Explanation | None = None
     model_usage: ModelUsage = ModelUsage()
+    looked_at: list[LookedAt] = []
+    advice: str = ""
+    transcript: str | None = None
+    speech: str | None = None
 
 
 class StageEvent(Message):
-    """SSE `stage`: a stage ended (`state`: `done`, `skipped`, `failed`, `cancelled`)."""
+    """SSE `stage`: a stage ended (`state`: `done`, `skipped`, `failed`, `cancelled`). `left_ms`: until the
+    deadline.
+    """
 
     stage: str
     state: str
     ms: float
+    left_ms: float = 0.0
+
+
+class TranscriptEvent(Message):
+    """SSE `transcript`: what was understood of the caller's `audio`."""
+
+    text: str
+
+
+class IdentifiedEvent(Message):
+    """SSE `identified`: what the thing is, before the answer is known. It holds whatever the answer comes to.
+
+    `sentence`: that in words, to be spoken at once.
+    """
+
+    entity: str
+    sentence: str
 
 
 class TokenEvent(Message):

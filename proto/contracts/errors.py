@@ -32,6 +32,10 @@ class ErrorKind(StrEnum):
     UNAUTHORIZED = "unauthorized"
     EXPERIMENTS_NOT_ALLOWED = "experiments_not_allowed"
     NOT_SUPPORTED = "not_supported"
+    NOT_CONFIGURED = "not_configured"
+    UNSUPPORTED_AUDIO = "unsupported_audio"
+    CORRUPT_AUDIO = "corrupt_audio"
+    IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
 
 
 class Problem(Message):
