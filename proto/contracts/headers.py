@@ -10,7 +10,7 @@ PRIORITY = "X-Priority"
 """`interactive`, `standard` or `background`; the gateway lowers it to what the caller's key allows."""
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
-"""1 to 128 visible ASCII characters: a request that is sent again under its key gets the first one's answer."""
+"""1 to 128 visible ASCII characters: a request sent again under its key gets the first one's answer."""
 
 REPLAYED = "Idempotent-Replayed"
 """`true` on a reply that was kept under its key."""
