@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import httpx
+from anyio.abc import TaskGroup
 
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.health import Note
@@ -30,8 +31,10 @@ from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.budget_metrics import BudgetMetrics
 from gateway.serving.execution import Execution, Tier
 from gateway.serving.guards import Guards
+from gateway.serving.kept import Kept, MemoryKept, RedisKept
 from gateway.serving.measures import QuestionMetrics, QuestionRecord, log_question
 from gateway.serving.placement_watch import PlacementWatch
+from gateway.serving.repeats import Repeats
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits, SessionStore
 from gateway.serving.sessions.redis import RedisSessionStore, connect
@@ -43,6 +46,7 @@ from gateway.steps.routing import SearchRouter
 from gateway.thresholds import RetrievalLimits, load_thresholds
 
 _TRACE_CONNECTIONS = 4
+_KEPT_CONNECTIONS = 8
 _TRACES_FOR_S = 600.0
 """Not long: they lie beside people's sessions, and a trace is a few kilobytes."""
 
@@ -55,6 +59,7 @@ class Gateway:
     """
 
     execution: Execution
+    repeats: Repeats
     services: Services
     settings: GatewaySettings
     keys: Keys
@@ -75,6 +80,14 @@ async def background_task(work: Callable[[], Coroutine[Any, Any, None]]) -> Asyn
 
 
 @asynccontextmanager
+async def _cancelled_at_the_end() -> AsyncIterator[TaskGroup]:
+    """Where work goes on that its request does not wait for."""
+    async with side_by_side() as group:
+        yield group
+        group.cancel_scope.cancel()
+
+
+@asynccontextmanager
 async def wire(
     settings: GatewaySettings,
     metrics: Metrics,
@@ -87,6 +100,9 @@ async def wire(
         http = await resources.enter_async_context(open_http())
         sessions = _sessions(settings)
         resources.push_async_callback(sessions.close)
+        kept = _kept(settings, clock)
+        resources.push_async_callback(kept.close)
+        going_on = await resources.enter_async_context(_cancelled_at_the_end())
         cards = Cards(settings.placement) if settings.placement else None
         guards = Guards(metrics.registry, cards, clock)
         services = _services(settings, http, guards)
@@ -112,6 +128,7 @@ async def wire(
             await resources.enter_async_context(background_task(watch.run))
         yield Gateway(
             execution=execution,
+            repeats=Repeats(kept, going_on, settings.session_ttl_s),
             services=services,
             settings=settings,
             keys=Keys.load(settings.keys, clock),
@@ -189,6 +206,13 @@ async def _traces(settings: GatewaySettings) -> AsyncIterator[TraceStore]:
     shared = SharedTraceStore(own, client, _TRACES_FOR_S)
     async with aclosing(shared), background_task(shared.run):
         yield shared
+
+
+def _kept(settings: GatewaySettings, clock: Clock) -> Kept:
+    """Shared by the gateways that share their sessions."""
+    if settings.sessions is SessionBackend.REDIS:
+        return RedisKept(connect(settings.redis_url, max_connections=_KEPT_CONNECTIONS))
+    return MemoryKept(clock=clock)
 
 
 def _sessions(settings: GatewaySettings) -> SessionStore:

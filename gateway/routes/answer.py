@@ -1,21 +1,23 @@
 """`POST /answer`: the platform's main job."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Header, Request
 from starlette.responses import Response
 
 from chassis.errors import problem_of
 from chassis.http.app import RequestDeadline
 from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
+from contracts import headers
 from contracts.answer import Answer, AnswerRequest, StageEvent, TokenEvent
-from gateway.planning.run import ignore_stage
+from gateway.planning.run import OnStage, ignore_stage
 from gateway.routes.dependencies import CallerDep, GatewayDep
 from gateway.routes.intake import read_question
 from gateway.routes.streaming import Emit, EventStream, pieces
-from gateway.serving.execution import Admitted
+from gateway.serving.execution import Question
+from gateway.serving.repeats import checked_key
 from gateway.wiring import Gateway
 
 router = APIRouter()
@@ -41,37 +43,76 @@ def _body_schema() -> dict[str, Any]:
 
 @router.post("/answer", response_model=Answer, openapi_extra=_body_schema())
 async def answer(
-    request: Request, gateway: GatewayDep, caller: CallerDep, exchange: RequestDeadline
+    request: Request,
+    response: Response,
+    gateway: GatewayDep,
+    caller: CallerDep,
+    exchange: RequestDeadline,
+    idempotency_key: Annotated[str | None, Header()] = None,
 ) -> Answer | Response:
     """Answer a question about a photo, with sources, or say honestly that it is not known.
 
     With `Accept: text/event-stream` the same body comes as the last of a stream of events: `stage`,
     `citation`, `token`, then `final` or `error`. It begins once the question is let in; one that is not
-    gets the same 503 as without a stream.
+    gets the same 503 as without a stream. With an `Idempotency-Key` the question is worked on to its end even
+    if the caller leaves, and sent again under its key it gets the same answer.
     """
+    key = checked_key(idempotency_key)
     received = Deadline.after_ms(0)
     asked = await read_question(request, gateway, received)
     question = replace(asked, caller=caller)
     deadline = Deadline(min(received.at + question.deadline_ms / 1000, exchange.at))
-    admitted = await gateway.execution.admit(question)
-    trace_id: str = request.state.trace_id
+    asking = _Asking(gateway, question, key, request.state.trace_id, deadline)
     if "text/event-stream" in request.headers.get("accept", ""):
-        return _stream(gateway, admitted, trace_id, deadline)
-    return await gateway.execution.answer(admitted, trace_id, deadline, ignore_stage)
+        return _stream(asking)
+    body, again = await asking.answer(ignore_stage)
+    if again:
+        response.headers[headers.REPLAYED] = "true"
+    return body
 
 
-def _stream(gateway: Gateway, admitted: Admitted, trace_id: str, deadline: Deadline) -> EventStream:
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A question on its way, under the key that it was sent with."""
+
+    gateway: Gateway
+    question: Question
+    key: str | None
+    trace_id: str
+    deadline: Deadline
+
+    async def answer(self, on_stage: OnStage) -> tuple[Answer, bool]:
+        """The answer, and whether it was asked for before."""
+
+        async def work() -> Answer:
+            admitted = await self.gateway.execution.admit(self.question)
+            return await self.gateway.execution.answer(admitted, self.trace_id, self.deadline, on_stage)
+
+        if self.key is None:
+            return await work(), False
+        name = self.question.caller.tenant, self.key
+        return await self.gateway.repeats.once(name, self.question.digest, self.deadline, work)
+
+
+def _stream(asking: _Asking) -> EventStream:
     async def produce(emit: Emit) -> None:
-        async def on_stage(event: StageEvent) -> None:
-            await emit("stage", event)
+        listening = True
 
-        body = await gateway.execution.answer(admitted, trace_id, deadline, on_stage)
+        async def on_stage(event: StageEvent) -> None:
+            if listening:  # under a key the work goes on when nobody is there any more
+                await emit("stage", event)
+
+        try:
+            body, _ = await asking.answer(on_stage)
+        finally:
+            listening = False
         for citation in body.citations:
             await emit("citation", citation)
         for piece in pieces(body.answer):
             await emit("token", TokenEvent(text=piece))
         await emit("final", body)
 
+    trace_id = asking.trace_id
     return EventStream(
         produce, lambda error: problem_response(error, trace_id), lambda error: problem_of(error, trace_id)
     )

@@ -53,6 +53,8 @@ async def read_question(request: Request, gateway: Gateway, received: Deadline) 
     else:
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
     experiment = allowed(fields.experiment, gateway.settings)
+    if "question" not in fields.model_fields_set:
+        raise InvalidRequest("question: must be given.")
     text = question_text(fields.question, gateway.settings)
     deadline_ms = checked_deadline_ms(fields.deadline_ms, gateway.settings)
     due = Deadline(received.at + deadline_ms / 1000, received.clock)

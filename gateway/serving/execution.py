@@ -1,5 +1,7 @@
 """Runs a pipeline for one question: admission, the session before and after, the hard stop, the trace."""
 
+import hashlib
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -63,6 +65,14 @@ class Question:
     unread: tuple[str, ...] = ()
     caller: Caller = ANYBODY
     experiment: Experiment | None = None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, hex, of what is asked; who asks, and how long they will wait, is no part of it."""
+        experiment = self.experiment.model_dump() if self.experiment else None
+        photo = self.photo.digest if self.photo else None
+        asked = (self.text, photo, self.session_id, self.pipeline, experiment)
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

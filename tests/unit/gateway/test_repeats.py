@@ -1,0 +1,120 @@
+"""A question that is sent again under its Idempotency-Key is answered once."""
+
+import anyio
+import httpx
+import pytest
+
+from contracts import headers
+from contracts.answer import Answer
+from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
+from tests.unit.gateway.test_streaming import STREAM, events_of
+
+pytestmark = pytest.mark.anyio
+
+KEY = "5f0e6e6c-9d5f-4c80-8e6e-1f2c9a3b7d10"
+
+
+async def ask(world: World, key: str = KEY, question: str = QUESTION, **sent: str) -> httpx.Response:
+    return await world.client.post(
+        "/answer",
+        headers={headers.IDEMPOTENCY_KEY: key, **sent},
+        files={"image": PHOTO},
+        data={"question": question},
+    )
+
+
+async def test_the_same_request_under_the_same_key_gets_the_same_answer_and_asks_nobody(world: World) -> None:
+    first, second = await ask(world), await ask(world)
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert first.content == second.content
+    assert headers.REPLAYED not in first.headers
+    assert second.headers[headers.REPLAYED] == "true"
+    assert len(world.reasoner.asked) == 1
+
+
+async def test_another_key_is_another_question(world: World) -> None:
+    first, second = await ask(world, "one"), await ask(world, "two")
+    assert first.json()["trace_id"] != second.json()["trace_id"]
+    assert len(world.reasoner.asked) == 2
+
+
+async def test_requests_that_arrive_together_are_worked_on_once(world: World, services: FakeServices) -> None:
+    services.text_search.mood = Mood.HELD
+    replies: list[httpx.Response] = []
+
+    async def one() -> None:
+        replies.append(await ask(world))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(one)
+        await services.text_search.arrived.wait()
+        services.text_search.release.set()
+    assert len({reply.content for reply in replies}) == 1
+    assert len(world.reasoner.asked) == 1
+
+
+async def test_the_answer_waits_for_a_caller_whose_connection_was_lost(
+    world: World, services: FakeServices
+) -> None:
+    services.text_search.mood = Mood.HELD
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask, world)
+        await services.text_search.arrived.wait()
+        group.cancel_scope.cancel()
+    services.text_search.release.set()
+    again = await ask(world)
+    assert again.headers[headers.REPLAYED] == "true"
+    assert again.json()["reason"] == "answered"
+    assert len(world.reasoner.asked) == 1
+
+
+async def test_a_stream_is_answered_once_too(world: World) -> None:
+    first, second = await ask(world, **STREAM), await ask(world, **STREAM)
+    assert events_of(first.text)[-1] == events_of(second.text)[-1]
+    assert {name for name, _ in events_of(second.text)} == {"citation", "token", "final"}
+    assert len(world.reasoner.asked) == 1
+
+
+async def test_a_key_does_not_carry_from_one_question_to_another(world: World) -> None:
+    await ask(world)
+    other = await ask(world, question="Who printed this book?")
+    assert other.status_code == 422
+    assert other.json()["type"].endswith("idempotency_key_reused")
+    assert len(world.reasoner.asked) == 1
+
+
+async def test_what_failed_is_tried_again_under_its_key(world: World) -> None:
+    unknown = {"question": QUESTION, "session_id": "s" * 32}
+    sent = {headers.IDEMPOTENCY_KEY: KEY}
+    lost = [await world.client.post("/answer", headers=sent, json=unknown) for _ in range(2)]
+    assert [reply.status_code for reply in lost] == [404, 404]
+    assert headers.REPLAYED not in lost[1].headers
+    assert (await ask(world)).status_code == 200
+
+
+@pytest.mark.parametrize("key", ["", "x" * 129, "two words"])
+async def test_a_key_that_is_none_is_refused(world: World, key: str) -> None:
+    refused = await ask(world, key)
+    assert refused.status_code == 422
+    assert headers.IDEMPOTENCY_KEY in refused.json()["detail"]
+
+
+async def test_two_gateways_that_share_a_redis_answer_a_key_once(
+    services: FakeServices, redis_url: str
+) -> None:
+    shared = {"sessions": "redis", "redis_url": redis_url}
+    async with gateway_before(services, **shared) as one, gateway_before(services, **shared) as other:
+        first, second = await ask(one), await ask(other)
+        assert first.content == second.content
+        assert second.headers[headers.REPLAYED] == "true"
+        assert not other.reasoner.asked
+
+
+async def test_without_its_redis_a_question_under_a_key_is_answered_all_the_same(
+    services: FakeServices,
+) -> None:
+    async with gateway_before(services, sessions="redis", redis_url="redis://127.0.0.1:1/0") as world:
+        answer = Answer.model_validate_json((await ask(world)).content)
+    assert answer.reason == "answered"
