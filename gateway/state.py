@@ -19,15 +19,29 @@ class Photo:
     digest: str
 
 
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom, in 0..1 of the photo."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crop:
+    """A rectified piece of a photo as JPEG, and where it was."""
+
+    jpeg: bytes
+    place: Box
+
+
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """One line read from a photo: `score` in 0..1, box (left, top, right, bottom) in 0..1 of the photo,
-    turned so that its text is level.
+    """One line read from a photo: `score` in 0..1, `box` in the photo turned so that its text is level.
+
+    `place`: the same in the photo as it was sent.
     """
 
     text: str
     score: float
-    box: tuple[float, float, float, float]
+    box: Box
+    place: Box = (0.0, 0.0, 1.0, 1.0)
 
     def is_right_of(self, other: "TextLine") -> bool:
         """Whether it stands behind the other, at its height."""
@@ -179,7 +193,7 @@ class ToRead:
     text: str
     title: str = ""
     kind: CitationKind = CitationKind.PAGE
-    boxes: tuple[tuple[float, float, float, float], ...] = ()
+    boxes: tuple[Box, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from chassis.resilience.deadlines import Clock, Deadline
 from chassis.telemetry.metrics import Metrics
 from chassis.telemetry.tracing import TRACE_ID
 from contracts.answer import Answer
-from gateway.planning.run import ignore_stage
+from gateway.planning.run import ignore_events
 from gateway.reasoners import Reasoners, open_reasoners
 from gateway.reasoning.port import Read
 from gateway.serving.execution import Question
@@ -67,7 +67,7 @@ class Platform:
         question = Question(text, photo, None, load.deadline_ms, load.pipeline)
         try:
             admitted = await self._gateway.execution.admit(question)
-            answer = await self._gateway.execution.answer(admitted, trace_id, deadline, ignore_stage)
+            answer = await self._gateway.execution.answer(admitted, trace_id, deadline, ignore_events)
         except Overloaded:
             return End.SHED, False
         except LoreglassError:

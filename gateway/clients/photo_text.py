@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contracts.geometry import Point
 from contracts.ocr import OcrReply
 from contracts.ocr import TextLine as ReadLine
-from gateway.state import PhotoText, TextLine
+from gateway.state import Box, PhotoText, TextLine
 
 _ORDERED_WITHIN = math.radians(8)
 """Lines that tilt less come in reading order from OCR."""
@@ -16,7 +16,11 @@ def photo_text(reply: OcrReply) -> PhotoText:
     """The lines with their boxes in shares of the photo, turned so that a row's lines are side by side."""
     angle = _text_angle(reply.lines)
     frame = _Frame(reply.width, reply.height, angle)
-    lines = tuple(TextLine(line.text, line.score, frame.box(line.quadrilateral)) for line in reply.lines)
+    upright = _Frame(reply.width, reply.height, 0.0)
+    lines = tuple(
+        TextLine(line.text, line.score, frame.box(line.quadrilateral), upright.box(line.quadrilateral))
+        for line in reply.lines
+    )
     if abs(angle) >= _ORDERED_WITHIN:
         lines = tuple(sorted(lines, key=lambda line: (line.box[1] + line.box[3], line.box[0])))
     return PhotoText(lines)
@@ -46,7 +50,7 @@ class _Frame:
     def _turn(self, x: float, y: float) -> tuple[float, float]:
         return x * self._cos - y * self._sin, x * self._sin + y * self._cos
 
-    def box(self, quadrilateral: Sequence[Point]) -> tuple[float, float, float, float]:
+    def box(self, quadrilateral: Sequence[Point]) -> Box:
         """Left, top, right and bottom of a line in this frame."""
         turned = [self._turn(point.x, point.y) for point in quadrilateral]
         xs = [(x - self._left) / self._width for x, _ in turned]

@@ -20,7 +20,7 @@ from contracts.text_search import TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
 from gateway.clients.photo_text import photo_text
 from gateway.clients.reading import answers_found, read_request
-from gateway.state import DomainGuess, Entity, Found, PhotoText, ToRead, Turn
+from gateway.state import Crop, DomainGuess, Entity, Found, PhotoText, ToRead, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +165,8 @@ class Services:
 
     async def crop(
         self, jpeg: bytes, labels: Sequence[str], max_regions: int, deadline: Deadline
-    ) -> tuple[bytes, ...]:
-        """Rectified regions worth a closer look, best first, as JPEG."""
+    ) -> tuple[Crop, ...]:
+        """Rectified regions worth a closer look, best first."""
         reply = await self.cropper.send_multipart(
             "/v1/crop",
             [_file("image", jpeg)],
@@ -175,7 +175,19 @@ class Services:
             deadline,
             weight_ms=self.weigh("cropper", 1),
         )
-        return tuple(region.image for region in reply.regions)
+        width, height = reply.width, reply.height
+        return tuple(
+            Crop(
+                each.image,
+                (
+                    each.box.left / width,
+                    each.box.top / height,
+                    each.box.right / width,
+                    each.box.bottom / height,
+                ),
+            )
+            for each in reply.regions
+        )
 
     async def search_pages(
         self, queries: Sequence[str], count: int, deadline: Deadline, depth: int | None = None

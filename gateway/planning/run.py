@@ -19,19 +19,23 @@ from chassis.errors import (
 )
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.telemetry.spans import span
-from contracts.answer import StageEvent, StageTrace
+from contracts.answer import IdentifiedEvent, LookedAt, LookedAtKind, StageEvent, StageTrace
 from contracts.errors import ErrorKind
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.latencies import ONE, Work
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import Plan
 from gateway.planning.stages import FALLBACK_STAGE, MOST_RESERVED, STAGE_BUDGETS, USUAL_DEADLINE_MS, Stage
+from gateway.state import Box
 
 T = TypeVar("T")
 R = TypeVar("R")
-OnStage = Callable[[StageEvent], Awaitable[None]]
+Told = StageEvent | IdentifiedEvent
+OnEvent = Callable[[Told], Awaitable[None]]
 
 DONE, FAILED, CANCELLED, SKIPPED = "done", "failed", "cancelled", "skipped"
+_MOST_LOOKED_AT = 64
+_LOOKED_AT_CHARS = 200
 _ITEMS, _BY_MODEL, _STATE = "loreglass.items", "loreglass.by_model", "loreglass.state"
 
 log = structlog.get_logger()
@@ -75,7 +79,7 @@ def _waiting_counted() -> Iterator[_Waited]:
         _WAITED.reset(token)
 
 
-async def ignore_stage(_: StageEvent) -> None:
+async def ignore_events(_: Told) -> None:
     """For callers that do not listen."""
 
 
@@ -90,7 +94,7 @@ class Run:
         self,
         trace_id: str,
         deadline: Deadline,
-        on_stage: OnStage = ignore_stage,
+        on_event: OnEvent = ignore_events,
         planning: FixedPlan | None = None,
         explain: Explaining = SILENT,
     ) -> None:
@@ -101,7 +105,9 @@ class Run:
         self.failures: dict[Stage, ErrorKind] = {}
         self.planning = planning or FixedPlan()
         self.explain = explain
-        self._on_stage = on_stage
+        self.looked_at: list[LookedAt] = []
+        self.identified: str | None = None
+        self._on_event = on_event
         self._started = deadline.clock()
         self._ended: set[Stage] = set()
         self._degraded: dict[str, None] = {}
@@ -224,6 +230,21 @@ class Run:
             self._degraded[stage.value] = None
         await self._record(stage, SKIPPED, self.elapsed_ms(), "")
 
+    def look_at(self, kind: LookedAtKind, place: Box, text: str = "") -> None:
+        """Note a region of the photo that was looked at; only so many are told."""
+        if len(self.looked_at) < _MOST_LOOKED_AT:
+            left, top, right, bottom = (round(min(max(edge, 0.0), 1.0), 4) for edge in place)
+            self.looked_at.append(
+                LookedAt(
+                    kind=kind, left=left, top=top, right=right, bottom=bottom, text=text[:_LOOKED_AT_CHARS]
+                )
+            )
+
+    async def tell_identified(self, name: str) -> None:
+        """What the photo shows is certain: whoever listens may be told before there is an answer."""
+        self.identified = name
+        await self._on_event(IdentifiedEvent(entity=name, sentence=f"This is {name}."))
+
     def prefetch(
         self, group: TaskGroup, work: Callable[[], Awaitable[T]], default: T, *, now: bool = True
     ) -> "Prefetch[T]":
@@ -266,7 +287,7 @@ class Run:
 
     async def _tell(self, stage: Stage, state: str, ms: float) -> None:
         left_ms = round(self.deadline.remaining_ms(), 2)
-        await self._on_stage(StageEvent(stage=stage.value, state=state, ms=ms, left_ms=left_ms))
+        await self._on_event(StageEvent(stage=stage.value, state=state, ms=ms, left_ms=left_ms))
 
 
 class Prefetch(Generic[T]):

@@ -12,7 +12,7 @@ from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
 from contracts import headers
 from contracts.answer import Answer, AnswerRequest, StageEvent, TokenEvent
-from gateway.planning.run import OnStage, ignore_stage
+from gateway.planning.run import OnEvent, Told, ignore_events
 from gateway.routes.dependencies import CallerDep, GatewayDep
 from gateway.routes.intake import read_question
 from gateway.routes.streaming import Emit, EventStream, pieces
@@ -65,7 +65,7 @@ async def answer(
     asking = _Asking(gateway, question, key, request.state.trace_id, deadline)
     if "text/event-stream" in request.headers.get("accept", ""):
         return _stream(asking)
-    body, again = await asking.answer(ignore_stage)
+    body, again = await asking.answer(ignore_events)
     if again:
         response.headers[headers.REPLAYED] = "true"
     return body
@@ -81,12 +81,12 @@ class _Asking:
     trace_id: str
     deadline: Deadline
 
-    async def answer(self, on_stage: OnStage) -> tuple[Answer, bool]:
+    async def answer(self, on_event: OnEvent) -> tuple[Answer, bool]:
         """The answer, and whether it was asked for before."""
 
         async def work() -> Answer:
             admitted = await self.gateway.execution.admit(self.question)
-            return await self.gateway.execution.answer(admitted, self.trace_id, self.deadline, on_stage)
+            return await self.gateway.execution.answer(admitted, self.trace_id, self.deadline, on_event)
 
         if self.key is None:
             return await work(), False
@@ -98,12 +98,12 @@ def _stream(asking: _Asking) -> EventStream:
     async def produce(emit: Emit) -> None:
         listening = True
 
-        async def on_stage(event: StageEvent) -> None:
+        async def on_event(event: Told) -> None:
             if listening:  # under a key the work goes on when nobody is there any more
-                await emit("stage", event)
+                await emit("stage" if isinstance(event, StageEvent) else "identified", event)
 
         try:
-            body, _ = await asking.answer(on_stage)
+            body, _ = await asking.answer(on_event)
         finally:
             listening = False
         for citation in body.citations:

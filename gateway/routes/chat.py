@@ -32,7 +32,7 @@ from chassis.http.app import RequestDeadline
 from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import first_fault
-from contracts.answer import DEFAULT_PIPELINE, Answer, Reason, StageEvent
+from contracts.answer import DEFAULT_PIPELINE, Answer, IdentifiedEvent, Reason
 from contracts.chat import (
     MOST_MESSAGES,
     Annotation,
@@ -49,7 +49,7 @@ from contracts.chat import (
     UrlCitation,
     Usage,
 )
-from gateway.planning.run import ignore_stage
+from gateway.planning.run import Told, ignore_events
 from gateway.planning.stages import Stage
 from gateway.reasoning.refusals import is_refusal
 from gateway.routes.dependencies import GatewayDep, caller_of
@@ -115,7 +115,7 @@ async def complete_chat(
         admitted = await gateway.execution.admit(question)
         if asked.stream:
             return _stream(gateway, asked, admitted, trace_id, deadline)
-        answer = await gateway.execution.answer(admitted, trace_id, deadline, ignore_stage)
+        answer = await gateway.execution.answer(admitted, trace_id, deadline, ignore_events)
     except LoreglassError as error:
         return _refused(error, trace_id)
     return _completion(asked, admitted, answer)
@@ -254,14 +254,16 @@ def _stream(
         async def tell(delta: dict[str, Any]) -> None:
             await send(begun.model_copy(update={"choices": [ChunkChoice(delta=delta)]}))
 
-        async def on_stage(event: StageEvent) -> None:
-            if event.stage == Stage.ADMISSION:
+        async def on_event(event: Told) -> None:
+            if isinstance(event, IdentifiedEvent):
+                await tell({"reasoning_content": f"{event.sentence}\n"})
+            elif event.stage == Stage.ADMISSION:
                 await tell({"role": "assistant", "content": ""})
             else:
                 name = event.stage.replace("_", " ")
                 await tell({"reasoning_content": f"{name}: {event.state} after {event.ms:.0f} ms\n"})
 
-        answer = await gateway.execution.answer(admitted, trace_id, deadline, on_stage)
+        answer = await gateway.execution.answer(admitted, trace_id, deadline, on_event)
         whole = _completion(asked, admitted, answer)
         [choice] = whole.choices
         for piece in pieces(choice.message.content):

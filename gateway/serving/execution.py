@@ -24,7 +24,7 @@ from gateway.pipelines.port import Pipeline, Tunable
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.live_plan import LivePlan
 from gateway.planning.planner import Planner
-from gateway.planning.run import OnStage, Run
+from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
 from gateway.reasoning.calls import ModelCalls, calls_counted
 from gateway.serving.admission import Admission
@@ -33,6 +33,7 @@ from gateway.serving.sessions.port import Session, SessionStore, new_session_id
 from gateway.serving.tenants import PUBLIC, Caller
 from gateway.serving.traces import TraceStore
 from gateway.state import Photo, Priority, Query, Turn
+from gateway.steps.advice import advice
 from gateway.steps.conclusion import Outcome, refusal
 
 ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
@@ -143,7 +144,7 @@ class Execution:
         return Admitted(question, pipeline, await self._session(question))
 
     async def answer(
-        self, admitted: Admitted, trace_id: str, deadline: Deadline, on_stage: OnStage
+        self, admitted: Admitted, trace_id: str, deadline: Deadline, on_event: OnEvent
     ) -> Answer:
         """The answer body, and a trace either way.
 
@@ -151,7 +152,7 @@ class Execution:
         """
         experiment = admitted.question.experiment
         explain = Explaining() if experiment and experiment.explain else SILENT
-        run = Run(trace_id, deadline, on_stage, explain=explain)
+        run = Run(trace_id, deadline, on_event, explain=explain)
         with calls_counted() as calls:
             ending = _Ending(calls)
             try:
@@ -171,7 +172,7 @@ class Execution:
         if question.carried is None:
             async with run.optional(Stage.SESSION), run.stage(Stage.SESSION) as deadline:
                 await self._remember(admitted, query, outcome, deadline)
-        body = _body(outcome, run, admitted, ending)
+        body = _body(outcome, query, run, admitted, ending)
         ending.replied = True
         return body
 
@@ -300,7 +301,7 @@ def _degraded(run: Run, admitted: Admitted, ending: _Ending) -> list[str]:
     return [*admitted.question.unread, *run.degraded, *ending.calls.without]
 
 
-def _body(outcome: Outcome, run: Run, admitted: Admitted, ending: _Ending) -> Answer:
+def _body(outcome: Outcome, query: Query, run: Run, admitted: Admitted, ending: _Ending) -> Answer:
     pipeline = admitted.pipeline
     thresholds = pipeline.thresholds if isinstance(pipeline, Tunable) else None
     return Answer(
@@ -310,7 +311,7 @@ def _body(outcome: Outcome, run: Run, admitted: Admitted, ending: _Ending) -> An
         confidence=round(outcome.confidence, 4),
         route=outcome.route,
         domain=outcome.domain,
-        entity=outcome.entity.name if outcome.entity else None,
+        entity=outcome.entity.name if outcome.entity else run.identified,
         citations=list(outcome.citations),
         degraded=_degraded(run, admitted, ending),
         timings_ms={**run.timings_ms, "total": round(run.elapsed_ms(), 2)},
@@ -322,4 +323,6 @@ def _body(outcome: Outcome, run: Run, admitted: Admitted, ending: _Ending) -> An
             prompt_tokens=ending.calls.prompt_tokens,
             completion_tokens=ending.calls.completion_tokens,
         ),
+        looked_at=run.looked_at,
+        advice=advice(outcome, query, run.looked_at),
     )

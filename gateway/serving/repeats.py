@@ -1,8 +1,8 @@
 """A request that is sent again under its `Idempotency-Key` gets the first one's answer.
 
 A phone in a bad network does not know whether its question arrived. The work therefore goes on when the
-caller leaves, and the answer waits for whoever asks again: same key and same request, same answer, for as long
-as a session lives. What failed is not kept; sent again, it is tried again.
+caller leaves, and the answer waits for whoever asks again: same key and same request, same answer, for as
+long as a session lives. What failed is not kept; sent again, it is tried again.
 """
 
 import hashlib

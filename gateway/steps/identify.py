@@ -3,11 +3,12 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from chassis.resilience.deadlines import Deadline
+from contracts.answer import LookedAtKind
 from gateway.clients.services import Services
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.state import Draft, Entity, Photo, PhotoText, Query
+from gateway.state import Crop, Draft, Entity, Photo, PhotoText, Query
 from gateway.thresholds import RetrievalLimits, Thresholds
 
 SelectEntity = Callable[[Query, Draft, Sequence[Entity], PhotoText, Deadline], Awaitable[Entity | None]]
@@ -52,10 +53,12 @@ async def find_crops(services: Services, photo: Photo, labels: Sequence[str], ru
     if not run.plan.crops:
         await run.skip(Stage.CROPPER)
         return ()
-    crops: tuple[bytes, ...] = ()
+    crops: tuple[Crop, ...] = ()
     async with run.optional(Stage.CROPPER), run.stage(Stage.CROPPER) as deadline:
         crops = await services.crop(photo.jpeg, labels, run.plan.crops, deadline)
-    return crops
+    for crop in crops:
+        run.look_at(LookedAtKind.CROP, crop.place)
+    return tuple(crop.jpeg for crop in crops)
 
 
 async def identify(
@@ -80,6 +83,8 @@ async def identify(
         chosen = await select(query, draft, likely, photo_text, deadline)
     run.explain.signal("entity_probability", chosen.probability if chosen else None)
     run.explain.note(Stage.SELECT_ENTITY, chosen.name if chosen else "none")
+    if chosen in likely and chosen.probability >= thresholds.decisive and query.photo_is_new:
+        await run.tell_identified(chosen.name)
     return chosen
 
 

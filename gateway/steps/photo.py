@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 from anyio.abc import TaskGroup
 
+from contracts.answer import LookedAtKind
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
 from gateway.planning.run import Prefetch, Run
@@ -24,6 +25,8 @@ async def read_text(services: Services, query: Query, run: Run) -> PhotoText:
     async with run.optional(Stage.OCR), run.stage(Stage.OCR) as deadline:
         if query.photo is not None:
             text = await services.read_text(query.photo.jpeg, deadline)
+    for line in text.lines:
+        run.look_at(LookedAtKind.TEXT, line.place, line.text)
     return text
 
 

@@ -13,7 +13,7 @@ from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
-from gateway.planning.run import Run, ignore_stage
+from gateway.planning.run import Run, ignore_events
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.execution import Execution, Question, Tier
 from gateway.serving.measures import QuestionMetrics, QuestionRecord
@@ -82,7 +82,7 @@ class Node:
         question = Question("Which?", PHOTO, None, DEADLINE_MS, "worker")
         admitted = await self._execution.admit(question)
         deadline = Deadline.after_ms(DEADLINE_MS, self.clock)
-        await self._execution.answer(admitted, TRACE_ID, deadline, ignore_stage)
+        await self._execution.answer(admitted, TRACE_ID, deadline, ignore_events)
 
     def scrape(self) -> Scrape:
         """The metrics."""

@@ -29,7 +29,7 @@ from gateway.planning.explaining import (
 from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
-from gateway.planning.run import Run, ignore_stage
+from gateway.planning.run import Run, ignore_events
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.execution import Execution, Question, Tier
@@ -195,7 +195,7 @@ async def answer_of(execution: Execution, text: str, experiment: object) -> Answ
     given = Experiment.model_validate(experiment)
     question = Question(text, STEPWISE_PHOTO, None, 60_000, "stuck", experiment=given)
     admitted = await execution.admit(question)
-    return await execution.answer(admitted, "trace", Deadline.after_ms(60_000), ignore_stage)
+    return await execution.answer(admitted, "trace", Deadline.after_ms(60_000), ignore_events)
 
 
 async def test_a_question_whose_time_was_over_tells_what_was_known_by_then(anyio_backend: object) -> None:

@@ -1,0 +1,46 @@
+"""What a wearer can do about a refusal, in a sentence that is spoken after it."""
+
+from collections.abc import Sequence
+
+from contracts.answer import LookedAt, LookedAtKind, Reason
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome
+
+_OF_REASON = {
+    Reason.TIMED_OUT: "Ask again; what I have read in the photo by now will be quicker.",
+    Reason.OVERLOADED: "Ask again in a moment.",
+    Reason.UNAVAILABLE: "Ask again in a minute.",
+    Reason.NOTHING_INDEXED: "Photos and pages of things have to be indexed first.",
+    Reason.LANGUAGE: "Ask it in English.",
+    Reason.NEEDS_PHOTO: "Look at it and ask again.",
+}
+_COME_CLOSER = "Come closer, so that it fills the view, and ask again."
+_CLOSER_TO_READ = "Come closer to the print and hold still: it is too small for me to read."
+_SMALL_PRINT = 0.012
+"""Of the photo's height: at 1,600 pixels a line of fewer than 20, which recognisers of print read badly."""
+
+
+def advice(outcome: Outcome, query: Query, looked_at: Sequence[LookedAt]) -> str:
+    """The sentence; empty for an answer. `looked_at`: what of the photo the question looked at."""
+    if not outcome.abstained:
+        return ""
+    if outcome.reason in _OF_REASON:
+        return _OF_REASON[outcome.reason]
+    if query.photo is not None and _print_is_small(looked_at):
+        return _CLOSER_TO_READ
+    if query.photo is not None and outcome.entity is None:
+        return _COME_CLOSER
+    if outcome.reason is Reason.NO_EVIDENCE:
+        thing = outcome.entity.name if outcome.entity else "this"
+        return f"Nothing is indexed that says it of {thing}."
+    return "Ask it in other words, or ask for something else about it."
+
+
+def _print_is_small(looked_at: Sequence[LookedAt]) -> bool:
+    """Whether more than half of the lines that were read are small."""
+    heights = [min(each.bottom - each.top, each.right - each.left) for each in looked_at if _is_text(each)]
+    return 2 * sum(height < _SMALL_PRINT for height in heights) > len(heights)
+
+
+def _is_text(region: LookedAt) -> bool:
+    return region.kind is LookedAtKind.TEXT

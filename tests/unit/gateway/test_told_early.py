@@ -1,0 +1,136 @@
+"""What a wearer is told beside the answer: what the thing is, what was looked at, what would help."""
+
+import pytest
+
+from contracts.answer import Reason
+from contracts.collections import Collections
+from contracts.cropper import CropReply
+from contracts.image_search import ImageSearchReply
+from contracts.ocr import OcrReply
+from contracts.text_search import TextSearchReply
+from gateway.state import Reply
+from tests.unit.gateway.fakes import BOOK, FakeServices, Mood, crop_region, image_hit, text_line
+from tests.unit.gateway.platform import PHOTO, World, gateway_before
+from tests.unit.gateway.reasoners import ScriptedReasoner
+from tests.unit.gateway.test_streaming import STREAM, events_of, stream
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_what_the_thing_is_is_told_before_pages_are_searched(world: World) -> None:
+    events = await stream(world)
+    [place] = [place for place, (name, _) in enumerate(events) if name == "identified"]
+    assert events[place][1] == {"entity": BOOK, "sentence": f"This is {BOOK}."}
+    later = [data["stage"] for name, data in events[place:] if name == "stage"]
+    assert {"text_search", "reranker", "answer", "verifier"} <= set(later)
+    assert events[-1][1]["entity"] == BOOK
+
+
+async def test_a_thing_that_is_not_certain_is_not_told_early(services: FakeServices) -> None:
+    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.7)], collection="images")
+    async with gateway_before(services) as world:
+        events = await stream(world)
+    assert "identified" not in {name for name, _ in events}
+    assert events[-1][1]["entity"] == BOOK
+
+
+async def test_what_was_told_early_stands_in_a_refusal_too(services: FakeServices) -> None:
+    unsure = ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.MODEL_UNSURE))
+    async with gateway_before(services, unsure) as world:
+        events = await stream(world)
+    [told] = [data for name, data in events if name == "identified"]
+    final = events[-1][1]
+    assert (final["abstained"], final["entity"]) == (True, told["entity"])
+
+
+async def test_a_follow_up_is_not_told_again_what_the_thing_is(world: World) -> None:
+    session = (await world.ask()).session_id
+    reply = await world.client.post(
+        "/answer", headers=STREAM, json={"question": "How long is it?", "session_id": session}
+    )
+    assert "identified" not in {name for name, _ in events_of(reply.text)}
+
+
+async def test_stages_tell_how_much_of_the_deadline_is_left(world: World) -> None:
+    reply = await world.client.post(
+        "/answer", headers=STREAM, files={"image": PHOTO}, data={"question": "Who?", "deadline_ms": "50000"}
+    )
+    left = [data["left_ms"] for name, data in events_of(reply.text) if name == "stage"]
+    assert left == sorted(left, reverse=True)
+    assert all(0 < each <= 50_000 for each in left)
+
+
+async def test_the_regions_that_were_looked_at_are_shares_of_the_photo(services: FakeServices) -> None:
+    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.6)], collection="images")
+    services.cropper.reply = CropReply(regions=[crop_region(PHOTO)], width=100, height=50)
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    crops = [each for each in answer.looked_at if each.kind == "crop"]
+    assert [(each.left, each.top, each.right, each.bottom) for each in crops] == [(0.0, 0.0, 0.1, 0.2)]
+    [text] = [each for each in answer.looked_at if each.kind == "text"]
+    assert (text.text, text.left, text.bottom) == ("THE SALT ROAD", pytest.approx(10 / 96, abs=1e-3), 0.25)
+
+
+async def test_however_much_is_read_only_so_much_is_told(services: FakeServices) -> None:
+    lines = [text_line("word " * 100, row) for row in range(500)]
+    services.ocr.reply = OcrReply(lines=lines, width=96, height=64)
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    assert len(answer.looked_at) == 64
+    assert max(len(each.text) for each in answer.looked_at) == 200
+    assert all(0 <= each.top <= each.bottom <= 1 for each in answer.looked_at)
+
+
+async def test_an_answer_needs_no_advice(world: World) -> None:
+    assert (await world.ask()).advice == ""
+
+
+async def test_who_sees_nothing_known_is_told_to_come_closer(services: FakeServices) -> None:
+    _finds_nothing(services)
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    assert answer.abstained
+    assert "closer" in answer.advice
+
+
+async def test_small_print_is_told_to_be_small(services: FakeServices) -> None:
+    _finds_nothing(services)
+    services.ocr.reply = OcrReply(lines=[text_line("THE SALT ROAD")], width=4_000, height=3_000)
+    unsure = ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.MODEL_UNSURE))
+    async with gateway_before(services, unsure) as world:
+        answer = await world.ask()
+    assert "print" in answer.advice
+
+
+async def test_a_known_thing_of_which_nothing_is_indexed_is_named(services: FakeServices) -> None:
+    unsure = ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.NO_EVIDENCE))
+    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
+    services.image_search.reply = ImageSearchReply(
+        hits=[image_hit().model_copy(update={"attributes": {}})], collection="images"
+    )
+    async with gateway_before(services, unsure) as world:
+        answer = await world.ask()
+    assert (answer.reason, answer.entity) == ("no_evidence", BOOK)
+    assert answer.advice == f"Nothing is indexed that says it of {BOOK}."
+
+
+async def test_an_empty_index_says_what_it_needs(services: FakeServices) -> None:
+    _finds_nothing(services)
+    services.collections.reply = Collections(collections=[])
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    assert (answer.reason, "indexed" in answer.advice) == ("nothing_indexed", True)
+
+
+async def test_where_a_search_is_out_the_advice_is_to_ask_again(services: FakeServices) -> None:
+    _finds_nothing(services)
+    services.text_search.mood = Mood.CRASHES
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    assert (answer.reason, answer.advice) == ("unavailable", "Ask again in a minute.")
+
+
+def _finds_nothing(services: FakeServices) -> None:
+    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
+    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
+    services.ocr.reply = OcrReply(lines=[], width=96, height=64)
