@@ -104,12 +104,14 @@ def _table(preset: str, cells: Mapping[tuple[Route, str], Cell]) -> Table:
     for (route, pipeline), cell in sorted(cells.items()):
         ms, count = [each.ms for each in cell.outcomes], len(cell.outcomes)
         taken = {each.reply.route or each.reply.kind for each in cell.outcomes}
-        figures = (number(percentile(ms, 0.5), 0), number(percentile(ms, 0.95), 0))
+        first = [dict(each.reply.timings_ms).get("first_word", each.ms) for each in cell.outcomes]
+        figures = tuple(number(percentile(*of), 0) for of in ((first, 0.5), (ms, 0.5), (ms, 0.95)))
         per_request = (number(cell.model_calls / count), number(cell.calls / count))
         full = f"{fates(cell.outcomes).full} of {count}"
         rows.append((f"{route}, {pipeline}", *figures, *per_request, full, ", ".join(sorted(taken))))
     headers = (
         f"{preset}: route, pipeline",
+        "first word p50 ms",
         "p50 ms",
         "p95 ms",
         "model calls a request",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from chassis.validation import first_fault
-from contracts.answer import Answer, Citation, CitationKind, Reason, StageEvent, TokenEvent
+from contracts.answer import Answer, Citation, CitationKind, IdentifiedEvent, Reason, StageEvent, TokenEvent
 from contracts.errors import Problem
 
 _PROBLEM = "urn:loreglass:problem:"
@@ -108,6 +108,8 @@ def _streamed(content: bytes, expected: Expected) -> Reply:
                 return Reply(200, trouble=f"The stream goes on after its {name}.")
             if name == "stage":
                 StageEvent.model_validate_json(data)
+            elif name == "identified":
+                IdentifiedEvent.model_validate_json(data)
             elif name == "citation":
                 citations.append(Citation.model_validate_json(data))
             elif name == "token":

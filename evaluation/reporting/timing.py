@@ -9,7 +9,7 @@ from contracts.answer import Trace
 from evaluation.record import TurnRecord
 from evaluation.scoring.latency import percentile
 
-TOTAL, CLIENT = "total", "client"
+LAST = FIRST_WORD, TOTAL, CLIENT = "first_word", "total", "client"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class StageTimes:
 
 
 def stage_times(records: Iterable[TurnRecord]) -> tuple[StageTimes, ...]:
-    """In the order in which stages are usually reached, then the gateway's total and what the caller saw.
+    """In the order in which stages are usually reached, then when there was something to say, the
+    gateway's total and what the caller saw.
 
     Stages that run beside each other each count in full, so that they may add up to more than the total.
     """
@@ -47,7 +48,7 @@ def stage_times(records: Iterable[TurnRecord]) -> tuple[StageTimes, ...]:
             places[stage].append(place)
 
     def reached(stage: str) -> tuple[int, float, str]:
-        last = (TOTAL, CLIENT).index(stage) + 1 if stage in (TOTAL, CLIENT) else 0
+        last = LAST.index(stage) + 1 if stage in LAST else 0
         return last, mean(places[stage]) if places[stage] else 0.0, stage
 
     return tuple(_times(stage, samples[stage], answered) for stage in sorted(samples, key=reached))

@@ -107,6 +107,7 @@ class Run:
         self.explain = explain
         self.looked_at: list[LookedAt] = []
         self.identified: str | None = None
+        self.identified_ms: float | None = None
         self._on_event = on_event
         self._started = deadline.clock()
         self._ended: set[Stage] = set()
@@ -242,7 +243,7 @@ class Run:
 
     async def tell_identified(self, name: str) -> None:
         """What the photo shows is certain: whoever listens may be told before there is an answer."""
-        self.identified = name
+        self.identified, self.identified_ms = name, self.elapsed_ms()
         await self._on_event(IdentifiedEvent(entity=name, sentence=f"This is {name}."))
 
     def prefetch(

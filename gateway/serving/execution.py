@@ -88,12 +88,13 @@ class Admitted:
 
 @dataclass(slots=True)
 class _Ending:
-    """How a question ends, as far as that is known by now."""
+    """How a question ends, as far as is known by now. `first_word_ms`: when there was something to say."""
 
     calls: ModelCalls
     outcome: Outcome | None = None
     failure: Problem | None = None
     replied: bool = False
+    first_word_ms: float | None = None
 
     @property
     def stopped(self) -> bool:
@@ -188,6 +189,7 @@ class Execution:
             tenant=tenant,
             overran=run.deadline.remaining_ms() <= (_STOPPED_WITHIN_MS if ending.stopped else 0.0),
             stopped=ending.stopped,
+            first_word_ms=ending.first_word_ms,
         )
         CURRENT.get().set(
             **{"loreglass.pipeline": trace.pipeline, "loreglass.route": record.route},
@@ -304,6 +306,9 @@ def _degraded(run: Run, admitted: Admitted, ending: _Ending) -> list[str]:
 def _body(outcome: Outcome, query: Query, run: Run, admitted: Admitted, ending: _Ending) -> Answer:
     pipeline = admitted.pipeline
     thresholds = pipeline.thresholds if isinstance(pipeline, Tunable) else None
+    total_ms = round(run.elapsed_ms(), 2)
+    first_word_ms = total_ms if run.identified_ms is None else round(run.identified_ms, 2)
+    ending.first_word_ms = first_word_ms
     return Answer(
         answer=outcome.answer,
         abstained=outcome.abstained,
@@ -314,7 +319,7 @@ def _body(outcome: Outcome, query: Query, run: Run, admitted: Admitted, ending: 
         entity=outcome.entity.name if outcome.entity else run.identified,
         citations=list(outcome.citations),
         degraded=_degraded(run, admitted, ending),
-        timings_ms={**run.timings_ms, "total": round(run.elapsed_ms(), 2)},
+        timings_ms={**run.timings_ms, "first_word": first_word_ms, "total": total_ms},
         trace_id=run.trace_id,
         session_id=admitted.session.session_id,
         explanation=run.explain.to_explanation(thresholds),

@@ -38,7 +38,10 @@ class Miss(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuestionRecord:
-    """A question that is over. `overran`: its deadline had passed by then; `stopped`: it has no reply."""
+    """A question that is over. `overran`: its deadline had passed by then; `stopped`: it has no reply.
+
+    `first_word_ms`: when there was something to say, a thing's name or the answer; None without a reply.
+    """
 
     trace: Trace
     domain: Domain | None
@@ -47,6 +50,7 @@ class QuestionRecord:
     tenant: str
     overran: bool
     stopped: bool
+    first_word_ms: float | None = None
 
     @property
     def route(self) -> str:
@@ -186,6 +190,13 @@ class _Times:
             buckets=_QUESTION_S,
             registry=registry,
         )
+        first_word = Histogram(
+            "loreglass_first_word_seconds",
+            "From a question that was read to what could be said first: what the thing is, or the answer.",
+            ("route",),
+            buckets=_QUESTION_S,
+            registry=registry,
+        )
         model_calls = Histogram(
             "loreglass_question_vlm_calls",
             "Requests to the model in one question, those made again or cut short included.",
@@ -195,6 +206,7 @@ class _Times:
         )
         routes = (*(route.value for route in Route), NONE)
         self._question = {route: question.labels(route) for route in routes}
+        self._first_word = {route: first_word.labels(route) for route in routes}
         self._model_calls = {route: model_calls.labels(route) for route in routes}
         self._stage = Histogram(
             "loreglass_stage_seconds",
@@ -216,6 +228,8 @@ class _Times:
         """One that is over, with its stages."""
         route, example = question.route, {"trace_id": question.trace.trace_id}
         self._question[route].observe(question.trace.total_ms / 1000, example)
+        if question.first_word_ms is not None:
+            self._first_word[route].observe(question.first_word_ms / 1000, example)
         self._model_calls[route].observe(question.model_calls)
         for stage in question.trace.stages:
             self._observe_stage(stage, route, example)

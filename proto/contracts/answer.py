@@ -169,7 +169,8 @@ class LookedAt(Message):
 
 
 class Answer(Message):
-    """`timings_ms` by stage; `degraded` names what was done without: stages that failed, cuts of the plan.
+    """`timings_ms` by stage, with `total` and `first_word`, when there was something to say; `degraded` names
+    what was done without: stages that failed, cuts of the plan.
 
     `looked_at`: what of the photo this question looked at. `advice`: of a refusal, what the wearer can do
     about it. `transcript`: what was understood of `audio`. `speech`: where the answer's sound is fetched, for

@@ -74,7 +74,7 @@ async def test_every_service_answers_the_gateways_own_client() -> None:
         assert seen.domain is read.domain is Domain.LOCAL
         crops = await services.crop(PHOTO, ["bridge"], 4, _deadline())
         assert len(crops) == 4
-        assert Image.open(io.BytesIO(crops[0])).format == "JPEG"
+        assert Image.open(io.BytesIO(crops[0].jpeg)).format == "JPEG"
         whole = await services.search_photos([PHOTO], 5, _deadline())
         close = await services.search_photos(crops, 5, _deadline())
         assert whole[0].name == close[0].name == "Marrow Quay Bridge"

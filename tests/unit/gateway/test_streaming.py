@@ -63,7 +63,7 @@ async def test_the_words_and_the_citations_are_those_of_the_answer(world: World)
 async def test_every_stage_that_ended_has_its_event(world: World) -> None:
     events = await stream(world)
     stages = {data["stage"]: data["state"] for name, data in events if name == "stage"}
-    assert {*stages, "total"} == {*events[-1][1]["timings_ms"], "admission"}
+    assert {*stages, "first_word", "total"} == {*events[-1][1]["timings_ms"], "admission"}
     assert set(stages.values()) == {"done"}
 
 

@@ -23,7 +23,9 @@ async def test_what_the_thing_is_is_told_before_pages_are_searched(world: World)
     assert events[place][1] == {"entity": BOOK, "sentence": f"This is {BOOK}."}
     later = [data["stage"] for name, data in events[place:] if name == "stage"]
     assert {"text_search", "reranker", "answer", "verifier"} <= set(later)
-    assert events[-1][1]["entity"] == BOOK
+    final = events[-1][1]
+    assert final["entity"] == BOOK
+    assert final["timings_ms"]["first_word"] < final["timings_ms"]["total"]
 
 
 async def test_a_thing_that_is_not_certain_is_not_told_early(services: FakeServices) -> None:
@@ -31,7 +33,9 @@ async def test_a_thing_that_is_not_certain_is_not_told_early(services: FakeServi
     async with gateway_before(services) as world:
         events = await stream(world)
     assert "identified" not in {name for name, _ in events}
-    assert events[-1][1]["entity"] == BOOK
+    final = events[-1][1]
+    assert final["entity"] == BOOK
+    assert final["timings_ms"]["first_word"] == final["timings_ms"]["total"]
 
 
 async def test_what_was_told_early_stands_in_a_refusal_too(services: FakeServices) -> None:
