@@ -72,9 +72,9 @@ async def test_every_service_answers_the_gateways_own_client() -> None:
         seen = await services.classify("Where is it?", "", _deadline(), PHOTO)
         read = await services.classify("Where is it?", text.plain, _deadline())
         assert seen.domain is read.domain is Domain.LOCAL
-        crops = await services.crop(PHOTO, ["bridge"], 4, _deadline())
+        crops = [crop.jpeg for crop in await services.crop(PHOTO, ["bridge"], 4, _deadline())]
         assert len(crops) == 4
-        assert Image.open(io.BytesIO(crops[0].jpeg)).format == "JPEG"
+        assert Image.open(io.BytesIO(crops[0])).format == "JPEG"
         whole = await services.search_photos([PHOTO], 5, _deadline())
         close = await services.search_photos(crops, 5, _deadline())
         assert whole[0].name == close[0].name == "Marrow Quay Bridge"
