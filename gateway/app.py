@@ -11,7 +11,7 @@ from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
 from gateway.clients.services import Services
-from gateway.routes import answer, chat, sessions, traces
+from gateway.routes import answer, chat, devices, sessions, traces
 from gateway.serving.startup import log_start
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import Gateway, background_task, wire
@@ -32,7 +32,7 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, tell_start: TellSta
             async with background_task(partial(tell_start, settings, gateway.services, DEFAULT_PIPELINE)):
                 yield
 
-    routers = [answer.router, chat.router, sessions.router, traces.router]
+    routers = [answer.router, chat.router, devices.router, sessions.router, traces.router]
 
     def model() -> Mapping[str, str]:
         wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started

@@ -52,6 +52,16 @@ async def read_question(request: Request, gateway: Gateway, received: Deadline) 
         fields, image = await anyio.to_thread.run_sync(_from_json, await request.body())
     else:
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
+    return await to_question(fields, image, gateway, received)
+
+
+async def to_question(
+    fields: AnswerRequest, image: bytes | None, gateway: Gateway, received: Deadline
+) -> Question:
+    """The fields, checked against this gateway's settings, and the photo, decoded.
+
+    Raises `InvalidRequest`, `ExperimentsNotAllowed`, or what `photo_of` raises.
+    """
     experiment = allowed(fields.experiment, gateway.settings)
     if "question" not in fields.model_fields_set:
         raise InvalidRequest("question: must be given.")
@@ -66,14 +76,21 @@ async def read_question(request: Request, gateway: Gateway, received: Deadline) 
 
 
 async def _from_form(request: Request) -> tuple[AnswerRequest, bytes | None]:
+    async with bounded_form(request) as form:
+        fields, image = as_fields(_text_fields(form)), form.get("image")
+        if isinstance(image, UploadFile):
+            return fields, await image.read()
+        if image:
+            raise InvalidRequest("image: must be a file part.")
+        return fields, None
+
+
+@asynccontextmanager
+async def bounded_form(request: Request) -> AsyncIterator[FormData]:
+    """The multipart form of a request. Raises `PayloadTooLarge` or `MalformedRequest`."""
     try:
         async with request.form(max_files=_MAX_FORM_FILES, max_fields=_MAX_FORM_FIELDS) as form:
-            fields, image = _fields(_text_fields(form)), form.get("image")
-            if isinstance(image, UploadFile):
-                return fields, await image.read()
-            if image:
-                raise InvalidRequest("image: must be a file part.")
-            return fields, None
+            yield form
     except HTTPException as error:  # the multipart parser's own refusals
         if any(words in str(error.detail) for words in ("Too many", "exceeded maximum size")):
             raise PayloadTooLarge("The form has too many parts, or one that is too long.") from error
@@ -103,7 +120,7 @@ def _from_json(content: bytes) -> tuple[AnswerRequest, bytes | None]:
     body = read_json(content)
     if not isinstance(body, dict):
         raise InvalidRequest("body: must be a JSON object.")
-    fields = _fields(body)
+    fields = as_fields(body)
     if fields.image is None:
         return fields, None
     if fields.image.url is not None:
@@ -113,7 +130,8 @@ def _from_json(content: bytes) -> tuple[AnswerRequest, bytes | None]:
     return fields, fields.image.base64
 
 
-def _fields(values: dict[str, Any]) -> AnswerRequest:
+def as_fields(values: dict[str, Any]) -> AnswerRequest:
+    """The values as `AnswerRequest`. Raises `InvalidRequest`, which names the first fault."""
     try:
         return AnswerRequest.model_validate(values)
     except ValidationError as error:

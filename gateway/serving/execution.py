@@ -13,6 +13,7 @@ from chassis.errors import (
     LoreglassError,
     Overloaded,
     PipelineNotFound,
+    SessionNotFound,
     problem_of,
 )
 from chassis.resilience.deadlines import Deadline
@@ -54,6 +55,7 @@ class Question:
     `carried`: the conversation, for callers that keep it themselves and send it along; it has no id and
     is not remembered. `instructions`: how it wants answers worded. `unread`: names of what came with the
     question and is not heeded, for `degraded`. `experiment`: one that the operator has allowed.
+    `opens_session`: where there is no session of this id, it begins one.
     """
 
     text: str
@@ -66,6 +68,7 @@ class Question:
     unread: tuple[str, ...] = ()
     caller: Caller = ANYBODY
     experiment: Experiment | None = None
+    opens_session: bool = False
 
     @property
     def digest(self) -> str:
@@ -245,7 +248,12 @@ class Execution:
     async def _session(self, question: Question) -> Session:
         tenant = question.caller.tenant
         if question.session_id is not None:
-            return await self.sessions.get(question.session_id, tenant)
+            try:
+                return await self.sessions.get(question.session_id, tenant)
+            except SessionNotFound:
+                if not question.opens_session:
+                    raise
+                return Session(question.session_id)
         if question.carried is not None:
             return question.carried
         return Session(new_session_id())  # kept with its first turn: a shed question leaves no session
@@ -254,7 +262,7 @@ class Execution:
         """Within the run's deadline, which stops it: an answer is not lost because it cannot be kept."""
         question, session_id = admitted.question, admitted.session.session_id
         turn = Turn(query.question, outcome.answer, outcome.abstained, outcome.entity)
-        if question.session_id is None:
+        if not admitted.session.turns:  # nothing is kept without a turn: this session is new
             await self.sessions.create(question.caller.tenant, session_id)
         await self.sessions.append_turn(session_id, turn, question.photo, question.caller.tenant)
 

@@ -10,7 +10,8 @@ from gateway.serving.sessions.encoding import encode_turn
 from gateway.serving.tenants import PUBLIC
 from gateway.state import Photo, Turn
 
-_ID_BYTES = 24
+ID_BYTES = 24
+"""Of an id, before it is spelled in base64."""
 _ID = re.compile(r"[A-Za-z0-9_-]{32}")
 
 
@@ -88,7 +89,7 @@ class SessionStore(Protocol):
 
 def new_session_id() -> str:
     """192 random bits: knowing an id is what entitles a caller to the conversation."""
-    return secrets.token_urlsafe(_ID_BYTES)
+    return secrets.token_urlsafe(ID_BYTES)
 
 
 def require_session_id(session_id: str) -> None:

@@ -1,0 +1,163 @@
+"""`POST /devices/photo-question`: for devices that send a photo and read the answer in a shape of their own.
+
+Xiaozhi boards send `question` and `file` and their `Device-Id`. Glasses of Mentra's Bluetooth SDK, and the
+phone for them, send `photo` and `requestId`: their question stands in the address that they are given.
+Each photo is a new one: no question of a device is about the photo before.
+"""
+
+import hashlib
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.datastructures import UploadFile
+from starlette.responses import JSONResponse, Response
+
+from chassis.errors import InvalidRequest, LoreglassError, UnsupportedMediaType, problem_of
+from chassis.http.app import RequestDeadline
+from chassis.http.problems import note_problem, problem_response
+from chassis.resilience.deadlines import Deadline
+from contracts.devices import PhotoQuestionReply
+from gateway.planning.run import ignore_stage
+from gateway.routes.dependencies import GatewayDep, caller_of
+from gateway.routes.intake import as_fields, bounded_form, to_question
+from gateway.serving.sessions.port import ID_BYTES
+from gateway.serving.tenants import Caller
+from gateway.wiring import Gateway
+
+router = APIRouter(prefix="/devices")
+
+DEFAULT_QUESTION = "What is this?"
+_PHOTOS = ("photo", "file", "image")
+_MOST_ID_CHARS = 128
+_GLASSES_WAIT_MS = 4_500
+"""Glasses hang up when no reply has come five seconds after they sent the photo."""
+_OTHERS_WAIT_MS = 25_000
+"""Boards, and the phone that sends for its glasses, hang up after thirty."""
+
+_PART = {"type": "string", "format": "binary"}
+_FORM = {
+    "type": "object",
+    "properties": {
+        "question": {"type": "string"},
+        "photo": {**_PART, "description": "Or `file` or `image`: one of them."},
+        "file": _PART,
+        "image": _PART,
+        "requestId": {"type": "string", "maxLength": _MOST_ID_CHARS},
+        "source": {"type": "string", "description": "Of a photo that the phone sends for its glasses."},
+    },
+}
+_BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What a device sent. `waits_ms`: how long it waits for the reply."""
+
+    question: str
+    photo: bytes
+    request_id: str | None
+    waits_ms: int
+
+
+@router.post(
+    "/photo-question",
+    response_model=PhotoQuestionReply,
+    response_model_exclude_none=True,
+    openapi_extra=_BODY,
+)
+async def ask_with_photo(
+    request: Request,
+    gateway: GatewayDep,
+    exchange: RequestDeadline,
+    question: Annotated[str, Query(description="Where the form has none; else what the thing is.")] = "",
+    session: Annotated[str, Query(description="Questions under one name are one conversation.")] = "",
+    deadline_ms: Annotated[str | None, Query(description="Else what the device waits for.")] = None,
+) -> PhotoQuestionReply | Response:
+    """Answer a device that sends a photo, in the shape that it reads.
+
+    To a board (who sends a `Device-Id`) every reply but those of the exchange itself has status 200: it reads
+    no words under another.
+    """
+    on_board = "device-id" in request.headers
+    try:
+        caller = await _caller(request, gateway)  # here, so that a refusal has the device's shape too
+        form = await _read(request)
+        waits_ms = min(form.waits_ms, gateway.settings.answer_deadline_ms)
+        text = form.question or question.strip() or DEFAULT_QUESTION
+        fields = as_fields({"question": text, "deadline_ms": deadline_ms or waits_ms})
+        sent = Deadline.after_ms(0)  # the device's patience begins when it has sent everything
+        asked = await to_question(fields, form.photo, gateway, sent)
+        session_id = _conversation(request, session)
+        asked = replace(asked, caller=caller, session_id=session_id, opens_session=session_id is not None)
+        deadline = Deadline(min(sent.at + asked.deadline_ms / 1000, exchange.at))
+        admitted = await gateway.execution.admit(asked)
+        answer = await gateway.execution.answer(admitted, request.state.trace_id, deadline, ignore_stage)
+    except LoreglassError as error:
+        return _refused(error, request, on_board)
+    return PhotoQuestionReply(
+        success=True,
+        action="RESPONSE",
+        response=f"{answer.answer} {answer.advice}".strip(),
+        requestId=form.request_id,
+        loreglass=None if on_board else answer,
+    )
+
+
+async def _caller(request: Request, gateway: Gateway) -> Caller:
+    """Raises `Unauthorized` or `InvalidRequest`, once the device has sent everything: sooner, the connection
+    would break under what it still sends, and it would read no reply.
+    """
+    try:
+        return await caller_of(request, gateway)
+    except LoreglassError:
+        async for _ in request.stream():
+            pass
+        raise
+
+
+async def _read(request: Request) -> _Form:
+    """Fields that are not known are left alone: devices add their own.
+
+    Raises `UnsupportedMediaType`, `InvalidRequest`, or what `bounded_form` raises.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "multipart/form-data":
+        raise UnsupportedMediaType("Send multipart/form-data.")
+    async with bounded_form(request) as form:
+        photos = [part for name in _PHOTOS for part in form.getlist(name) if isinstance(part, UploadFile)]
+        if len(photos) != 1:
+            raise InvalidRequest(f"{', '.join(_PHOTOS)}: one photo is needed, and {len(photos)} came.")
+        question, request_id = form.get("question"), form.get("requestId")
+        by_glasses = form.get("photo") is photos[0] and "source" not in form
+        return _Form(
+            question=question.strip() if isinstance(question, str) else "",
+            photo=await photos[0].read(),
+            request_id=request_id[:_MOST_ID_CHARS] if isinstance(request_id, str) else None,
+            waits_ms=_GLASSES_WAIT_MS if by_glasses else _OTHERS_WAIT_MS,
+        )
+
+
+def _conversation(request: Request, name: str) -> str | None:
+    """The id of the device's own conversation, the same at every gateway; None where nothing names one.
+
+    Made of all that the device says of itself, its key too: who knows its `Device-Id` alone, which is its
+    hardware's address, does not come into its conversation.
+    """
+    headers = request.headers
+    named = (name, headers.get("device-id", ""), headers.get("client-id", ""))
+    if not any(named):
+        return None
+    whole = "\0".join((*named, headers.get("authorization", "")))
+    digest = hashlib.sha256(whole.encode(errors="replace")).digest()
+    return urlsafe_b64encode(digest[:ID_BYTES]).decode()
+
+
+def _refused(error: LoreglassError, request: Request, on_board: bool) -> Response:
+    told = PhotoQuestionReply(success=False, message=problem_of(error).detail)
+    members = told.model_dump(exclude_none=True)
+    if not on_board:
+        return problem_response(error, request.state.trace_id, **members)
+    note_problem(request.scope, error)
+    return JSONResponse(members)
