@@ -1,8 +1,9 @@
 """`POST /devices/photo-question`: for devices that send a photo and read the answer in a shape of their own.
 
 Xiaozhi boards send `question` and `file` and their `Device-Id`. Glasses of Mentra's Bluetooth SDK, and the
-phone for them, send `photo` and `requestId`: their question stands in the address that they are given.
-Each photo is a new one: no question of a device is about the photo before.
+phone for them, send `photo` and `requestId`: their question stands in the address that the app gives them,
+and the app fetches the answer by its `requestId`, for what uploads a photo hands on no reply. Each photo is a
+new one: no question of a device is about the photo before.
 """
 
 import hashlib
@@ -10,11 +11,19 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+import structlog
 from fastapi import APIRouter, Query, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import JSONResponse, Response
 
-from chassis.errors import InvalidRequest, LoreglassError, UnsupportedMediaType, problem_of
+from chassis.errors import (
+    DependencyUnavailable,
+    InvalidRequest,
+    LoreglassError,
+    NotFound,
+    UnsupportedMediaType,
+    problem_of,
+)
 from chassis.http.app import RequestDeadline
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
@@ -35,6 +44,9 @@ _GLASSES_WAIT_MS = 4_500
 """Glasses hang up when no reply has come five seconds after they sent the photo."""
 _OTHERS_WAIT_MS = 25_000
 """Boards, and the phone that sends for its glasses, hang up after thirty."""
+_KEPT_FOR_S = 600.0
+
+log = structlog.get_logger()
 
 _PART = {"type": "string", "format": "binary"}
 _FORM = {
@@ -96,13 +108,50 @@ async def ask_with_photo(
         answer = await gateway.execution.answer(admitted, request.state.trace_id, deadline, ignore_stage)
     except LoreglassError as error:
         return _refused(error, request, on_board)
-    return PhotoQuestionReply(
+    reply = PhotoQuestionReply(
         success=True,
         action="RESPONSE",
         response=f"{answer.answer} {answer.advice}".strip(),
         requestId=form.request_id,
         loreglass=None if on_board else answer,
     )
+    if form.request_id:
+        await _keep(gateway, _kept_under(caller, session, form.request_id), reply)
+    return reply
+
+
+@router.get(
+    "/photo-question/{request_id}", response_model=PhotoQuestionReply, response_model_exclude_none=True
+)
+async def show_answer(
+    request_id: str, request: Request, gateway: GatewayDep, session: str = ""
+) -> PhotoQuestionReply | Response:
+    """The answer to a photo that was sent with this `requestId`, for the phone whose glasses sent it.
+
+    404 while there is none, and again after ten minutes. `session`: the one of the address that the photo was
+    sent to.
+    """
+    try:
+        caller = await caller_of(request, gateway)
+        kept = await gateway.repeats.kept.get(_kept_under(caller, session, request_id))
+        if kept is None:
+            raise NotFound("There is no answer to a photo of this requestId, or not yet.")
+    except LoreglassError as error:
+        return _refused(error, request, on_board=False)
+    return PhotoQuestionReply.model_validate_json(kept)
+
+
+def _kept_under(caller: Caller, session: str, request_id: str) -> str:
+    named = "\0".join(("photo-question", caller.tenant, session, request_id[:_MOST_ID_CHARS]))
+    return hashlib.sha256(named.encode(errors="replace")).hexdigest()
+
+
+async def _keep(gateway: Gateway, key: str, reply: PhotoQuestionReply) -> None:
+    """An answer is not lost because it cannot be kept: whoever sent the photo reads it."""
+    try:
+        await gateway.repeats.kept.put(key, reply.model_dump_json().encode(), _KEPT_FOR_S)
+    except DependencyUnavailable as error:
+        log.warning("answer_not_kept", reason=error.kind.value)
 
 
 async def _caller(request: Request, gateway: Gateway) -> Caller:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from structlog.testing import capture_logs
 
 from chassis.http.problems import PROBLEM_JSON
 from chassis.keys import ApiKey
@@ -26,11 +27,6 @@ async def by_board(world: World, question: str, photo: bytes = PHOTO, **given: s
         for piece in board_pieces(question, photo, **given):
             await stream.send(piece)
         return await read_reply(stream)
-
-
-async def metric(world: World, start: str) -> list[str]:
-    lines = (await world.client.get("/metrics")).text.splitlines()
-    return [line for line in lines if line.startswith(start)]
 
 
 async def test_a_board_reads_the_answer_to_its_question(world: World) -> None:
@@ -122,29 +118,67 @@ async def test_a_photo_that_cannot_be_read_is_said_in_words_and_the_one_before_i
     assert by_glasses.json()["success"] is False
 
 
-async def test_what_fails_for_a_board_counts_as_a_problem_though_its_status_is_200(world: World) -> None:
-    await by_board(world, "And this one?", b"no photo")
-    counted = await metric(world, "loreglass_requests_total{")
-    [line] = [each for each in counted if "/devices/photo-question" in each]
-    assert 'status="200"' in line
-    assert await metric(world, 'loreglass_problems_total{kind="unsupported_image"')
+async def test_the_log_tells_what_failed_for_a_board_though_its_status_is_200(world: World) -> None:
+    with capture_logs() as logs:
+        await by_board(world, "And this one?", b"no photo")
+        await world.quiet()
+    [line] = [each for each in logs if each.get("route") == "/devices/photo-question"]
+    assert (line["status"], line["problem"]) == (200, "unsupported_image")
+
+
+async def test_an_app_fetches_the_answer_to_the_photo_of_its_glasses(world: World) -> None:
+    path = "/devices/photo-question/assistant-7"
+    before = await world.client.get(path)
+    sent = await send_raw(world.url, glasses("assistant-7", PHOTO))
+    assert (before.status_code, before.json()["success"]) == (404, False)
+    assert before.headers["content-type"] == PROBLEM_JSON
+    assert (await world.client.get(path)).json() == sent.json()
+    assert (await world.client.get(path + "?session=anna")).status_code == 404
+
+
+async def test_a_photo_that_comes_again_under_its_id_is_a_new_photo(world: World) -> None:
+    """Glasses that were not answered in time have the phone send another encoding of it."""
+    await send_raw(world.url, glasses("assistant-8", PHOTO))
+    again = await send_raw(world.url, phone("assistant-8", OTHER_PHOTO))
+    ask = world.reasoner.asked[-1]
+    assert ask.photo is not None
+    assert ask.photo.width == 400
+    fetched = (await world.client.get("/devices/photo-question/assistant-8")).json()
+    assert fetched["loreglass"]["trace_id"] == again.headers["x-trace-id"]
+
+
+async def test_nobody_fetches_the_answer_of_another_tenant(
+    services: FakeServices, key: tuple[str, ApiKey, ApiKey]
+) -> None:
+    keys, known, stranger = key
+    async with gateway_before(services, keys=keys) as world:
+        await send_raw(world.url, glasses("1", PHOTO, token=known.text))
+        found = [
+            (await world.client.get("/devices/photo-question/1", headers=headers)).status_code
+            for headers in ({"Authorization": f"Bearer {each.text}"} for each in (known, stranger))
+        ]
+        found.append((await world.client.get("/devices/photo-question/1")).status_code)
+    assert found == [200, 404, 401]
 
 
 @pytest.fixture
-def key(tmp_path: Path) -> tuple[str, ApiKey]:
-    made = ApiKey.new()
+def key(tmp_path: Path) -> tuple[str, ApiKey, ApiKey]:
+    """A file of the keys of two tenants, and the keys."""
+    mine, other = ApiKey.new(), ApiKey.new()
     file = tmp_path / "keys.toml"
-    file.write_text(
-        f'[[key]]\nprefix = "{made.prefix}"\nsha256 = "{made.sha256}"\n'
-        'tenant = "glasses"\npriority = "interactive"\n'
-    )
-    return str(file), made
+    entries = [
+        f'[[key]]\nprefix = "{key.prefix}"\nsha256 = "{key.sha256}"\ntenant = "{name}"\n'
+        'priority = "interactive"\n'
+        for name, key in (("mine", mine), ("other", other))
+    ]
+    file.write_text("\n".join(entries))
+    return str(file), mine, other
 
 
 async def test_a_key_is_asked_for_and_its_want_is_said_in_each_devices_shape(
-    services: FakeServices, key: tuple[str, ApiKey]
+    services: FakeServices, key: tuple[str, ApiKey, ApiKey]
 ) -> None:
-    keys, known = key
+    keys, known, _ = key
     async with gateway_before(services, keys=keys) as world:
         assert (await by_board(world, "Who wrote this?", token=known.text)).json()["success"]
         assert (await send_raw(world.url, glasses("1", PHOTO, token=known.text))).status == 200
