@@ -135,6 +135,11 @@ class GatewaySettings(AppSettings):
         default=False, description="callers may set thresholds for their question and have it explained"
     )
 
+    model_aliases: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="further names of the model loreglass, by commas: of apps whose model's name is fixed",
+    )
+
     latencies: str = Field(default="pocket", description="pocket, l40s or a file: what planning starts from")
     placement: Annotated[PlacementPlan | None, NoDecode] = Field(
         default=None, description="JSON, as `loreglass plan` writes it"
@@ -150,6 +155,12 @@ class GatewaySettings(AppSettings):
     router: Path | None = Field(
         default=None, description="a search router fitted on runs; else a draft's own confidence routes it"
     )
+
+    @field_validator("model_aliases", mode="before")
+    @classmethod
+    def _split_names(cls, given: object) -> object:
+        names = given.split(",") if isinstance(given, str) else given
+        return tuple(name.strip() for name in names if name.strip()) if isinstance(names, list) else names
 
     @field_validator("placement", mode="before")
     @classmethod

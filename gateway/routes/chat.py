@@ -46,6 +46,7 @@ from contracts.chat import (
     FinishReason,
     Model,
     Models,
+    StoredChats,
     UrlCitation,
     Usage,
 )
@@ -78,16 +79,32 @@ async def list_models(gateway: GatewayDep) -> Models:
     """The pipelines, as models; first the default, which clients take for a person who chooses none."""
     started = int(gateway.started_at)
     names = sorted(gateway.execution.pipelines, key=lambda name: (name != DEFAULT_PIPELINE, name))
+    names += sorted(gateway.settings.model_aliases)
     return Models(data=[Model(id=name, created=started) for name in names])
 
 
 @router.get("/models/{name}", response_model=Model)
 async def show_model(name: str, request: Request, gateway: GatewayDep) -> Model | Response:
     """One pipeline, as a model."""
-    if name not in gateway.execution.pipelines:
+    if _pipeline_of(name, gateway) not in gateway.execution.pipelines:
         error = PipelineNotFound("There is no pipeline of this name; GET /v1/models lists them.")
-        return _refused(error, request.state.trace_id)
+        return refused(error, request.state.trace_id)
     return Model(id=name, created=int(gateway.started_at))
+
+
+def _pipeline_of(model: str, gateway: Gateway) -> str:
+    """The pipeline that a model's name means; the same where it means none."""
+    return DEFAULT_PIPELINE if model in gateway.settings.model_aliases else model
+
+
+@router.get("/chat/completions", response_model=StoredChats)
+async def list_chats(request: Request, gateway: GatewayDep) -> StoredChats | Response:
+    """None: chats are not stored. Apps look here for whether the address and the key are right."""
+    try:
+        await caller_of(request, gateway)
+    except LoreglassError as error:
+        return refused(error, request.state.trace_id)
+    return StoredChats()
 
 
 @router.post(
@@ -117,7 +134,7 @@ async def complete_chat(
             return _stream(gateway, asked, admitted, trace_id, deadline)
         answer = await gateway.execution.answer(admitted, trace_id, deadline, ignore_events)
     except LoreglassError as error:
-        return _refused(error, trace_id)
+        return refused(error, trace_id)
     return _completion(asked, admitted, answer)
 
 
@@ -160,7 +177,7 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
         photo=photo if is_new else None,
         session_id=None,
         deadline_ms=deadline_ms,
-        pipeline=asked.model,
+        pipeline=_pipeline_of(asked.model, gateway),
         carried=carried,
         instructions=instructions[:heard],
         unread=tuple(unread),
@@ -278,7 +295,7 @@ def _stream(
         await send(_DONE)
 
     return DataStream(
-        produce, lambda error: _refused(error, trace_id), lambda error: _Failure(error=_openai_error(error))
+        produce, lambda error: refused(error, trace_id), lambda error: _Failure(error=_openai_error(error))
     )
 
 
@@ -292,7 +309,8 @@ def _id(trace_id: str) -> str:
     return f"chatcmpl-{trace_id}"
 
 
-def _refused(error: LoreglassError, trace_id: str) -> Response:
+def refused(error: LoreglassError, trace_id: str) -> Response:
+    """The reply for an error, as problem+json and as OpenAI's clients read it."""
     return problem_response(error, trace_id, error=_openai_error(error))
 
 

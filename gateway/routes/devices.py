@@ -28,7 +28,7 @@ from chassis.http.app import RequestDeadline
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
 from contracts.devices import PhotoQuestionReply
-from gateway.planning.run import ignore_stage
+from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import as_fields, bounded_form, to_question
 from gateway.serving.sessions.port import ID_BYTES
@@ -105,7 +105,7 @@ async def ask_with_photo(
         asked = replace(asked, caller=caller, session_id=session_id, opens_session=session_id is not None)
         deadline = Deadline(min(sent.at + asked.deadline_ms / 1000, exchange.at))
         admitted = await gateway.execution.admit(asked)
-        answer = await gateway.execution.answer(admitted, request.state.trace_id, deadline, ignore_stage)
+        answer = await gateway.execution.answer(admitted, request.state.trace_id, deadline, ignore_events)
     except LoreglassError as error:
         return _refused(error, request, on_board)
     reply = PhotoQuestionReply(
