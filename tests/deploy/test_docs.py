@@ -18,6 +18,7 @@ from clients.settings import ClientSettings
 from corpus.settings import CorpusSettings
 from deploy.house import drawing
 from deploy.inventory import APPS
+from deploy.settings import PocketSettings
 from deploy.weights.settings import WeightsSettings
 from services.vlm.settings import ServeSettings
 from tests.deploy.compose_file import ROOT, SERVICES
@@ -203,7 +204,7 @@ def test_every_picture_of_the_documents_is_shown_or_linked() -> None:
 def settings() -> Iterator[type[BaseSettings]]:
     """Of the apps, the tools and the command."""
     yield from (app.settings for app in APPS)
-    yield from (ServeSettings, WeightsSettings, ClientSettings, CorpusSettings)
+    yield from (ServeSettings, WeightsSettings, ClientSettings, CorpusSettings, PocketSettings)
 
 
 @cache
