@@ -11,20 +11,23 @@ from gateway.routes.chat import refused
 
 router = APIRouter(include_in_schema=False)
 
+_BOTH = ["GET", "POST"]
 _BASE = "The base address of this model ends in /v1 and in nothing after it"
 
 
-@router.post("/{before:path}chat/completions")
-@router.post("/{before:path}chat/completions/")
+@router.api_route("/{before:path}chat/completions", methods=_BOTH)
+@router.api_route("/{before:path}chat/completions/", methods=_BOTH)
 async def chat_elsewhere(request: Request) -> Response:
     """A base address without `/v1`, or with more than that."""
     return refused(NotFound(f"{_BASE}: chat is at /v1/chat/completions."), request.state.trace_id)
 
 
+@router.get("/v1")
+@router.get("/v1/")
 @router.get("/{before:path}models")
 @router.get("/{before:path}models/")
 async def models_elsewhere(request: Request) -> Response:
-    """The same, by a client that lists models first."""
+    """The same, by a client that lists models first, or by a person who tries the address."""
     return refused(NotFound(f"{_BASE}: models are at /v1/models."), request.state.trace_id)
 
 

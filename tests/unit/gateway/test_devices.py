@@ -1,6 +1,7 @@
 """Devices ask with a photo over a real socket, in the bytes of their own clients, and read what they can."""
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -248,6 +249,30 @@ async def test_one_photo_is_needed(world: World) -> None:
     other = await world.client.post("/devices/photo-question", json={"photo": "…"})
     assert [reply.status_code for reply in (none, two, text, other)] == [422, 422, 422, 415]
     assert not any(reply.json()["success"] for reply in (none, two, text, other))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [(f"field{number}", (None, "x")) for number in range(10_000)],
+        [("file", ("camera.jpg", PHOTO))] * 30,
+        [("question", (None, "x" * 2_000_000)), ("file", ("camera.jpg", PHOTO))],
+    ],
+    ids=["10k fields", "30 photos", "2 MB of question"],
+)
+async def test_a_form_with_too_much_in_it_is_refused(world: World, parts: list[Any]) -> None:
+    reply = await world.client.post("/devices/photo-question", files=parts)
+    assert (reply.status_code, reply.json()["success"]) == (413, False)
+
+
+@pytest.mark.parametrize("name", ["", "\u0000", "é", "x" * 10_000, "../../answer", "%00"], ids=repr)
+async def test_any_name_makes_a_conversation_and_none_is_an_error(world: World, name: str) -> None:
+    params = {"session": name, "question": "Who wrote this book?"}
+    for _ in range(2):
+        files = {"photo": ("a.jpg", PHOTO), "requestId": (None, name)}
+        reply = await world.client.post("/devices/photo-question", files=files, params=params)
+        assert reply.status_code == 200, reply.text
+    assert len(world.reasoner.asked[-1].history) == (1 if name else 0)
 
 
 async def test_a_board_that_never_ends_is_cut_off_at_the_limit(services: FakeServices) -> None:

@@ -198,9 +198,12 @@ def test_aliases_stand_in_one_setting(monkeypatch: pytest.MonkeyPatch) -> None:
         ("POST", "/v1/v1/chat/completions"),
         ("POST", "/api/v1/chat/completions"),
         ("POST", "/v1/chat/completions/chat/completions"),
+        ("GET", "/chat/completions"),
         ("POST", "/v1/responses"),
         ("POST", "/v1/messages"),
         ("POST", "/v1/completions"),
+        ("GET", "/v1"),
+        ("GET", "/v1/"),
         ("GET", "/models"),
         ("GET", "/v1/models/"),
         ("GET", "/v1/v1/models"),
@@ -211,11 +214,18 @@ async def test_a_wrong_address_is_told_the_right_one_where_the_app_looks(
 ) -> None:
     reply = await world.client.request(method, path, json=SOME_APP if method == "POST" else None)
     assert reply.status_code == 404
-    right = "/v1/models" if path.rstrip("/").endswith("models") else "/v1/chat/completions"
+    right = "/v1/models" if path.rstrip("/").endswith(("models", "v1")) else "/v1/chat/completions"
     error = reply.json()["error"]
     assert right in error["message"]
     assert (error["type"], error["code"]) == ("invalid_request_error", "not_found")
     assert (await world.client.request(method, right, json=XIAOZHI_SERVER)).status_code == 200
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/v1/models"), ("PUT", "/v1/chat/completions")])
+async def test_a_right_address_asked_in_another_way_is_still_there(
+    world: World, method: str, path: str
+) -> None:
+    assert (await world.client.request(method, path)).status_code == 405
 
 
 async def test_an_app_sees_whether_address_and_key_are_right(services: FakeServices, tmp_path: Path) -> None:
