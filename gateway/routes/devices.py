@@ -31,6 +31,7 @@ from contracts.devices import PhotoQuestionReply
 from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import as_fields, bounded_form, to_question
+from gateway.serving.kept import Kept
 from gateway.serving.sessions.port import ID_BYTES
 from gateway.serving.tenants import Caller
 from gateway.wiring import Gateway
@@ -96,17 +97,25 @@ async def ask_with_photo(
     try:
         caller = await _caller(request, gateway)  # here, so that a refusal has the device's shape too
         form = await _read(request)
-        waits_ms = min(form.waits_ms, gateway.settings.answer_deadline_ms)
-        text = form.question or question.strip() or DEFAULT_QUESTION
-        fields = as_fields({"question": text, "deadline_ms": deadline_ms or waits_ms})
-        sent = Deadline.after_ms(0)  # the device's patience begins when it has sent everything
-        asked = await to_question(fields, form.photo, gateway, sent)
+    except LoreglassError as error:
+        return _refused(error, request, on_board)
+    shelf = _Shelf(gateway.repeats.kept, caller.tenant, session, form.request_id)
+    await shelf.put(None)
+    waits_ms = min(form.waits_ms, gateway.settings.answer_deadline_ms)
+    fields = {
+        "question": form.question or question.strip() or DEFAULT_QUESTION,
+        "deadline_ms": deadline_ms or waits_ms,
+    }
+    sent = Deadline.after_ms(0)  # the device's patience begins when it has sent everything
+    try:
+        asked = await to_question(as_fields(fields), form.photo, gateway, sent)
         session_id = _conversation(request, session)
         asked = replace(asked, caller=caller, session_id=session_id, opens_session=session_id is not None)
         deadline = Deadline(min(sent.at + asked.deadline_ms / 1000, exchange.at))
         admitted = await gateway.execution.admit(asked)
         answer = await gateway.execution.answer(admitted, request.state.trace_id, deadline, ignore_events)
     except LoreglassError as error:
+        await shelf.put(_failure(error))
         return _refused(error, request, on_board)
     reply = PhotoQuestionReply(
         success=True,
@@ -115,8 +124,7 @@ async def ask_with_photo(
         requestId=form.request_id,
         loreglass=None if on_board else answer,
     )
-    if form.request_id:
-        await _keep(gateway, _kept_under(caller, session, form.request_id), reply)
+    await shelf.put(reply)
     return reply
 
 
@@ -126,32 +134,54 @@ async def ask_with_photo(
 async def show_answer(
     request_id: str, request: Request, gateway: GatewayDep, session: str = ""
 ) -> PhotoQuestionReply | Response:
-    """The answer to a photo that was sent with this `requestId`, for the phone whose glasses sent it.
+    """What came of a photo that was sent with this `requestId`, for the phone whose glasses sent it.
 
-    404 while there is none, and again after ten minutes. `session`: the one of the address that the photo was
-    sent to.
+    404 while there is nothing, and again after ten minutes. `session`: the one of the address that the photo
+    was sent to.
     """
     try:
         caller = await caller_of(request, gateway)
-        kept = await gateway.repeats.kept.get(_kept_under(caller, session, request_id))
-        if kept is None:
-            raise NotFound("There is no answer to a photo of this requestId, or not yet.")
+        found = await _Shelf(gateway.repeats.kept, caller.tenant, session, request_id).get()
     except LoreglassError as error:
         return _refused(error, request, on_board=False)
-    return PhotoQuestionReply.model_validate_json(kept)
+    return found
 
 
-def _kept_under(caller: Caller, session: str, request_id: str) -> str:
-    named = "\0".join(("photo-question", caller.tenant, session, request_id[:_MOST_ID_CHARS]))
-    return hashlib.sha256(named.encode(errors="replace")).hexdigest()
+@dataclass(frozen=True, slots=True)
+class _Shelf:
+    """Where a reply waits for the phone; nowhere without a `request_id`."""
 
+    kept: Kept
+    tenant: str
+    session: str
+    request_id: str | None
 
-async def _keep(gateway: Gateway, key: str, reply: PhotoQuestionReply) -> None:
-    """An answer is not lost because it cannot be kept: whoever sent the photo reads it."""
-    try:
-        await gateway.repeats.kept.put(key, reply.model_dump_json().encode(), _KEPT_FOR_S)
-    except DependencyUnavailable as error:
-        log.warning("answer_not_kept", reason=error.kind.value)
+    async def put(self, reply: PhotoQuestionReply | None) -> None:
+        """In the place of what is there; None: a newer photo is being asked about.
+
+        An answer is not lost because it cannot be kept: whoever sent the photo reads it.
+        """
+        if not self.request_id:
+            return
+        try:
+            if reply is None:
+                await self.kept.drop(self._key)
+            else:
+                await self.kept.put(self._key, reply.model_dump_json().encode(), _KEPT_FOR_S)
+        except DependencyUnavailable as error:
+            log.warning("answer_not_kept", reason=error.kind.value)
+
+    async def get(self) -> PhotoQuestionReply:
+        """Raises `NotFound` or `DependencyUnavailable`."""
+        found = await self.kept.get(self._key)
+        if found is None:
+            raise NotFound("There is no answer to a photo of this requestId, or not yet.")
+        return PhotoQuestionReply.model_validate_json(found)
+
+    @property
+    def _key(self) -> str:
+        named = ("photo-question", self.tenant, self.session, (self.request_id or "")[:_MOST_ID_CHARS])
+        return hashlib.sha256("\0".join(named).encode(errors="replace")).hexdigest()
 
 
 async def _caller(request: Request, gateway: Gateway) -> Caller:
@@ -203,9 +233,12 @@ def _conversation(request: Request, name: str) -> str | None:
     return urlsafe_b64encode(digest[:ID_BYTES]).decode()
 
 
+def _failure(error: LoreglassError) -> PhotoQuestionReply:
+    return PhotoQuestionReply(success=False, message=problem_of(error).detail)
+
+
 def _refused(error: LoreglassError, request: Request, on_board: bool) -> Response:
-    told = PhotoQuestionReply(success=False, message=problem_of(error).detail)
-    members = told.model_dump(exclude_none=True)
+    members = _failure(error).model_dump(exclude_none=True)
     if not on_board:
         return problem_response(error, request.state.trace_id, **members)
     note_problem(request.scope, error)

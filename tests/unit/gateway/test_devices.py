@@ -148,6 +148,33 @@ async def test_a_photo_that_comes_again_under_its_id_is_a_new_photo(world: World
     assert fetched["loreglass"]["trace_id"] == again.headers["x-trace-id"]
 
 
+async def test_an_app_fetches_why_there_is_no_answer_and_not_the_one_before(world: World) -> None:
+    path = "/devices/photo-question/assistant-9"
+    await send_raw(world.url, glasses("assistant-9", PHOTO))
+    refused = await send_raw(world.url, glasses("assistant-9", b"no photo"))
+    fetched = await world.client.get(path)
+    assert fetched.status_code == 200
+    assert fetched.json() == {"success": False, "message": refused.json()["message"]}
+
+
+async def test_while_a_newer_photo_is_asked_about_the_older_ones_answer_is_gone(
+    services: FakeServices,
+) -> None:
+    async with gateway_before(services) as world:
+        path = "/devices/photo-question/assistant-10"
+        await send_raw(world.url, glasses("assistant-10", PHOTO))
+        answered = await world.client.get(path)
+        services.text_search.mood = Mood.HANGS
+        services.text_search.arrived = anyio.Event()
+        async with connection(world.url) as stream:
+            await stream.send(glasses("assistant-10", OTHER_PHOTO, "?deadline_ms=60000"))
+            with anyio.fail_after(30):
+                await services.text_search.arrived.wait()
+            while_asking = await world.client.get(path)
+        await world.quiet()
+    assert (answered.status_code, while_asking.status_code) == (200, 404)
+
+
 async def test_nobody_fetches_the_answer_of_another_tenant(
     services: FakeServices, key: tuple[str, ApiKey, ApiKey]
 ) -> None:
