@@ -35,7 +35,7 @@ def share_of(share: float, node: Node) -> float:
 
 def service_share(file: PlacementFile, name: str) -> float:
     """Of its card, for one replica; 0 on the CPU."""
-    service = file.services[name]
+    service = file.placed[name]
     if not service.on_card:
         return 0.0
     return service.share if service.share is not None else share_for(service.own_gb, file.node)
@@ -43,10 +43,10 @@ def service_share(file: PlacementFile, name: str) -> float:
 
 def small_gb(file: PlacementFile, name: str) -> float:
     """All replicas of a small model with their CUDA contexts; 0 on the CPU."""
-    if not file.services[name].on_card:
+    if not file.placed[name].on_card:
         return 0.0
     own = share_of(service_share(file, name), file.node) + file.node.context_gb
-    return own * file.services[name].replicas
+    return own * file.placed[name].replicas
 
 
 def least_context(preset: Preset) -> int:

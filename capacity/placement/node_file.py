@@ -21,6 +21,9 @@ from pydantic import (
 )
 
 from chassis.startup import WrongSettings
+from services.speech.presets import HEARS, SPEAKS
+from services.speech.presets import PRESETS as SPEECH_PRESETS
+from services.speech.presets import Preset as SpeechPreset
 from services.vlm.presets import PRESETS, Preset
 
 DEFAULT_FILE = Path(__file__).parents[2] / "deploy/placement/l40s.yaml"
@@ -159,6 +162,52 @@ class Vlm(_Entry):
         return PRESETS[self.preset]
 
 
+class Voice(_Entry):
+    """A server that hears or speaks; its sizes are the preset's. It is one process."""
+
+    preset: str
+    gpu: Where = AUTO
+
+    @field_validator("preset")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in SPEECH_PRESETS:
+            raise ValueError(f"is not a preset; there are {', '.join(SPEECH_PRESETS)}")
+        return name
+
+    @model_validator(mode="after")
+    def _where_it_can_be(self) -> "Voice":
+        if self.on_card != self.chosen.on_card:
+            what = "needs a card" if self.chosen.on_card else "runs on the CPU, set its gpu to cpu"
+            raise ValueError(f"cannot be there: {self.preset} {what}")
+        return self
+
+    @property
+    def chosen(self) -> SpeechPreset:
+        """What the preset's name stands for."""
+        return SPEECH_PRESETS[self.preset]
+
+    @property
+    def on_card(self) -> bool:
+        """Whether it uses a card at all."""
+        return self.gpu != CPU
+
+    @property
+    def own_gb(self) -> float:
+        """Of the card."""
+        return self.chosen.memory_gb
+
+    @property
+    def replicas(self) -> int:
+        """Always one."""
+        return 1
+
+    @property
+    def share(self) -> None:
+        """What follows from its size."""
+        return None
+
+
 class Traffic(_Entry):
     """Which share of the questions takes which route."""
 
@@ -174,13 +223,32 @@ class Traffic(_Entry):
 
 
 class PlacementFile(_Entry):
-    """The whole file. `latencies`: a packaged table of the gateway's, by name."""
+    """The whole file. `latencies`: a packaged table of the gateway's, by name.
+
+    `voice`: `stt` hears and `tts` speaks; a server that does both stands there once.
+    """
 
     node: Node
     latencies: Literal["l40s", "pocket"] = "l40s"
     traffic: Traffic
     vlm: Vlm
     services: dict[str, Service]
+    voice: dict[str, Voice] = {}
+
+    @property
+    def placed(self) -> Mapping[str, Service | Voice]:
+        """All but the model server."""
+        return {**self.services, **self.voice}
+
+    @field_validator("voice")
+    @classmethod
+    def _in_their_roles(cls, voice: dict[str, Voice]) -> dict[str, Voice]:
+        for role, each in voice.items():
+            if role not in (HEARS, SPEAKS):
+                raise ValueError(f"has {role}; there are {HEARS} and {SPEAKS}")
+            if role not in each.chosen.roles:
+                raise ValueError(f"has {each.preset} as {role}, which it cannot be")
+        return voice
 
     @field_validator("services")
     @classmethod
@@ -231,22 +299,31 @@ class PlacementFile(_Entry):
 
     def pinned(self) -> dict[str, int]:
         """Entry -> card, of those that are not left to the packing."""
-        entries: dict[str, Service | Vlm] = {f"services.{name}": each for name, each in self.services.items()}
+        entries: dict[str, Service | Vlm | Voice] = {
+            f"services.{name}": each for name, each in self.services.items()
+        }
+        entries |= {f"voice.{name}": each for name, each in self.voice.items()}
         entries["vlm"] = self.vlm
         return {name: entry.gpu for name, entry in entries.items() if isinstance(entry.gpu, int)}
 
 
-def read(path: Path, *, cards: int | None = None, preset: str | None = None) -> PlacementFile:
-    """The checked file; `cards` and `preset` replace what it says. Raises `WrongSettings`, one sentence."""
+def read(
+    path: Path, *, cards: int | None = None, preset: str | None = None, voice: bool = False
+) -> PlacementFile:
+    """The checked file; `cards` and `preset` replace what it says, and `voice` is left out unless asked for.
+
+    Raises `WrongSettings`, one sentence.
+    """
     content = _content(path)
     if cards is not None and isinstance(content.get("node"), dict):
         content["node"]["cards"] = cards
     if preset is not None and isinstance(content.get("vlm"), dict):
         content["vlm"]["preset"] = preset
     try:
-        return PlacementFile.model_validate(content)
+        file = PlacementFile.model_validate(content)
     except ValidationError as error:
         raise WrongSettings(f"{path}: {_first(error)}.") from error
+    return file if voice else file.model_copy(update={"voice": {}})
 
 
 def _content(path: Path) -> dict[str, Any]:

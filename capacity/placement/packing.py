@@ -46,18 +46,18 @@ class DoesNotFit(WrongSettings):
 def pack(file: PlacementFile, cards: int, manner: Manner) -> Layout:
     """A place for everything. Raises `DoesNotFit`."""
     room = _Room(file.node.usable_gb, cards)
-    pinned = {name: each.gpu for name, each in file.services.items() if isinstance(each.gpu, int)}
+    pinned = {name: each.gpu for name, each in file.placed.items() if isinstance(each.gpu, int)}
     for name, card in pinned.items():
         room.take(small_gb(file, name), [card])
     vlm = _place_vlm(file, room)
     free = [card for card in range(cards) if card not in vlm]
     order = [*free, *reversed(vlm)] if manner is Manner.APART else [*vlm, *free]
     placed: dict[str, int | None] = dict(pinned)
-    waiting = [name for name, each in file.services.items() if each.on_card and name not in pinned]
+    waiting = [name for name, each in file.placed.items() if each.on_card and name not in pinned]
     for name in sorted(waiting, key=lambda name: -small_gb(file, name)):
         placed[name] = room.take(small_gb(file, name), order)
     room.require()
-    return Layout(cards, {name: placed.get(name) for name in file.services}, vlm)
+    return Layout(cards, {name: placed.get(name) for name in file.placed}, vlm)
 
 
 def _place_vlm(file: PlacementFile, room: "_Room") -> tuple[int, ...]:

@@ -42,14 +42,14 @@ class Proposal:
         """How a card is cut, contexts and headroom last; what is over is free."""
         node = self.file.node
         small = self.layout.on(card)
-        processes = sum(self.file.services[name].replicas for name in small)
+        processes = sum(self.file.placed[name].replicas for name in small)
         parts = []
         if card in self.layout.vlm:
             processes += 1
             parts.append(Slice(VLM, share_of(self.vlm.share, node)))
         for name in small:
             parts.append(
-                Slice(name, small_gb(self.file, name) - node.context_gb * self.file.services[name].replicas)
+                Slice(name, small_gb(self.file, name) - node.context_gb * self.file.placed[name].replicas)
             )
         parts.append(Slice("CUDA contexts", processes * node.context_gb))
         parts.append(Slice("headroom", node.headroom_gb))

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from capacity.placement.memory import service_share
 from capacity.placement.packing import VLM
 from capacity.placement.proposal import Proposal, Slice
 
@@ -25,6 +26,8 @@ _LETTERS = {
     "verifier": "v",
     "ocr": "o",
     "reader": "a",
+    "stt": "h",
+    "tts": "s",
     "CUDA contexts": "+",
     "headroom": "x",
 }
@@ -95,7 +98,18 @@ def _limits(proposal: Proposal) -> str:
         f" --max-num-seqs {vlm.sequences}\n"
         f"  gateway: {proposal.in_flight} questions at once; small models: "
         f"{proposal.file.node.burst_ms:g} GPU ms at once on a card"
+        f"{voice(proposal)}"
     )
+
+
+def voice(proposal: Proposal) -> str:
+    """Who hears and who speaks, and what a vLLM among them must be told; nothing where there is no voice."""
+    said = []
+    for role, each in proposal.file.voice.items():
+        vllm = each.chosen.command[:1] == ("vllm",)
+        share = f" --gpu-memory-utilization {service_share(proposal.file, role):g}" if vllm else ""
+        said.append(f"{role} {each.preset}{share}")
+    return f"\n  voice: {', '.join(said)}" if said else ""
 
 
 def _routes(proposal: Proposal) -> Group:

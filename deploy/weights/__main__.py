@@ -9,10 +9,12 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
-from deploy.weights.catalogue import SERVICES, Weights, environment, vlm
+from deploy.weights.catalogue import SERVICES, Weights, environment, speech, vlm
 from deploy.weights.fetching import fetch, present, remember
 from deploy.weights.hub import CannotFetch, Hub
 from deploy.weights.settings import HubSettings, WeightsSettings
+from services.speech.presets import HEARS
+from services.speech.presets import PRESETS as SPEECH_PRESETS
 from services.vlm.presets import DEFAULT, PRESETS
 from services.vlm.settings import serve_settings
 
@@ -24,8 +26,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     try:
         settings, hub_settings = WeightsSettings(), HubSettings()
-        arguments = _parser(settings.dir, serve_settings().preset or DEFAULT).parse_args(argv)
-        wanted = _wanted(arguments.preset, arguments.only)
+        arguments = _parser(settings, serve_settings().preset or DEFAULT).parse_args(argv)
+        wanted = _wanted(arguments.preset, arguments.voice, arguments.only)
         if arguments.env:
             sys.stdout.write(environment(str(arguments.dir)))
         elif arguments.list:
@@ -45,13 +47,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(_INTERRUPTED)
 
 
-def _parser(folder: Path, preset: str) -> argparse.ArgumentParser:
+def _parser(settings: WeightsSettings, preset: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m deploy.weights", description="Fetches the production engines' weights."
     )
-    parser.add_argument("--dir", type=Path, default=folder, help="where they go (%(default)s)")
+    parser.add_argument("--dir", type=Path, default=settings.dir, help="where they go (%(default)s)")
     parser.add_argument("--preset", choices=PRESETS, default=preset, help="the VLM's (%(default)s)")
-    names = sorted({app for weights in SERVICES for app in weights.used_by} | {"vlm"})
+    fetched = [each.name for each in SPEECH_PRESETS.values() if each.repository]
+    parser.add_argument(
+        "--voice", type=_known(fetched), default=settings.voice, metavar="PRESET", help=", ".join(fetched)
+    )
+    names = sorted({app for weights in SERVICES for app in weights.used_by} | {"vlm", HEARS})
     parser.add_argument(
         "--only", nargs="+", type=_app, choices=names, default=names, metavar="APP", help=", ".join(names)
     )
@@ -66,8 +72,20 @@ def _app(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _wanted(preset: str, apps: Sequence[str]) -> tuple[Weights, ...]:
-    everything = (*SERVICES, vlm(PRESETS[preset]))
+def _known(names: Sequence[str]) -> Callable[[str], str]:
+    """One of them or nothing, also where the environment says it: argparse looks at no default's choices."""
+
+    def checked(name: str) -> str:
+        if name and name not in names:
+            raise argparse.ArgumentTypeError(f"no preset with weights to fetch; there are {', '.join(names)}")
+        return name
+
+    return checked
+
+
+def _wanted(preset: str, voice: str, apps: Sequence[str]) -> tuple[Weights, ...]:
+    spoken = (speech(SPEECH_PRESETS[voice]),) if voice else ()
+    everything = (*SERVICES, vlm(PRESETS[preset]), *spoken)
     return tuple(weights for weights in everything if set(weights.used_by) & set(apps))
 
 

@@ -6,6 +6,8 @@ Sizes are for planning a disk, computed from the numbers of parameters; before a
 
 from dataclasses import dataclass
 
+from services.speech.presets import HEARS
+from services.speech.presets import Preset as SpeechPreset
 from services.vlm.presets import Preset
 
 FOLDER = "/weights"
@@ -63,6 +65,11 @@ SERVICES = (_BLIP2, _GROUNDING_DINO, _CLIP, _BGE, _QWEN3_RERANKER, _READER)
 def vlm(preset: Preset) -> Weights:
     """The model server's; its command is told the folder by `--model`."""
     return Weights(preset.model, ("vlm",), preset.weights_gb)
+
+
+def speech(preset: SpeechPreset) -> Weights:
+    """What a server of speech reads; its command names the file."""
+    return Weights(preset.repository, (HEARS,), preset.weights_gb, files=(preset.file,))
 
 
 def environment(folder: str = FOLDER) -> str:

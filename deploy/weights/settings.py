@@ -9,8 +9,9 @@ from deploy.weights.catalogue import FOLDER
 
 
 class WeightsSettings(BaseSettings):
-    """`LOREGLASS_WEIGHTS_*`: where to put them, and which commits to take.
+    """`LOREGLASS_WEIGHTS_*`: where to put them, a server of speech that is to have its own, commits to take.
 
+    `voice`: a preset of `services.speech`; empty: none.
     `revisions`: JSON of repository to branch, tag or commit, as `revisions.json` beside the weights has it;
     the newest of `main` for those not named.
     """
@@ -18,6 +19,7 @@ class WeightsSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_WEIGHTS_", frozen=True, extra="ignore")
 
     dir: Path = Path(FOLDER)
+    voice: str = ""
     revisions: dict[str, str] = Field(default_factory=dict)
 
 

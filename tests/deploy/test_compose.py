@@ -34,6 +34,7 @@ from tests.deploy.compose_file import (
 )
 
 FOUNDATIONS = {"vlm", "weights", "qdrant", "redis", "prometheus", "grafana"}
+VOICE = {"stt", "tts"}
 PUBLIC_IMAGE = re.compile(r"docker\.io/[a-z0-9/-]+:v?\d+\.\d+\.\d+(-[a-z0-9]+)?")
 each_service = pytest.mark.parametrize("name", list(SERVICES))
 each_app = pytest.mark.parametrize("app", APPS, ids=lambda app: str(app.host))
@@ -58,6 +59,8 @@ def test_each_profile_runs_every_app() -> None:
     assert set(of_profile("l40s")) == {app.host + TWIN for app in APPS} | FOUNDATIONS
     assert set(of_profile("dashboards")) == {"prometheus-pocket", "grafana-pocket"}
     assert set(of_profile("tools")) == {"corpus"}
+    assert set(of_profile("voice")) == VOICE
+    assert set(of_profile("voice-l40s")) == {name + TWIN for name in VOICE}
     assert all(len(each["profiles"]) == 1 for each in SERVICES.values())
 
 
@@ -211,7 +214,8 @@ def test_whoever_computes_on_a_card_has_the_cards_that_the_plan_names() -> None:
 def test_who_waits_waits_for_readiness_of_what_runs_beside_it(name: str) -> None:
     waits = SERVICES[name].get("depends_on", {})
     for other, how in waits.items():
-        assert SERVICES[other]["profiles"] == SERVICES[name]["profiles"]
+        (profile,) = SERVICES[name]["profiles"]
+        assert SERVICES[other]["profiles"] == [profile.removeprefix("voice-")]  # which is never chosen alone
         ends = other == "weights"
         assert how == {"condition": "service_completed_successfully" if ends else "service_healthy"}
         ours = any(app.host == other.removesuffix(TWIN) for app in APPS)  # whose images have a health check

@@ -71,6 +71,7 @@ def test_the_keys_file_gives_both_gateways_their_keys() -> None:
         ("sessions", {"gateway-l40s", "redis"}),
         ("vectors", {"image-search-l40s", "text-search-l40s", "qdrant", "prometheus"}),
         ("dashboards", {"grafana-pocket"}),
+        ("speech", {"stt", "tts", "stt-l40s", "tts-l40s"}),
         ("internet", {"weights"}),
     ],
 )

@@ -300,5 +300,23 @@ def test_the_list_tells_what_is_there_and_follows_the_plans_preset(
     assert len(re.findall("to fetch", listed)) == len(SERVICES) + 1
 
 
+def test_a_voice_is_fetched_where_it_is_asked_for_and_one_that_needs_nothing_is_no_choice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.main(["--dir", str(tmp_path), "--list"])
+    assert "whisper" not in capsys.readouterr().out
+    command.main(["--dir", str(tmp_path), "--list", "--only", "stt", "--voice", "vllm-whisper"])
+    assert capsys.readouterr().out.startswith("openai/whisper-large-v3-turbo ")
+    monkeypatch.setenv("LOREGLASS_WEIGHTS_VOICE", "whisper.cpp-cuda")
+    command.main(["--dir", str(tmp_path), "--list", "--only", "stt"])
+    assert capsys.readouterr().out.startswith("ggerganov/whisper.cpp ")
+    with pytest.raises(SystemExit):
+        command.main(["--list", "--voice", "kokoro"])
+    assert "no preset with weights to fetch" in capsys.readouterr().err
+    monkeypatch.setenv("LOREGLASS_WEIGHTS_VOICE", "parakeet")
+    with pytest.raises(SystemExit):
+        command.main(["--list"])
+
+
 def test_the_folder_in_the_containers_is_the_default() -> None:
     assert FOLDER == "/weights"

@@ -26,7 +26,8 @@ from services.reranker.settings import RerankerSettings
 from services.text_search.settings import TextSearchSettings
 from services.verifier.settings import VerifierSettings
 from services.vlm.__main__ import main as serve_vlm
-from tests.unit.capacity.placement_files import SHIPPED, changed
+from tests.deploy.compose_file import read_env
+from tests.unit.capacity.placement_files import DROP, SHIPPED, changed
 
 Plan = Callable[..., tuple[int, str]]
 
@@ -61,6 +62,28 @@ def shipped() -> Proposal:
 
 def test_the_committed_files_are_what_the_plan_would_write(plan: Plan) -> None:
     assert plan(SHIPPED, "--check") == (0, "11 files are up to date.\n")
+
+
+def test_the_plan_says_whether_a_voice_fits_and_what_vllm_then_gets(plan: Plan, tmp_path: Path) -> None:
+    with_voice, without = (propose(read(SHIPPED, voice=voice), 1, 10_000) for voice in (True, False))
+    _, said = plan(SHIPPED)
+    assert "with --voice: it fits, 5.2 GB for whisper.cpp-cuda and kokoro-cuda" in said
+    assert f"vLLM then has {with_voice.vlm.share:g} of the card" in said
+    assert f"(now {without.vlm.share:g} for {without.vlm.sequences})" in said
+    assert "with --voice: llama-3.2-11b-vision and" in plan(SHIPPED, "--preset", "llama-3.2-11b-vision")[1]
+    assert "with --voice" not in plan(changed(tmp_path, {"voice": DROP}))[1]
+    status, said = plan(changed(tmp_path, {"voice.stt.preset": "vllm-whisper"}), "--voice")
+    assert status == 0
+    assert "voice: stt vllm-whisper --gpu-memory-utilization 0.08, tts kokoro-cuda" in said
+
+
+def test_what_a_voice_changes_is_what_is_committed_for_it_and_nothing_else() -> None:
+    written = [environment(propose(read(SHIPPED, voice=voice), 1, 10_000)) for voice in (False, True)]
+    without, found = (
+        {name: value for each in every.values() for name, value in each.items()} for every in written
+    )
+    changes = {name: value for name, value in found.items() if without.get(name) != value}
+    assert changes == read_env(SHIPPED.parent / "voice.env")
 
 
 def test_a_file_that_was_changed_by_hand_is_found(plan: Plan, tmp_path: Path) -> None:

@@ -44,6 +44,18 @@ def test_the_shipped_file_has_every_service() -> None:
             "services has search, which is no service; there are",
         ),
         ({"services.ocr": DROP}, "services lacks ocr"),
+        (
+            {"voice.stt.preset": "parakeet"},
+            "voice.stt.preset: 'parakeet' is not a preset; there are whisper.cpp,",
+        ),
+        ({"voice.stt.gpu": "cpu"}, "voice.stt cannot be there: whisper.cpp-cuda needs a card"),
+        (
+            {"voice.tts.preset": "kokoro"},
+            "voice.tts cannot be there: kokoro runs on the CPU, set its gpu to cpu",
+        ),
+        ({"voice.ear": {"preset": "kokoro-cuda"}}, "voice has ear; there are stt and tts"),
+        ({"voice.stt.preset": "kokoro-cuda"}, "voice has kokoro-cuda as stt, which it cannot be"),
+        ({"voice.stt.gpu": 3}, "voice.stt.gpu is 3; the node's cards are 0 to 0"),
         ({"services.reranker.gpu": 1}, "services.reranker.gpu is 1; the node's cards are 0 to 0"),
         ({"services.reranker.gpu": "tpu"}, "services.reranker.gpu is 'tpu'; it must be the index of a card"),
         (

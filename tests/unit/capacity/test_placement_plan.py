@@ -23,8 +23,10 @@ FP8 = "llama-3.2-11b-vision-fp8"
 EVERY = pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 
 
-def proposal(folder: Path, changes: dict[str, Any] | None = None, deadline_ms: int = DEADLINE_MS) -> Proposal:
-    file = read(changed(folder, changes or {}))
+def proposal(
+    folder: Path, changes: dict[str, Any] | None = None, deadline_ms: int = DEADLINE_MS, voice: bool = False
+) -> Proposal:
+    file = read(changed(folder, changes or {}), voice=voice)
     return propose(file, file.node.cards, deadline_ms)
 
 
@@ -72,6 +74,31 @@ def test_small_models_get_a_card_of_their_own_where_that_is_faster(tmp_path: Pat
     assert two.layout.vlm == (0,)
     assert two.mix.per_s > one.mix.per_s
     assert two.vlm.sequences > one.vlm.sequences
+
+
+def test_whisper_and_a_voice_fit_beside_the_rest_and_nobody_is_turned_away_for_it(tmp_path: Path) -> None:
+    without, found = proposal(tmp_path), proposal(tmp_path, voice=True)
+    assert {found.layout.services[role] for role in ("stt", "tts")} == {0}
+    assert taken_gb(found, 0) <= found.file.node.memory_gb + 1e-6
+    assert found.in_flight == without.in_flight
+    assert found.vlm.sequences == without.vlm.sequences
+    assert found.vlm.share < without.vlm.share
+    assert set(without.layout.services).isdisjoint({"stt", "tts"})
+
+
+def test_a_voice_on_processors_takes_nothing_of_a_card(tmp_path: Path) -> None:
+    on_cpu = {
+        "voice.stt": {"preset": "whisper.cpp", "gpu": "cpu"},
+        "voice.tts": {"preset": "kokoro", "gpu": "cpu"},
+    }
+    found = proposal(tmp_path, on_cpu, voice=True)
+    assert found.layout.services["stt"] is found.layout.services["tts"] is None
+    assert found.vlm == proposal(tmp_path).vlm
+
+
+def test_what_does_not_fit_with_a_voice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DoesNotFit, match=r"2\.2 GB too little; preset llama-3\.2-11b-vision-fp8 or"):
+        proposal(tmp_path, {"vlm.preset": "llama-3.2-11b-vision"}, voice=True)
 
 
 def test_replicas_of_the_model_are_on_different_cards(tmp_path: Path) -> None:

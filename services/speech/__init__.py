@@ -1,0 +1,1 @@
+"""speech: no model code; presets of servers that hear and speak in OpenAI's shapes."""

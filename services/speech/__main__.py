@@ -1,0 +1,46 @@
+"""`python -m services.speech PRESET`: print the line that serves a preset in a container, and become it."""
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+from services.speech.launch import container_command, printable, settings, table
+from services.speech.presets import PRESETS
+
+
+def main(words: Sequence[str]) -> None:
+    """Print; then, unless only asked to print, become the container engine."""
+    parser = argparse.ArgumentParser(prog="python -m services.speech", description=__doc__)
+    parser.add_argument("preset", nargs="?", choices=sorted(PRESETS))
+    parser.add_argument("--container", metavar="ENGINE", choices=["docker", "podman"], default="docker")
+    parser.add_argument("--weights", default="weights", help="a folder or a volume (%(default)s)")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, help="the preset's unless told otherwise")
+    parser.add_argument("--print", action="store_true", dest="only_print", help="do not run it")
+    parser.add_argument("--list", action="store_true", help="all presets, with what they need")
+    parser.add_argument("--explain", action="store_true", help="the preset's limits and sources")
+    asked = parser.parse_args(words)
+    if asked.list or asked.preset is None:
+        sys.stdout.write(table(list(PRESETS.values())) + "\n")
+        return
+    preset = PRESETS[asked.preset]
+    if asked.explain:
+        notes = [*(f"limit: {limit}" for limit in preset.limits), *(f"source: {s}" for s in preset.sources)]
+        sys.stdout.write("\n".join([f"{preset.name}: {preset.image}, {preset.licence}", *notes]) + "\n")
+        return
+    port = asked.port or preset.port
+    line = container_command(preset, asked.container, asked.weights, asked.host, port)
+    told = [f"# {each}" for each in settings(preset, asked.host, port)]
+    sys.stdout.write("\n".join([*told, printable(line)]) + "\n")
+    sys.stdout.flush()
+    if asked.only_print:
+        return
+    if shutil.which(line[0]) is None:
+        sys.exit(f"{line[0]} is not installed here.")
+    os.execvp(line[0], line)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,74 @@
+"""From a preset to the container that serves it, and to what the gateway is told."""
+
+import shlex
+from collections.abc import Sequence
+
+from services.speech.presets import VLLM_WHISPER, WEIGHTS, Preset, vllm_share
+
+_CARD = {"docker": ("--gpus", "all"), "podman": ("--device", "nvidia.com/gpu=all")}
+
+
+def serve_command(preset: Preset, share: float | None = None) -> list[str]:
+    """What its container runs; empty: what the image does. `share` of the card is vLLM's to be told."""
+    words = list(preset.command)
+    if preset.name == VLLM_WHISPER.name:
+        words += ["--gpu-memory-utilization", f"{vllm_share(preset) if share is None else share:g}"]
+    return words
+
+
+def container_command(preset: Preset, engine: str, weights: str, host: str, port: int) -> list[str]:
+    """One line that serves it, published to `host` and `port` only. `weights`: a folder or a volume."""
+    command = serve_command(preset)
+    return [
+        engine,
+        "run",
+        "--rm",
+        "--read-only",
+        "--tmpfs",
+        "/tmp:mode=1777",
+        "--cap-drop",
+        "ALL",
+        "--security-opt",
+        "no-new-privileges",
+        "--user",
+        preset.user,
+        *(_CARD[engine] if preset.on_card else ()),
+        "-p",
+        f"{host}:{port}:{preset.port}",
+        *(("-v", f"{weights}:{WEIGHTS}:ro") if preset.repository else ()),
+        *(word for name, value in preset.environment for word in ("-e", f"{name}={value}")),
+        *(("--entrypoint", command[0]) if command else ()),
+        preset.image,
+        *command[1:],
+    ]
+
+
+def settings(preset: Preset, host: str, port: int) -> list[str]:
+    """What the gateway is told of it, NAME=VALUE, for all that it can be."""
+    address = f"http://{host}:{port}"
+    told = {name: value for role in preset.roles for name, value in preset.told(role, address).items()}
+    return [f"{name}={value}" for name, value in told.items()]
+
+
+def printable(words: Sequence[str]) -> str:
+    """One shell line that does the same."""
+    return shlex.join(words)
+
+
+def table(presets: Sequence[Preset]) -> str:
+    """The presets side by side, as text."""
+    head = ("preset", "is", "model", "GB of 48", "seconds", "languages")
+    rows = [
+        (
+            preset.name,
+            " and ".join(preset.roles),
+            " and ".join(each for each in (preset.hears, preset.speaks) if each),
+            f"{preset.memory_gb:.1f}" if preset.on_card else "no card",
+            f"{preset.seconds:g}",
+            preset.languages,
+        )
+        for preset in presets
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in (head, *rows)]
+    return "\n".join("  ".join(row).rstrip() for row in padded)

@@ -1,0 +1,114 @@
+"""Servers that hear and speak: what their presets say, and the line that runs them."""
+
+import shlex
+
+import pytest
+
+from services.speech.__main__ import main
+from services.speech.launch import container_command, printable, serve_command, settings
+from services.speech.presets import CARD_GB, HEARS, PRESETS, SPEAKS, WEIGHTS, Preset, vllm_share
+
+EVERY = pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+
+
+@EVERY
+def test_a_preset_says_all_that_its_user_must_know(preset: Preset) -> None:
+    assert preset.roles
+    assert preset.limits
+    assert preset.sources
+    assert preset.licence
+    assert preset.languages
+    assert bool(preset.voice) == (SPEAKS in preset.roles)
+    assert 0 <= preset.memory_gb < CARD_GB
+    assert not preset.image.endswith(":latest")
+
+
+@EVERY
+def test_what_hears_does_so_at_the_path_that_the_gateway_asks(preset: Preset) -> None:
+    """whisper.cpp has a path of its own unless told."""
+    if preset.command and "whisper-server" in preset.command[0]:
+        assert preset.command[preset.command.index("--inference-path") + 1] == "/v1/audio/transcriptions"
+
+
+@EVERY
+def test_nobody_listens_elsewhere_than_its_port_says(preset: Preset) -> None:
+    if preset.command:
+        assert preset.command[preset.command.index("--port") + 1] == str(preset.port)
+
+
+@EVERY
+def test_weights_are_read_from_where_they_are_fetched_to(preset: Preset) -> None:
+    named = [word for word in preset.command if word.startswith(WEIGHTS)]
+    folder = preset.repository.rpartition("/")[2]
+    assert [word.split("/")[2] for word in named] == ([folder] if preset.repository else [])
+
+
+def test_weights_are_as_large_as_their_parameters() -> None:
+    assert PRESETS["whisper.cpp-cuda"].weights_gb == pytest.approx(0.809 * 2, rel=0.01)
+    assert PRESETS["vllm-whisper"].weights_gb == pytest.approx(0.809 * 2, rel=0.01)
+    assert PRESETS["kokoro-cuda"].weights_gb == pytest.approx(0.082 * 4, rel=0.01)
+
+
+def test_vllm_is_told_its_share_and_may_fetch_nothing() -> None:
+    preset = PRESETS["vllm-whisper"]
+    words = serve_command(preset)
+    assert words[-2:] == ["--gpu-memory-utilization", f"{vllm_share(preset):g}"]
+    assert preset.memory_gb <= vllm_share(preset) * CARD_GB < preset.memory_gb + 0.1
+    assert words[words.index("--allowed-media-domains") + 1].endswith(".invalid")
+    assert serve_command(preset, 0.2)[-1] == "0.2"
+    assert "--gpu-memory-utilization" not in serve_command(PRESETS["whisper.cpp-cuda"])
+
+
+def test_what_is_spoken_is_not_logged() -> None:
+    for name in ("kokoro", "kokoro-cuda"):
+        assert dict(PRESETS[name].environment)["API_LOG_LEVEL"] == "WARNING"
+
+
+@EVERY
+@pytest.mark.parametrize("engine", ["docker", "podman"])
+def test_a_container_is_confined_and_published_to_one_address(preset: Preset, engine: str) -> None:
+    line = container_command(preset, engine, "weights", "127.0.0.1", 9000)
+    assert line[line.index("-p") + 1] == f"127.0.0.1:9000:{preset.port}"
+    assert "--read-only" in line
+    assert line[line.index("--cap-drop") + 1] == "ALL"
+    assert not line[line.index("--user") + 1].startswith("0")
+    assert ("--gpus" in line or "--device" in line) == preset.on_card
+    assert shlex.split(printable(line)) == line
+
+
+def test_the_gateway_is_told_of_each_role() -> None:
+    assert settings(PRESETS["speaches"], "voice", 8000) == [
+        "LOREGLASS_GATEWAY_STT_URL=http://voice:8000",
+        "LOREGLASS_GATEWAY_STT_MODEL=Systran/faster-distil-whisper-small.en",
+        "LOREGLASS_GATEWAY_TTS_URL=http://voice:8000",
+        "LOREGLASS_GATEWAY_TTS_MODEL=speaches-ai/Kokoro-82M-v1.0-ONNX",
+        "LOREGLASS_GATEWAY_TTS_VOICE=af_heart",
+    ]
+    with pytest.raises(ValueError, match="kokoro cannot be stt"):
+        PRESETS["kokoro"].told(HEARS, "http://voice:8880")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], list(PRESETS)),
+        (["kokoro", "--explain"], ["espeak-ng (GPL-3.0)", "CHANGELOG"]),
+        (
+            ["whisper.cpp", "--print", "--port", "9"],
+            ["# LOREGLASS_GATEWAY_STT_URL=http://127.0.0.1:9", "docker"],
+        ),
+    ],
+    ids=["list", "explain", "print"],
+)
+def test_the_command_says_what_there_is(
+    words: list[str], said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(words)
+    printed = capsys.readouterr().out
+    assert all(each in printed for each in said)
+
+
+def test_an_engine_that_is_not_here_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SystemExit, match="podman is not installed here"):
+        main(["whisper.cpp", "--container", "podman"])
