@@ -131,10 +131,12 @@ def _tolerates_cards(workload: Object) -> bool:
     return {"key": WHOLE, "operator": "Exists"} in pod(workload).get("tolerations", [])
 
 
-def test_one_card_is_shared_by_seven_and_has_seven_slices() -> None:
-    manifests = overlay("l40s")
+def test_one_card_has_a_slice_for_each_of_seven_and_for_a_voice() -> None:
+    manifests = composed("overlays/l40s", "voice-l40s")
     sharing = {each["metadata"]["name"]: _cards(each) for each in manifests.workloads() if _cards(each)}
-    assert sharing == {host: {SHARED: "1"} for host in (*GPU_HOSTS, VLM_HOST)}
+    assert sharing == {host: {SHARED: "1"} for host in (*GPU_HOSTS, VLM_HOST, "stt", "tts")}
+    without = {each["metadata"]["name"] for each in overlay("l40s").workloads() if _cards(each)}
+    assert without == {*GPU_HOSTS, VLM_HOST}
     for host in sharing:
         assert pod(manifests.workload(host))["nodeSelector"] == {"loreglass/placement": "l40s"}
     sliced = yaml.safe_load((K8S / "nvidia" / "time-slicing.yaml").read_text())
