@@ -22,7 +22,8 @@ class Preset:
     allow. `repository` and `file`: the weights to fetch; empty where the image holds them. `server_gb`: what
     it takes of a card beside `weights_gb`, in 10^9 bytes; both are 0 where it runs on processors. `seconds`:
     from a spoken question to its words, or from a sentence to its first sound. `metrics`: whether Prometheus
-    can ask it at /metrics. `licence`: of the server and the model; `limits`: what a user will run into.
+    can ask it at /metrics. `exec_tmp`: it loads libraries from /tmp; `keeps`: where it stores what it
+    fetched. `licence`: of the server and the model; `limits`: what a user will run into.
     """
 
     name: str
@@ -42,6 +43,8 @@ class Preset:
     weights_gb: float = 0.0
     server_gb: float = 0.0
     metrics: bool = False
+    exec_tmp: bool = False
+    keeps: str = ""
     limits: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 
@@ -176,10 +179,13 @@ VLLM_WHISPER = Preset(
         "photos-travel-inside-requests.invalid",
     ),
     environment=(
-        ("VLLM_NO_USAGE_STATS", "1"),
-        ("VLLM_MEDIA_URL_ALLOW_REDIRECTS", "0"),
         ("HF_HUB_OFFLINE", "1"),
+        ("HOME", "/tmp"),
+        ("USER", "loreglass"),  # whom its libraries ask for by name
+        ("VLLM_MEDIA_URL_ALLOW_REDIRECTS", "0"),
+        ("VLLM_NO_USAGE_STATS", "1"),
     ),
+    exec_tmp=True,
     repository="openai/whisper-large-v3-turbo",
     file="model.safetensors",
     weights_gb=_TURBO_GB,
@@ -223,7 +229,9 @@ KOKORO = Preset(
         ("MAX_INPUT_LENGTH", "5000"),
         ("TEMP_FILE_DIR", "/tmp/speech"),
     ),
+    exec_tmp=True,
     limits=(
+        "It loads a copy of espeak-ng's library from /tmp (phonemizer), which must therefore allow that.",
         "The image holds espeak-ng (GPL-3.0), which reads words that its dictionary lacks.",
         _OPEN,
     ),
@@ -260,6 +268,8 @@ SPEACHES = Preset(
     speaks="speaches-ai/Kokoro-82M-v1.0-ONNX",
     voice="af_heart",
     environment=(("ENABLE_UI", "false"), ("LOG_LEVEL", "info")),
+    exec_tmp=True,
+    keeps="/home/ubuntu/.cache/huggingface/hub",
     limits=(
         "It serves what its hub cache holds, with the models' cards, and fetches nothing by itself: "
         "`POST /v1/models/NAME`, once for each. So it wants a volume and, for a while, the internet, which "

@@ -24,6 +24,7 @@ def test_a_server_runs_as_its_preset_says(name: str, preset: Preset) -> None:
     assert service["user"] == preset.user
     assert [*service.get("entrypoint", []), *service.get("command", [])] == serve_command(preset)
     assert dict(preset.environment).items() <= environment_of(service).items()
+    assert ("exec" in service["tmpfs"][0]) == preset.exec_tmp
     assert any(f"127.0.0.1:{preset.port}/health" in word for word in service["healthcheck"]["test"])
 
 

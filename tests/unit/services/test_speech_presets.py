@@ -72,6 +72,11 @@ def test_a_container_is_confined_and_published_to_one_address(preset: Preset, en
     assert "--read-only" in line
     assert line[line.index("--cap-drop") + 1] == "ALL"
     assert not line[line.index("--user") + 1].startswith("0")
+    assert line[line.index("--tmpfs") + 1].endswith(",exec") == preset.exec_tmp
+    mounted = [line[place + 1] for place, word in enumerate(line) if word == "-v"]
+    assert [each for each in mounted if not each.endswith(":ro")] == (
+        [f"{preset.name}:{preset.keeps}"] if preset.keeps else []
+    )
     assert ("--gpus" in line or "--device" in line) == preset.on_card
     assert shlex.split(printable(line)) == line
 
