@@ -112,7 +112,7 @@ WEIGHTS = Image(
     host="weights",
     module="deploy.weights",
     groups=("weights",),
-    code=("services/__init__.py", "services/vlm", "deploy/__init__.py", "deploy/weights"),
+    code=("services/__init__.py", "services/speech", "services/vlm", "deploy/__init__.py", "deploy/weights"),
 )
 """Fetches the production engines' weights; it reads from the engines which they are."""
 
