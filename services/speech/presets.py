@@ -155,7 +155,7 @@ VLLM_WHISPER = Preset(
     image="localhost/vllm-openai-audio:v0.32.0",
     port=8000,
     user="10001:10001",
-    languages="99, English unless a request names another",
+    languages="57, found by listening",
     licence="Apache-2.0; model MIT",
     seconds=0.15,
     hears="whisper-large-v3-turbo",
@@ -192,14 +192,17 @@ VLLM_WHISPER = Preset(
     server_gb=2.2,
     metrics=True,
     limits=(
-        "vLLM's own image cannot decode audio: `printf 'FROM docker.io/vllm/vllm-openai:v0.32.0\\nRUN uv pip "
-        "install --system vllm[audio]==0.32.0\\n' | docker build -t localhost/vllm-openai-audio:v0.32.0 -`.",
+        "Its documents ask for audio decoders on top of its own image: `printf 'FROM docker.io/vllm/"
+        "vllm-openai:v0.32.0\\nRUN uv pip install --system vllm[audio]==0.32.0\\n' | docker build -t "
+        "localhost/vllm-openai-audio:v0.32.0 -`. Without any it answers 400 to every sound.",
         "It measures the card's free memory while it starts, as the other vLLM does: one after the other.",
         "A key (VLLM_API_KEY) guards /v1 only; /health and /metrics stay open.",
         _SILENCE,
     ),
     sources=(
-        "audio decoders: optional (metadata of its 0.32.0 wheel; vLLM's page of the Transcriptions API)",
+        "audio decoders: vLLM's page of the Transcriptions API; its 0.32.0 wheel asks for torchcodec, which "
+        "wants ffmpeg's libraries, and has soundfile and PyAV as the extra `audio`",
+        "languages: model_executor/models/whisper_utils.py of 0.32.0; flags: exercised by tests/vllm",
         "weights: 809 M parameters in bf16 (model card)",
         "beside them: 40 MB of keys and values for each of 16 (4 layers, 1,500 frames, 448 tokens), and "
         "1.5 GB for activations and graphs [g]",

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers.models.whisper.tokenization_whisper import LANGUAGES
 
 _CHAT = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
@@ -179,6 +180,38 @@ def tiny_clip(folder: Path) -> Path:
     return folder
 
 
+def tiny_whisper(folder: Path) -> Path:
+    """Whisper with all of its languages; 30 s of sound are 1,500 frames, as in the large ones."""
+    torch.manual_seed(0)
+    end, begin = "<|endoftext|>", "<|startoftranscript|>"
+    tasks = ["<|translate|>", "<|transcribe|>", "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>"]
+    bpe = byte_pairs(())
+    bpe.add_special_tokens([end, begin, *(f"<|{language}|>" for language in LANGUAGES), *tasks])
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=bpe, bos_token=end, eos_token=end, pad_token=end, unk_token=end
+    )
+    last = tokenizer.eos_token_id
+    config = transformers.WhisperConfig(
+        vocab_size=len(tokenizer),
+        d_model=64,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+        bos_token_id=last,
+        eos_token_id=last,
+        pad_token_id=last,
+        decoder_start_token_id=tokenizer.convert_tokens_to_ids(begin),
+        begin_suppress_tokens=None,
+    )
+    transformers.WhisperForConditionalGeneration(config).save_pretrained(folder)
+    transformers.WhisperFeatureExtractor().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 def _write_pooling(folder: Path) -> None:
     kinds = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
     steps = [
@@ -201,6 +234,7 @@ def main(folder: Path) -> None:
     tiny_reranker(folder / "reranker")
     tiny_embedder(folder / "embedder")
     tiny_clip(folder / "clip")
+    tiny_whisper(folder / "whisper")
 
 
 if __name__ == "__main__":
