@@ -62,8 +62,9 @@ def expected(environment: VllmEnvironment, samples: list[int]) -> str:
     features = extractor(sound, sampling_rate=RATE, return_tensors="pt").input_features
     tokens = tokenizer.convert_tokens_to_ids(list(PROMPT))
     with torch.no_grad():
+        encoded = model.get_encoder()(features)
         for _ in range(TOKENS):
-            logits = model(input_features=features, decoder_input_ids=torch.tensor([tokens])).logits
+            logits = model(encoder_outputs=encoded, decoder_input_ids=torch.tensor([tokens])).logits
             tokens.append(int(logits[0, -1].argmax()))
     written: str = tokenizer.decode(tokens[len(PROMPT) :], skip_special_tokens=True)
     return written
