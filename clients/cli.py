@@ -5,17 +5,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
-import anyio
 import typer
 from rich.console import Console
 
-from chassis.errors import LoreglassError
 from clients.keys import app as keys_app
-from clients.python import LoreglassClient
 from clients.settings import ClientSettings
 from clients.showing import plain, show_answer, show_explanation
-from contracts.answer import Answer, Experiment
 from corpus.cli import app as index_app
+from loreglass_client import Loreglass, LoreglassError
+from loreglass_client.models import Experiment
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 app.add_typer(index_app, name="index", help="Add photos of known things, or pages, to what is searched.")
@@ -59,12 +57,16 @@ def ask(
     settings, experiment = ClientSettings(), Experiment(explain=True) if explain else None
     url, key = gateway or settings.gateway_url, settings.api_key.get_secret_value()
 
-    async def run() -> Answer:
-        async with LoreglassClient(url, key=key) as client:
-            return await client.ask(question, photo, session, deadline_ms, pipeline, experiment)
-
     try:
-        answer = anyio.run(run)
+        with Loreglass(url, key) as client:
+            answer = client.ask(
+                question,
+                photo,
+                session_id=session,
+                deadline_ms=deadline_ms,
+                pipeline=pipeline,
+                experiment=experiment,
+            )
     except LoreglassError as error:
         Console(stderr=True).print(plain(f"{error.detail} (gateway: {url})", "red"))
         sys.exit(1)
@@ -76,11 +78,11 @@ def ask(
             show_explanation(answer.explanation, Console())
 
 
-def _photo_and_question(told: list[str]) -> tuple[bytes | None, str]:
+def _photo_and_question(told: list[str]) -> tuple[Path | None, str]:
     *photos, question = told
     if len(photos) > 1:
         raise typer.BadParameter("give one photo and one question; put quotation marks around the question")
     path = Path(photos[0]) if photos else None
     if path is not None and not path.is_file():
         raise typer.BadParameter(f"there is no photo {path}")
-    return path.read_bytes() if path else None, question
+    return path, question

@@ -21,10 +21,9 @@ import structlog
 from anyio.from_thread import start_blocking_portal
 from PIL import Image
 
-from chassis.errors import LoreglassError, Overloaded
 from chassis.images import encoded, upright
-from clients.python import LoreglassClient
 from clients.settings import AgentSettings
+from loreglass_client import AsyncLoreglass, LoreglassError, Retries
 
 log = structlog.get_logger()
 
@@ -34,7 +33,7 @@ DONT_KNOW = "I don't know"
 _LARGEST_BATCH = 16
 _SECONDS_A_QUERY = 10.0
 _WAY_BACK_MS = 500
-_PAUSE_S = 0.5
+_RETRIES = Retries(most=10)
 _MAX_SIDE = 2048  # pixels; the gateway scales down further
 _QUALITY = 92
 _ENCODERS = 4
@@ -83,18 +82,18 @@ class LoreglassAgent:
         key = self._settings.api_key.get_secret_value()
         encoders = anyio.CapacityLimiter(_ENCODERS)
 
-        async def work(client: LoreglassClient, place: int, asked: "_Asked") -> None:
+        async def work(client: AsyncLoreglass, place: int, asked: "_Asked") -> None:
             answers[place] = await self._answer(client, asked, encoders)
 
         async with (
-            LoreglassClient(self._settings.gateway_url, key=key) as client,
+            AsyncLoreglass(self._settings.gateway_url, key, retries=_RETRIES) as client,
             anyio.create_task_group() as group,
         ):
             for place, asked in enumerate(batch):
                 group.start_soon(work, client, place, asked)
         return answers
 
-    async def _answer(self, client: LoreglassClient, asked: "_Asked", encoders: anyio.CapacityLimiter) -> str:
+    async def _answer(self, client: AsyncLoreglass, asked: "_Asked", encoders: anyio.CapacityLimiter) -> str:
         query, image, history = asked
         if image is None:
             log.warning("not_answered", why="there is no photo")
@@ -103,40 +102,20 @@ class LoreglassAgent:
         try:
             with anyio.fail_after(_SECONDS_A_QUERY):
                 photo = await anyio.to_thread.run_sync(photo_of, image, limiter=encoders)
-                said = await self._ask(client, query, photo, history, due)
-        except TimeoutError:
-            log.warning("not_answered", why="no answer in time")
-        except LoreglassError as failure:
-            log.warning("not_answered", why=failure.kind.value, detail=failure.detail)
-        except Exception as failure:  # noqa: BLE001 - one bad photo must not end an evaluation of hours
-            log.warning("not_answered", why=type(failure).__name__)
-        else:
-            return said.strip() or DONT_KNOW
-        return DONT_KNOW
-
-    async def _ask(
-        self,
-        client: LoreglassClient,
-        query: str,
-        photo: bytes,
-        history: Sequence[tuple[str, str]],
-        due: float,
-    ) -> str:
-        """The answer, asked for again while the gateway is overloaded and there is time."""
-        sendable = query.encode(errors="replace").decode()
-        while True:
-            left_ms = int((due - time.monotonic()) * 1000) - _WAY_BACK_MS
-            try:
+                left_ms = int((due - time.monotonic()) * 1000) - _WAY_BACK_MS
+                sendable = query.encode(errors="replace").decode()
                 answer = await client.ask_in(
                     history, sendable, photo, self._settings.agent_pipeline, deadline_ms=max(left_ms, 1)
                 )
-            except Overloaded as refusal:
-                pause_s = refusal.retry_after_s or _PAUSE_S
-                if time.monotonic() + pause_s + _WAY_BACK_MS / 1000 >= due:
-                    raise
-                await anyio.sleep(pause_s)
-            else:
-                return answer.answer
+        except TimeoutError:
+            log.warning("not_answered", why="no answer in time")
+        except LoreglassError as failure:
+            log.warning("not_answered", why=failure.kind, detail=failure.detail)
+        except Exception as failure:  # noqa: BLE001 - one bad photo must not end an evaluation of hours
+            log.warning("not_answered", why=type(failure).__name__)
+        else:
+            return answer.answer.strip() or DONT_KNOW
+        return DONT_KNOW
 
 
 _Asked = tuple[str, Image.Image | None, Sequence[tuple[str, str]]]

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from contracts.answer import Answer, Explanation
+from loreglass_client.models import Answer, Explanation
 
 _EVIDENCE_CHARS = 240
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"

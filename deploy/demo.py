@@ -12,10 +12,7 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
-from chassis.errors import LoreglassError
 from chassis.telemetry.logs import configure_logging
-from clients.python import LoreglassClient
-from contracts.answer import Answer
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
@@ -26,6 +23,7 @@ from evaluation.judging.judge import judge
 from evaluation.judging.port import Verdict
 from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
+from loreglass_client import Answer, AsyncLoreglass, LoreglassError
 
 SAMPLE = VAR / "sample"
 INDEX = VAR / "demo"
@@ -103,25 +101,23 @@ def _chosen(world: World) -> list[Conversation]:
 
 async def _ask_all(gateway_url: str, world: World) -> list[Asked]:
     rows: list[Asked] = []
-    async with LoreglassClient(gateway_url) as client:
+    async with AsyncLoreglass(gateway_url) as client:
         for conversation in track(_chosen(world), description="Asking"):
             rows.extend(await _converse(client, conversation))
     return rows
 
 
-async def _converse(client: LoreglassClient, conversation: Conversation) -> list[Asked]:
+async def _converse(client: AsyncLoreglass, conversation: Conversation) -> list[Asked]:
     """The photo goes with the first question; the session remembers it for the others."""
     assert conversation.photo is not None  # the world's questions come with photos
-    photo: bytes | None = await anyio.Path(conversation.photo).read_bytes()
-    session: str | None = None
+    talk = client.conversation(conversation.photo)
     rows: list[Asked] = []
     for turn in conversation.turns:
         try:
-            answer = await client.ask(turn.question, photo, session)
+            answer = await talk.ask(turn.question)
         except LoreglassError as error:
             rows.append(Asked(conversation.photo.name, turn, None, error.detail, WRONG))
             continue
-        photo, session = None, answer.session_id
         rows.append(Asked(conversation.photo.name, turn, answer, "", _mark(turn, answer)))
     return rows
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from contracts.answer import Answer, Trace
 from evaluation.data.model import Part, Truth, is_answerable
+from loreglass_client.models import Answer, Trace
 
 
 class _Kept(BaseModel):

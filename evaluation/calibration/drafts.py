@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from contracts.answer import Answer, Route
 from evaluation.calibration.cutoffs import CalibrationError
 from evaluation.calibration.proposals import DRAFT, Judging, pipeline_of, thresholds_of, verdicts_on_answers
 from evaluation.judging.port import Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.runs.store import Run
+from loreglass_client.models import Answer, Route
 
 _FEATURE = "draft_"
 _DRAFT_STAGE = "draft"  # as the gateway's `degraded` names it

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from contracts.answer import Explanation, Route
 from evaluation.calibration.cutoffs import Cutoffs
 from evaluation.judging.port import Judgement
 from evaluation.record import TurnRecord
+from loreglass_client.models import Explanation, Route
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from contracts.answer import Explanation
 from evaluation.calibration.curve import Candidate, RiskCoverage, risk_coverage
 from evaluation.judging.port import Verdict
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled
+from loreglass_client.models import Explanation
 
 BINS = 10
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from contracts.answer import Answer, EvidenceSeen, Explanation
 from evaluation.reporting.text import shown
+from loreglass_client.models import Answer, EvidenceSeen, Explanation
 
 _HELD_AGAINST: Mapping[str, tuple[str, ...]] = {
     "draft_confidence": ("direct_confidence",),

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from contracts.answer import CitationKind
 from evaluation.data.model import Part
 from evaluation.judging.port import Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Settled
+from loreglass_client.models import CitationKind
 
 FEW = 10
 """Values under so many questions say nothing yet."""

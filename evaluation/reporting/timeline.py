@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from contracts.answer import Trace
 from evaluation.reporting.text import short
+from loreglass_client.models import Trace
 
 WIDTH, LABELS, TIMES, ROW, HEAD = 440, 118, 58, 16, 16
 """Pixels: of the picture, of the names left, of the figures right, of a row, of the axis above."""

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from contracts.answer import Trace
 from evaluation.record import TurnRecord
 from evaluation.scoring.latency import percentile
+from loreglass_client.models import Trace
 
 LAST = FIRST_WORD, TOTAL, CLIENT = "first_word", "total", "client"
 

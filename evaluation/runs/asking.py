@@ -8,12 +8,14 @@ from typing import Any
 import anyio
 import structlog
 
-from chassis.errors import LoreglassError, SessionNotFound, TraceNotFound
-from clients.python import LoreglassClient
-from contracts.answer import DEFAULT_PIPELINE, Answer, Experiment, Trace
+from contracts.answer import DEFAULT_PIPELINE
 from evaluation.data.model import AskedTurn, Conversation
 from evaluation.record import TurnRecord
 from evaluation.runs.patience import Patience, Questioner, Reply, RunStopped, Sleep
+from loreglass_client import Answer, AsyncLoreglass, LoreglassError
+from loreglass_client.client import Options
+from loreglass_client.errors import SessionNotFound, TraceNotFound
+from loreglass_client.models import Experiment, Trace
 
 log = structlog.get_logger()
 
@@ -44,7 +46,7 @@ class Interview:
 
     def __init__(
         self,
-        client: LoreglassClient,
+        client: AsyncLoreglass,
         asking: Asking,
         keep: Keep,
         known: Mapping[str, TurnRecord],
@@ -105,7 +107,7 @@ class _Talk:
 
     def __init__(
         self,
-        client: LoreglassClient,
+        client: AsyncLoreglass,
         asking: Asking,
         questioner: Questioner,
         photo: bytes | None,
@@ -142,7 +144,7 @@ class _Talk:
         except TraceNotFound:
             return None
         except LoreglassError as failure:
-            log.warning("no_trace", error=failure.kind.value)
+            log.warning("no_trace", error=failure.kind)
             return None
 
     async def forget(self) -> None:
@@ -151,17 +153,21 @@ class _Talk:
             return
         with anyio.move_on_after(_FORGET_S):
             try:
-                await self._client.delete_session(self._session_id)
+                await self._client.forget(self._session_id)
             except LoreglassError as failure:
-                log.warning("session_not_deleted", error=failure.kind.value)
+                log.warning("session_not_deleted", error=failure.kind)
 
     async def _send(self, question: str, experiment: Experiment | None) -> Answer:
         asking = self._asking
+        how: Options = {
+            "deadline_ms": asking.deadline_ms,
+            "pipeline": asking.pipeline,
+            "experiment": experiment,
+        }
         if self._session_id:
             try:
-                return await self._client.ask(
-                    question, None, self._session_id, asking.deadline_ms, asking.pipeline, experiment
-                )
+                going_on: Options = {**how, "session_id": self._session_id}
+                return await self._client.ask(question, **going_on)
             except SessionNotFound:
                 self._session_id = ""
         if self._history:
@@ -173,9 +179,7 @@ class _Talk:
                 asking.deadline_ms,
                 experiment,
             )
-        answer = await self._client.ask(
-            question, self._photo, None, asking.deadline_ms, asking.pipeline, experiment
-        )
+        answer = await self._client.ask(question, self._photo, **how)
         self._session_id = answer.session_id
         return answer
 

@@ -1,17 +1,17 @@
 """The gateway before the first question: whether it is there, which pipelines it has, which version it is."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-import httpx
 from pydantic import BaseModel
 
-from chassis.errors import LoreglassError, Unauthorized
+from chassis.errors import LoreglassError as ServiceError
 from chassis.http.calls import ServiceClient, http_client
 from chassis.resilience.deadlines import Deadline
-from clients.python import LoreglassClient
 from evaluation.runs.patience import GatewayLost, GatewayRefuses
+from loreglass_client import AsyncLoreglass, LoreglassError, Retries
+from loreglass_client.errors import Unauthorized
 
 _PATIENCE_MS = 15_000
 
@@ -23,7 +23,7 @@ class Gateway:
     url: str
     version: str
     pipelines: tuple[str, ...]
-    client: LoreglassClient
+    client: AsyncLoreglass
 
     def require(self, pipeline: str | None) -> None:
         """Raises `GatewayRefuses` where it has no such pipeline."""
@@ -36,19 +36,16 @@ class Gateway:
 @asynccontextmanager
 async def reached(url: str, key: str = "") -> AsyncIterator[Gateway]:
     """The gateway at that URL, with connections that are closed afterwards. Raises `GatewayLost`."""
-    async with http_client() as http:
-        if key:
-            http.headers["Authorization"] = f"Bearer {key}"
-        pipelines = await _pipelines(http, url)
-        yield Gateway(url, await _version(http, url), pipelines, LoreglassClient(url, http))
-
-
-class _Model(BaseModel):
-    id: str
-
-
-class _Models(BaseModel):
-    data: list[_Model]
+    async with AsyncExitStack() as stack:
+        try:  # how long a question is asked for is `Questioner`'s to say
+            client = await stack.enter_async_context(AsyncLoreglass(url, key, retries=Retries(most=0)))
+            pipelines = await client.pipelines()
+        except Unauthorized as error:
+            raise GatewayRefuses(f"{error.detail} It is read from LOREGLASS_API_KEY.") from error
+        except LoreglassError as error:
+            hint = "Is it running? --gateway or LOREGLASS_GATEWAY_URL says where."
+            raise GatewayLost(f"{error.detail} ({url}) {hint}") from error
+        yield Gateway(url, await _version(url, key), pipelines, client)
 
 
 class _Info(BaseModel):
@@ -59,24 +56,14 @@ class _Description(BaseModel):
     info: _Info
 
 
-async def _pipelines(http: httpx.AsyncClient, url: str) -> tuple[str, ...]:
-    service = ServiceClient(http, f"The gateway ({url})", url)
-    try:
-        models = await service.get("/v1/models", _Models, Deadline.after_ms(_PATIENCE_MS))
-    except Unauthorized as error:
-        raise GatewayRefuses(f"{error.detail} It is read from LOREGLASS_API_KEY.") from error
-    except (LoreglassError, httpx.InvalidURL) as error:
-        told = error.detail if isinstance(error, LoreglassError) else f"{url} is no URL."
-        raise GatewayLost(f"{told} Is it running? --gateway or LOREGLASS_GATEWAY_URL says where.") from error
-    return tuple(model.id for model in models.data)
-
-
-async def _version(http: httpx.AsyncClient, url: str) -> str:
+async def _version(url: str, key: str) -> str:
     """As the gateway describes itself; nothing where it does not."""
-    try:
-        told = await ServiceClient(http, "The gateway", url).get(
-            "/openapi.json", _Description, Deadline.after_ms(_PATIENCE_MS)
-        )
-    except LoreglassError:
-        return ""
+    async with http_client() as http:
+        http.headers["Authorization"] = f"Bearer {key}"
+        try:
+            told = await ServiceClient(http, "The gateway", url).get(
+                "/openapi.json", _Description, Deadline.after_ms(_PATIENCE_MS)
+            )
+        except ServiceError:
+            return ""
     return told.info.version

@@ -8,18 +8,23 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-import aiohttp
 import anyio
-import httpx
 
-from chassis.errors import DependencyUnavailable, LoreglassError
-from contracts.answer import Answer, Experiment
-from contracts.errors import ErrorKind
+from loreglass_client import Answer, LoreglassError
+from loreglass_client.errors import (
+    ExperimentsNotAllowed,
+    InvalidRequest,
+    Overloaded,
+    PipelineNotFound,
+    Unauthorized,
+    Unreachable,
+)
+from loreglass_client.models import Experiment
 
 Send = Callable[[Experiment | None], Awaitable[Answer]]
 Sleep = Callable[[float], Awaitable[None]]
 
-_FOR_EVERY_QUESTION = (ErrorKind.PIPELINE_NOT_FOUND, ErrorKind.UNAUTHORIZED)
+_FOR_EVERY_QUESTION = (PipelineNotFound, Unauthorized)
 _FIRST_PAUSE_S = 0.25
 
 
@@ -85,7 +90,7 @@ class Questioner:
                 client_ms = round((time.monotonic() - started) * 1000, 2)
                 pause_s = self._pause_s(failure, experiment, tries)
                 if pause_s is None:
-                    return Reply(None, failure.kind.value, client_ms, tries.overloaded)
+                    return Reply(None, failure.kind, client_ms, tries.overloaded)
                 if pause_s:
                     await self._sleep(pause_s)
             else:
@@ -102,17 +107,17 @@ class Questioner:
         self, failure: LoreglassError, experiment: Experiment | None, tries: "_Tries"
     ) -> float | None:
         """Seconds until the question is asked again; None: it failed."""
-        if is_lost(failure):
+        if isinstance(failure, Unreachable):
             return self._after_loss(failure, tries)
         self._losses = 0
-        if failure.kind is ErrorKind.OVERLOADED:
+        if isinstance(failure, Overloaded):
             tries.overloaded += 1
             if tries.overloaded > self._patience.overloads:
                 tries.overloaded -= 1
                 return None
             asked_for = failure.retry_after_s or self._patience.pause_s
             return min(asked_for, self._patience.longest_pause_s)
-        if experiment and failure.kind is ErrorKind.EXPERIMENTS_NOT_ALLOWED and not self._varies:
+        if experiment and isinstance(failure, ExperimentsNotAllowed) and not self._varies:
             self.explains = False
             return 0.0
         self._stop_where_all_would_fail(failure)
@@ -132,17 +137,17 @@ class Questioner:
         return _FIRST_PAUSE_S * float(2**tries.lost)
 
     def _stop_where_all_would_fail(self, failure: LoreglassError) -> None:
-        if failure.kind in _FOR_EVERY_QUESTION:
+        if isinstance(failure, _FOR_EVERY_QUESTION):
             raise GatewayRefuses(failure.detail) from failure
         if not self._varies:
             return
-        if failure.kind is ErrorKind.EXPERIMENTS_NOT_ALLOWED:
+        if isinstance(failure, ExperimentsNotAllowed):
             raise GatewayRefuses(
                 f"{failure.detail} Without that, a question can have no thresholds of its own and leave out "
                 "no module."
             ) from failure
         named = any(name in failure.detail for name in (*self._wanted.thresholds, "threshold", "experiment"))
-        if failure.kind is ErrorKind.INVALID_REQUEST and named:
+        if isinstance(failure, InvalidRequest) and named:
             raise GatewayRefuses(failure.detail) from failure
 
 
@@ -152,9 +157,3 @@ class _Tries:
 
     overloaded: int = 0
     lost: int = 0
-
-
-def is_lost(failure: LoreglassError) -> bool:
-    """Whether no reply came at all, other than for want of time."""
-    unreachable = (httpx.HTTPError, aiohttp.ClientError, OSError)
-    return isinstance(failure, DependencyUnavailable) and isinstance(failure.__cause__, unreachable)

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable, Sequence
 
-from contracts.answer import SearchResult
 from evaluation.data.model import AnswerType
 from evaluation.judging.spans import normalised, says
 from evaluation.record import TurnRecord
 from evaluation.scoring.measures import Measure, Valued, unit_of
 from evaluation.scoring.scored import Scored
+from loreglass_client.models import SearchResult
 
 WHOLE_PHOTO, CROPS, PAGES = "image_search", "crop_search", "text_search"
 """The stages."""

@@ -22,13 +22,13 @@ from bench.fleet import Mode
 from bench.generator import Body, Generator, Load, generator
 from bench.on_fleet import asked, mixed
 from bench.photo import multipart, photo
-from clients.python import LoreglassClient
 from contracts.answer import Route
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.grafana.__main__ import main as grafana
 from evaluation.data.world import load_world
 from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
+from loreglass_client import AsyncLoreglass
 from tests.deploy.monitoring import Watched, hold_memory, watched
 from tests.journey.deployments import SeparateProcesses
 
@@ -108,7 +108,7 @@ async def ask_again(platforms: Watched, world: Path) -> None:
     """One question twice, one after the other, in peace: what is kept of the first is found by the second."""
     conversation = load_world(world).single[0]
     photo_read = await anyio.Path(conversation.photo).read_bytes()
-    async with LoreglassClient(platforms.pocket.gateway_url) as client:
+    async with AsyncLoreglass(platforms.pocket.gateway_url) as client:
         for _ in range(2):
             await client.ask(conversation.turns[0].question, photo_read, deadline_ms=_IN_PEACE_MS)
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from clients.python import LoreglassClient
-from contracts.answer import Answer
 from evaluation.data.model import AskedTurn, Conversation
 from evaluation.data.world import World, load_world
+from loreglass_client import Answer, AsyncLoreglass
 from tests.deploy.crashing import CrashingPlatform, PersistentRedis, require_redis, restore_index
 from tests.journey.asking import DEADLINE_MS
 from tests.journey.deployments import Indexed
@@ -65,7 +64,7 @@ def questions(world: World) -> list[tuple[Conversation, AskedTurn]]:
 
 async def told(url: str, world: World, session: str | None) -> Told:
     """Ask everything; the conversation begins where there is no session yet."""
-    async with LoreglassClient(url) as client:
+    async with AsyncLoreglass(url) as client:
         alone = []
         for conversation, turn in questions(world):
             photo = await anyio.Path(conversation.photo).read_bytes()
@@ -73,9 +72,12 @@ async def told(url: str, world: World, session: str | None) -> Told:
         talk = next(each for each in world.multi if each.turns[0].needs == "image_kb")
         if session is None:
             photo = await anyio.Path(talk.photo).read_bytes()
-            session = (await client.ask(talk.turns[0].question, photo, None, DEADLINE_MS)).session_id
+            session = (await client.ask(talk.turns[0].question, photo, deadline_ms=DEADLINE_MS)).session_id
         further = [turn.question for turn in talk.turns[1:] if turn.needs == "image_kb"]
-        return Told(alone, [await client.ask(question, None, session, DEADLINE_MS) for question in further])
+        return Told(
+            alone,
+            [await client.ask(question, session_id=session, deadline_ms=DEADLINE_MS) for question in further],
+        )
 
 
 @pytest.fixture(scope="module")

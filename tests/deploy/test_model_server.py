@@ -7,13 +7,13 @@ import pytest
 from pydantic import JsonValue
 
 from chassis.startup import CannotStart
-from clients.python import LoreglassClient
 from deploy.model_server import ModelServer, find_model
 from deploy.one_process import answered_by, platform
 from deploy.settings import PocketSettings
 from gateway.llm.capabilities import Abilities
 from gateway.planning.latencies import VlmSpeed
 from gateway.settings import GatewaySettings, Reasoning
+from loreglass_client import AsyncLoreglass
 from tests.vlm_server.replies import Fails, Reply, says, vllm_error
 from tests.vlm_server.server import (
     LLAMA_ON_VLLM_0_10_2,
@@ -175,6 +175,6 @@ async def test_the_platform_answers_with_the_model_that_it_was_given() -> None:
 
     async with vlm_server(reply) as server:
         settings = PocketSettings(port=0, service_port=0, model=server.url, log_level="error")
-        async with platform(settings) as running, LoreglassClient(running.gateway_url) as client:
+        async with platform(settings) as running, AsyncLoreglass(running.gateway_url) as client:
             await client.ask("What is this place?", photo(), deadline_ms=30_000)
     assert "understand" in asked

@@ -3,14 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import anyio
-
-from clients.python import LoreglassClient
-from contracts.answer import Answer
 from evaluation.data.model import AskedTurn, Conversation
 from evaluation.data.world import World, truth_of
 from evaluation.judging.judge import judge
 from evaluation.judging.port import Verdict
+from loreglass_client import Answer, AsyncLoreglass
 
 DEADLINE_MS = 30_000
 MOST_OF_A_KIND = 3
@@ -46,23 +43,21 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 async def ask_all(gateway_url: str, world: World) -> Outcomes:
     """A few single questions of each kind."""
-    async with LoreglassClient(gateway_url) as client:
+    async with AsyncLoreglass(gateway_url) as client:
         return {kind: await _ask_kind(client, world, wanted) for kind, wanted in KINDS.items()}
 
 
-async def converse(client: LoreglassClient, conversation: Conversation) -> list[Outcome]:
+async def converse(client: AsyncLoreglass, conversation: Conversation) -> list[Outcome]:
     """Ask every turn; the photo goes with the first one only."""
-    photo: bytes | None = await anyio.Path(conversation.photo).read_bytes()
-    session: str | None = None
+    talk = client.conversation(conversation.photo)
     outcomes = []
     for turn in conversation.turns:
-        answer = await client.ask(turn.question, photo, session, DEADLINE_MS)
-        photo, session = None, answer.session_id
+        answer = await talk.ask(turn.question, deadline_ms=DEADLINE_MS)
         judged = judge(answer.answer, truth_of(turn), turn.question, turn.gold, abstained=answer.abstained)
         outcomes.append(Outcome(conversation, turn, answer, judged.verdict))
     return outcomes
 
 
-async def _ask_kind(client: LoreglassClient, world: World, wanted: Wanted) -> list[Outcome]:
+async def _ask_kind(client: AsyncLoreglass, world: World, wanted: Wanted) -> list[Outcome]:
     chosen = [each for each in world.single if wanted(each.turns[0])][:MOST_OF_A_KIND]
     return [outcome for each in chosen for outcome in await converse(client, each)]

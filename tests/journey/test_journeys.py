@@ -10,11 +10,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from chassis.errors import SessionNotFound
-from clients.python import LoreglassClient
-from contracts.answer import CitationKind, Reason
 from evaluation.data.world import World
 from evaluation.judging.port import Verdict
+from loreglass_client import AsyncLoreglass
+from loreglass_client.errors import SessionNotFound
+from loreglass_client.models import CitationKind, Reason
 from tests.journey.asking import DEADLINE_MS, Outcome, Outcomes, converse
 from tests.journey.deployments import SERVICES, Deployment, Killable
 from tests.journey.kinds import KILLABLE
@@ -55,14 +55,14 @@ async def test_what_nobody_knows_is_refused(outcomes: Outcomes) -> None:
 
 
 async def test_a_conversation_goes_on_without_the_photo(deployment: Deployment, world: World) -> None:
-    async with LoreglassClient(deployment.gateway_url) as client:
+    async with AsyncLoreglass(deployment.gateway_url) as client:
         talk = await converse(client, world.multi[0])
         right_ones(talk[1:])
         session_id = talk[0].answer.session_id
         assert {each.answer.session_id for each in talk} == {session_id}
-        await client.delete_session(session_id)
+        await client.forget(session_id)
         with pytest.raises(SessionNotFound):
-            await client.ask("And now?", None, session_id)
+            await client.ask("And now?", session_id=session_id)
 
 
 async def test_every_answer_has_a_source_and_every_refusal_a_reason(outcomes: Outcomes) -> None:
@@ -74,7 +74,7 @@ async def test_every_answer_has_a_source_and_every_refusal_a_reason(outcomes: Ou
 
 
 async def test_a_trace_tells_where_the_time_went(deployment: Deployment, world: World) -> None:
-    async with LoreglassClient(deployment.gateway_url) as client:
+    async with AsyncLoreglass(deployment.gateway_url) as client:
         answer = (await converse(client, world.single[0]))[0].answer
         trace = await client.trace(answer.trace_id)
     assert (trace.trace_id, trace.reason, trace.route) == (answer.trace_id, answer.reason, answer.route)
@@ -101,7 +101,7 @@ async def test_indexing_the_same_again_changes_nothing(deployment: Deployment, w
 async def ask_again(deployment: Deployment, known: Outcome) -> Outcome:
     """The same first question once more, judged by the same answer."""
     photo = await anyio.Path(known.conversation.photo).read_bytes()
-    async with LoreglassClient(deployment.gateway_url) as client:
+    async with AsyncLoreglass(deployment.gateway_url) as client:
         answer = await client.ask(known.turn.question, photo, deadline_ms=DEADLINE_MS)
     verdict = known.verdict if answer.answer == known.answer.answer else Verdict.MISSING
     return Outcome(known.conversation, known.turn, answer, verdict)

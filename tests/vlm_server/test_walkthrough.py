@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from contracts.answer import CitationKind, Reason
+from loreglass_client.models import CitationKind, Reason
 from tests.vlm_server.small_world import HEIGHT, LIGHTHOUSE
 from tests.vlm_server.walkthrough import SCRIPTS, Walk, show, walk
 

@@ -24,11 +24,11 @@ from rich.table import Table
 from rich.text import Text
 
 from chassis.telemetry.logs import configure_logging
-from clients.python import LoreglassClient
-from contracts.answer import Answer, Experiment, Trace
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
+from loreglass_client import AsyncLoreglass
+from loreglass_client.models import Answer, Experiment, Trace
 from tests.vlm_server.replies import Says, says
 from tests.vlm_server.server import RunningServer, ScriptedRequest, vlm_server
 from tests.vlm_server.small_world import HEIGHT, LIGHTHOUSE, QUESTION, photo, write_world
@@ -97,9 +97,11 @@ async def walk(pipeline: str, folder: Path) -> Walk:
     async with (
         vlm_server(reply) as server,
         _platform_before(server, folder) as url,
-        LoreglassClient(url) as client,
+        AsyncLoreglass(url) as client,
     ):
-        answer = await client.ask(QUESTION, photo(), None, DEADLINE_MS, pipeline, explain)
+        answer = await client.ask(
+            QUESTION, photo(), deadline_ms=DEADLINE_MS, pipeline=pipeline, experiment=explain
+        )
         return Walk(answer, await client.trace(answer.trace_id), calls)
 
 

@@ -7,14 +7,13 @@ import anyio
 import pytest
 from typer.testing import CliRunner
 
-from chassis.errors import Unauthorized
 from chassis.keys import ApiKey
 from clients.cli import app
 from clients.keys import entry
-from clients.python import LoreglassClient
-from contracts.answer import Answer
+from loreglass_client import Answer, AsyncLoreglass
+from loreglass_client.errors import Unauthorized
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
-from tests.unit.clients.test_python_client import follow, photo
+from tests.unit.clients.test_client import follow, photo
 
 pytestmark = pytest.mark.anyio
 
@@ -30,12 +29,12 @@ def given_key(folder: Path) -> tuple[str, Path]:
 async def test_a_client_with_a_key_is_let_in_by_every_way_and_one_without_is_not(tmp_path: Path) -> None:
     key, file = given_key(tmp_path)
     async with scripted_gateway(ScriptedPipeline(follow), keys=file) as url:
-        async with LoreglassClient(url, key=key) as client:
+        async with AsyncLoreglass(url, key) as client:
             answer = await client.ask("what is this?", photo())
-            async with aclosing(client.ask_stream("and this?", photo())) as events:
+            async with aclosing(client.stream("and this?", photo())) as events:
                 assert isinstance([event async for event in events][-1], Answer)
-            await client.delete_session(answer.session_id)
-        async with LoreglassClient(url) as client:
+            await client.forget(answer.session_id)
+        async with AsyncLoreglass(url) as client:
             with pytest.raises(Unauthorized):
                 await client.ask("what is this?", photo())
 

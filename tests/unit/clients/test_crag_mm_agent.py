@@ -10,13 +10,18 @@ from typing import Any
 import anyio.to_thread
 import pytest
 from PIL import Image
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route as Path
 from structlog.testing import capture_logs
 
 from chassis.errors import NotReady, Overloaded
+from chassis.http.problems import problem_response
+from chassis.http.serving import BoundApp, listen, running
 from clients.crag_mm import DONT_KNOW, LoreglassAgent, photo_of
-from clients.python import LoreglassClient
 from clients.settings import AgentSettings
-from contracts.answer import Answer, Reason, Route
+from contracts.answer import Reason, Route
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
@@ -24,6 +29,10 @@ from tests.unit.clients.starter_kit import Turns, kit_run
 
 pytestmark = pytest.mark.anyio
 
+ANSWER = {
+    **{"answer": "At last.", "abstained": False, "reason": "answered", "confidence": 0.9, "route": "rag"},
+    **{"trace_id": "t", "session_id": ""},
+}
 TEAL = Image.new("RGB", (64, 48), "teal")
 
 
@@ -102,29 +111,35 @@ async def test_a_gateway_that_is_not_there_is_not_known_either() -> None:
     assert len(logs) == 2
 
 
-async def test_an_overloaded_gateway_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    refusals = [Overloaded(retry_after_s=0.001), Overloaded(retry_after_s=0.001)]
-    ask_in = LoreglassClient.ask_in
+@asynccontextmanager
+async def busy_gateway(retry_after_s: int, refusals: int) -> AsyncIterator[tuple[str, list[bytes]]]:
+    """Turns questions away so many times, then answers; and what it was sent."""
+    sent: list[bytes] = []
 
-    async def busy(*told: Any, **named: Any) -> Answer:
-        if refusals:
-            raise refusals.pop()
-        return await ask_in(*told, **named)
+    async def reply(request: Request) -> Response:
+        sent.append(await request.body())
+        if len(sent) <= refusals:
+            error = Overloaded(retry_after_s=retry_after_s)
+            return problem_response(error, None)
+        return JSONResponse({"loreglass": ANSWER})
 
-    monkeypatch.setattr(LoreglassClient, "ask_in", busy)
-    async with gateway() as (url, pipeline):
-        assert await answer(url, "a") == ["turn 1 of a after nothing"]
-    assert (len(pipeline.asked), refusals) == (1, [])
+    app = Starlette(routes=[Path("/v1/chat/completions", reply, methods=["POST"])])
+    bound = BoundApp(app, listen("127.0.0.1", 0))
+    async with running([bound]):
+        yield bound.url, sent
 
 
-async def test_a_gateway_that_is_busy_for_longer_than_there_is_time_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def busy(*_: Any, **__: Any) -> Answer:
-        raise Overloaded(retry_after_s=60)
+async def test_an_overloaded_gateway_is_asked_again_when_it_says() -> None:
+    async with busy_gateway(1, refusals=2) as (url, sent):
+        assert await answer(url, "a") == ["At last."]
+    assert len(sent) == 3
+    assert len(set(sent)) == 1
 
-    monkeypatch.setattr(LoreglassClient, "ask_in", busy)
-    assert await answer("http://127.0.0.1:9", "a") == [DONT_KNOW]
+
+async def test_a_gateway_that_is_busy_for_longer_than_there_is_time_is_not_waited_for() -> None:
+    async with busy_gateway(60, refusals=9) as (url, sent):
+        assert await answer(url, "a") == [DONT_KNOW]
+    assert len(sent) == 1
 
 
 async def test_the_pipeline_is_the_settings() -> None:

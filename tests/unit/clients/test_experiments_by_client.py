@@ -10,11 +10,11 @@ from anyio.from_thread import start_blocking_portal
 from rich.console import Console
 from typer.testing import CliRunner
 
-from chassis.errors import ExperimentsNotAllowed, InvalidRequest, PipelineNotFound
 from clients.cli import app
-from clients.python import LoreglassClient
 from clients.showing import show_answer, show_explanation
-from contracts.answer import (
+from loreglass_client import AsyncLoreglass
+from loreglass_client.errors import ExperimentsNotAllowed, InvalidRequest, PipelineNotFound
+from loreglass_client.models import (
     Answer,
     Citation,
     CitationKind,
@@ -34,10 +34,10 @@ EXPLAIN = Experiment(explain=True, thresholds={"judged": 0.25})
 
 
 @asynccontextmanager
-async def connected(*, experiments: bool = True) -> AsyncIterator[tuple[LoreglassClient, World]]:
+async def connected(*, experiments: bool = True) -> AsyncIterator[tuple[AsyncLoreglass, World]]:
     async with (
         gateway_before(FakeServices(), experiments=experiments) as world,
-        LoreglassClient(world.url) as client,
+        AsyncLoreglass(world.url) as client,
     ):
         yield client, world
 
@@ -47,7 +47,7 @@ async def test_an_experiment_goes_along_in_every_form(anyio_backend: object) -> 
         in_form = await client.ask(QUESTION, PHOTO, experiment=EXPLAIN)
         in_json = await client.ask(QUESTION, session_id=in_form.session_id, experiment=EXPLAIN)
         in_chat = await client.ask_in([], QUESTION, PHOTO, "loreglass", experiment=EXPLAIN)
-        *_, streamed = [event async for event in client.ask_stream(QUESTION, PHOTO, experiment=EXPLAIN)]
+        *_, streamed = [event async for event in client.stream(QUESTION, PHOTO, experiment=EXPLAIN)]
         plain = await client.ask(QUESTION, PHOTO)
     assert isinstance(streamed, Answer)
     for answer in (in_form, in_json, in_chat, streamed):

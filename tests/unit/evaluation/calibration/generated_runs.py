@@ -6,10 +6,10 @@ import random
 from collections.abc import Mapping
 from pathlib import Path
 
-from contracts.answer import Answer, Explanation, Reason, Route
 from evaluation.data.model import Part
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import RunStore
+from loreglass_client.models import Answer, Explanation, Reason, Route
 
 THRESHOLDS: Mapping[str, float] = {
     "direct_confidence": 0.6,

@@ -11,7 +11,6 @@ from anyio import to_thread
 from typer.testing import CliRunner
 
 from chassis.resilience.deadlines import Deadline
-from contracts.answer import Explanation, Route
 from contracts.domain_router import Domain
 from evaluation.calibration.cutoffs import CalibrationError
 from evaluation.calibration.drafts import Drafts, drafts_of
@@ -28,6 +27,7 @@ from evaluation.runs.store import Run
 from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Draft, Query
 from gateway.steps.routing.train import artefact_of, read
+from loreglass_client.models import Explanation, Route
 from tests.unit.evaluation.runs.small_world import Turn, numbered, write_world
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import gateway_before

@@ -7,13 +7,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from contracts.answer import Answer, Explanation, Reason, Route
 from evaluation.calibration.cutoffs import Cutoffs
 from evaluation.calibration.replay import replay
 from evaluation.calibration.signals import Signals, signals_of
 from evaluation.data.model import Part
 from evaluation.judging.port import Judgement, Verdict
 from evaluation.record import TurnRecord
+from loreglass_client.models import Answer, Explanation, Reason, Route
 from tests.unit.evaluation.calibration.generated_runs import OPEN, THRESHOLDS
 from tests.unit.gateway.test_explained_replay import asked, drawn, thresholds_of
 

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from contracts.answer import (
+from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.judging.port import Judgement, Verdict
+from evaluation.record import RunHeader, TurnRecord
+from evaluation.scoring.scored import Scored
+from loreglass_client.models import (
     Answer,
     Citation,
     CitationKind,
@@ -17,10 +21,6 @@ from contracts.answer import (
     StageTrace,
     Trace,
 )
-from evaluation.data.model import AnswerType, Part, Truth
-from evaluation.judging.port import Judgement, Verdict
-from evaluation.record import RunHeader, TurnRecord
-from evaluation.scoring.scored import Scored
 
 DATASET, FINGERPRINT = "made-up/validation", "f1"
 THRESHOLDS = {"answer_confidence": 0.4, "supported": 0.35, "token_min": 0.6, "token_mean": 0.9}

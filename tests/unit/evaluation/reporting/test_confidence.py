@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from contracts.answer import Explanation
 from evaluation.judging.port import Judgement, Verdict
 from evaluation.reporting.confidence import Point, confidence_of, curve, points, reliability
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, settle
+from loreglass_client.models import Explanation
 from tests.unit.evaluation.reporting.generated import Skill, questions, run
 
 PROTOCOL = Protocol.CRAG_MM_2026

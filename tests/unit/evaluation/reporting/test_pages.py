@@ -10,13 +10,13 @@ import pytest
 from markdown_it import MarkdownIt
 from PIL import Image
 
-from contracts.answer import Note
 from evaluation.commands.report import write_report
 from evaluation.data.model import Part
 from evaluation.judging.cut import APPROXIMATE
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored
+from loreglass_client.models import Note
 from tests.unit.evaluation.reporting.generated import Generated, Skill, questions, run, written
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from contracts.answer import Answer, Explanation, Reason, Route
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import Run, RunStore, load_run
+from loreglass_client.models import Answer, Explanation, Reason, Route
 from tests.unit.evaluation.calibration.generated_runs import THRESHOLDS
 
 GOLD, OTHER, REFUSAL = "Edda Marr", "Ina Holt", "I don't know. It is not clear enough."

@@ -2,20 +2,20 @@
 
 from collections.abc import Callable, Sequence
 
-import httpx
 import pytest
 
-from chassis.errors import (
+from evaluation.runs.patience import GatewayLost, GatewayRefuses, Patience, Questioner
+from loreglass_client import LoreglassError
+from loreglass_client.errors import (
     DeadlineExceeded,
     DependencyUnavailable,
     InvalidRequest,
-    LoreglassError,
     Overloaded,
     PipelineNotFound,
     Unauthorized,
+    Unreachable,
 )
-from contracts.answer import Answer, Experiment, Reason, Route
-from evaluation.runs.patience import GatewayLost, GatewayRefuses, Patience, Questioner, is_lost
+from loreglass_client.models import Answer, Experiment, Reason, Route
 
 pytestmark = pytest.mark.anyio
 
@@ -33,9 +33,7 @@ ANSWER = Answer(
 
 
 def lost() -> LoreglassError:
-    error = DependencyUnavailable("The gateway cannot be reached.")
-    error.__cause__ = httpx.ConnectError("refused")
-    return error
+    return Unreachable("The gateway cannot be reached.")
 
 
 class Sent:
@@ -107,7 +105,7 @@ async def test_a_question_that_breaks_the_connection_each_time_is_an_outcome_whi
 
     asks = Questioner(EXPLAIN, Patience(losses=3), others_get_through)
     reply = await asks.put(Sent(failures))
-    assert reply.error == "dependency_unavailable"
+    assert reply.error == "unreachable"
 
 
 @pytest.mark.parametrize("failure", [PipelineNotFound("No such."), Unauthorized("A key is needed.")])
@@ -126,7 +124,7 @@ async def test_thresholds_that_are_not_taken_end_the_run() -> None:
 async def test_any_other_failure_is_what_came_of_the_question(make: Callable[[], LoreglassError]) -> None:
     sent = Sent([make()])
     reply = await questioner(Waits()).put(sent)
-    assert (reply.answer, reply.error) == (None, make().kind.value)
+    assert (reply.answer, reply.error) == (None, make().kind)
     assert len(sent.experiments) == 1
 
 
@@ -134,8 +132,3 @@ async def test_every_question_carries_the_thresholds() -> None:
     sent = Sent([])
     await Questioner(Experiment(thresholds={"supported": 0.2})).put(sent)
     assert sent.experiments == [Experiment(explain=False, thresholds={"supported": 0.2})]
-
-
-def test_a_reply_that_says_that_something_is_unavailable_is_a_reply() -> None:
-    assert not is_lost(DependencyUnavailable("The VLM is down."))
-    assert is_lost(lost())

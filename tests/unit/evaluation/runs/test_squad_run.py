@@ -10,8 +10,6 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from clients.python import LoreglassClient
-from contracts.answer import Answer, Reason, Route
 from evaluation.cli import app
 from evaluation.data.opening import open_dataset
 from evaluation.record import TurnRecord
@@ -19,6 +17,8 @@ from evaluation.runs.asking import Asking, Interview
 from evaluation.runs.store import load_run
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
+from loreglass_client import AsyncLoreglass
+from loreglass_client.models import Answer, Reason, Route
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
@@ -148,7 +148,7 @@ async def test_without_a_photo_a_question_is_sent_alone_and_kept_without_one(fil
 
     dataset = open_dataset(f"squad:{file}", limit=2)
     async with httpx.AsyncClient(transport=httpx.MockTransport(reply)) as http:
-        client = LoreglassClient("http://gateway.example", http)
+        client = AsyncLoreglass("http://gateway.example", http=http)
         await Interview(client, Asking(explain=False), keep, {}).ask_all(dataset.conversations)
     assert [each["question"] for each in sent] == [each.turns[0].question for each in dataset.conversations]
     assert not any(each.get("image") or each.get("session_id") for each in sent)

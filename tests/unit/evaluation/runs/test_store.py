@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from contracts.answer import Answer, Explanation, Reason, Route
 from evaluation.data.model import Part, Rejected
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import TURNS, RunError, RunStore, load_run
+from loreglass_client.models import Answer, Explanation, Reason, Route
 
 HEADER = RunHeader(name="loreglass", dataset="made up", fingerprint="f", settings={"explain": True})
 

@@ -3,11 +3,11 @@
 import random
 from typing import Any
 
-from contracts.answer import Answer, Reason, Route
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.port import Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Scored
+from loreglass_client.models import Answer, Reason, Route
 
 Prediction = dict[str, Any]
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from contracts.answer import Answer, Explanation, Reason, Route, SearchResult
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.port import Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.measures import model_usage
 from evaluation.scoring.recall import image_recall, page_recall
 from evaluation.scoring.scored import Scored
+from loreglass_client.models import Answer, Explanation, Reason, Route, SearchResult
 
 THINGS = ("Salt Road", "The Salt Road!", "Glass Harbour", "Tin Lantern")
 TEXTS = ("It has 312 pages.", "It has 1312 pages.", "Written by Mira Holm", "nothing at all")

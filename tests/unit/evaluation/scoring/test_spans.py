@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts.answer import Answer, Reason, Route
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.rules import judge_by_rules
 from evaluation.judging.spans import exact_match, normalised, says, word_f1
@@ -15,6 +14,7 @@ from evaluation.judging.text import is_refusal
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Scored, case_of
 from evaluation.scoring.spans import marked, outcomes, span_scores
+from loreglass_client.models import Answer, Reason, Route
 from tests.unit.evaluation.scoring import span_recomputation
 from tests.unit.evaluation.scoring.span_recomputation import Prediction, recompute
 

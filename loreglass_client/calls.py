@@ -1,0 +1,222 @@
+"""One call: sent, tried again where that helps, and read; what goes wrong becomes one of our errors."""
+
+import math
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from loreglass_client.errors import (
+    BrokenReply,
+    DeadlineExceeded,
+    InvalidRequest,
+    LoreglassError,
+    Unreachable,
+    refusal,
+)
+from loreglass_client.models import EVENTS, Answer, Event
+from loreglass_client.wires import AsyncWire, BlockingWire
+
+Body = TypeVar("Body", bound=BaseModel)
+_More = Callable[[], Awaitable[bytes | None]]
+
+_CONNECT_S = 5.0
+_MOST_BYTES = 64 * 2**20  # of a reply
+_OK, _BUSY = 200, 503
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often a call is sent again (`most`) whose connection failed, or that was told when to come back.
+
+    It waits as `Retry-After` says, or else a random part of `first_s`, doubled each time up to `longest_s`;
+    never beyond the deadline. `chance`: a number in 0..1.
+    """
+
+    most: int = 4
+    first_s: float = 0.25
+    longest_s: float = 8.0
+    chance: Callable[[], float] = random.random
+
+    def pause_s(self, error: LoreglassError, tried: int) -> float | None:
+        """Seconds until the next try; None where there is none."""
+        told_s = error.retry_after_s if error.status == _BUSY else None
+        if tried >= self.most or not (isinstance(error, Unreachable) or told_s is not None):
+            return None
+        return self.chance() * min(self.longest_s, self.first_s * 2.0**tried) if told_s is None else told_s
+
+
+class Call:
+    """A request, byte for byte the same at every try. `patience_s`: of the caller, from now on;
+    `grace_s`: how much later the reply may come.
+    """
+
+    def __init__(
+        self,
+        wire: AsyncWire | BlockingWire,
+        request: httpx.Request,
+        patience_s: float,
+        grace_s: float,
+        retries: Retries,
+        clock: Callable[[], float],
+    ) -> None:
+        request.read()  # a form as one piece
+        self._wire = wire
+        self._request = request
+        self._due = clock() + patience_s
+        self._grace_s = grace_s
+        self._retries = retries
+        self._clock = clock
+        self._tried = 0
+
+    async def whole(self) -> bytes:
+        """The body of the reply."""
+        while True:
+            try:
+                async with self._arriving() as more:
+                    pieces = []
+                    while (piece := await more()) is not None:
+                        pieces.append(piece)
+                    return b"".join(pieces)
+            except LoreglassError as error:
+                await self._pause(error)
+
+    async def read(self, kind: type[Body]) -> Body:
+        """The reply, which is JSON."""
+        return _read(kind, await self.whole())
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """The events of the reply, up to the answer; tried again before the first one only."""
+        begun = False
+        while True:
+            try:
+                async with self._arriving() as more:
+                    frames = _Frames()
+                    while (piece := await more()) is not None:
+                        for name, data in frames.after(piece):
+                            begun = True
+                            event = _event(name, data)
+                            if event is not None:
+                                yield event
+                            if isinstance(event, Answer):
+                                return
+                    raise Unreachable("The gateway broke off before the answer.")
+            except LoreglassError as error:
+                if begun:
+                    raise
+                await self._pause(error)
+
+    @asynccontextmanager
+    async def _arriving(self) -> AsyncIterator[_More]:
+        """The pieces of a successful reply's body, as they come."""
+        left_s = self._left_s()
+        # Tried again, the question has only what is left of the time that the caller gave.
+        told_s = left_s - self._grace_s if self._tried else left_s
+        self._request.headers["X-Deadline-Ms"] = str(math.ceil(max(told_s, 0.001) * 1000))
+        limits = httpx.Timeout(left_s, connect=min(_CONNECT_S, left_s))
+        self._request.extensions = {**self._request.extensions, "timeout": limits.as_dict()}
+        with _translated():
+            async with self._wire.exchange(self._request, left_s) as (response, piece):
+                read = 0
+
+                async def more() -> bytes | None:
+                    nonlocal read
+                    with _translated():
+                        content = await piece(self._left_s())
+                    read += len(content or b"")
+                    if read > _MOST_BYTES:
+                        raise BrokenReply("The gateway's reply is too large.", status=response.status_code)
+                    return content
+
+                if not response.is_success:
+                    told = b""
+                    while (content := await more()) is not None:
+                        told += content
+                    raise refusal(response.status_code, told, _retry_after_s(response.headers))
+                yield more
+
+    async def _pause(self, error: LoreglassError) -> None:
+        """Wait for the next try. Raises `error` where there is none."""
+        pause_s = self._retries.pause_s(error, self._tried)
+        if pause_s is None or pause_s >= self._left_s() - self._grace_s:
+            raise error
+        await self._wire.sleep(pause_s)
+        self._tried += 1
+
+    def _left_s(self) -> float:
+        return max(0.0, self._due + self._grace_s - self._clock())
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        raise Unreachable("The gateway cannot be reached.") from error
+    except (TimeoutError, httpx.TimeoutException) as error:
+        raise DeadlineExceeded("The gateway did not answer in time.") from error
+    except httpx.LocalProtocolError as error:
+        raise InvalidRequest("The key, or another header, holds what cannot be sent.") from error
+    except httpx.HTTPError as error:
+        raise Unreachable("The connection to the gateway broke off.") from error
+
+
+def _retry_after_s(told: httpx.Headers) -> float | None:
+    """Seconds, told as such or as a date by the server's own clock."""
+    given = told.get("retry-after", "")
+    if given.isascii() and given.isdigit():
+        return float(given)
+    try:
+        at = parsedate_to_datetime(given)
+        now = parsedate_to_datetime(told["date"]) if "date" in told else datetime.now(UTC)
+        return max(0.0, (at - now).total_seconds())
+    except (TypeError, ValueError):  # no date, or one without its zone
+        return None
+
+
+def _read(kind: type[Body], content: bytes) -> Body:
+    try:
+        return kind.model_validate_json(content)
+    except ValidationError as error:
+        raise BrokenReply("The gateway sent a reply that breaks its contract.") from error
+
+
+def _event(name: str, data: bytes) -> Event | None:
+    """The typed event; None for one that is not known here. Raises what an `error` tells."""
+    if name == "error":
+        raise refusal(_OK, data, None)
+    kind = EVENTS.get(name)
+    return None if kind is None else _read(kind, data)
+
+
+class _Frames:
+    """A stream of events as it arrives, by the HTML standard's section 9.2.6.
+
+    Lines end at LF or CRLF only: text in the JSON may hold U+2028 and others that `splitlines` cuts at.
+    """
+
+    def __init__(self) -> None:
+        self._rest, self._name, self._data = bytearray(), "message", list[bytes]()
+
+    def after(self, piece: bytes) -> Iterator[tuple[str, bytes]]:
+        """(event, data) of each frame that this piece ends."""
+        self._rest += piece
+        if b"\n" not in piece:
+            return
+        *lines, self._rest = self._rest.split(b"\n")
+        for line in (ended.removesuffix(b"\r") for ended in lines):
+            field, _, value = line.partition(b":")
+            if field == b"event":
+                self._name = value.removeprefix(b" ").decode(errors="replace")
+            elif field == b"data":
+                self._data.append(bytes(value.removeprefix(b" ")))
+            elif not line:
+                if self._data:
+                    yield self._name, b"\n".join(self._data)
+                self._name, self._data = "message", []

@@ -1,0 +1,177 @@
+"""What goes wrong, by kind: a class for each that the gateway tells, and two for what happens on the way."""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from loreglass_client.models import Problem
+
+_TYPE = "urn:loreglass:problem:"
+_OF_PROXIES = (502, 503, 504)
+_BY_KIND: dict[str, type["LoreglassError"]] = {}
+
+
+class LoreglassError(Exception):
+    """All that is raised; itself only for kinds that are not known here yet.
+
+    `kind`: stable, to switch on. `detail`: what to mend, in words. `status`: HTTP's, None without a reply.
+    `trace_id`: for whoever runs the gateway. `retry_after_s`: seconds until it wants to be asked again.
+    """
+
+    kind = "unknown"
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        status: int | None = None,
+        trace_id: str | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail or str(type(self).__doc__)
+        self.status = status
+        self.trace_id = trace_id
+        self.retry_after_s = retry_after_s
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """The kind is the name in snake case."""
+        super().__init_subclass__(**options)
+        cls.kind = "".join(f"_{each.lower()}" if each.isupper() else each for each in cls.__name__)[1:]
+        _BY_KIND[cls.kind] = cls
+
+
+class Unreachable(LoreglassError):
+    """No connection, or one that broke off before the whole reply."""
+
+
+class BrokenReply(LoreglassError):
+    """What came is not what a gateway says."""
+
+
+class MalformedRequest(LoreglassError):
+    """The bytes are not the format they claim to be."""
+
+
+class InvalidRequest(LoreglassError):
+    """Well-formed, but a value is missing or out of its limits."""
+
+
+class PayloadTooLarge(LoreglassError):
+    """More bytes or parts than this endpoint takes."""
+
+
+class UnsupportedMediaType(LoreglassError):
+    """The request's content type is not one this endpoint reads."""
+
+
+class UnsupportedImage(LoreglassError):
+    """Not one of the image formats that are decoded."""
+
+
+class CorruptImage(LoreglassError):
+    """The right format, but it cannot be decoded."""
+
+
+class ImageTooLarge(LoreglassError):
+    """More pixels or frames than will be decoded."""
+
+
+class ImageUrlNotAllowed(LoreglassError):
+    """Image URLs are off, or this host is not on the operator's list."""
+
+
+class ImageRequired(LoreglassError):
+    """No longer raised: a question may come without a photo. Published kinds stay."""
+
+
+class SessionNotFound(LoreglassError):
+    """No such session, or it has expired."""
+
+
+class PipelineNotFound(LoreglassError):
+    """No pipeline of this name."""
+
+
+class TraceNotFound(LoreglassError):
+    """No such trace, or it is no longer kept."""
+
+
+class CollectionNotFound(LoreglassError):
+    """No collection or alias of this name."""
+
+
+class CollectionConflict(LoreglassError):
+    """The change would break a collection that is in use."""
+
+
+class Unauthorized(LoreglassError):
+    """No key, or none that is known here."""
+
+
+class ExperimentsNotAllowed(LoreglassError):
+    """The request carries an experiment, and this platform's operator has not allowed them."""
+
+
+class NotSupported(LoreglassError):
+    """The service's engine cannot do this, however it is asked."""
+
+
+class NotConfigured(LoreglassError):
+    """The operator has not set this part up."""
+
+
+class UnsupportedAudio(LoreglassError):
+    """Not one of the sound formats that are decoded."""
+
+
+class CorruptAudio(LoreglassError):
+    """The right format, but it cannot be decoded."""
+
+
+class IdempotencyKeyReused(LoreglassError):
+    """The key was sent before, with another request."""
+
+
+class NotFound(LoreglassError):
+    """No such route."""
+
+
+class MethodNotAllowed(LoreglassError):
+    """The route exists, but not for this method."""
+
+
+class DeadlineExceeded(LoreglassError):
+    """The caller's time is over, or too short to start."""
+
+
+class Overloaded(LoreglassError):
+    """The bounded queue is full; try again later."""
+
+
+class DependencyUnavailable(LoreglassError):
+    """Something this service needs does not answer."""
+
+
+class NotReady(LoreglassError):
+    """The service is up but cannot work yet."""
+
+
+class Internal(LoreglassError):
+    """A fault of ours; the details are in our log, not in the reply."""
+
+
+def refusal(status: int, content: bytes, retry_after_s: float | None) -> LoreglassError:
+    """The error that a reply without success stands for; proxies say theirs in words of their own."""
+    try:
+        problem = Problem.model_validate_json(content)
+    except ValidationError:
+        said = f"The gateway answered with status {status}."
+        cls = Unreachable if status in _OF_PROXIES else BrokenReply
+        return cls(said, status=status, retry_after_s=retry_after_s)
+    kind = problem.type.removeprefix(_TYPE)
+    error = _BY_KIND.get(kind, LoreglassError)(
+        problem.detail, status=problem.status, trace_id=problem.trace_id, retry_after_s=retry_after_s
+    )
+    error.kind = kind
+    return error

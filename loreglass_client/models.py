@@ -1,0 +1,268 @@
+"""What the gateway says, typed. Frozen; fields and values that a newer gateway adds do no harm."""
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Body(BaseModel):
+    """A reply, or a part of one."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+
+class Word(StrEnum):
+    """One of some words. A word that is not known here yet is a member without a name of its own."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        if not isinstance(value, str):
+            return None
+        member = str.__new__(cls, value)
+        member._name_, member._value_ = "UNKNOWN", value
+        return member
+
+
+class Reason(Word):
+    """Why the answer is what it is."""
+
+    ANSWERED = "answered"
+    MODEL_UNSURE = "model_unsure"
+    UNSUPPORTED = "unsupported"
+    NO_EVIDENCE = "no_evidence"
+    TIMED_OUT = "timed_out"
+    OVERLOADED = "overloaded"
+    UNAVAILABLE = "unavailable"
+    NOTHING_INDEXED = "nothing_indexed"
+    LANGUAGE = "language"
+    NEEDS_PHOTO = "needs_photo"
+
+
+class Route(Word):
+    """How the question was answered: at once, with a check, or by looking everything up."""
+
+    DIRECT = "direct"
+    VERIFY = "verify"
+    RAG = "rag"
+
+
+class CitationKind(Word):
+    """Where a snippet comes from: the photo itself, the image knowledge base, or a web page."""
+
+    PHOTO = "photo"
+    IMAGE = "image"
+    PAGE = "page"
+
+
+class LookedAtKind(Word):
+    """Why a region of the photo was looked at: it was searched by itself, or text was read there."""
+
+    CROP = "crop"
+    TEXT = "text"
+
+
+class Experiment(BaseModel):
+    """For those who measure a platform of their own; refused where its operator has not allowed it.
+
+    `explain`: send an `Explanation` along. `thresholds`: cut-offs for this question only, each in 0..1.
+    `without`: modules of the pipeline that it is answered without.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    explain: bool = False
+    thresholds: dict[str, float] = {}
+    without: list[str] = []
+
+
+class Citation(Body):
+    """Event `citation`. `snippet` is a verbatim piece of the evidence that the answer was made from."""
+
+    title: str
+    url: str
+    snippet: str
+    score: float
+    kind: CitationKind
+
+
+class EvidenceSeen(Body):
+    """A piece of what the answer was to be made from. `score`: its relevance, in 0..1."""
+
+    text: str
+    title: str
+    url: str
+    kind: CitationKind
+    score: float
+
+
+class Note(Body):
+    """What a stage came to, in words."""
+
+    stage: str
+    text: str
+
+
+class SearchResult(Body):
+    """What a search brought. `title`: the page's or, for image search, the thing's name."""
+
+    stage: str
+    title: str
+    url: str
+    text: str = ""
+
+
+class Explanation(Body):
+    """How an answer came about; only for an `Experiment` that asks for it."""
+
+    draft: str | None = None
+    proposed: str | None = None
+    signals: dict[str, float] = {}
+    evidence: list[EvidenceSeen] = []
+    notes: list[Note] = []
+    thresholds: dict[str, float] = {}
+    found: list[SearchResult] = []
+
+
+class ModelUsage(Body):
+    """What the vision-language model did for an answer, as its server counts tokens."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class LookedAt(Body):
+    """A region of the photo, in 0..1 of its width and height. `text`: what was read there."""
+
+    kind: LookedAtKind
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str = ""
+
+
+class Answer(Body):
+    """The answer, or an honest refusal (`abstained`); a stream's last event.
+
+    `confidence` in 0..1; `timings_ms` by stage; `degraded`: what was done without. `advice`: of a refusal,
+    what the wearer can do about it. `transcript`: what was understood of the sound. `speech`: see
+    `Loreglass.speech`. With `session` in `degraded` the turn was not kept.
+    """
+
+    answer: str
+    abstained: bool
+    reason: Reason
+    confidence: float
+    route: Route
+    domain: str | None = None
+    entity: str | None = None
+    citations: list[Citation] = []
+    degraded: list[str] = []
+    timings_ms: dict[str, float] = {}
+    trace_id: str
+    session_id: str
+    explanation: Explanation | None = None
+    model_usage: ModelUsage = ModelUsage()
+    looked_at: list[LookedAt] = []
+    advice: str = ""
+    transcript: str | None = None
+    speech: str | None = None
+
+
+class StageEvent(Body):
+    """Event `stage`: one ended (`done`, `skipped`, `failed`, `cancelled`). `left_ms`: until the deadline."""
+
+    stage: str
+    state: str
+    ms: float
+    left_ms: float = 0.0
+
+
+class TranscriptEvent(Body):
+    """Event `transcript`: what was understood of the sound that was sent."""
+
+    text: str
+
+
+class IdentifiedEvent(Body):
+    """Event `identified`: what the thing is, before the answer is known. It holds whatever the answer comes
+    to: `sentence` may be spoken at once.
+    """
+
+    entity: str
+    sentence: str
+
+
+class TokenEvent(Body):
+    """Event `token`: a piece of the answer's text."""
+
+    text: str
+
+
+class StageTrace(Body):
+    """One stage of a trace."""
+
+    stage: str
+    state: str
+    start_ms: float
+    ms: float
+    detail: str = ""
+
+
+class PlanTrace(Body):
+    """What a request might still do at one moment, and what was given up (`cuts`) so that it fits."""
+
+    at_ms: float
+    after: str
+    remaining_ms: float
+    expected_ms: float
+    load: int
+    cuts: list[str] = []
+    limits: dict[str, int] = {}
+
+
+class Problem(Body):
+    """What went wrong, as the gateway tells it (RFC 9457). It is raised as a `LoreglassError`."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    trace_id: str | None = None
+
+
+class Trace(Body):
+    """What happened to one request. `refused_by`: the check that refused the answer."""
+
+    trace_id: str
+    pipeline: str
+    route: Route | None = None
+    reason: Reason | None = None
+    deadline_ms: int
+    total_ms: float
+    stages: list[StageTrace]
+    problem: Problem | None = None
+    refused_by: str | None = None
+    plans: list[PlanTrace] = []
+
+
+class Health(Body):
+    """`checks`: what was tried just now, and how it went."""
+
+    status: str
+    checks: dict[str, str] = {}
+
+
+Event = StageEvent | TranscriptEvent | IdentifiedEvent | Citation | TokenEvent | Answer
+"""What a stream yields; the last one is an `Answer`."""
+
+EVENTS: dict[str, type[Event]] = {
+    "stage": StageEvent,
+    "transcript": TranscriptEvent,
+    "identified": IdentifiedEvent,
+    "citation": Citation,
+    "token": TokenEvent,
+    "final": Answer,
+}

@@ -1,0 +1,362 @@
+"""The Python client against a real gateway on a real socket."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from io import BytesIO
+from pathlib import Path as File
+from typing import Any
+
+import anyio.to_thread
+import httpx
+import pytest
+from PIL import Image
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Path
+
+from chassis.errors import NotReady
+from contracts.answer import Citation, CitationKind, Reason, Route
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome
+from loreglass_client import (
+    Answer,
+    AsyncLoreglass,
+    Loreglass,
+    LoreglassError,
+    Retries,
+    errors,
+    models,
+)
+from loreglass_client.models import Event, StageEvent, TokenEvent
+from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
+
+pytestmark = pytest.mark.anyio
+
+ODD_TEXT = "Line\u2028separator and \x85 stay inside."
+CITATION = Citation(title="A page", url="u", snippet="quoted", score=0.9, kind=CitationKind.PAGE)
+
+
+def photo(colour: str = "teal") -> bytes:
+    buffer = BytesIO()
+    Image.new("RGB", (64, 48), colour).save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+def follow(ask: Query) -> Outcome:
+    if "broken" in ask.question:
+        raise NotReady("Not today.")
+    said = ODD_TEXT if "odd" in ask.question else f"turn {len(ask.history) + 1}"
+    return Outcome(said, Reason.ANSWERED, 0.8, Route.RAG, citations=(CITATION,))
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[tuple[AsyncLoreglass, ScriptedPipeline]]:
+    pipeline = ScriptedPipeline(follow)
+    async with scripted_gateway(pipeline) as url, AsyncLoreglass(url) as client:
+        yield client, pipeline
+
+
+async def collect(client: AsyncLoreglass, question: str) -> list[Event]:
+    async with aclosing(client.stream(question, photo())) as events:
+        return [event async for event in events]
+
+
+async def test_a_conversation_goes_on_without_sending_the_photo_again() -> None:
+    async with connected() as (client, pipeline):
+        first = await client.ask("what is this?", photo())
+        second = await client.ask("and who made it?", session_id=first.session_id)
+    assert (first.answer, second.answer) == ("turn 1", "turn 2")
+    assert second.session_id == first.session_id
+    assert [ask.photo_is_new for ask in pipeline.asked] == [True, False]
+    assert pipeline.asked[1].photo == pipeline.asked[0].photo
+
+
+async def test_a_deleted_session_is_gone() -> None:
+    async with connected() as (client, _):
+        answer = await client.ask("what is this?", photo())
+        await client.forget(answer.session_id)
+        with pytest.raises(errors.SessionNotFound):
+            await client.ask("and now?", session_id=answer.session_id)
+        with pytest.raises(errors.SessionNotFound):
+            await client.forget(answer.session_id)
+
+
+async def test_the_trace_of_an_answer_names_its_stages() -> None:
+    async with connected() as (client, _):
+        answer = await client.ask("what is this?", photo(), deadline_ms=4000)
+        trace = await client.trace(answer.trace_id)
+    assert trace.deadline_ms == 4000
+    assert [stage.stage for stage in trace.stages] == ["answer", "session"]
+
+
+async def test_a_stream_ends_with_the_same_answer() -> None:
+    async with connected() as (client, _):
+        events = await collect(client, "something odd")
+    kinds = list(dict.fromkeys(type(event) for event in events))
+    assert kinds == [StageEvent, models.Citation, TokenEvent, Answer]
+    assert "".join(event.text for event in events if isinstance(event, TokenEvent)) == ODD_TEXT
+    assert isinstance(events[-1], Answer)
+    assert events[-1].answer == ODD_TEXT
+
+
+async def test_a_failure_inside_a_stream_is_raised_with_its_status_and_trace() -> None:
+    async with connected() as (client, _):
+        with pytest.raises(errors.NotReady, match="Not today") as raised:
+            await collect(client, "something broken")
+        trace = await client.trace(str(raised.value.trace_id))
+    assert raised.value.status == 503
+    assert trace.problem is not None
+    assert trace.problem.detail == "Not today."
+
+
+@pytest.mark.parametrize(
+    ("expected", "arguments"),
+    [
+        (errors.InvalidRequest, {"question": " ", "photo": photo()}),
+        (errors.InvalidRequest, {"question": "q", "photo": photo(), "deadline_ms": 0}),
+        (errors.InvalidRequest, {"question": "q", "photo": photo(), "deadline_ms": -1}),
+        (errors.InvalidRequest, {"question": "q", "photo": photo(), "deadline_ms": 10**9}),
+        (errors.CorruptImage, {"question": "q", "photo": photo()[:-300]}),
+        (errors.SessionNotFound, {"question": "q", "session_id": "nobody"}),
+        (errors.NotReady, {"question": "broken", "photo": photo()}),
+    ],
+)
+async def test_the_class_that_the_gateway_raised_is_raised_here(
+    expected: type[LoreglassError], arguments: dict[str, object]
+) -> None:
+    async with connected() as (client, _):
+        with pytest.raises(expected):
+            await client.ask(**arguments)  # type: ignore[arg-type]
+
+
+async def test_a_refusal_before_the_stream_starts_is_raised() -> None:
+    async with connected() as (client, _):
+        with pytest.raises(errors.InvalidRequest):
+            await collect(client, " ")
+
+
+async def test_an_unknown_trace_is_not_found() -> None:
+    async with connected() as (client, _):
+        with pytest.raises(errors.TraceNotFound):
+            await client.trace("0" * 32)
+
+
+async def test_a_gateway_that_is_not_there_is_named() -> None:
+    async with AsyncLoreglass("http://127.0.0.1:9", retries=Retries(most=0)) as client:
+        for call in (client.ask("q", photo()), client.forget("s"), collect(client, "q"), client.ready()):
+            with pytest.raises(errors.Unreachable, match="gateway") as raised:
+                await call
+            assert (raised.value.kind, raised.value.status) == ("unreachable", None)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:7100", "http://", "ftp://host", "http://[", "http://a:b"])
+def test_what_is_no_address_of_a_gateway_is_refused_at_once(address: str) -> None:
+    for kind in (Loreglass, AsyncLoreglass):
+        with pytest.raises(errors.Unreachable, match="is no URL"):
+            kind(address)
+
+
+def serving(body: bytes, status: int = 200, kind: str = "text/event-stream") -> httpx.AsyncClient:
+    """An HTTP client whose server always says this."""
+
+    async def reply(_: Request) -> Response:
+        return Response(body, status, media_type=kind)
+
+    app = Starlette(routes=[Path("/answer", reply, methods=["POST"])])
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app))
+
+
+async def test_a_stream_may_hold_comments_unknown_events_and_carriage_returns() -> None:
+    body = b': hello\n\nevent: novelty\ndata: {}\n\nevent: token\r\ndata: {"text":\r\ndata: "hi"}\r\n\r\n'
+    async with serving(body + b'event: token\ndata: {"text": "cut"}') as http:
+        stream = AsyncLoreglass("http://gateway", http=http).stream("q", photo())
+        first = await anext(stream)
+        with pytest.raises(errors.Unreachable, match="broke off"):
+            await anext(stream)
+    assert first == TokenEvent(text="hi")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind", "expected"),
+    [
+        (b"<html>", 502, "text/html", errors.Unreachable),
+        (b"<html>", 404, "text/html", errors.BrokenReply),
+        (b"not json", 500, "application/problem+json", errors.BrokenReply),
+        (b"event: final\ndata: {}\n\n", 200, "text/event-stream", errors.BrokenReply),
+        (b"event: error\ndata: {}\n\n", 200, "text/event-stream", errors.BrokenReply),
+        (b"data: " + bytes(65 * 2**20), 200, "text/event-stream", errors.BrokenReply),
+    ],
+)
+async def test_a_reply_that_breaks_the_contract_is_an_error_of_its_own(
+    body: bytes, status: int, kind: str, expected: type[LoreglassError]
+) -> None:
+    async with serving(body, status, kind) as http:
+        client = AsyncLoreglass("http://gateway", http=http, retries=Retries(most=0))
+        with pytest.raises(expected):
+            await collect(client, "q")
+
+
+async def test_a_kind_that_is_not_known_yet_is_told_as_it_came() -> None:
+    body = b'{"type": "urn:loreglass:problem:novelty", "title": "t", "status": 418, "detail": "d", "more": 1}'
+    async with serving(body, 418, "application/problem+json") as http:
+        with pytest.raises(LoreglassError) as raised:
+            await AsyncLoreglass("http://gateway", http=http).ask("q")
+    assert (type(raised.value), raised.value.kind) == (LoreglassError, "novelty")
+    assert (raised.value.detail, raised.value.status) == ("d", 418)
+
+
+async def test_words_of_a_newer_gateway_are_kept_as_they_are() -> None:
+    answer = Answer.model_validate_json(
+        b'{"answer": "a", "abstained": true, "reason": "novelty", "confidence": 0, "route": "detour",'
+        b' "trace_id": "t", "session_id": "s", "looked_at": [], "unheard_of": {"x": 1}}'
+    )
+    assert (answer.reason, answer.route) == ("novelty", "detour")
+    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+    assert (
+        Answer.model_validate({**answer.model_dump(), "reason": "answered"}).reason is models.Reason.ANSWERED
+    )
+
+
+@pytest.mark.parametrize("arguments", [{"question": "\ud800"}, {"question": "q", "idempotency_key": "a\nb"}])
+async def test_what_cannot_be_sent_is_the_callers_mistake(arguments: dict[str, str]) -> None:
+    async with connected() as (client, pipeline):
+        with pytest.raises(errors.InvalidRequest):
+            await client.ask(**arguments)  # type: ignore[arg-type]
+    assert pipeline.asked == []
+
+
+async def test_a_borrowed_http_client_stays_open() -> None:
+    async with httpx.AsyncClient() as http:
+        async with AsyncLoreglass("http://gateway", http=http):
+            pass
+        assert not http.is_closed
+    with httpx.Client() as blocking:
+        with Loreglass("http://gateway", http=blocking):
+            pass
+        assert not blocking.is_closed
+
+
+# Conversations
+
+
+@pytest.mark.parametrize("kind", ["bytes", "path", "text", "file"])
+async def test_a_conversation_shows_its_photo_once_and_can_be_forgotten(tmp_path: File, kind: str) -> None:
+    file = tmp_path / "photo.jpg"
+    file.write_bytes(photo())
+    with file.open("rb") as opened:
+        sources: dict[str, Any] = {"bytes": photo(), "path": file, "text": str(file), "file": opened}
+        async with connected() as (client, pipeline):
+            talk = client.conversation(sources[kind])
+            said = [(await talk.ask(question)).answer for question in ("what is this?", "and this?")]
+            events = [event async for event in talk.stream("and that?")]
+            await talk.ask("and here?", photo("red"))
+            session = talk.session_id
+            await talk.forget()
+            with pytest.raises(errors.SessionNotFound):
+                await client.ask("still there?", session_id=session)
+    assert [*said, events[-1].answer if isinstance(events[-1], Answer) else ""] == [
+        "turn 1",
+        "turn 2",
+        "turn 3",
+    ]
+    assert [ask.photo_is_new for ask in pipeline.asked] == [True, False, False, True]
+    assert (talk.session_id, session is None) == (None, False)
+
+
+async def test_a_conversation_whose_first_question_failed_shows_its_photo_with_the_next() -> None:
+    async with connected() as (client, pipeline):
+        talk = client.conversation(photo())
+        with pytest.raises(errors.NotReady):
+            await talk.ask("it is broken")
+        assert (await talk.ask("what is this?")).answer == "turn 1"
+    assert [ask.photo is not None for ask in pipeline.asked] == [True, True]
+
+
+async def test_a_turn_that_was_not_kept_leaves_the_conversation_where_it_was() -> None:
+    body = {"answer": "a", "abstained": False, "reason": "answered", "confidence": 1, "route": "rag"}
+    ids = {"trace_id": "t", "session_id": "nobodys", "degraded": ["session"]}
+    async with serving(json.dumps(body | ids).encode(), kind="application/json") as http:
+        talk = AsyncLoreglass("http://gateway", http=http).conversation(photo())
+        await talk.ask("q")
+    assert talk.session_id is None
+
+
+# Without an event loop
+
+
+async def test_without_an_event_loop_everything_is_the_same() -> None:
+    def use(url: str) -> None:
+        with Loreglass(url) as client:
+            talk = client.conversation(photo())
+            assert talk.ask("what is this?").answer == "turn 1"
+            streamed = list(talk.stream("something odd"))
+            assert isinstance(streamed[0], StageEvent)
+            assert isinstance(streamed[-1], Answer)
+            assert streamed[-1].answer == ODD_TEXT
+            left = client.stream("one that nobody listens to the end", photo())
+            assert isinstance(next(left), StageEvent)
+            left.close()  # type: ignore[attr-defined]
+            assert client.ask("and now?", session_id=talk.session_id).answer == "turn 3"
+            assert client.ask_in([("q", "a")], "next?", photo()).answer == "turn 2"
+            assert client.trace(streamed[-1].trace_id).pipeline == "loreglass"
+            assert client.pipelines() == ("loreglass",)
+            talk.forget()
+            with pytest.raises(errors.CorruptImage):
+                client.ask("q", b"no photo")
+            with pytest.raises(errors.NotConfigured):
+                client.speech(streamed[-1])
+
+    async with connected() as (client, _):
+        await anyio.to_thread.run_sync(use, str(client._base_url))
+
+
+# Sound
+
+
+def sounding(reply: Callable[[httpx.Request], httpx.Response]) -> Loreglass:
+    return Loreglass("http://gateway/base", "key", http=httpx.Client(transport=httpx.MockTransport(reply)))
+
+
+def test_sound_is_asked_for_in_openais_shapes() -> None:
+    seen: list[tuple[str, str, bytes]] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        seen.append((request.method, request.url.path, request.read()))
+        assert request.headers["authorization"] == "Bearer key"
+        if request.url.path.endswith("/transcriptions"):
+            return httpx.Response(200, json={"text": "how high is it?", "language": "en"})
+        return httpx.Response(200, content=b"RIFF")
+
+    client = sounding(reply)
+    assert client.transcribe(b"sound", language="en") == "how high is it?"
+    assert client.speak("330 metres", form="wav") == b"RIFF"
+    assert [(method, path) for method, path, _ in seen] == [
+        ("POST", "/base/v1/audio/transcriptions"),
+        ("POST", "/base/v1/audio/speech"),
+    ]
+    assert b'name="file"; filename=' in seen[0][2]
+    assert {"input": "330 metres", "response_format": "wav"}.items() <= json.loads(seen[1][2]).items()
+
+
+def test_a_question_is_asked_as_sound_and_its_answer_fetched_where_the_gateway_says() -> None:
+    seen: list[bytes] = []
+    body = {"answer": "a", "abstained": False, "reason": "answered", "confidence": 1, "route": "rag"}
+    heard = {"trace_id": "t", "session_id": "s", "transcript": "how high?", "speech": "/speech/x?until=1"}
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        seen.append(request.read())
+        if request.method == "GET":
+            return httpx.Response(200, content=str(request.url).encode())
+        return httpx.Response(200, json=body | heard)
+
+    client = sounding(reply)
+    answer = client.ask(photo=b"photo", audio=b"sound")
+    assert answer.transcript == "how high?"
+    assert b'name="audio"' in seen[0]
+    assert b'name="image"' in seen[0]
+    assert b'name="question"' not in seen[0]
+    assert client.speech(answer) == b"http://gateway/base/speech/x?until=1"
+    with pytest.raises(errors.BrokenReply):
+        client.speech(answer.model_copy(update={"speech": "@evil.example/speech"}))
