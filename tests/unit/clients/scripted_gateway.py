@@ -24,6 +24,8 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.execution import Execution, Tier
+from gateway.serving.kept import MemoryKept
+from gateway.serving.repeats import Repeats
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits
 from gateway.serving.tenants import Keys
@@ -80,7 +82,7 @@ async def scripted_gateway(
 
     @asynccontextmanager
     async def wire(settings: GatewaySettings, _: Metrics) -> AsyncIterator[Gateway]:
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient() as http, anyio.create_task_group() as going_on:
             nowhere = ServiceClient(http, "nowhere", "http://127.0.0.1:9")
             services = Services(**dict.fromkeys(Services.names(), nowhere))
             sessions = MemorySessionStore(SessionLimits(), max_sessions=50, max_bytes=2**26)
@@ -95,8 +97,16 @@ async def scripted_gateway(
             )
             checks = {name: partial(services.ready, name) for name in Services.names()}
             yield Gateway(
-                execution, services, settings, Keys.load(keys), anyio.CapacityLimiter(1), 0.0, checks
+                execution=execution,
+                repeats=Repeats(MemoryKept(), going_on, settings.session_ttl_s),
+                services=services,
+                settings=settings,
+                keys=Keys.load(keys),
+                photo_slots=anyio.CapacityLimiter(1),
+                started_at=0.0,
+                checks=checks,
             )
+            going_on.cancel_scope.cancel()
             await sessions.close()
 
     bound = BoundApp(

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.unit.clients.test_python_client import follow, photo
 from typer.testing import CliRunner
 
 from clients.cli import app
 from gateway.state import Query
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
+from tests.unit.clients.test_client import follow, photo
 
 pytestmark = pytest.mark.anyio
 

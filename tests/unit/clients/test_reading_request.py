@@ -1,8 +1,8 @@
 """What is asked of the reader stays within what it takes."""
 
+from contracts.answer import CitationKind
 from gateway.clients.reading import read_request
 from gateway.state import ToRead
-from loreglass_client.models import CitationKind
 from services.reader.routes import MAX_CHARACTERS
 
 

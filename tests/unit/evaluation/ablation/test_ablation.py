@@ -9,13 +9,13 @@ import anyio.to_thread
 import pytest
 from typer.testing import CliRunner, Result
 
+from contracts.answer import Reason, Route
 from evaluation.ablation.published import paper_tables, systems_for
 from evaluation.cli import app
 from evaluation.runs.store import load_run
 from evaluation.runs.systems import System
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
-from loreglass_client.models import Reason, Route
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.evaluation.runs.small_world import PAGES, WHO, script, write_world
 

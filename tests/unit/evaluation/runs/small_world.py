@@ -9,9 +9,9 @@ from typing import Any
 from PIL import Image
 
 from chassis.errors import NotReady
+from contracts.answer import Reason, Route
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
-from loreglass_client.models import Reason, Route
 
 Turn = tuple[str, str, dict[str, Any]]
 WHO: Turn = ("who wrote this?", "Mira Holm wrote it.", {"answer_type": "name", "accepted": ["Mira Holm"]})

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
+from contracts.answer import Reason, Route
 from evaluation.cli import app
 from evaluation.data.opening import open_dataset
 from evaluation.record import TurnRecord
@@ -18,7 +19,7 @@ from evaluation.runs.store import load_run
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
 from loreglass_client import AsyncLoreglass
-from loreglass_client.models import Answer, Reason, Route
+from loreglass_client.models import Answer
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
