@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import httpx
 
@@ -42,6 +43,7 @@ class AsyncWire:
 
         async def piece(left_s: float) -> bytes | None:
             with anyio.fail_after(left_s):
+                await anyio.lowlevel.checkpoint()  # where time is up, it is noticed here
                 return await anext(pieces, None)
 
         try:

@@ -104,7 +104,7 @@ CORPUS = Image(
     host="corpus",
     module="clients",
     groups=("corpus", "clients"),
-    code=(*_SHARED, "clients", "corpus"),
+    code=(*_SHARED, "clients", "loreglass_client", "corpus"),
 )
 """Indexes and asks; what measures and plans runs where the project is checked out."""
 

@@ -31,6 +31,7 @@ COPY chassis /src/chassis
 COPY services /src/services
 COPY gateway /src/gateway
 COPY clients /src/clients
+COPY loreglass_client /src/loreglass_client
 COPY corpus /src/corpus
 COPY deploy /src/deploy
 ARG CODE

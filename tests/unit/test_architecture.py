@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     *("proto/contracts", "language", "chassis", "services", "gateway", "corpus"),
-    *("evaluation", "clients", "capacity", "deploy", "bench", "loreglass"),
+    *("evaluation", "clients", "loreglass_client", "capacity", "deploy", "bench", "loreglass"),
 )
 MAX_FUNCTION_LINES = 60
 
@@ -25,10 +25,13 @@ ILLEGAL_IMPORTS = [
     ("layers", "chassis/resilience/deadlines.py", "services.ocr"),
     ("layers", "proto/contracts/headers.py", "chassis.errors"),
     ("layers", "clients/__init__.py", "deploy"),
+    ("layers", "loreglass_client/__init__.py", "contracts.answer"),
+    ("layers", "loreglass_client/__init__.py", "chassis.errors"),
     ("layers", "language/__init__.py", "chassis"),
     ("layers", "language/__init__.py", "contracts.answer"),
     ("gateway-services", "gateway/state.py", "services.reranker"),
     ("gateway-services", "gateway/state.py", "evaluation"),
+    ("gateway-services", "gateway/state.py", "loreglass_client"),
     ("gateway-reasoners", "gateway/llm/selection.py", "gateway.reasoning.pocket.photo"),
     ("services-alone", "services/reranker/app.py", "gateway.state"),
     ("services-independent", "services/reranker/app.py", "services.ocr"),

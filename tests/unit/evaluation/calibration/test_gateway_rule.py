@@ -32,7 +32,7 @@ def recorded(given: bool, told: Explanation) -> TurnRecord:
         route=Route.RAG,
         trace_id="trace",
         session_id="session",
-        explanation=told,
+        explanation=Explanation.model_validate_json(told.model_dump_json()),  # as it crosses the wire
     )
     return TurnRecord(
         interaction_id="question",

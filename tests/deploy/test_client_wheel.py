@@ -1,0 +1,177 @@
+"""The client as it goes out: built, installed without the platform, typed, and asking a gateway that runs."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import venv
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from deploy.images.catalogue import ROOT, version
+from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
+from tests.unit.clients.test_client import follow, photo
+
+SOURCE = ROOT / "loreglass_client"
+NEEDED = (
+    *("httpx", "httpcore", "h11", "certifi", "idna", "anyio", "sniffio"),
+    *("pydantic", "pydantic_core", "annotated_types", "typing_inspection", "typing_extensions.py"),
+)
+"""What the declared dependencies come to, as they lie in site-packages."""
+
+PROGRAM = """
+import sys
+from loreglass_client import AsyncLoreglass, Loreglass, LoreglassError
+from loreglass_client.models import StageEvent
+import anyio
+
+def hear(client: Loreglass, photo: str) -> str:
+    talk = client.conversation(photo)
+    first = talk.ask("what is this?")
+    seen = [event.stage for event in talk.stream("and this?") if isinstance(event, StageEvent)]
+    return f"{first.answer}, {', '.join(seen)}"
+
+async def ask(photo: str) -> str:
+    async with AsyncLoreglass.from_environment() as client:
+        return (await client.ask("what is this?", photo)).answer
+
+with Loreglass.from_environment() as client:
+    print(hear(client, sys.argv[1]))
+    try:
+        client.ask(" ")
+    except LoreglassError as error:
+        print(error.kind)
+print(anyio.run(ask, sys.argv[1]))
+print(sorted({"chassis", "contracts", "gateway", "clients", "loreglass"} & set(sys.modules)))
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Wheel and sources, as `python -m build` makes them, by what the lock has: so without a network."""
+    folder = tmp_path_factory.mktemp("client")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", folder], cwd=SOURCE, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def python(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the client, what it declares, and nothing else."""
+    folder = tmp_path_factory.mktemp("alone")
+    venv.create(folder, symlinks=True)
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile"]
+    subprocess.run([*command, "--target", site, *built.glob("*.whl")], check=True)
+    here = Path(sysconfig.get_path("purelib"))
+    for name in NEEDED:
+        if (here / name).exists():  # sniffio is no longer everywhere
+            (site / name).symlink_to(here / name)
+    for metadata in here.glob("pydantic*.dist-info"):
+        (site / metadata.name).symlink_to(metadata)
+    return folder / "bin" / "python"
+
+
+@contextmanager
+def gateway() -> Iterator[str]:
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(scripted_gateway(ScriptedPipeline(follow))) as url,
+    ):
+        yield url
+
+
+def test_a_wheel_holds_the_client_its_types_and_its_licence_and_nothing_else(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as content:
+        names = set(content.namelist())
+        told = content.read(f"loreglass_client-{version()}.dist-info/METADATA").decode()
+    modules = {f"loreglass_client/{path.name}" for path in SOURCE.glob("*.py")}
+    metadata = {f"loreglass_client-{version()}.dist-info/{name}" for name in ("METADATA", "WHEEL", "RECORD")}
+    licence = {f"loreglass_client-{version()}.dist-info/licenses/LICENSE"}
+    assert names == modules | {"loreglass_client/py.typed"} | metadata | licence
+    assert (SOURCE / "README.md").read_text() in told
+
+
+def test_the_sources_build_the_same_wheel(built: Path, tmp_path: Path) -> None:
+    (sources,), (wheel,) = built.glob("*.tar.gz"), built.glob("*.whl")
+    with tarfile.open(sources) as content:
+        content.extractall(tmp_path, filter="data")
+    (unpacked,) = tmp_path.iterdir()
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
+    subprocess.run(command, cwd=unpacked, check=True)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_it_goes_out_with_the_platforms_version_and_licence() -> None:
+    told = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
+    assert told["version"] == version()
+    assert (SOURCE / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+
+
+def readme_blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (SOURCE / "README.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("block", readme_blocks())
+def test_what_the_readme_shows_is_python(block: str) -> None:
+    compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def test_the_readmes_first_lines_lead_to_an_answer(python: Path, tmp_path: Path) -> None:
+    (tmp_path / "tower.jpg").write_bytes(photo())
+    with gateway() as url:
+        program = readme_blocks()[0].replace("http://127.0.0.1:7100", url)
+        done = subprocess.run(
+            [python, "-c", program], cwd=tmp_path, env={"PATH": os.defpath}, capture_output=True, check=False
+        )
+    assert done.stdout == b"turn 1\nA page u quoted\n", done.stderr
+
+
+def test_it_asks_a_gateway_where_there_is_no_platform(python: Path, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "photo.jpg").write_bytes(photo())
+    with gateway() as url:
+        done = subprocess.run(
+            [python, "program.py", "photo.jpg"],
+            cwd=tmp_path,
+            env={"PATH": os.defpath, "LOREGLASS_GATEWAY_URL": url},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.stdout.splitlines() == [
+        "turn 1, admission, answer, session",
+        "invalid_request",
+        "turn 1",
+        "[]",
+    ], done.stderr
+
+
+def test_a_program_is_checked_against_its_types(python: Path, tmp_path: Path) -> None:
+    wrong = 'from loreglass_client import Loreglass\n\nLoreglass().ask("q", deadline="soon").answr\n'
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "wrong.py").write_text(wrong)
+    options = ["--strict", "--python-executable", str(python), "--config-file=", "--cache-dir", str(tmp_path)]
+    said = {
+        name: subprocess.run(
+            [sys.executable, "-m", "mypy", *options, name],
+            cwd=tmp_path,
+            env={"PATH": os.defpath},
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        for name in ("program.py", "wrong.py")
+    }
+    assert "no issues found" in said["program.py"], said
+    assert '"Answer" has no attribute "answr"' in said["wrong.py"]
+    assert '"deadline"' in said["wrong.py"]

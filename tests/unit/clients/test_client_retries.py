@@ -1,0 +1,258 @@
+"""When a call is sent again, when it is not, and how long it waits in between; with `await` and without."""
+
+import json
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from loreglass_client import Answer, AsyncLoreglass, Loreglass, LoreglassError, Retries
+from loreglass_client.errors import (
+    DeadlineExceeded,
+    DependencyUnavailable,
+    InvalidRequest,
+    Overloaded,
+    Unreachable,
+)
+
+pytestmark = pytest.mark.anyio
+
+BODY = {
+    **{"answer": "330 m", "abstained": False, "reason": "answered", "confidence": 0.9, "route": "rag"},
+    **{"trace_id": "t", "session_id": "s"},
+}
+FINAL = f"event: final\ndata: {json.dumps(BODY)}\n\n".encode()
+STAGE = b'event: stage\ndata: {"stage": "draft", "state": "done", "ms": 1}\n\n'
+MIDNIGHT = datetime(2026, 11, 23, tzinfo=UTC)
+
+Said = httpx.Response | Exception
+
+
+def answered() -> httpx.Response:
+    return httpx.Response(200, json=BODY)
+
+
+def streamed() -> httpx.Response:
+    return httpx.Response(200, content=FINAL)
+
+
+def cut(*pieces: bytes) -> httpx.Response:
+    return httpx.Response(200, stream=Cut(pieces))
+
+
+def problem(kind: str, status: int, **headers: str) -> httpx.Response:
+    body = {"type": f"urn:loreglass:problem:{kind}", "title": kind, "status": status, "detail": "Not now."}
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.Response(status, json=body, headers=sent | {"content-type": "application/problem+json"})
+
+
+class Server:
+    """Says what it is told to, in turn; its clock goes on only while the client sleeps, or while it works."""
+
+    def __init__(self, *said: Said, works_s: float = 0.0) -> None:
+        self.said = list(said)
+        self.works_s = works_s
+        self.now = 100.0
+        self.slept: list[float] = []
+        self.seen: list[tuple[str, bytes, float]] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        told_s = int(request.headers["x-deadline-ms"]) / 1000
+        self.seen.append((request.headers.get("idempotency-key", ""), request.read(), told_s))
+        self.now += self.works_s
+        said = self.said.pop(0)
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+    async def sleep_async(self, seconds: float) -> None:
+        self.sleep(seconds)
+
+
+Ask = Callable[..., Awaitable[Any]]
+Asked = Callable[[Server, Retries], Ask]
+
+
+def awaited(server: Server, retries: Retries) -> Ask:
+    http = httpx.AsyncClient(transport=httpx.MockTransport(server))
+    clock = lambda: server.now  # noqa: E731
+    client = AsyncLoreglass("http://g", http=http, retries=retries, clock=clock, sleep=server.sleep_async)
+
+    async def ask(name: str, **options: Any) -> Any:
+        if name == "stream":
+            return [event async for event in client.stream("q", b"photo", **options)]
+        return await getattr(client, name)("q", **options)
+
+    return ask
+
+
+def blocking(server: Server, retries: Retries) -> Ask:
+    http = httpx.Client(transport=httpx.MockTransport(server))
+    client = Loreglass("http://g", http=http, retries=retries, clock=lambda: server.now, sleep=server.sleep)
+
+    async def ask(name: str, **options: Any) -> Any:
+        if name == "stream":
+            return list(client.stream("q", b"photo", **options))
+        return getattr(client, name)("q", **options)
+
+    return ask
+
+
+@pytest.fixture(params=[awaited, blocking])
+def asked(request: pytest.FixtureRequest) -> Asked:
+    """A client of a server, with `await` or without."""
+    kind: Asked = request.param
+    return kind
+
+
+HALF = Retries(chance=lambda: 0.5)
+BROKEN = httpx.RemoteProtocolError("cut")
+
+
+async def test_a_broken_connection_is_tried_again_with_the_same_request(asked: Asked) -> None:
+    server = Server(httpx.ConnectError("refused"), BROKEN, httpx.ReadError("reset"), answered())
+    answer = await asked(server, HALF)("ask", photo=b"photo", deadline_ms=20_000)
+    assert answer == Answer.model_validate(BODY)
+    assert len({(key, body) for key, body, _ in server.seen}) == 1
+    assert len(server.seen[0][0]) == 32
+    assert server.slept == [0.125, 0.25, 0.5]
+
+
+async def test_the_callers_own_key_names_the_question_and_two_questions_never_share_one(asked: Asked) -> None:
+    server = Server(answered(), answered(), answered())
+    ask = asked(server, HALF)
+    await ask("ask", idempotency_key="mine")
+    await ask("ask")
+    await ask("ask")
+    mine, *others = [key for key, _, _ in server.seen]
+    assert mine == "mine"
+    assert len(set(others)) == 2
+
+
+@pytest.mark.parametrize(
+    ("told", "waited"),
+    [
+        ({"retry_after": "3"}, 3),
+        ({"retry_after": "0"}, 0),
+        ({"retry_after": format_datetime(MIDNIGHT + timedelta(seconds=4), usegmt=True)}, 4),
+        ({"retry_after": format_datetime(MIDNIGHT - timedelta(days=1), usegmt=True)}, 0),
+    ],
+)
+async def test_a_gateway_that_is_busy_is_asked_again_when_it_says(
+    asked: Asked, told: dict[str, str], waited: float
+) -> None:
+    date = format_datetime(MIDNIGHT, usegmt=True)  # its own clock counts, however far from ours
+    server = Server(problem("overloaded", 503, date=date, **told), answered())
+    await asked(server, HALF)("ask")
+    assert server.slept == [waited]
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+async def test_what_a_proxy_says_is_tried_again(asked: Asked, status: int) -> None:
+    server = Server(httpx.Response(status, html="<h1>Bad gateway</h1>"), answered())
+    await asked(server, HALF)("ask")
+    assert server.slept == [0.125]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (lambda: problem("invalid_request", 422, retry_after="1"), InvalidRequest),
+        (lambda: httpx.Response(429, headers={"retry-after": "1"}), LoreglassError),
+        (lambda: problem("dependency_unavailable", 503), DependencyUnavailable),
+        (lambda: problem("overloaded", 503, retry_after="soon"), Overloaded),
+        (lambda: problem("deadline_exceeded", 504), DeadlineExceeded),
+        (lambda: httpx.ReadTimeout("slow"), DeadlineExceeded),
+    ],
+)
+async def test_what_would_come_out_the_same_is_not_tried_again(
+    asked: Asked, said: Callable[[], Said], expected: type[LoreglassError]
+) -> None:
+    server = Server(said(), answered())
+    with pytest.raises(expected):
+        await asked(server, HALF)("ask")
+    assert server.slept == []
+
+
+async def test_tries_end_after_as_many_as_were_allowed_and_pauses_stop_growing(asked: Asked) -> None:
+    server = Server(*[BROKEN] * 9)
+    with pytest.raises(Unreachable):
+        await asked(server, Retries(most=6, first_s=1.0, longest_s=8.0, chance=lambda: 1.0))("ask")
+    assert server.slept == [1, 2, 4, 8, 8, 8]
+
+
+async def test_tries_and_pauses_count_against_the_callers_time(asked: Asked) -> None:
+    server = Server(problem("overloaded", 503, retry_after="3"), answered(), works_s=2)
+    await asked(server, HALF)("ask", deadline_ms=10_000)
+    assert server.seen[0][2] >= 10
+    assert server.seen[1][2] == 5
+
+
+@pytest.mark.parametrize("busy_s", [8, 60])
+async def test_a_pause_that_would_outlast_the_deadline_is_not_begun(asked: Asked, busy_s: int) -> None:
+    server = Server(problem("overloaded", 503, retry_after=str(busy_s)), answered(), works_s=2)
+    with pytest.raises(Overloaded) as raised:
+        await asked(server, HALF)("ask", deadline_ms=10_000)
+    assert (server.slept, raised.value.retry_after_s) == ([], busy_s)
+
+
+async def test_without_a_deadline_the_clients_own_patience_ends_the_tries(asked: Asked) -> None:
+    server = Server(*[problem("overloaded", 503, retry_after="20") for _ in range(9)])
+    with pytest.raises(Overloaded):
+        await asked(server, HALF)("ask")
+    assert server.slept == [20, 20, 20]
+
+
+class Cut(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body that breaks off after these pieces."""
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        self.pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self.pieces
+        raise BROKEN
+
+    async def __aiter__(self) -> Any:
+        for piece in self:
+            yield piece
+
+
+async def test_a_stream_that_breaks_before_its_first_event_is_tried_again(asked: Asked) -> None:
+    server = Server(BROKEN, cut(b":\n\n", STAGE[:20]), httpx.Response(200, content=FINAL))
+    assert await asked(server, HALF)("stream") == [Answer.model_validate(BODY)]
+    assert len({(key, body) for key, body, _ in server.seen}) == 1
+
+
+async def test_a_stream_that_breaks_after_an_event_is_not(asked: Asked) -> None:
+    server = Server(cut(STAGE), streamed())
+    with pytest.raises(Unreachable):
+        await asked(server, HALF)("stream")
+    assert server.slept == []
+
+
+async def test_a_reply_cut_in_its_middle_is_asked_for_again(asked: Asked) -> None:
+    server = Server(cut(b'{"answer": '), answered())
+    assert (await asked(server, HALF)("ask")).answer == "330 m"
+
+
+async def test_a_reply_that_trickles_beyond_the_deadline_is_given_up(asked: Asked) -> None:
+    server = Server()
+
+    class Trickle(Cut):
+        def __iter__(self) -> Iterator[bytes]:
+            for _ in range(100):
+                server.now += 1
+                yield b" "
+
+    server.said = [httpx.Response(200, stream=Trickle([]))]
+    with pytest.raises(DeadlineExceeded):
+        await asked(server, HALF)("ask", deadline_ms=10_000)
+    assert server.now < 120
