@@ -31,14 +31,17 @@ class Network:
     async def carry(self, caller: SocketStream) -> None:
         self.carried += 1
         cut = self.carried <= self.cuts
-        async with caller, await anyio.connect_tcp(str(self._to.host), int(self._to.port or 0)) as gateway:
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._pass, caller, gateway)
-                if cut:
-                    await gateway.receive()  # the whole reply was on its way
-                else:
-                    await self._pass(gateway, caller)
-                group.cancel_scope.cancel()
+        async with (
+            caller,
+            await anyio.connect_tcp(self._to.host, self._to.port or 0) as gateway,
+            anyio.create_task_group() as group,
+        ):
+            group.start_soon(self._pass, caller, gateway)
+            if cut:
+                await gateway.receive()  # it has answered: the reply is lost on its way
+            else:
+                await self._pass(gateway, caller)
+            group.cancel_scope.cancel()
 
     async def _pass(self, origin: SocketStream, to: SocketStream) -> None:
         try:
