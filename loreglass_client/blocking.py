@@ -1,7 +1,7 @@
 """The gateway without an event loop: each call returns when it is over."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Self, Unpack
 
 import httpx
@@ -43,7 +43,7 @@ class Loreglass:
 
     def stream(
         self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]
-    ) -> Iterator[Event]:
+    ) -> Generator[Event, None, None]:
         """See `AsyncLoreglass.stream`."""
         return each_at_once(self._asking.stream(question, photo, **options))
 
@@ -121,7 +121,7 @@ class Conversation:
 
     def stream(
         self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]
-    ) -> Iterator[Event]:
+    ) -> Generator[Event, None, None]:
         """See `AsyncConversation.stream`."""
         return each_at_once(self._talk.stream(question, photo, **options))
 

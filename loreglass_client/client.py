@@ -1,4 +1,4 @@
-"""The gateway on an event loop: asyncio's, or trio's."""
+"""The gateway on an event loop."""
 
 import base64
 import json
@@ -91,7 +91,8 @@ class Asking:
         """The answer to the next question of a conversation that the caller keeps, about its one photo.
 
         `history`: (question, answer) pairs, oldest first; the gateway reads the newest of many. Nothing of
-        it is kept, and what a session knows of the thing beyond those words is not known here.
+        it is kept, and what a session knows of the thing beyond those words is not known here. It has no
+        idempotency key: where a reply was lost, the question is worked on again.
         """
         messages: list[dict[str, Any]] = [
             {"role": role, "content": text}

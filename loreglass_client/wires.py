@@ -3,7 +3,7 @@
 All else is written once, with `await`. On a `BlockingWire` nothing ever suspends, so `at_once` runs it there.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager
 from os import PathLike
 from pathlib import Path
@@ -26,7 +26,7 @@ _LIMITS = httpx.Limits(max_connections=100, keepalive_expiry=3.0)  # servers han
 
 
 class AsyncWire:
-    """Runs on asyncio and on trio. What goes wrong is an error of httpx, or `TimeoutError`."""
+    """On an event loop. What goes wrong is an error of httpx, or `TimeoutError`."""
 
     def __init__(self, http: httpx.AsyncClient | None, sleep: Callable[[float], Awaitable[None]]) -> None:
         self._owned = http is None
@@ -110,7 +110,7 @@ def at_once(call: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("A blocking call must not suspend.")
 
 
-def each_at_once(events: AsyncGenerator[T, None]) -> Iterator[T]:
+def each_at_once(events: AsyncGenerator[T, None]) -> Generator[T, None, None]:
     """What it yields on a `BlockingWire`."""
     try:
         while True:

@@ -297,7 +297,7 @@ async def test_without_an_event_loop_everything_is_the_same() -> None:
             assert streamed[-1].answer == ODD_TEXT
             left = client.stream("one that nobody listens to the end", photo())
             assert isinstance(next(left), StageEvent)
-            left.close()  # type: ignore[attr-defined]
+            left.close()
             assert client.ask("and now?", session_id=talk.session_id).answer == "turn 3"
             assert client.ask_in([("q", "a")], "next?", photo()).answer == "turn 2"
             assert client.trace(streamed[-1].trace_id).pipeline == "loreglass"
