@@ -1,0 +1,99 @@
+"""The app for MentraOS: its own tests, what they imitate, and the app before a real gateway."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from pydantic import BaseModel
+
+from contracts.answer import Answer, IdentifiedEvent
+from contracts.errors import ErrorKind, Problem
+from tests.node_js import NodeJs, node_or_skip
+from tests.unit.gateway.platform import PHOTO, World
+
+pytestmark = pytest.mark.anyio
+
+HERE = Path(__file__).resolve().parents[3] / "clients/mentra"
+QUESTION, FOLLOW_UP = "Who wrote this book?", "And when did he write it?"
+
+
+@pytest.fixture(scope="module")
+def node() -> NodeJs:
+    return node_or_skip()
+
+
+@pytest.fixture(scope="module")
+def app(node: NodeJs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy with what its lock names, its types checked and its JavaScript built."""
+    folder = tmp_path_factory.mktemp("mentra") / "app"
+    shutil.copytree(HERE, folder, ignore=shutil.ignore_patterns("node_modules", "build"))
+    node.install(folder)
+    built = _ran(node, folder, *node.npm, "run", "build")
+    assert built.returncode == 0, built.stdout
+    return folder
+
+
+def _ran(node: NodeJs, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=folder, env=node.environment, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def test_the_apps_own_tests_pass(node: NodeJs, app: Path) -> None:
+    tests = sorted(str(path) for path in app.glob("build/test/*.test.js"))
+    ran = _ran(node, app, node.node, "--test", "--test-reporter=tap", *tests)
+    assert ran.returncode == 0, ran.stdout[-10_000:]
+    assert len(tests) == len(list(HERE.glob("test/*.test.ts"))) > 0
+
+
+async def test_a_wearer_asks_a_real_gateway_and_goes_on(
+    node: NodeJs, app: Path, world: World, tmp_path: Path
+) -> None:
+    photo = tmp_path / "photo.jpg"
+    photo.write_bytes(PHOTO)
+    first = await world.ask(QUESTION)
+    then = await world.ask(FOLLOW_UP, None, session_id=first.session_id)
+    world.reasoner.asked.clear()
+    asked = [QUESTION, first.answer, FOLLOW_UP, then.answer]
+    command = [node.node, "build/test/ask-gateway.js", world.url, str(photo), *asked]
+    with anyio.fail_after(60):
+        ran = await anyio.run_process(command, cwd=app, env=node.environment, check=False)
+    assert ran.returncode == 0, ran.stderr.decode()
+    said = json.loads(ran.stdout)
+    assert [texts[-1] for texts in said] == [first.answer, then.answer]
+    new_photo = {query.question: query.photo_is_new for query in world.reasoner.asked}
+    assert new_photo == {QUESTION: True, FOLLOW_UP: False}
+    assert [turn.question for turn in world.reasoner.asked[-1].history] == [QUESTION]
+
+
+async def test_settings_that_are_missing_are_named(node: NodeJs, app: Path) -> None:
+    ran = _ran(node, app, node.node, "build/src/main.js")
+    assert ran.returncode == 2
+    assert "MENTRA_PACKAGE_NAME, MENTRA_API_KEY, LOREGLASS_URL" in ran.stderr
+
+
+def _bodies() -> Iterator[tuple[type[BaseModel], dict[str, Any]]]:
+    replies = json.loads((HERE / "test/replies.json").read_text())
+    yield from ((Answer, body) for body in replies["answers"].values())
+    yield IdentifiedEvent, replies["identified"]
+    yield from ((Problem, body) for body in replies["problems"].values())
+
+
+def test_the_apps_fake_gateway_sends_what_the_contracts_say() -> None:
+    for contract, body in _bodies():
+        read = contract.model_validate_json(json.dumps(body), strict=False)
+        assert set(body) <= set(contract.model_fields)
+        if isinstance(read, Problem):
+            assert read.type.removeprefix("urn:loreglass:problem:") in set(ErrorKind)
+
+
+def test_the_lock_names_no_registry() -> None:
+    lock = json.loads((HERE / "package-lock.json").read_text())
+    packages = [package for name, package in lock["packages"].items() if name]
+    assert not any("resolved" in package for package in packages)
+    assert all("integrity" in package or package.get("inBundle") for package in packages)
