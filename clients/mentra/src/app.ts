@@ -1,20 +1,25 @@
 import { AppServer, type AppSession } from "@mentra/sdk";
 import type { Clock } from "./clock.js";
 import { Gateway } from "./gateway.js";
-import type { Settings } from "./settings.js";
 import { Wearer } from "./wearer.js";
+
+/** `gatewayUrl`: without a slash at its end. `gatewayKey`: none where the gateway asks for none. */
+export interface Settings {
+  packageName: string;
+  apiKey: string;
+  port: number;
+  gatewayUrl: string;
+  gatewayKey: string | undefined;
+}
 
 /** Answers wearers' questions about what they see, each wearer by itself. */
 export class LoreglassApp extends AppServer {
   private readonly wearers = new Map<string, Wearer>();
   private readonly gateway: Gateway;
 
-  constructor(
-    settings: Settings,
-    private readonly clock: Clock,
-  ) {
-    super({ packageName: settings.packageName, apiKey: settings.apiKey, port: settings.port });
-    this.gateway = new Gateway(settings.gatewayUrl, settings.gatewayKey, clock);
+  constructor({ packageName, apiKey, port, gatewayUrl, gatewayKey }: Settings, private readonly clock: Clock) {
+    super({ packageName, apiKey, port });
+    this.gateway = new Gateway(gatewayUrl, gatewayKey, clock);
   }
 
   protected override async onSession(session: AppSession, sessionId: string): Promise<void> {

@@ -17,12 +17,7 @@ export const systemClock: Clock = {
 export const LATE = Symbol("late");
 
 /** What `work` comes to, or `LATE` after `ms`. Rejects with the signal's reason once that is aborted. */
-export function within<T>(
-  clock: Clock,
-  ms: number,
-  work: Promise<T>,
-  signal: AbortSignal,
-): Promise<T | typeof LATE> {
+export function within<T>(clock: Clock, ms: number, work: Promise<T>, signal: AbortSignal): Promise<T | typeof LATE> {
   return new Promise((resolve, reject) => {
     const leave = () => end(() => reject(signal.reason));
     const cancel = clock.after(ms, () => end(() => resolve(LATE)));
@@ -35,9 +30,4 @@ export function within<T>(
     work.then((value) => end(() => resolve(value)), (error) => end(() => reject(error)));
     if (signal.aborted) leave();
   });
-}
-
-/** Waits. Rejects with the signal's reason once that is aborted. */
-export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  await within(clock, ms, new Promise<never>(() => {}), signal);
 }

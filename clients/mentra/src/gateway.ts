@@ -1,27 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { PhotoData } from "@mentra/sdk";
-import { type Clock, LATE, pause, within } from "./clock.js";
-import { Failure } from "./failure.js";
+import { type Clock, LATE, within } from "./clock.js";
 
 /** What this app reads of the gateway's `Answer`. */
 export interface Answer {
   answer: string;
-  abstained: boolean;
   reason: string;
   entity: string | null;
   session_id: string;
   advice: string;
   speech: string | null;
-}
-
-export interface Identified {
-  entity: string;
-  sentence: string;
-}
-
-interface Problem {
-  type: string;
-  detail: string;
 }
 
 export interface Question {
@@ -30,44 +18,35 @@ export interface Question {
   sessionId: string | undefined;
 }
 
-/** Told while an answer is worked on. */
+/** Told while an answer is worked on. `identified`: what the thing is; that holds whatever the answer comes to. */
 export interface Progress {
-  identified(event: Identified): void;
+  identified(sentence: string): void;
   waiting(words: string): void;
 }
 
-interface SentEvent {
-  name: string;
-  data: string;
+/** Something that did not work, in words for the wearer. `kind`: of the gateway's problem, where it is one. */
+export class Failure extends Error {
+  constructor(readonly words: string, readonly kind = "") {
+    super(words);
+  }
+}
+
+/** Worth asking again after some seconds. */
+class Passing extends Failure {
+  constructor(words: string, readonly waitS: number) {
+    super(words);
+  }
 }
 
 const ATTEMPTS = 3;
 const PATIENCE_MS = 30_000; // the gateway's own deadline of 10 s, and a slow upload before it
 const LONGEST_WAIT_S = 20;
 const NETWORK_WAIT_S = 1;
-const MAX_STREAM_CHARS = 1_000_000;
-
-/** Worth asking again, under the same key, after some seconds. */
-class Passing extends Failure {
-  constructor(
-    words: string,
-    readonly waitS: number,
-  ) {
-    super(words);
-  }
-}
+const MAX_EVENT_CHARS = 1_000_000;
 
 /** `POST /answer` of a Loreglass gateway. `url`: its address, which the wearers' phones can reach too. */
 export class Gateway {
-  private readonly url: string;
-
-  constructor(
-    url: string,
-    private readonly key: string | undefined,
-    private readonly clock: Clock,
-  ) {
-    this.url = url.replace(/\/+$/, "");
-  }
+  constructor(private readonly url: string, private readonly key: string | undefined, private readonly clock: Clock) {}
 
   /** Where an answer's sound is; never on another host. */
   soundUrl(speech: string): string {
@@ -76,99 +55,76 @@ export class Gateway {
 
   /**
    * The answer. Asked again under the same idempotency key where the gateway was busy or the network gone, so
-   * nothing is answered twice. Raises `Failure`, or the signal's reason once that is aborted.
+   * nothing is answered twice. Rejects with a `Failure`, or with the signal's reason once that is aborted.
    */
   async ask(question: Question, progress: Progress, signal: AbortSignal): Promise<Answer> {
     const idempotencyKey = randomUUID();
     for (let attempt = 1; ; attempt++) {
+      const leaving = new AbortController();
       try {
-        return await this.once(question, idempotencyKey, progress, signal);
+        const exchange = this.exchange(question, idempotencyKey, progress, leaving.signal);
+        const answer = await within(this.clock, PATIENCE_MS, exchange, signal);
+        if (answer !== LATE) return answer;
+        throw new Failure("Loreglass took too long to answer.");
       } catch (error) {
         if (!(error instanceof Passing) || attempt === ATTEMPTS) throw error;
-        if (error.waitS > LONGEST_WAIT_S) {
-          throw new Failure(`${error.words} Ask again in ${inSeconds(error.waitS)}.`);
-        }
-        progress.waiting(`${error.words} I try again in ${inSeconds(error.waitS)}.`);
-        await pause(this.clock, error.waitS * 1000, signal);
+        const wait = error.waitS === 1 ? "a second" : `${error.waitS} seconds`;
+        if (error.waitS > LONGEST_WAIT_S) throw new Failure(`${error.words} Ask again in ${wait}.`);
+        progress.waiting(`${error.words} I try again in ${wait}.`);
+        await within(this.clock, error.waitS * 1000, new Promise<never>(() => {}), signal);
+      } finally {
+        leaving.abort(); // the gateway stops working on what nobody waits for
       }
-    }
-  }
-
-  private async once(
-    question: Question,
-    idempotencyKey: string,
-    progress: Progress,
-    signal: AbortSignal,
-  ): Promise<Answer> {
-    const leaving = new AbortController();
-    try {
-      const exchange = this.exchange(question, idempotencyKey, progress, leaving.signal);
-      const answer = await within(this.clock, PATIENCE_MS, exchange, signal);
-      if (answer === LATE) throw new Failure("Loreglass took too long to answer.");
-      return answer;
-    } finally {
-      leaving.abort(); // the gateway stops working on what nobody waits for
     }
   }
 
   private async exchange(
-    question: Question,
-    idempotencyKey: string,
-    progress: Progress,
-    signal: AbortSignal,
+    question: Question, idempotencyKey: string, progress: Progress, signal: AbortSignal,
   ): Promise<Answer> {
+    const form = new Response(formOf(question)); // as bytes: some proxies keep bodies of unknown length
+    const headers = {
+      Accept: "text/event-stream",
+      "Content-Type": form.headers.get("content-type")!,
+      "Idempotency-Key": idempotencyKey,
+      ...(this.key === undefined ? {} : { Authorization: `Bearer ${this.key}` }),
+    };
     try {
-      const form = new Response(formOf(question)); // as bytes: some proxies keep bodies of unknown length
-      const reply = await fetch(`${this.url}/answer`, {
-        method: "POST",
-        headers: {
-          "Content-Type": form.headers.get("content-type")!,
-          Accept: "text/event-stream",
-          "Idempotency-Key": idempotencyKey,
-          ...(this.key === undefined ? {} : { Authorization: `Bearer ${this.key}` }),
-        },
-        body: await form.arrayBuffer(),
-        signal,
-      });
+      const body = await form.arrayBuffer();
+      const reply = await fetch(`${this.url}/answer`, { method: "POST", headers, body, signal });
       if (!reply.ok) throw await refusal(reply);
-      for await (const { name, data } of eventsOf(reply)) {
-        if (signal.aborted) break;
-        if (name === "identified") progress.identified(JSON.parse(data) as Identified);
-        if (name === "error") throw failureOf(JSON.parse(data) as Problem);
+      for await (const [name, data] of eventsOf(reply)) {
+        if (name === "identified") progress.identified((JSON.parse(data) as { sentence: string }).sentence);
+        if (name === "error") throw failureOf(JSON.parse(data));
         if (name === "final") return JSON.parse(data) as Answer;
       }
     } catch (error) {
       if (error instanceof Failure || error instanceof SyntaxError) throw error;
-      throw new Passing("I cannot reach Loreglass over the network.", NETWORK_WAIT_S);
     }
-    throw new Passing("The connection to Loreglass broke.", NETWORK_WAIT_S);
+    throw new Passing("I cannot reach Loreglass over the network.", NETWORK_WAIT_S);
   }
 }
 
-function formOf(question: Question): FormData {
+function formOf({ text, photo, sessionId }: Question): FormData {
   const form = new FormData();
-  form.set("question", question.text);
-  if (question.sessionId !== undefined) form.set("session_id", question.sessionId);
-  if (question.photo !== undefined) {
-    const { buffer, mimeType, filename } = question.photo;
-    form.set("image", new Blob([new Uint8Array(buffer)], { type: mimeType }), filename);
+  form.set("question", text);
+  if (sessionId !== undefined) form.set("session_id", sessionId);
+  if (photo !== undefined) {
+    form.set("image", new Blob([new Uint8Array(photo.buffer)], { type: photo.mimeType }), photo.filename);
   }
   return form;
 }
 
-/** The events of a stream (https://html.spec.whatwg.org/#server-sent-events), as this gateway writes them. */
-async function* eventsOf(reply: Response): AsyncGenerator<SentEvent> {
+/** Names and data of a stream's events, as this gateway writes them. */
+async function* eventsOf(reply: Response): AsyncGenerator<[name: string, data: string]> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of reply.body ?? []) {
-    rest += decoder.decode(chunk as Uint8Array, { stream: true });
-    const blocks = rest.split("\n\n");
+    const blocks = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split("\n\n");
     rest = blocks.pop()!;
-    if (rest.length > MAX_STREAM_CHARS) throw new Failure("Loreglass sent more than I can read.");
+    if (rest.length > MAX_EVENT_CHARS) throw new Failure("Loreglass sent more than I can read.");
     for (const block of blocks) {
-      const [, name] = /^event: (.*)$/m.exec(block) ?? [];
-      const [, data] = /^data: (.*)$/m.exec(block) ?? [];
-      if (name !== undefined && data !== undefined) yield { name, data };
+      const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? []; // the rest are comments
+      if (name !== undefined && data !== undefined) yield [name, data];
     }
   }
 }
@@ -178,14 +134,11 @@ async function refusal(reply: Response): Promise<Failure> {
   if (reply.status === 503) {
     return new Passing("Loreglass is busy.", Number(reply.headers.get("retry-after")) || NETWORK_WAIT_S);
   }
-  if (!(reply.headers.get("content-type") ?? "").startsWith("application/problem+json")) {
-    return new Failure(`What answers at the address of Loreglass is something else: status ${reply.status}.`);
-  }
-  return failureOf((await reply.json()) as Problem);
+  if (reply.headers.get("content-type")?.startsWith("application/problem+json")) return failureOf(await reply.json());
+  return new Failure(`What answers at the address of Loreglass is something else: status ${reply.status}.`);
 }
 
-function failureOf(problem: Problem): Failure {
-  return new Failure(`Loreglass cannot answer: ${problem.detail}`, problem.type.split(":").at(-1));
+function failureOf(problem: unknown): Failure {
+  const { type, detail } = problem as { type: string; detail: string };
+  return new Failure(`Loreglass cannot answer: ${detail}`, type.split(":").at(-1));
 }
-
-const inSeconds = (seconds: number): string => (seconds === 1 ? "a second" : `${seconds} seconds`);

@@ -19,8 +19,7 @@ const ORDERS: Record<Order, readonly string[]> = {
 const POLITE = words("please ok okay hey oh well now just thanks so hm hmm um uh yes no");
 const ASKING = words(
   "what who whom whose when where which why how is are am was were do does did can could will would should " +
-    "has have had and tell show explain describe read translate name identify compare find look repeat spell " +
-    "count summarize summarise give say go",
+    "has have had tell show explain describe read translate name identify compare repeat spell count summarize say",
 );
 const FUNCTION = words(
   "a an the of in on at to from by for with about as than and or but if so not no is are am was were be been " +

@@ -13,10 +13,7 @@ const timeFor = (text: string): number => Math.max(LEAST_MS, text.split(/\s+/).l
 export class Screen {
   private cancel = () => {};
 
-  constructor(
-    private readonly session: AppSession,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly session: AppSession, private readonly clock: Clock) {}
 
   get exists(): boolean {
     return this.session.capabilities?.hasDisplay ?? true; // not told: shown, it does no harm
@@ -29,7 +26,7 @@ export class Screen {
     const pages = helpers.paginate(text).map((page) => page.lines.join("\n"));
     const { layouts } = this.session;
     if (pages.length !== 1 || !title) this.turn(pages);
-    else this.send(() => layouts.showReferenceCard(title, text, { durationMs: 2 * timeFor(text) }));
+    else layouts.showReferenceCard(title, text, { durationMs: 2 * timeFor(text) });
   }
 
   /** No page turns any more. */
@@ -41,17 +38,8 @@ export class Screen {
     if (page === undefined) return;
     const ms = timeFor(page);
     const { layouts } = this.session;
-    this.send(() => layouts.showTextWall(page, rest.length === 0 ? { durationMs: 2 * ms } : {}));
+    layouts.showTextWall(page, rest.length === 0 ? { durationMs: 2 * ms } : {});
     if (rest.length > 0) this.cancel = this.clock.after(ms, () => this.turn(rest));
-  }
-
-  /** The SDK throws while it is connecting anew. */
-  private send(show: () => void): void {
-    try {
-      show();
-    } catch (error) {
-      this.session.logger.warn({ error: String(error) }, "A text was not shown");
-    }
   }
 }
 
@@ -61,10 +49,7 @@ export class Voice {
   private saying = new AbortController();
   private texts: string[] = [];
 
-  constructor(
-    private readonly session: AppSession,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly session: AppSession, private readonly clock: Clock) {}
 
   /** What was said since the last `stop`. */
   get said(): string {
@@ -88,7 +73,6 @@ export class Voice {
     this.saying.abort();
     this.saying = new AbortController();
     this.texts = [];
-    this.last = Promise.resolve();
   }
 
   private async one(text: string, sound: string | undefined, signal: AbortSignal): Promise<void> {

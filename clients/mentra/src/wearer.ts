@@ -1,7 +1,6 @@
 import type { AppSession, PhotoData } from "@mentra/sdk";
 import type { Clock } from "./clock.js";
-import { Failure } from "./failure.js";
-import type { Answer, Gateway } from "./gateway.js";
+import { type Answer, Failure, type Gateway } from "./gateway.js";
 import { type Order, isEcho, isQuestion, orderOf, wantsPhoto, wantsText } from "./meaning.js";
 import { Screen, Voice } from "./output.js";
 import { takePhoto } from "./photo.js";
@@ -19,11 +18,7 @@ export class Wearer {
   private sessionId: string | undefined;
   private last: { at: number; words: string } | undefined;
 
-  constructor(
-    private readonly session: AppSession,
-    private readonly gateway: Gateway,
-    private readonly clock: Clock,
-  ) {
+  constructor(private readonly session: AppSession, private readonly gateway: Gateway, private readonly clock: Clock) {
     this.screen = new Screen(session, clock);
     this.voice = new Voice(session, clock);
   }
@@ -90,7 +85,9 @@ export class Wearer {
 
   private async askWithPhotoIfMeant(text: string, signal: AbortSignal): Promise<Answer> {
     const sees = this.session.capabilities?.hasCamera ?? true;
-    const photo = sees && wantsPhoto(text, this.last?.words) ? await this.look(text, signal) : undefined;
+    const isNew = wantsPhoto(text, this.last?.words);
+    if (isNew) this.last = undefined; // should this question end without an answer, "it" is not the thing before
+    const photo = isNew && sees ? await this.look(text, signal) : undefined;
     try {
       const answer = await this.ask(text, photo, signal);
       if (answer.reason !== "needs_photo" || photo !== undefined || !sees) return answer;
@@ -102,16 +99,16 @@ export class Wearer {
   }
 
   private async look(text: string, signal: AbortSignal): Promise<PhotoData> {
-    this.screen.show("Looking …");
-    return takePhoto(this.session.camera, wantsText(text) ? "text" : "view", this.clock, signal, (words) =>
-      this.tell(words),
-    );
+    if (this.screen.exists) this.screen.show("Looking …");
+    else this.voice.say("Looking.");
+    const kind = wantsText(text) ? "text" : "view";
+    return takePhoto(this.session.camera, kind, this.clock, signal, (words) => this.tell(words));
   }
 
   private async ask(text: string, photo: PhotoData | undefined, signal: AbortSignal): Promise<Answer> {
     this.screen.show(`“${text}” …`);
     const progress = {
-      identified: ({ sentence }: { sentence: string }) => {
+      identified: (sentence: string) => {
         if (!this.voice.said.includes(sentence)) this.tell(sentence); // not twice where it was asked twice
       },
       waiting: (words: string) => this.tell(words),

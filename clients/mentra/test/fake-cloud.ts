@@ -86,7 +86,7 @@ export class FakeCloud {
     return reply.status;
   }
 
-  /** An exchange with the app: what reached it before has been worked on. */
+  /** An exchange with the app, which sees meanwhile what reached it before. */
   async turnOfTheLoop(): Promise<void> {
     await (await fetch(`${this.appUrl}/health`)).arrayBuffer();
   }
@@ -152,12 +152,15 @@ export class Glasses {
   photoRequest = (): Promise<PhotoRequest> => this.next(isPhotoRequestFromApp);
   audioStop = () => this.next((message) => message.type === "audio_stop_request");
 
-  /** The next text that is shown, other than what only says that it goes on. */
+  /** The next text that is on the display. */
+  async display(): Promise<string> {
+    return textOf(await this.next((message): message is DisplayRequest => message.type === "display_event"));
+  }
+
+  /** The next text that is on the display, other than what only says that it goes on. */
   async shown(): Promise<string> {
-    for (;;) {
-      const text = textOf(await this.next((message): message is DisplayRequest => message.type === "display_event"));
-      if (!text.endsWith("…")) return text;
-    }
+    const text = await this.display();
+    return text.endsWith("…") ? this.shown() : text;
   }
 
   /** The next thing that is said: Mentra's voice's text, or a sound's address. */
@@ -174,8 +177,7 @@ export class Glasses {
   /** The cloud is gone without a word; resolves when the app has seen it. */
   async breakOff(): Promise<void> {
     this.socket.terminate();
-    await once(this.socket, "close");
-    await this.cloud.turnOfTheLoop();
+    for (let turn = 0; turn < 10; turn++) await this.cloud.turnOfTheLoop();
   }
 
   private receive(message: AppToCloudMessage): void {

@@ -74,8 +74,8 @@ describe("orders are whole utterances", () => {
 });
 
 test("talk that asks for nothing is not a question", () => {
-  const asks = ["What is this", "Read this", "So, who wrote it", "The red one?", "And the author"];
-  const does_not = ["I had lunch with her", "Thank you", "Okay", "No, I don't think so", "", "…", "What"];
+  const asks = ["What is this", "Read this", "So, who wrote it", "The red one?", "And the author?"];
+  const does_not = ["I had lunch with her", "Thank you", "Okay", "Go home", "And then we left", "No, I don't think so", "", "…", "What"];
   assert.deepEqual(asks.filter((said) => !isQuestion(said)), []);
   assert.deepEqual(does_not.filter(isQuestion), []);
 });

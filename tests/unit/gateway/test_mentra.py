@@ -74,7 +74,7 @@ async def test_a_wearer_asks_a_real_gateway_and_goes_on(
 async def test_settings_that_are_missing_are_named(node: NodeJs, app: Path) -> None:
     ran = _ran(node, app, node.node, "build/src/main.js")
     assert ran.returncode == 2
-    assert "MENTRA_PACKAGE_NAME, MENTRA_API_KEY, LOREGLASS_URL" in ran.stderr
+    assert "MENTRA_PACKAGE_NAME, MENTRA_API_KEY, LOREGLASS_GATEWAY_URL" in ran.stderr
 
 
 def _bodies() -> Iterator[tuple[type[BaseModel], dict[str, Any]]]:
