@@ -2,12 +2,14 @@
 
 import json
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 from pydantic import BaseModel
 
@@ -46,7 +48,7 @@ def _ran(node: NodeJs, folder: Path, *command: str) -> subprocess.CompletedProce
 
 def test_the_apps_own_tests_pass(node: NodeJs, app: Path) -> None:
     tests = sorted(str(path) for path in app.glob("build/test/*.test.js"))
-    ran = _ran(node, app, node.node, "--test", "--test-reporter=tap", *tests)
+    ran = _ran(node, app, node.node, "--test", "--test-timeout=60000", "--test-reporter=tap", *tests)
     assert ran.returncode == 0, ran.stdout[-10_000:]
     assert len(tests) == len(list(HERE.glob("test/*.test.ts"))) > 0
 
@@ -71,10 +73,29 @@ async def test_a_wearer_asks_a_real_gateway_and_goes_on(
     assert [turn.question for turn in world.reasoner.asked[-1].history] == [QUESTION]
 
 
-async def test_settings_that_are_missing_are_named(node: NodeJs, app: Path) -> None:
+def test_settings_that_are_missing_are_named(node: NodeJs, app: Path) -> None:
     ran = _ran(node, app, node.node, "build/src/main.js")
     assert ran.returncode == 2
     assert "MENTRA_PACKAGE_NAME, MENTRA_API_KEY, LOREGLASS_GATEWAY_URL" in ran.stderr
+
+
+def test_the_app_starts_and_stops(node: NodeJs, app: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {"MENTRA_PACKAGE_NAME": "org.example.loreglass", "MENTRA_API_KEY": "key", "PORT": str(port)}
+    environment = node.environment | settings | {"LOREGLASS_GATEWAY_URL": "http://127.0.0.1:7100/"}
+    command = [node.node, "build/src/main.js"]
+    with subprocess.Popen(command, cwd=app, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = next((line for line in process.stdout if "listens on port" in line), "it ended")
+        try:
+            assert told == f"Loreglass for MentraOS listens on port {port} and asks http://127.0.0.1:7100\n"
+            health = httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False)
+            assert health.json()["activeSessions"] == 0
+        finally:
+            process.terminate()
+    assert process.returncode == 0
 
 
 def _bodies() -> Iterator[tuple[type[BaseModel], dict[str, Any]]]:
