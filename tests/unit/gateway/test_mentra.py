@@ -68,6 +68,7 @@ async def test_a_wearer_asks_a_real_gateway_and_goes_on(
     assert ran.returncode == 0, ran.stderr.decode()
     said = json.loads(ran.stdout)
     assert [texts[-1] for texts in said] == [first.answer, then.answer]
+    assert said[0][:-1] == [f"This is {first.entity}."]  # before the answer was known
     new_photo = {query.question: query.photo_is_new for query in world.reasoner.asked}
     assert new_photo == {QUESTION: True, FOLLOW_UP: False}
     assert [turn.question for turn in world.reasoner.asked[-1].history] == [QUESTION]
