@@ -11,7 +11,7 @@ from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
 from gateway.clients.services import Services
-from gateway.routes import answer, chat, devices, misdirected, sessions, traces
+from gateway.routes import answer, chat, devices, misdirected, sessions, speech, traces
 from gateway.serving.startup import log_start
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import Gateway, background_task, wire
@@ -32,7 +32,7 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, tell_start: TellSta
             async with background_task(partial(tell_start, settings, gateway.services, DEFAULT_PIPELINE)):
                 yield
 
-    routers = [answer.router, chat.router, devices.router, sessions.router, traces.router]
+    routers = [answer.router, chat.router, devices.router, speech.router, sessions.router, traces.router]
     routers.append(misdirected.router)  # behind every address that there is
 
     def model() -> Mapping[str, str]:

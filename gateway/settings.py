@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import httpx
 from pydantic import (
@@ -38,6 +38,8 @@ def _is_http(given: str) -> str:
 
 
 HttpAddress = Annotated[str, AfterValidator(_is_http)]
+HttpAddressOrNone = Annotated[str, AfterValidator(lambda given: given and _is_http(given))]
+"""Empty: there is none."""
 
 
 class SessionBackend(StrEnum):
@@ -120,6 +122,32 @@ class GatewaySettings(AppSettings):
     vlm_passage_chars: int = Field(default=1_500, ge=100, description="of one passage in a prompt")
     vlm_history_turns: int = Field(default=4, ge=0, description="earlier turns in a prompt")
     vlm_history_chars: int = Field(default=1_600, ge=0, description="of the earlier turns, in all")
+
+    stt_url: HttpAddressOrNone = Field(
+        default="", description="what hears: a server of OpenAI's /v1/audio/transcriptions; empty: none"
+    )
+    stt_model: str = Field(default="", description="its name there; empty: the server's own choice")
+    stt_key: SecretStr = SecretStr("")
+    stt_at_once: int = Field(default=4, ge=1, description="transcriptions at once")
+    tts_url: HttpAddressOrNone = Field(
+        default="", description="what speaks: a server of OpenAI's /v1/audio/speech; empty: none"
+    )
+    tts_model: str = Field(default="", description="its name there")
+    tts_key: SecretStr = SecretStr("")
+    tts_voice: str = Field(default="", description="its voice; empty: callers choose, answers have `alloy`")
+    tts_format: Literal["mp3", "opus", "aac", "flac", "wav"] = Field(
+        default="mp3", description="of the answers that GET /speech/{id} speaks"
+    )
+    tts_at_once: int = Field(default=4, ge=1, description="texts that are spoken at once")
+    audio_max_bytes: int = Field(default=10 * 2**20, ge=1)
+    audio_max_s: float = Field(default=60.0, gt=0, description="seconds of one recording")
+    audio_decoders: int = Field(default=2, ge=1, description="recordings decoded at once")
+    speech_max_chars: int = Field(default=4_096, ge=1, description="of a text that is spoken")
+    speech_ttl_s: int = Field(default=600, ge=1, description="for so long an answer can be listened to")
+    speech_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="signs the addresses of speech; empty: a random one, or one made of redis_url with it",
+    )
 
     answer_deadline_ms: int = Field(default=USUAL_DEADLINE_MS, description="for callers that name none")
     min_deadline_ms: int = 1

@@ -1,5 +1,7 @@
 """The composition root: everything the gateway is made of, put together in one place."""
 
+import hashlib
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -10,6 +12,7 @@ from typing import Any
 import anyio
 import httpx
 from anyio.abc import TaskGroup
+from pydantic import SecretStr
 
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.health import Note
@@ -40,7 +43,12 @@ from gateway.serving.sessions.port import SessionLimits, SessionStore
 from gateway.serving.sessions.redis import RedisSessionStore, connect
 from gateway.serving.tenants import Keys
 from gateway.serving.traces import MemoryTraceStore, SharedTraceStore, TraceStore
+from gateway.serving.voice import Voice, voice_note
 from gateway.settings import GatewaySettings, Reasoning, SessionBackend
+from gateway.speech.addresses import SpeechAddresses
+from gateway.speech.hearing import Transcriber
+from gateway.speech.server import SpeechEndpoint, SpeechServer
+from gateway.speech.speaking import Speaker
 from gateway.state import GenerationBudget
 from gateway.steps.routing import SearchRouter
 from gateway.thresholds import RetrievalLimits, load_thresholds
@@ -66,6 +74,7 @@ class Gateway:
     photo_slots: anyio.CapacityLimiter
     started_at: float
     checks: Mapping[str, Check]
+    voice: Voice
     photo_decoded: Callable[[float], None] = lambda _: None
     model: Callable[[], Mapping[str, str]] = dict
 
@@ -115,9 +124,11 @@ async def wire(
         tiers = _tiers(settings, reasoners, clock, estimates, budget)
         traces = await resources.enter_async_context(_traces(settings))
         tell, holds = partial(_tell, questions, budget), services.holds_anything
-        execution = Execution(pipelines, sessions, traces, tiers, tell, holds)
+        voice = _voice(settings, http, guards, kept, clock, budget)
+        execution = Execution(pipelines, sessions, traces, tiers, tell, holds, voice=voice)
         checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
         checks |= reasoners.checks
+        checks |= {name: partial(voice_note, server) for name, server in voice.servers.items()}
         if settings.reasoning is Reasoning.VLM:
             checks["deadline"] = partial(_deadline_note, tiers[0].planner, settings)
         if reasoners.keep_probing is not None:
@@ -134,6 +145,7 @@ async def wire(
             keys=Keys.load(settings.keys, clock),
             photo_slots=anyio.CapacityLimiter(settings.photo_decoders),
             photo_decoded=questions.decoded,
+            voice=voice,
             started_at=time.time(),
             checks=checks,
             model=reasoners.model,
@@ -206,6 +218,55 @@ async def _traces(settings: GatewaySettings) -> AsyncIterator[TraceStore]:
     shared = SharedTraceStore(own, client, _TRACES_FOR_S)
     async with aclosing(shared), background_task(shared.run):
         yield shared
+
+
+def _voice(
+    settings: GatewaySettings,
+    http: httpx.AsyncClient,
+    guards: Guards,
+    kept: Kept,
+    clock: Clock,
+    budget: BudgetMetrics,
+) -> Voice:
+    """What hears and what speaks, as far as the settings name servers for it."""
+
+    def server(name: str, url: str, model: str, key: SecretStr, at_once: int) -> SpeechServer:
+        endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
+        return SpeechServer(http, endpoint, guards.fixed(name, at_once))
+
+    servers, at_once = {}, 0
+    if settings.stt_url:
+        at_once += settings.stt_at_once
+        told = settings.stt_url, settings.stt_model, settings.stt_key, settings.stt_at_once
+        servers["stt"] = server("stt", *told)
+    if settings.tts_url:
+        at_once += settings.tts_at_once
+        told = settings.tts_url, settings.tts_model, settings.tts_key, settings.tts_at_once
+        servers["tts"] = server("tts", *told)
+    turns = Admission(
+        AdmissionLimits(max(1, at_once), settings.max_waiting), clock, partial(budget.refused, "voice")
+    )
+    if servers:
+        budget.watch("voice", turns)
+    speaks = "tts" in servers
+    return Voice(
+        slots=anyio.CapacityLimiter(settings.audio_decoders),
+        turns=turns,
+        transcriber=Transcriber(servers["stt"]) if "stt" in servers else None,
+        speaker=Speaker(servers["tts"]) if speaks else None,
+        addresses=SpeechAddresses(_secret(settings), kept, settings.speech_ttl_s) if speaks else None,
+        servers=servers,
+        most_chars=settings.speech_max_chars,
+    )
+
+
+def _secret(settings: GatewaySettings) -> bytes:
+    """Gateways that share what they keep have to agree on it."""
+    if given := settings.speech_secret.get_secret_value():
+        return given.encode()
+    if settings.sessions is SessionBackend.REDIS:
+        return hashlib.sha256(f"loreglass speech {settings.redis_url}".encode()).digest()
+    return secrets.token_bytes(32)
 
 
 def _kept(settings: GatewaySettings, clock: Clock) -> Kept:

@@ -19,7 +19,14 @@ from chassis.errors import (
 )
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.telemetry.spans import span
-from contracts.answer import IdentifiedEvent, LookedAt, LookedAtKind, StageEvent, StageTrace
+from contracts.answer import (
+    IdentifiedEvent,
+    LookedAt,
+    LookedAtKind,
+    StageEvent,
+    StageTrace,
+    TranscriptEvent,
+)
 from contracts.errors import ErrorKind
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.latencies import ONE, Work
@@ -30,7 +37,7 @@ from gateway.state import Box
 
 T = TypeVar("T")
 R = TypeVar("R")
-Told = StageEvent | IdentifiedEvent
+Told = StageEvent | TranscriptEvent | IdentifiedEvent
 OnEvent = Callable[[Told], Awaitable[None]]
 
 DONE, FAILED, CANCELLED, SKIPPED = "done", "failed", "cancelled", "skipped"
@@ -108,6 +115,7 @@ class Run:
         self.looked_at: list[LookedAt] = []
         self.identified: str | None = None
         self.identified_ms: float | None = None
+        self.transcript: str | None = None
         self._on_event = on_event
         self._started = deadline.clock()
         self._ended: set[Stage] = set()
@@ -240,6 +248,11 @@ class Run:
                     kind=kind, left=left, top=top, right=right, bottom=bottom, text=text[:_LOOKED_AT_CHARS]
                 )
             )
+
+    async def heard(self, words: str) -> None:
+        """A spoken question was understood; "" where the sound held no words."""
+        self.transcript = words
+        await self._on_event(TranscriptEvent(text=words))
 
     async def tell_identified(self, name: str) -> None:
         """What the photo shows is certain: whoever listens may be told before there is an answer."""

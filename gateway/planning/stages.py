@@ -43,6 +43,8 @@ class Stage(StrEnum):
     CAPTION = "caption"
     LISTWISE_RERANK = "listwise_rerank"
     KNOWLEDGE_FILTER = "knowledge_filter"
+    TRANSCRIPTION = "transcription"
+    SPEECH = "speech"
 
 
 PROMPTS: dict[Stage, tuple[str, ...]] = {
@@ -113,6 +115,8 @@ STAGE_BUDGETS: dict[Stage, StageBudget] = {
     Stage.VERIFIER: StageBudget(1_000, 40),
     Stage.JUDGE: StageBudget(3_000, 150),
     Stage.SESSION: StageBudget(500, 5),
+    Stage.TRANSCRIPTION: StageBudget(4_000, 3_000),
+    Stage.SPEECH: StageBudget(300, 5),  # keeps what is to be said: it is spoken when it is fetched
     Stage.POCKET_DRAFT: StageBudget(6_500, 120),  # quick itself, but it waits for what the photo says
     Stage.POCKET_ANSWER: StageBudget(3_000, 40),  # a few questions to the reader, one after the other
 }

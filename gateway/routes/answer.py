@@ -11,7 +11,14 @@ from chassis.http.app import RequestDeadline
 from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
 from contracts import headers
-from contracts.answer import Answer, AnswerRequest, StageEvent, TokenEvent
+from contracts.answer import (
+    Answer,
+    AnswerRequest,
+    IdentifiedEvent,
+    StageEvent,
+    TokenEvent,
+    TranscriptEvent,
+)
 from gateway.planning.run import OnEvent, Told, ignore_events
 from gateway.routes.dependencies import CallerDep, GatewayDep
 from gateway.routes.intake import read_question
@@ -22,6 +29,7 @@ from gateway.wiring import Gateway
 
 router = APIRouter()
 
+_EVENTS = {StageEvent: "stage", TranscriptEvent: "transcript", IdentifiedEvent: "identified"}
 _OWN_SHAPES = {"image": "ImageInput", "experiment": "Experiment", "audio": "AudioInput"}
 
 
@@ -100,7 +108,7 @@ def _stream(asking: _Asking) -> EventStream:
 
         async def on_event(event: Told) -> None:
             if listening:  # under a key the work goes on when nobody is there any more
-                await emit("stage" if isinstance(event, StageEvent) else "identified", event)
+                await emit(_EVENTS[type(event)], event)
 
         try:
             body, _ = await asking.answer(on_event)

@@ -20,19 +20,16 @@ from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
 from chassis.errors import (
-    ERROR_TABLE,
     ImageUrlNotAllowed,
     InvalidRequest,
     LoreglassError,
     MalformedRequest,
     PipelineNotFound,
-    problem_of,
 )
 from chassis.http.app import RequestDeadline
-from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import first_fault
-from contracts.answer import DEFAULT_PIPELINE, Answer, IdentifiedEvent, Reason
+from contracts.answer import DEFAULT_PIPELINE, Answer, IdentifiedEvent, Reason, TranscriptEvent
 from contracts.chat import (
     MOST_MESSAGES,
     Annotation,
@@ -54,12 +51,14 @@ from gateway.planning.run import Told, ignore_events
 from gateway.planning.stages import Stage
 from gateway.reasoning.refusals import is_refusal
 from gateway.routes.dependencies import GatewayDep, caller_of
-from gateway.routes.intake import allowed, checked_deadline_ms, photo_of, question_text
+from gateway.routes.intake import allowed, checked_deadline_ms, photo_of, question_text, sound_of
+from gateway.routes.openai_errors import openai_error, refused
 from gateway.routes.streaming import DataStream, Send, pieces
 from gateway.routes.strict_json import read_json
 from gateway.serving.execution import Admitted, Question
 from gateway.serving.sessions.port import Session
 from gateway.settings import Reasoning
+from gateway.speech.audio import Sound
 from gateway.state import Turn
 from gateway.wiring import Gateway
 
@@ -156,7 +155,8 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
     read = tuple(
         replace(turn, question=turn.question[:longest], answer=turn.answer[:longest]) for turn in turns
     )
-    unread = ["history"] if read != turns or len(asked.messages) > MOST_MESSAGES else []
+    unheard = any(message.sounds for message in asked.messages[:-1])
+    unread = ["history"] if read != turns or len(asked.messages) > MOST_MESSAGES or unheard else []
     text = _both_ends(said, longest)
     if text != said:
         unread.append("question")
@@ -172,8 +172,10 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
         photo = await photo_of(data, gateway.settings, gateway.photo_slots, deadline, gateway.photo_decoded)
     is_new = bool(last.photos)
     carried = Session("", None if is_new else photo, read)
+    sound = await _sound(last, gateway, deadline)
     return Question(
-        text=question_text(text, gateway.settings),
+        text=question_text(text, gateway.settings) if text or sound is None else "",
+        sound=sound,
         photo=photo if is_new else None,
         session_id=None,
         deadline_ms=deadline_ms,
@@ -191,6 +193,23 @@ def _both_ends(text: str, longest: int) -> str:
         return text
     half = longest // 2 - 2
     return f"{text[:half].rstrip()}\n…\n{text[-half:].lstrip()}"
+
+
+async def _sound(message: ChatMessage, gateway: Gateway, deadline: Deadline) -> Sound | None:
+    """What was said in it. Raises what `sound_of` raises, and `InvalidRequest` or `MalformedRequest`."""
+    if not message.sounds:
+        return None
+    if len(message.sounds) > 1:
+        raise InvalidRequest("messages: one recording a message is heard.")
+    data = await anyio.to_thread.run_sync(_sound_bytes, message.sounds[0])
+    return await sound_of(data, gateway, deadline)
+
+
+def _sound_bytes(data: str) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise MalformedRequest("The recording is not valid base64.") from error
 
 
 def _photo_bytes(uri: str) -> bytes:
@@ -272,7 +291,9 @@ def _stream(
             await send(begun.model_copy(update={"choices": [ChunkChoice(delta=delta)]}))
 
         async def on_event(event: Told) -> None:
-            if isinstance(event, IdentifiedEvent):
+            if isinstance(event, TranscriptEvent):
+                await tell({"reasoning_content": f"heard: {event.text}\n"})
+            elif isinstance(event, IdentifiedEvent):
                 await tell({"reasoning_content": f"{event.sentence}\n"})
             elif event.stage == Stage.ADMISSION:
                 await tell({"role": "assistant", "content": ""})
@@ -295,7 +316,7 @@ def _stream(
         await send(_DONE)
 
     return DataStream(
-        produce, lambda error: refused(error, trace_id), lambda error: _Failure(error=_openai_error(error))
+        produce, lambda error: refused(error, trace_id), lambda error: _Failure(error=openai_error(error))
     )
 
 
@@ -307,15 +328,3 @@ class _Failure(BaseModel):
 
 def _id(trace_id: str) -> str:
     return f"chatcmpl-{trace_id}"
-
-
-def refused(error: LoreglassError, trace_id: str) -> Response:
-    """The reply for an error, as problem+json and as OpenAI's clients read it."""
-    return problem_response(error, trace_id, error=_openai_error(error))
-
-
-def _openai_error(error: LoreglassError) -> dict[str, Any]:
-    """The member that OpenAI's clients read, beside the problem+json that ours do."""
-    body = problem_of(error)
-    kind = "server_error" if ERROR_TABLE[error.kind].status >= 500 else "invalid_request_error"
-    return {"message": body.detail, "type": kind, "param": None, "code": error.kind.value}

@@ -30,7 +30,7 @@ from chassis.resilience.deadlines import Deadline
 from contracts.devices import PhotoQuestionReply
 from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
-from gateway.routes.intake import as_fields, bounded_form, to_question
+from gateway.routes.intake import Files, as_fields, bounded_form, to_question
 from gateway.serving.kept import Kept
 from gateway.serving.sessions.port import ID_BYTES
 from gateway.serving.tenants import Caller
@@ -108,7 +108,7 @@ async def ask_with_photo(
     }
     sent = Deadline.after_ms(0)  # the device's patience begins when it has sent everything
     try:
-        asked = await to_question(as_fields(fields), form.photo, gateway, sent)
+        asked = await to_question(as_fields(fields), Files(form.photo), gateway, sent)
         session_id = _conversation(request, session)
         asked = replace(asked, caller=caller, session_id=session_id, opens_session=session_id is not None)
         deadline = Deadline(min(sent.at + asked.deadline_ms / 1000, exchange.at))

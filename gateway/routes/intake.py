@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -30,59 +31,75 @@ from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
 from gateway.routes.strict_json import read_json
 from gateway.serving.execution import Question
 from gateway.settings import GatewaySettings
+from gateway.speech.audio import AudioLimits, Sound, clean_audio
 from gateway.state import Photo
 from gateway.wiring import Gateway
 
 _MAX_FORM_FIELDS = 16
 _MAX_FORM_FILES = 2
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_FILES = ("image", "audio")
 _FIELDS = ("question", "session_id", "deadline_ms", "pipeline", "experiment")
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What came with the fields, as it came."""
+
+    image: bytes | None = None
+    audio: bytes | None = None
 
 
 async def read_question(request: Request, gateway: Gateway, received: Deadline) -> Question:
     """The question of a multipart or JSON request; its time runs from when it was `received`.
 
     Raises `MalformedRequest`, `InvalidRequest`, `PayloadTooLarge`, `UnsupportedMediaType`,
-    `ImageUrlNotAllowed`, `ExperimentsNotAllowed`, or what `photo_of` raises.
+    `ImageUrlNotAllowed`, `ExperimentsNotAllowed`, `NotConfigured`, or what `photo_of` and `sound_of` raise.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
-        fields, image = await _from_form(request)
+        fields, files = await _from_form(request)
     elif kind == "application/json":
-        fields, image = await anyio.to_thread.run_sync(_from_json, await request.body())
+        fields, files = await anyio.to_thread.run_sync(_from_json, await request.body())
     else:
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
-    return await to_question(fields, image, gateway, received)
+    return await to_question(fields, files, gateway, received)
 
 
 async def to_question(
-    fields: AnswerRequest, image: bytes | None, gateway: Gateway, received: Deadline
+    fields: AnswerRequest, files: Files, gateway: Gateway, received: Deadline
 ) -> Question:
-    """The fields, checked against this gateway's settings, and the photo, decoded.
+    """The fields, checked against this gateway's settings, photo and sound decoded.
 
-    Raises `InvalidRequest`, `ExperimentsNotAllowed`, or what `photo_of` raises.
+    Raises `InvalidRequest`, `ExperimentsNotAllowed`, or what `photo_of` and `sound_of` raise.
     """
     experiment = allowed(fields.experiment, gateway.settings)
-    if "question" not in fields.model_fields_set:
-        raise InvalidRequest("question: must be given.")
-    text = question_text(fields.question, gateway.settings)
+    text = _asked_in_words(fields, files, gateway.settings)
     deadline_ms = checked_deadline_ms(fields.deadline_ms, gateway.settings)
     due = Deadline(received.at + deadline_ms / 1000, received.clock)
+    sound = await sound_of(files.audio, gateway, due) if files.audio is not None else None
     photo = None
-    if image is not None:
-        photo = await photo_of(image, gateway.settings, gateway.photo_slots, due, gateway.photo_decoded)
+    if files.image is not None:
+        photo = await photo_of(files.image, gateway.settings, gateway.photo_slots, due, gateway.photo_decoded)
     pipeline = fields.pipeline or DEFAULT_PIPELINE
-    return Question(text, photo, fields.session_id, deadline_ms, pipeline, experiment=experiment)
+    return Question(text, photo, fields.session_id, deadline_ms, pipeline, experiment=experiment, sound=sound)
 
 
-async def _from_form(request: Request) -> tuple[AnswerRequest, bytes | None]:
+def _asked_in_words(fields: AnswerRequest, files: Files, settings: GatewaySettings) -> str:
+    """The question, or "" where it was spoken. Raises `InvalidRequest` unless it came one way."""
+    if files.audio is None:
+        if "question" not in fields.model_fields_set:
+            raise InvalidRequest("question: must be given, in words or as audio.")
+        return question_text(fields.question, settings)
+    if fields.question.strip():
+        raise InvalidRequest("question, audio: give one of the two.")
+    return ""
+
+
+async def _from_form(request: Request) -> tuple[AnswerRequest, Files]:
     async with bounded_form(request) as form:
-        fields, image = as_fields(_text_fields(form)), form.get("image")
-        if isinstance(image, UploadFile):
-            return fields, await image.read()
-        if image:
-            raise InvalidRequest("image: must be a file part.")
-        return fields, None
+        fields = as_fields(_text_fields(form))
+        return fields, Files(**{name: await _file(form, name) for name in _FILES})
 
 
 @asynccontextmanager
@@ -97,8 +114,17 @@ async def bounded_form(request: Request) -> AsyncIterator[FormData]:
         raise MalformedRequest("The form could not be read.") from error
 
 
+async def _file(form: FormData, name: str) -> bytes | None:
+    given = form.get(name)
+    if isinstance(given, UploadFile):
+        return await given.read()
+    if given:
+        raise InvalidRequest(f"{name}: must be a file part.")
+    return None
+
+
 def _text_fields(form: FormData) -> dict[str, Any]:
-    unknown = set(form) - {*_FIELDS, "image"}
+    unknown = set(form) - {*_FIELDS, *_FILES}
     if unknown:
         raise InvalidRequest(f"{min(unknown)[:40]}: there is no such field.")
     repeated = [name for name in form if len(form.getlist(name)) > 1]
@@ -115,19 +141,20 @@ def _text_fields(form: FormData) -> dict[str, Any]:
     return fields
 
 
-def _from_json(content: bytes) -> tuple[AnswerRequest, bytes | None]:
+def _from_json(content: bytes) -> tuple[AnswerRequest, Files]:
     """Blocking: a photo in base64 takes tens of milliseconds to read."""
     body = read_json(content)
     if not isinstance(body, dict):
         raise InvalidRequest("body: must be a JSON object.")
     fields = as_fields(body)
+    audio = fields.audio.base64 if fields.audio is not None else None
     if fields.image is None:
-        return fields, None
+        return fields, Files(audio=audio)
     if fields.image.url is not None:
         raise ImageUrlNotAllowed("Image URLs are off; send the bytes as base64 or multipart.")
     if fields.image.base64 is None:
         raise InvalidRequest("image: give its bytes as base64.")
-    return fields, fields.image.base64
+    return fields, Files(fields.image.base64, audio)
 
 
 def as_fields(values: dict[str, Any]) -> AnswerRequest:
@@ -181,7 +208,7 @@ async def photo_of(
     """
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     with span("photo"):
-        async with _slot(slots, deadline):
+        async with _slot(slots, deadline, "photo"):
             began = time.perf_counter()
             try:
                 clean: CleanImage = await anyio.to_thread.run_sync(
@@ -192,8 +219,21 @@ async def photo_of(
     return Photo(clean.jpeg, clean.width, clean.height, clean.digest)
 
 
+async def sound_of(data: bytes, gateway: Gateway, deadline: Deadline) -> Sound:
+    """Decoded in one of a few slots.
+
+    Raises `NotConfigured` where nothing here hears, `DeadlineExceeded` when no slot came free in time, or
+    what `clean_audio` raises.
+    """
+    gateway.voice.require_transcriber()
+    limits = AudioLimits(gateway.settings.audio_max_bytes, gateway.settings.audio_max_s)
+    with span("sound"):
+        async with _slot(gateway.voice.slots, deadline, "sound"):
+            return await anyio.to_thread.run_sync(clean_audio, data, limits)
+
+
 @asynccontextmanager
-async def _slot(slots: anyio.CapacityLimiter, deadline: Deadline) -> AsyncIterator[None]:
+async def _slot(slots: anyio.CapacityLimiter, deadline: Deadline, what: str) -> AsyncIterator[None]:
     holder = object()
     try:
         slots.acquire_on_behalf_of_nowait(holder)
@@ -202,7 +242,7 @@ async def _slot(slots: anyio.CapacityLimiter, deadline: Deadline) -> AsyncIterat
             with anyio.fail_after(deadline.remaining_s()):
                 await slots.acquire_on_behalf_of(holder)
         except TimeoutError as error:
-            raise DeadlineExceeded("The time was over before the photo could be read.") from error
+            raise DeadlineExceeded(f"The time was over before the {what} could be read.") from error
     try:
         yield
     finally:

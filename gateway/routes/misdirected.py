@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from chassis.errors import NotFound
-from gateway.routes.chat import refused
+from gateway.routes.openai_errors import refused
 
 router = APIRouter(include_in_schema=False)
 

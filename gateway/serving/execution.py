@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -33,6 +33,8 @@ from gateway.serving.measures import OnEnd, QuestionRecord, no_op
 from gateway.serving.sessions.port import Session, SessionStore, new_session_id
 from gateway.serving.tenants import PUBLIC, Caller
 from gateway.serving.traces import TraceStore
+from gateway.serving.voice import NO_VOICE, Voice, with_words
+from gateway.speech.audio import Sound
 from gateway.state import Photo, Priority, Query, Turn
 from gateway.steps.advice import advice
 from gateway.steps.conclusion import Outcome, refusal
@@ -53,8 +55,9 @@ class Question:
     """What a caller asked, checked and decoded. `deadline_ms` is what was asked for.
 
     `carried`: the conversation, for callers that keep it themselves and send it along; it has no id and
-    is not remembered. `instructions`: how it wants answers worded. `unread`: names of what came with the
-    question and is not heeded, for `degraded`. `experiment`: one that the operator has allowed.
+    is not remembered. `sound`: what was said, whose words are the question, or come behind it.
+    `instructions`: how it wants answers worded. `unread`: names of what came with the question and is not
+    heeded, for `degraded`. `experiment`: one that the operator has allowed.
     `opens_session`: where there is no session of this id, it begins one.
     """
 
@@ -69,13 +72,15 @@ class Question:
     caller: Caller = ANYBODY
     experiment: Experiment | None = None
     opens_session: bool = False
+    sound: Sound | None = None
 
     @property
     def digest(self) -> str:
         """SHA-256, hex, of what is asked; who asks, and how long they will wait, is no part of it."""
         experiment = self.experiment.model_dump() if self.experiment else None
         photo = self.photo.digest if self.photo else None
-        asked = (self.text, photo, self.session_id, self.pipeline, experiment)
+        sound = self.sound.digest if self.sound else None
+        asked = (self.text, sound, photo, self.session_id, self.pipeline, experiment)
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
@@ -119,6 +124,7 @@ class Execution:
     `tiers`: a question that one refuses tries the next, where less is done (degrade before shed). `on_end` is
     told of each question once, however it ended. `holds_anything`: whether the searches have an index to look
     into; without it nobody is told that they have none. `vary`: makes the pipeline that an experiment wants.
+    `voice`: what hears and speaks.
     """
 
     def __init__(
@@ -130,6 +136,7 @@ class Execution:
         on_end: OnEnd = no_op,
         holds_anything: HoldsAnything | None = None,
         vary: Vary = varied,
+        voice: Voice = NO_VOICE,
     ) -> None:
         self.pipelines = pipelines
         self.sessions = sessions
@@ -138,12 +145,15 @@ class Execution:
         self._on_end = on_end
         self._holds_anything = holds_anything
         self._vary = vary
+        self._voice = voice
 
     async def admit(self, question: Question) -> Admitted:
         """Everything that can be refused before any work is done.
 
-        Raises `PipelineNotFound`, `InvalidRequest` or `SessionNotFound`.
+        Raises `PipelineNotFound`, `InvalidRequest`, `NotConfigured` or `SessionNotFound`.
         """
+        if question.sound is not None:
+            self._voice.require_transcriber()
         pipeline = self._vary(self._pipeline(question.pipeline), question.experiment)
         return Admitted(question, pipeline, await self._session(question))
 
@@ -173,10 +183,13 @@ class Execution:
         question, session = admitted.question, admitted.session
         query = _ask(question, session)
         outcome = ending.outcome = await self._by_some_tier(admitted, query, run)
+        query = with_words(query, run.transcript)
         if question.carried is None:
             async with run.optional(Stage.SESSION), run.stage(Stage.SESSION) as deadline:
                 await self._remember(admitted, query, outcome, deadline)
-        body = _body(outcome, query, run, admitted, ending)
+        advised = advice(outcome, query, run.looked_at)
+        speech = await self._voice.address(f"{outcome.answer} {advised}", question.caller, run)
+        body = _body(outcome, advised, speech, run, admitted, ending)
         ending.replied = True
         return body
 
@@ -221,9 +234,17 @@ class Execution:
             async with admission.admitted(caller.tenant, caller.priority, run.deadline, least_ms):
                 run.planning = LivePlan(tier.planner, graph, admission)
                 await run.begin(waited=waits)
-                return await self._or_why(await self._outcome(admitted.pipeline, query, run), run)
+                return await self._understood(admitted, query, run)
         except DeadlineExceeded:
             return refusal(Reason.OVERLOADED if waits else Reason.TIMED_OUT, Route.RAG)
+
+    async def _understood(self, admitted: Admitted, query: Query, run: Run) -> Outcome:
+        """The outcome of what was asked, once it is in words."""
+        sound = admitted.question.sound
+        asked = query if sound is None else await self._voice.understood(query, sound, run)
+        if isinstance(asked, Outcome):
+            return asked
+        return await self._or_why(await self._outcome(admitted.pipeline, asked, run), run)
 
     async def _or_why(self, outcome: Outcome, run: Run) -> Outcome:
         """The outcome; where nothing was found because nothing is indexed, a refusal that says so."""
@@ -249,11 +270,12 @@ class Execution:
         tenant = question.caller.tenant
         if question.session_id is not None:
             try:
-                return await self.sessions.get(question.session_id, tenant)
+                session = await self.sessions.get(question.session_id, tenant)
             except SessionNotFound:
                 if not question.opens_session:
                     raise
                 return Session(question.session_id)
+            return replace(session, turns=tuple(turn for turn in session.turns if turn.question))
         if question.carried is not None:
             return question.carried
         return Session(new_session_id())  # kept with its first turn: a shed question leaves no session
@@ -311,7 +333,9 @@ def _degraded(run: Run, admitted: Admitted, ending: _Ending) -> list[str]:
     return [*admitted.question.unread, *run.degraded, *ending.calls.without]
 
 
-def _body(outcome: Outcome, query: Query, run: Run, admitted: Admitted, ending: _Ending) -> Answer:
+def _body(
+    outcome: Outcome, advised: str, speech: str | None, run: Run, admitted: Admitted, ending: _Ending
+) -> Answer:
     pipeline = admitted.pipeline
     thresholds = pipeline.thresholds if isinstance(pipeline, Tunable) else None
     total_ms = round(run.elapsed_ms(), 2)
@@ -337,5 +361,7 @@ def _body(outcome: Outcome, query: Query, run: Run, admitted: Admitted, ending: 
             completion_tokens=ending.calls.completion_tokens,
         ),
         looked_at=run.looked_at,
-        advice=advice(outcome, query, run.looked_at),
+        advice=advised,
+        transcript=run.transcript,
+        speech=speech,
     )

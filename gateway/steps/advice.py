@@ -13,6 +13,7 @@ _OF_REASON = {
     Reason.NOTHING_INDEXED: "Photos and pages of things have to be indexed first.",
     Reason.LANGUAGE: "Ask it in English.",
     Reason.NEEDS_PHOTO: "Look at it and ask again.",
+    Reason.NOT_HEARD: "Say it again, a little louder.",
 }
 _COME_CLOSER = "Come closer, so that it fills the view, and ask again."
 _CLOSER_TO_READ = "Come closer to the print and hold still: it is too small for me to read."

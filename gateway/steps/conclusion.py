@@ -22,6 +22,7 @@ REFUSALS: dict[Reason, str] = {
     Reason.NOTHING_INDEXED: "I don't know. There is nothing in the index yet.",
     Reason.LANGUAGE: "I don't know. I can only read English questions so far.",
     Reason.NEEDS_PHOTO: "I don't know. I need a photo to see what you mean.",
+    Reason.NOT_HEARD: "I did not hear a question.",
 }
 
 _OF_THE_QUESTION = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.UNAVAILABLE})

@@ -25,6 +25,7 @@ class Reason(StrEnum):
     NOTHING_INDEXED = "nothing_indexed"
     LANGUAGE = "language"
     NEEDS_PHOTO = "needs_photo"
+    NOT_HEARD = "not_heard"
 
 
 class Route(StrEnum):

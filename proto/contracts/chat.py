@@ -31,7 +31,21 @@ class ImageContent(Message):
     image_url: ImageUrl
 
 
-Content = Annotated[TextContent | ImageContent, Field(discriminator="type")]
+class InputAudio(Message):
+    """A sound file in base64. What it is, its bytes tell."""
+
+    data: str
+    format: str = Field(default="", max_length=20)
+
+
+class AudioContent(Message):
+    """What the user said: the words of the last message, or more of them."""
+
+    type: Literal["input_audio"]
+    input_audio: InputAudio
+
+
+Content = Annotated[TextContent | ImageContent | AudioContent, Field(discriminator="type")]
 
 
 class ChatMessage(Message):
@@ -42,7 +56,7 @@ class ChatMessage(Message):
 
     @property
     def text(self) -> str:
-        """Its words, without its photos."""
+        """Its words, without its photos and recordings."""
         if isinstance(self.content, str):
             return self.content
         return "\n".join(part.text for part in self.content or [] if isinstance(part, TextContent))
@@ -52,6 +66,12 @@ class ChatMessage(Message):
         """The `data:` URIs of its photos."""
         parts = self.content if isinstance(self.content, list) else []
         return [part.image_url.url for part in parts if isinstance(part, ImageContent)]
+
+    @property
+    def sounds(self) -> list[str]:
+        """Its recordings, in base64."""
+        parts = self.content if isinstance(self.content, list) else []
+        return [part.input_audio.data for part in parts if isinstance(part, AudioContent)]
 
 
 MOST_MESSAGES = 64

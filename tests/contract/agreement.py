@@ -104,8 +104,8 @@ def _proto_type(field: Image) -> str:
     return str(field["type"]).removeprefix("TYPE_").lower()
 
 
-NOT_OURS = {"chat", "devices"}
-"""Shapes that others have defined: OpenAI's chat completions, and what devices read."""
+NOT_OURS = {"audio", "chat", "devices"}
+"""Shapes that others have defined: OpenAI's, and what devices read."""
 
 
 def read_contracts() -> Spelling:

@@ -18,6 +18,7 @@ REASONS = {
     "nothing_indexed": "#c0d8ff",
     "language": "#96d98d",
     "needs_photo": "#37872d",
+    "not_heard": "#ffb357",
     "failed": RED,
     "left": GREY,
 }
@@ -27,7 +28,7 @@ _PALETTE = (
     "#73bf69", "#5794f2", "#b877d9", "#ff9830", "#f2495c", "#f2cc0c", "#8ab8ff", "#96d98d",
     "#ca95e5", "#ffb357", "#ff7383", "#ffee52", "#37872d", "#1f60c4", "#8f3bb8", "#e02f44",
     "#e0b400", "#fa6400", "#3274d9", "#56a64b", "#a352cc", "#c4162a", "#cca300", "#7b8087",
-    "#c0d8ff", "#fade2a", "#dc7fff", "#19730e", "#ad0317", "#8ab8a0",
+    "#c0d8ff", "#fade2a", "#dc7fff", "#19730e", "#ad0317", "#8ab8a0", "#e24d42", "#65c5db",
 )
 # fmt: on
 STAGE_COLOURS = {stage.value: colour for stage, colour in zip(Stage, _PALETTE, strict=True)}

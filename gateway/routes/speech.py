@@ -1,0 +1,195 @@
+"""Voice in OpenAI's shapes, and the sound of answers by address."""
+
+from collections.abc import Awaitable, Callable
+
+import anyio.to_thread
+from fastapi import APIRouter, Request
+from pydantic import ValidationError
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest, PayloadTooLarge
+from chassis.http.app import RequestDeadline
+from chassis.http.problems import note_problem, problem_response
+from chassis.resilience.deadlines import Deadline
+from chassis.validation import first_fault
+from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
+from gateway.routes.dependencies import GatewayDep, caller_of
+from gateway.routes.intake import sound_of
+from gateway.routes.openai_errors import refused
+from gateway.routes.strict_json import read_json
+from gateway.serving.tenants import Caller
+from gateway.serving.voice import Voice
+from gateway.speech.addresses import PATH
+from gateway.speech.audio import Sound
+from gateway.speech.hearing import Transcript
+from gateway.speech.speaking import Hear, Utterance
+
+router = APIRouter()
+
+_FORMATS = ("json", "text", "verbose_json")
+_MAX_FORM_FIELDS = 32
+_ANY_VOICE = "alloy"
+"""OpenAI's first one, which the servers know that imitate it."""
+_FORM = {
+    "type": "object",
+    "required": ["file"],
+    "properties": {
+        "file": {"type": "string", "format": "binary"},
+        "model": {"type": "string"},
+        "response_format": {"type": "string", "enum": list(_FORMATS), "default": "json"},
+    },
+}
+
+
+@router.post(
+    "/v1/audio/transcriptions",
+    response_model=Transcription | VerboseTranscription,
+    openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}},
+)
+async def transcribe(request: Request, gateway: GatewayDep, exchange: RequestDeadline) -> Response:
+    """The words of a recording, in OpenAI's shape. The model is the operator's choice."""
+    try:
+        caller = await caller_of(request, gateway)
+        transcriber = gateway.voice.require_transcriber()
+        data, shape = await _recording(request)
+        sound = await sound_of(data, gateway, exchange)
+        async with gateway.voice.turn(caller, exchange):
+            heard = await transcriber.transcribe(sound, exchange)
+    except LoreglassError as error:
+        return refused(error, request.state.trace_id)
+    return _transcription(heard, sound, shape)
+
+
+async def _recording(request: Request) -> tuple[bytes, str]:
+    """The file, and the form of reply that is wanted."""
+    try:
+        async with request.form(max_files=1, max_fields=_MAX_FORM_FIELDS) as form:
+            file, shape = form.get("file"), form.get("response_format") or "json"
+            if not isinstance(file, UploadFile):
+                raise InvalidRequest("file: must be a file part.")
+            if shape not in _FORMATS:
+                raise InvalidRequest(f"response_format: must be one of {', '.join(_FORMATS)}.")
+            if form.get("stream") == "true":
+                raise InvalidRequest("stream: transcripts come as a whole.")
+            return await file.read(), str(shape)
+    except HTTPException as error:  # the multipart parser's own refusals
+        if "Too many" in str(error.detail):
+            raise PayloadTooLarge("The form has too many parts.") from error
+        raise MalformedRequest("The form could not be read.") from error
+
+
+def _transcription(heard: Transcript, sound: Sound, shape: str) -> Response:
+    if shape == "text":
+        return PlainTextResponse(heard.text)
+    if shape == "json":
+        return JSONResponse(Transcription(text=heard.text).model_dump())
+    seconds = round(sound.seconds, 3)
+    verbose = VerboseTranscription(language=heard.language, duration=seconds, text=heard.text)
+    return JSONResponse(verbose.model_dump())
+
+
+@router.post(
+    "/v1/audio/speech",
+    response_class=Response,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": SpeechRequest.model_json_schema()}},
+        }
+    },
+)
+async def say(request: Request, gateway: GatewayDep, exchange: RequestDeadline) -> Response:
+    """A text, spoken, in OpenAI's shape. Model and voice are the operator's choice, where they made one."""
+    trace_id: str = request.state.trace_id
+    try:
+        caller = await caller_of(request, gateway)
+        gateway.voice.require_speaker()
+        asked = await anyio.to_thread.run_sync(_asked, await request.body())
+        most = gateway.settings.speech_max_chars
+        if len(asked.input) > most:
+            raise InvalidRequest(f"input: longer than {most} characters.")
+        if not asked.input.strip():
+            raise InvalidRequest("input: must not be empty.")
+    except LoreglassError as error:
+        return refused(error, trace_id)
+    voice = asked.voice if isinstance(asked.voice, str) else asked.voice.id
+    what = Utterance(
+        asked.input,
+        asked.response_format or "mp3",
+        gateway.settings.tts_voice or voice or _ANY_VOICE,
+        asked.speed,
+    )
+    return _SoundStream(
+        _saying(gateway.voice, caller, what, exchange), lambda error: refused(error, trace_id)
+    )
+
+
+def _asked(body: bytes) -> SpeechRequest:
+    try:
+        return SpeechRequest.model_validate(read_json(body))
+    except ValidationError as error:
+        raise InvalidRequest(f"{first_fault(error)}.") from error
+
+
+@router.get(PATH + "/{address_id}", response_class=Response)
+async def listen(
+    address_id: str, request: Request, gateway: GatewayDep, exchange: RequestDeadline
+) -> Response:
+    """An answer's sound. The address, which is `Answer.speech`, entitles to it for a while, without a key."""
+    saying = await gateway.voice.find(address_id)
+    settings = gateway.settings
+    what = Utterance(saying.text, settings.tts_format, settings.tts_voice or _ANY_VOICE)
+    return _SoundStream(
+        _saying(gateway.voice, Caller(saying.tenant, saying.priority), what, exchange),
+        lambda error: problem_response(error, request.state.trace_id),
+    )
+
+
+def _saying(
+    voice: Voice, caller: Caller, what: Utterance, deadline: Deadline
+) -> Callable[[Hear], Awaitable[None]]:
+    async def say(hear: Hear) -> None:
+        async with voice.turn(caller, deadline):
+            await voice.require_speaker().say(what, deadline, hear)
+
+    return say
+
+
+class _SoundStream(Response):
+    """Runs `say`, and sends the sound as it comes; `refusal`: the reply to what goes wrong before it begins.
+
+    Where it breaks off later the reply has no end, so that nobody takes it for the whole.
+    """
+
+    def __init__(
+        self, say: Callable[[Hear], Awaitable[None]], refusal: Callable[[LoreglassError], Response]
+    ) -> None:
+        super().__init__(headers={"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff"})
+        del self.headers["content-length"]
+        self._say = say
+        self._refusal = refusal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        begun = False
+
+        async def hear(media_type: str, piece: bytes) -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                self.headers["content-type"] = media_type
+                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+
+        try:
+            await self._say(hear)
+        except LoreglassError as error:
+            if not begun:
+                await self._refusal(error)(scope, receive, send)
+            else:
+                note_problem(scope, error)
+            return
+        await send({"type": "http.response.body", "body": b"", "more_body": False})

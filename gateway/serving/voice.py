@@ -1,0 +1,113 @@
+"""Voice in and out of a question: what was said becomes its words, its answer gets an address to be heard."""
+
+import math
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from chassis.errors import NotConfigured
+from chassis.http.health import Note
+from chassis.resilience.deadlines import Deadline
+from contracts.answer import Reason, Route
+from contracts.errors import ErrorKind
+from gateway.planning.latencies import Work
+from gateway.planning.run import Run
+from gateway.planning.stages import Stage
+from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.tenants import Caller
+from gateway.speech.addresses import Saying, SpeechAddresses
+from gateway.speech.audio import Sound
+from gateway.speech.hearing import Transcriber
+from gateway.speech.plain import spoken
+from gateway.speech.server import SpeechServer
+from gateway.speech.speaking import Speaker
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome, refusal
+
+_NOT_HEARD_NOW = "I could not hear your question just now. Please type it, or say it again."
+_OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEEDED: Reason.TIMED_OUT}
+_MOST_WORDS_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The parts that are set up here; None for those that are not.
+
+    `turns`: who may use the servers next, besides questions, which have their own. `slots`: for decoding.
+    """
+
+    slots: anyio.CapacityLimiter
+    turns: Admission
+    transcriber: Transcriber | None = None
+    speaker: Speaker | None = None
+    addresses: SpeechAddresses | None = None
+    servers: Mapping[str, SpeechServer] = field(default_factory=dict)
+    most_chars: int = 4_096
+
+    def require_transcriber(self) -> Transcriber:
+        """What hears. Raises `NotConfigured`."""
+        if self.transcriber is None:
+            raise NotConfigured("No transcription server is set up here: send the question as text.")
+        return self.transcriber
+
+    def require_speaker(self) -> Speaker:
+        """What speaks. Raises `NotConfigured`."""
+        if self.speaker is None:
+            raise NotConfigured("No speech server is set up here.")
+        return self.speaker
+
+    async def find(self, address_id: str) -> Saying:
+        """What an address stands for. Raises `NotConfigured` or `NotFound`."""
+        self.require_speaker()
+        assert self.addresses is not None
+        return await self.addresses.find(address_id)
+
+    @asynccontextmanager
+    async def turn(self, caller: Caller, deadline: Deadline) -> AsyncIterator[None]:
+        """A caller's turn, held while the body runs. Raises `Overloaded` or `DeadlineExceeded`."""
+        async with self.turns.admitted(caller.tenant, caller.priority, deadline):
+            yield
+
+    async def understood(self, query: Query, sound: Sound, run: Run) -> Query | Outcome:
+        """The query with the words of `sound`, or a refusal where there are none, and no others either."""
+        transcriber, size = self.require_transcriber(), Work(items=math.ceil(sound.seconds))
+        async with run.optional(Stage.TRANSCRIPTION), run.stage(Stage.TRANSCRIPTION, size) as deadline:
+            words = (await transcriber.transcribe(sound, deadline)).text
+            await run.heard(words[:_MOST_WORDS_CHARS])
+        query = with_words(query, run.transcript)
+        if query.question:
+            return query
+        failure = run.failures.get(Stage.TRANSCRIPTION)
+        if failure is None:
+            return refusal(Reason.NOT_HEARD, Route.RAG)
+        reason = _OF_FAILURE.get(failure, Reason.UNAVAILABLE)
+        return replace(refusal(reason, Route.RAG), answer=_NOT_HEARD_NOW)
+
+    async def address(self, text: str, caller: Caller, run: Run) -> str | None:
+        """Where `text`, which is final, can be heard for a while; None where nothing speaks."""
+        if self.addresses is None:
+            return None
+        said = spoken(text, self.most_chars)
+        if not said:
+            return None
+        async with run.optional(Stage.SPEECH), run.stage(Stage.SPEECH):
+            return await self.addresses.give(
+                Saying(text=said, tenant=caller.tenant, priority=caller.priority)
+            )
+        return None
+
+
+async def voice_note(server: SpeechServer, deadline: Deadline) -> Note:
+    """Of readiness: a voice that is away keeps nobody from asking and reading."""
+    return Note(await server.says(deadline))
+
+
+def with_words(query: Query, words: str | None) -> Query:
+    """The question with what was said behind what was written."""
+    return query if words is None else replace(query, question=f"{query.question}\n{words}".strip())
+
+
+NO_VOICE = Voice(anyio.CapacityLimiter(1), Admission(AdmissionLimits(1, 0)))
+"""Neither hears nor speaks."""

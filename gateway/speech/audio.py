@@ -1,0 +1,138 @@
+"""Hostile sound to what every transcription server reads: WAV, 16 kHz, mono, 16 bits.
+
+What is so already passes without a decoder. Anything else is told by its first bytes, and decoded by a
+process of its own (`decoder`), whose limits hold whatever the file says.
+"""
+
+import array
+import hashlib
+import io
+import struct
+import subprocess
+import sys
+import wave
+from dataclasses import dataclass
+from pathlib import Path
+
+from chassis.errors import CorruptAudio, PayloadTooLarge, UnsupportedAudio
+from gateway.speech import decoder
+from gateway.speech.decoder import RATE
+
+_BYTES_A_SAMPLE = 2
+_RIGHT = b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, RATE, RATE * 2, 2, 16) + b"data"
+"""How a WAV goes on behind its length that needs no decoder: plain samples, one channel."""
+_DECODING_S = 12.0
+"""At most, by the clock: its own limit counts processor time."""
+_STARTS = {b"OggS": "ogg", b"fLaC": "flac", b"\x1aE\xdf\xa3": "matroska", b"ID3": "mp3"}
+_READ_HERE = "Send WAV, MP3, M4A, AAC, Ogg, WebM or FLAC."
+_HEARD_FROM = 130
+"""A sample of at least so much (48 dB below full scale) is no silence: a microphone's own noise is less."""
+_LEAST_S = 0.1
+"""Shorter is no word, and servers refuse it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AudioLimits:
+    """What will be decoded: bytes as they came, seconds of sound."""
+
+    max_bytes: int = 10 * 2**20
+    max_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """`wav`: 16 kHz, mono, 16 bits. `silent`: there is nothing in it that could be a word."""
+
+    wav: bytes
+    seconds: float
+    silent: bool
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, hex."""
+        return hashlib.sha256(self.wav).hexdigest()
+
+
+def clean_audio(data: bytes, limits: AudioLimits) -> Sound:
+    """Decode, mix down, resample; all that was not sound is gone. Blocking.
+
+    Raises `UnsupportedAudio`, `CorruptAudio` or `PayloadTooLarge`.
+    """
+    if not data:
+        raise CorruptAudio("The sound is empty.")
+    if len(data) > limits.max_bytes:
+        raise PayloadTooLarge(f"The sound is larger than {limits.max_bytes // 2**20} MiB.")
+    samples = _as_it_is(data, limits)
+    if samples is None:
+        samples = _decoded(data, limits)
+    seconds = len(samples) / _BYTES_A_SAMPLE / RATE
+    return Sound(_wav(samples), seconds, seconds < _LEAST_S or _peak(samples) < _HEARD_FROM)
+
+
+def _as_it_is(data: bytes, limits: AudioLimits) -> bytes | None:
+    """The samples of a WAV that needs no decoder; None for everything else, damaged files included."""
+    if data[:4] != b"RIFF" or data[8 : len(_RIGHT) + 8] != _RIGHT:
+        return None
+    begin = len(_RIGHT) + 12
+    size = int.from_bytes(data[begin - 4 : begin], "little")  # more than there is, where it was streamed
+    samples = data[begin : begin + size]
+    if len(samples) > limits.max_s * RATE * _BYTES_A_SAMPLE:
+        raise _too_long(limits)
+    if not samples:
+        raise CorruptAudio("There is no sound in the file.")
+    return samples[: len(samples) // _BYTES_A_SAMPLE * _BYTES_A_SAMPLE]
+
+
+def _decoded(data: bytes, limits: AudioLimits) -> bytes:
+    command = [sys.executable, "-I", str(Path(decoder.__file__)), _demuxer(data), str(limits.max_s)]
+    try:
+        done = subprocess.run(
+            command,
+            input=data,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_DECODING_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CorruptAudio("The sound takes too long to decode.") from error
+    if done.returncode == decoder.UNSUPPORTED:
+        raise UnsupportedAudio(f"There is no sound in the file, or none that is read here. {_READ_HERE}")
+    if done.returncode == decoder.TOO_LONG:
+        raise _too_long(limits)
+    if done.returncode != 0:
+        raise CorruptAudio("The sound is damaged or incomplete.")
+    return done.stdout
+
+
+def _demuxer(data: bytes) -> str:
+    """FFmpeg's name of the container. Raises `UnsupportedAudio`."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WAVE":
+        return "wav"
+    if data[4:8] == b"ftyp":
+        return "mov"
+    for start, demuxer in _STARTS.items():
+        if data.startswith(start):
+            return demuxer
+    if len(data) > 1 and data[0] == 0xFF and data[1] & 0xE0 == 0xE0:  # eleven bits that begin a frame
+        return "aac" if data[1] & 0x16 == 0x10 else "mp3"  # ADTS has no layer
+    raise UnsupportedAudio(_READ_HERE)
+
+
+def _too_long(limits: AudioLimits) -> PayloadTooLarge:
+    return PayloadTooLarge(f"The sound is longer than {limits.max_s:g} seconds.")
+
+
+def _peak(samples: bytes) -> int:
+    values = array.array("h", samples)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return max(max(values, default=0), -min(values, default=0))
+
+
+def _wav(samples: bytes) -> bytes:
+    with io.BytesIO() as written:
+        with wave.open(written, "wb") as sound:
+            sound.setparams((1, _BYTES_A_SAMPLE, RATE, 0, "NONE", ""))
+            sound.writeframes(samples)
+        return written.getvalue()

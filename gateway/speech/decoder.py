@@ -1,0 +1,109 @@
+"""Decodes one sound in a process of its own: hostile bytes on stdin, 16 kHz mono 16-bit samples on stdout.
+
+    python decoder.py DEMUXER MOST_SECONDS
+
+It imports nothing of Loreglass, so that it starts quickly, and takes away from itself what decoding does not
+need before it looks at a byte: memory, processor time, files. A table in a file that asks for gigabytes, a
+decoder that runs in circles or crashes: all of them end here, and the gateway goes on. FFmpeg is told which
+demuxer to use, so that playlists and other files that name files are not even recognised.
+"""
+
+import io
+import resource
+import sys
+import wave
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+UNSUPPORTED, CORRUPT, TOO_LONG = 3, 4, 5
+"""What it exits with; 0 means that the samples are on stdout, anything else that it came to harm."""
+
+RATE = 16_000
+_MEMORY = 1 << 30
+_PROCESSOR_S = 10
+_PCM = ("pcm_s16le", "pcm_s24le", "pcm_s32le", "pcm_u8", "pcm_f32le", "pcm_alaw", "pcm_mulaw")
+_CODECS = (*_PCM, "mp3float", "mp3", "aac", "alac", "flac", "opus", "libopus", "vorbis")
+_RATES = range(8_000, 192_001)
+_MOST_CHANNELS = 8
+_MOST_PACKETS = 100_000
+_MOST_READ = 4
+"""Times the file's own size: tables may point to one place over and over."""
+_CLOSED = {"protocol_whitelist": "none", "codec_whitelist": ",".join(_CODECS), "max_streams": "8"}
+
+
+class Refused(Exception):
+    """`args`: the exit status."""
+
+
+def decode(data: bytes, demuxer: str, most_s: float) -> bytes:
+    """The samples, little-endian. Raises `Refused`, or what FFmpeg raises."""
+    import av
+
+    parts: list[bytes] = []
+    seconds = 0.0
+    with av.open(io.BytesIO(data), "r", format=demuxer, container_options=_CLOSED) as container:
+        audio = container.streams.audio
+        if not audio or audio[0].codec_context.name not in _CODECS:
+            raise Refused(UNSUPPORTED)
+        audio[0].codec_context.thread_count = 1
+        resampler = av.AudioResampler(format="s16", layout="mono", rate=RATE)
+        for frame in _frames(container, audio[0].index, _MOST_READ * len(data)):
+            if frame.sample_rate not in _RATES or frame.layout.nb_channels > _MOST_CHANNELS:
+                raise Refused(UNSUPPORTED)
+            seconds += frame.samples / frame.sample_rate
+            if seconds > most_s:
+                raise Refused(TOO_LONG)
+            parts += _samples(resampler.resample(frame))
+        if parts:
+            parts += _samples(resampler.resample(None))
+    return b"".join(parts)
+
+
+def _frames(container: Any, stream: int, most_bytes: int) -> Iterator[Any]:
+    """What one stream holds. Packets of the others are read too, and count."""
+    read = 0
+    for number, packet in enumerate(container.demux()):
+        read += packet.size
+        if number > _MOST_PACKETS or read > most_bytes:
+            raise Refused(CORRUPT)
+        if packet.stream.index == stream:
+            yield from packet.decode()
+
+
+def _samples(frames: Iterable[Any]) -> list[bytes]:
+    return [bytes(frame.planes[0])[: 2 * frame.samples] for frame in frames]
+
+
+def _silence() -> bytes:
+    with io.BytesIO() as written:
+        with wave.open(written, "wb") as sound:
+            sound.setparams((1, 2, RATE, 0, "NONE", ""))
+            sound.writeframes(bytes(RATE // 10))
+        return written.getvalue()
+
+
+def main() -> int:
+    """See above."""
+    demuxer, most_s = sys.argv[1], float(sys.argv[2])
+    import av
+
+    decode(_silence(), "wav", 1.0)  # loads what decoding needs, before files are taken away
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (_PROCESSOR_S, _PROCESSOR_S))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    data = sys.stdin.buffer.read()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+    try:
+        samples = decode(data, demuxer, most_s)
+    except Refused as refused:
+        return int(refused.args[0])
+    except (av.FFmpegError, ValueError, MemoryError):
+        return CORRUPT
+    if not samples:
+        return CORRUPT
+    sys.stdout.buffer.write(samples)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

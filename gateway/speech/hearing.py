@@ -1,0 +1,62 @@
+"""Speech to text: a server of OpenAI's `POST /v1/audio/transcriptions` (vLLM, speaches, whisper.cpp, …)."""
+
+import re
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ValidationError
+
+from chassis.resilience.deadlines import Deadline
+from gateway.speech.audio import Sound
+from gateway.speech.server import SpeechServer, bounded
+
+_MOST_REPLY_BYTES = 256 * 2**10
+_NO_SPEECH = re.compile(r"\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|[♪♫]+")
+"""What Whisper writes of sounds that are no words: [BLANK_AUDIO], (wind blowing), *coughs*, ♪."""
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\s]+")
+
+
+class _TranscriptionWire(BaseModel):
+    text: str
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was said, in one line; empty where nothing was. `language`: as the server names it, if it does."""
+
+    text: str
+    language: str = ""
+
+
+class Transcriber:
+    """Asks one server. Raises `LoreglassError`s only."""
+
+    def __init__(self, server: SpeechServer) -> None:
+        self._server = server
+
+    async def transcribe(self, sound: Sound, deadline: Deadline) -> Transcript:
+        """The words of `sound`. Silence is not sent: models hear words in it.
+
+        Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`.
+        """
+        if sound.silent:
+            return Transcript("")
+        return await self._server.guarded(lambda: self._asked(sound, deadline), deadline)
+
+    async def _asked(self, sound: Sound, deadline: Deadline) -> Transcript:
+        model = self._server.endpoint.model
+        fields = {"response_format": "json", **({"model": model} if model else {})}
+        form = {"files": {"file": ("question.wav", sound.wav, "audio/wav")}, "data": fields}
+        async with self._server.posted("/audio/transcriptions", deadline, {}, **form) as response:
+            content = b"".join([piece async for piece in bounded(self._server, response, _MOST_REPLY_BYTES)])
+        try:
+            told = _TranscriptionWire.model_validate_json(content)
+        except ValidationError as error:
+            raise self._server.unusable("sent a reply of another shape") from error
+        return Transcript(words_of(told.text), (told.language or "")[:40])
+
+
+def words_of(text: str) -> str:
+    """The words alone, in one line; nothing where there is no letter or figure among them."""
+    said = _UNPRINTABLE.sub(" ", _NO_SPEECH.sub(" ", text)).strip()
+    return said if any(character.isalnum() for character in said) else ""

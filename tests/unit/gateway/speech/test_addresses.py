@@ -1,0 +1,67 @@
+"""Addresses of speech end with their time, however long the text is kept."""
+
+import pytest
+
+from chassis.errors import NotFound
+from gateway.serving.kept import MemoryKept
+from gateway.speech.addresses import PATH, Saying, SpeechAddresses
+from gateway.state import Priority
+from tests.unit.gateway.wired import wired_gateway
+
+pytestmark = pytest.mark.anyio
+
+SAYING = Saying(text="It is 330 metres high.", tenant="anna", priority=Priority.STANDARD)
+
+
+def part(address: str) -> str:
+    return address.removeprefix(f"{PATH}/")
+
+
+async def test_an_address_is_good_until_its_time_is_over() -> None:
+    now = [1_000.0]
+    addresses = SpeechAddresses(b"secret", MemoryKept(), 60.0, lambda: now[0])
+    address = part(await addresses.give(SAYING))
+    now[0] = 1_059.0
+    assert await addresses.find(address) == SAYING
+    now[0] = 1_060.0
+    with pytest.raises(NotFound):
+        await addresses.find(address)
+
+
+async def test_a_text_that_is_kept_no_more_is_not_found() -> None:
+    kept = MemoryKept()
+    addresses = SpeechAddresses(b"secret", kept, 60.0)
+    address = part(await addresses.give(SAYING))
+    await kept.close()
+    with pytest.raises(NotFound):
+        await addresses.find(address)
+
+
+async def test_gateways_with_the_same_secret_take_each_others_addresses_and_no_others() -> None:
+    kept = MemoryKept()
+    one, two, other = (SpeechAddresses(secret, kept, 60.0) for secret in (b"s", b"s", b"t"))
+    address = part(await one.give(SAYING))
+    assert await two.find(address) == SAYING
+    with pytest.raises(NotFound):
+        await other.find(address)
+
+
+async def test_two_addresses_of_one_text_differ() -> None:
+    addresses = SpeechAddresses(b"secret", MemoryKept(), 60.0)
+    assert await addresses.give(SAYING) != await addresses.give(SAYING)
+
+
+@pytest.mark.parametrize("redis", [False, True])
+async def test_gateways_that_share_redis_agree_without_a_set_secret_and_others_do_not(redis: bool) -> None:
+    settings = {"tts_url": "http://127.0.0.1:1", **({"sessions": "redis"} if redis else {})}
+    async with wired_gateway(**settings) as one, wired_gateway(**settings) as two:
+        assert one.voice.addresses is not None
+        assert two.voice.addresses is not None
+        kept = MemoryKept()
+        one.voice.addresses._kept = two.voice.addresses._kept = kept
+        address = part(await one.voice.addresses.give(SAYING))
+        if redis:
+            assert await two.voice.addresses.find(address) == SAYING
+        else:
+            with pytest.raises(NotFound):
+                await two.voice.addresses.find(address)

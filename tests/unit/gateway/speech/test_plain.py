@@ -1,0 +1,43 @@
+"""What is said aloud of an answer: its sentences, and nothing that is only there to be seen."""
+
+import pytest
+
+from gateway.speech.plain import spoken
+
+SAID = {
+    "It is 330 m high.": "It is 330 m high.",
+    "**Ada Byron** wrote `it` in _1843_.": "Ada Byron wrote it in _1843_.",
+    "See [the page](https://example.org/a?b=c) for more.": "See the page for more.",
+    "![a photo](https://example.org/a.png) A tower.": "a photo A tower.",
+    "From https://example.org/wiki/Tower, 330 m.": "From, 330 m.",
+    "More (https://example.org) here.": "More here.",
+    "It was built in 1889 [1][2].": "It was built in 1889.",
+    "# Answer\n\n- It is tall\n- It is old.\n": "Answer. It is tall. It is old.",
+    "> A quote.\n\n---\n\nAn end.": "A quote. An end.",
+    "| a | b |\n|---|---|\n| 1 | 2 |": "a, b. 1, 2",
+    "```\nprint(1)\n```": "print(1).",
+    "2 * 3 * 4 is 24.": "2 * 3 * 4 is 24.",
+    "snake_case_name stays.": "snake_case_name stays.",
+    "": "",
+    "https://example.org": "",
+}
+
+
+@pytest.mark.parametrize(("text", "said"), SAID.items())
+def test_sentences_are_said_without_marks(text: str, said: str) -> None:
+    assert spoken(text, 1_000) == said
+
+
+def test_a_long_text_ends_behind_a_sentence() -> None:
+    assert spoken("One is here. Two is there. Three.", 30) == "One is here. Two is there."
+
+
+def test_a_long_sentence_ends_behind_a_word() -> None:
+    assert spoken("word " * 20, 22) == "word word word word"
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 20_000, "*" * 20_000, "(" * 20_000, "a\n" * 20_000, "`" * 20_001, "**a " * 9_000]
+)
+def test_what_is_all_marks_takes_no_time(text: str) -> None:
+    assert len(spoken(text, 100)) <= 100

@@ -1,0 +1,96 @@
+"""The speech servers of these tests against OpenAI's own client, and a question that is really heard."""
+
+import json
+import wave
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from io import BytesIO
+
+import pytest
+from fastapi import FastAPI
+from openai import AsyncOpenAI
+from openai.types.audio import Transcription
+
+from chassis.http.serving import BoundApp, listen, running
+from gateway.speech.audio import AudioLimits, clean_audio
+from tests.speech_servers import Listener, SpeechServers, listening_app, spoken_by_espeak
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.platform import PHOTO, gateway_before
+from tests.unit.gateway.speech.sounds import recorded, tone
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def listener() -> Listener:
+    return Listener()
+
+
+@asynccontextmanager
+async def serving(app: FastAPI) -> AsyncIterator[str]:
+    bound = BoundApp(app, listen("127.0.0.1", 0))
+    async with running([bound]):
+        yield bound.url
+
+
+@pytest.fixture
+def apps(listener: Listener) -> dict[str, FastAPI]:
+    return {"script": SpeechServers(words="hello").app(), "pocketsphinx": listening_app(listener)}
+
+
+@pytest.mark.parametrize("name", ["script", "pocketsphinx"])
+async def test_a_test_server_transcribes_as_openais_client_reads_it(
+    apps: dict[str, FastAPI], name: str
+) -> None:
+    async with serving(apps[name]) as url, AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client:
+        raw = await client.audio.transcriptions.with_raw_response.create(
+            file=("a.wav", tone(0.5), "audio/wav"), model="whisper-1", response_format="json"
+        )
+    assert Transcription.model_validate(json.loads(raw.content), strict=True).text is not None
+
+
+async def test_the_test_server_speaks_as_openais_client_reads_it(apps: dict[str, FastAPI]) -> None:
+    async with (
+        serving(apps["script"]) as url,
+        AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client,
+    ):
+        sound = await client.audio.speech.create(model="tts-1", voice="alloy", input="Hello.")
+    assert sound.response.headers["content-type"] == "audio/mpeg"
+    assert sound.content
+
+
+ASKED = {
+    "who wrote this book": "wav",
+    "how many pages does this book have": "webm",
+    "how high is the tower": "m4a",
+    "in which year was this game published": "ogg",
+}
+
+
+@pytest.mark.parametrize(("question", "container"), ASKED.items())
+async def test_a_question_that_espeak_says_is_heard_by_pocketsphinx_and_answered(
+    services: FakeServices, listener: Listener, question: str, container: str
+) -> None:
+    recording = recorded(spoken_by_espeak(question), container, "mono")
+    async with (
+        serving(listening_app(listener)) as url,
+        gateway_before(services, stt_url=url) as world,
+    ):
+        files = {"audio": ("question", recording), "image": ("photo.jpg", PHOTO, "image/jpeg")}
+        answer = (await world.client.post("/answer", files=files)).json()
+    assert answer["transcript"] == question
+    assert world.reasoner.asked[0].question == question
+    assert answer["answer"]
+
+
+async def test_what_is_spoken_of_an_answer_can_be_heard_again(
+    services: FakeServices, listener: Listener
+) -> None:
+    """Voice out and in: espeak-ng behind the speech route says what pocketsphinx hears from the address."""
+    said = SpeechServers(sound=spoken_by_espeak("how heavy is this camera"), media_type="audio/wav")
+    async with said.up() as url, gateway_before(services, tts_url=url) as world:
+        sound = await world.client.get((await world.ask()).speech or "")
+    assert sound.headers["content-type"] == "audio/wav"
+    with wave.open(BytesIO(sound.content)) as opened:
+        assert opened.getnchannels() == 1
+    assert listener.words(clean_audio(sound.content, AudioLimits()).wav) == "how heavy is this camera"

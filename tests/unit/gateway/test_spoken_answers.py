@@ -1,0 +1,195 @@
+"""An answer that can be heard: `Answer.speech`, a signed address for a short time."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from chassis.keys import ApiKey
+from contracts.answer import Answer, Reason
+from tests.speech_servers import Manner, SpeechServers
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.platform import QUESTION, World, closed_port, gateway_before
+from tests.unit.gateway.reasoners import ScriptedReasoner
+from tests.unit.gateway.speech.sounds import tone
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def servers(anyio_backend: object) -> SpeechServers:
+    return SpeechServers()
+
+
+@asynccontextmanager
+async def speaking(
+    services: FakeServices, servers: SpeechServers, reasoner: ScriptedReasoner | None = None, **settings: Any
+) -> AsyncIterator[World]:
+    """A gateway that speaks by `servers`."""
+    async with servers.up() as url, gateway_before(services, reasoner, tts_url=url, **settings) as world:
+        yield world
+
+
+@pytest.fixture
+async def world(services: FakeServices, servers: SpeechServers) -> AsyncIterator[World]:
+    async with speaking(services, servers) as made:
+        yield made
+
+
+async def address(world: World, **fields: str) -> str:
+    speech = (await world.ask(**fields)).speech
+    assert speech is not None
+    return speech
+
+
+async def test_the_address_gives_the_sound_of_the_answer_to_whoever_has_it(
+    world: World, servers: SpeechServers
+) -> None:
+    answer = await world.ask()
+    assert answer.speech is not None
+    assert servers.said == []  # nothing is spoken before somebody listens
+    reply = await world.client.get(answer.speech)
+    assert (reply.status_code, reply.content) == (200, servers.sound)
+    assert reply.headers["content-type"] == "audio/mpeg"
+    assert reply.headers["cache-control"] == "private, no-store"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    [said] = servers.said
+    assert said["input"] == answer.answer
+    assert said["response_format"] == "mp3"
+
+
+async def test_it_can_be_heard_again(world: World, servers: SpeechServers) -> None:
+    speech = await address(world)
+    assert [(await world.client.get(speech)).status_code for _ in range(2)] == [200, 200]
+
+
+async def test_model_voice_format_and_key_are_the_operators(
+    services: FakeServices, servers: SpeechServers
+) -> None:
+    chosen = {"tts_model": "kokoro", "tts_voice": "af_heart", "tts_format": "opus", "tts_key": "secret"}
+    async with speaking(services, servers, **chosen) as world:
+        await world.client.get(await address(world))
+    [said] = servers.said
+    assert (said["model"], said["voice"], said["response_format"]) == ("kokoro", "af_heart", "opus")
+
+
+async def test_a_refusal_is_spoken_with_what_would_help(
+    services: FakeServices, servers: SpeechServers
+) -> None:
+    async with speaking(services, servers, stt_url=closed_port()) as world:
+        silent = await world.client.post("/answer", files={"audio": tone(0.5, peak=0)})
+        answer = Answer.model_validate_json(silent.content)
+        assert answer.reason is Reason.NOT_HEARD
+        assert answer.speech is not None
+        await world.client.get(answer.speech)
+    assert servers.said[0]["input"] == f"{answer.answer} {answer.advice}"
+
+
+async def test_without_a_speech_server_there_is_no_address(services: FakeServices) -> None:
+    async with gateway_before(services) as world:
+        assert (await world.ask()).speech is None
+        reply = await world.client.get("/speech/whatever")
+    assert reply.status_code == 501
+
+
+async def test_no_key_is_needed_to_listen_but_one_to_have_something_said(
+    services: FakeServices, servers: SpeechServers, tmp_path: Path
+) -> None:
+    key, keys = ApiKey.new(), tmp_path / "keys.toml"
+    told = {"prefix": key.prefix, "sha256": key.sha256, "tenant": "anna", "priority": "interactive"}
+    keys.write_text("\n".join(["[[key]]", *(f'{name} = "{value}"' for name, value in told.items())]))
+    bearing = {"Authorization": f"Bearer {key.text}"}
+    async with speaking(services, servers, keys=str(keys)) as world:
+        asked = await world.client.post("/answer", json={"question": QUESTION}, headers=bearing)
+        assert (await world.client.get(asked.json()["speech"])).status_code == 200
+        for route in ("/v1/audio/speech", "/v1/audio/transcriptions"):
+            assert (await world.client.post(route, json={"input": "Hello."})).status_code == 401
+
+
+def forged(speech: str) -> dict[str, str]:
+    path, _, last = speech.rpartition("/")
+    name, until, signature = last.split(".")
+    later = f"{int(until, 16) + 1:x}"
+    swapped = signature[:-1] + ("A" if signature[-1] != "A" else "B")
+    return {
+        "signature": f"{path}/{name}.{until}.{swapped}",
+        "expiry": f"{path}/{name}.{later}.{signature}",
+        "name": f"{path}/{name[:-1]}~.{until}.{signature}",
+        "no signature": f"{path}/{name}.{until}.",
+        "parts": f"{path}/{name}",
+        "not ASCII": f"{path}/{name}.{until}.é",
+        "no number": f"{path}/{name}.zz.{signature}",
+    }
+
+
+async def test_what_is_forged_is_not_found_as_what_never_was(world: World, servers: SpeechServers) -> None:
+    for forgery in forged(await address(world)).values():
+        reply = await world.client.get(forgery)
+        assert reply.status_code == 404
+        assert reply.json()["detail"] == "There is no such sound, or it is no longer kept."
+    assert servers.said == []
+
+
+FAILING = {
+    Manner.FAILS: 503,
+    Manner.BUSY: 503,
+    Manner.REFUSES_REQUEST: 503,
+    Manner.REFUSES_KEY: 503,
+    Manner.OTHER_SHAPE: 503,
+}
+
+
+@pytest.mark.parametrize(("manner", "status"), FAILING.items())
+async def test_a_server_that_fails_before_a_sound_is_a_problem_with_a_status(
+    world: World, servers: SpeechServers, manner: Manner, status: int
+) -> None:
+    speech = await address(world)
+    servers.manner = manner
+    reply = await world.client.get(speech)
+    assert reply.status_code == status
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert "inside" not in reply.text
+
+
+@pytest.mark.parametrize("manner", [Manner.BREAKS_OFF, Manner.ENDLESS])
+async def test_a_sound_that_breaks_off_is_not_taken_for_the_whole(
+    world: World, servers: SpeechServers, manner: Manner
+) -> None:
+    speech = await address(world)
+    servers.manner = manner
+    with pytest.raises(httpx.RemoteProtocolError):
+        await world.client.get(speech)
+    assert len(servers.said) == 1  # and it is not begun again
+
+
+async def test_an_empty_sound_is_none(world: World, servers: SpeechServers) -> None:
+    speech = await address(world)
+    servers.sound = b""
+    assert (await world.client.get(speech)).status_code == 503
+
+
+async def test_a_servers_own_format_is_told_as_it_is(world: World, servers: SpeechServers) -> None:
+    speech = await address(world)
+    servers.media_type = "audio/wav"
+    assert (await world.client.get(speech)).headers["content-type"] == "audio/wav"
+
+
+@pytest.mark.parametrize(
+    ("manner", "note"), [(Manner.WELL, "ok"), (Manner.REFUSES_KEY, "tts refuses the key")]
+)
+async def test_readiness_says_how_the_server_is(
+    world: World, servers: SpeechServers, manner: Manner, note: str
+) -> None:
+    servers.manner = manner
+    ready = await world.client.get("/health/ready")
+    assert ready.status_code == 200
+    assert ready.json()["checks"]["tts"].startswith(note)
+
+
+async def test_a_question_over_chat_has_an_address_too(world: World) -> None:
+    body = {"model": "loreglass", "messages": [{"role": "user", "content": QUESTION}]}
+    reply = await world.client.post("/v1/chat/completions", json=body)
+    assert reply.json()["loreglass"]["speech"].startswith("/speech/")

@@ -1,0 +1,245 @@
+"""A question that is spoken: `audio` in place of `question`."""
+
+import base64
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from contracts.answer import Answer, Reason
+from gateway.planning.stages import Stage
+from tests.speech_servers import Manner, SpeechServers
+from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.platform import PHOTO, QUESTION, World, closed_port, gateway_before
+from tests.unit.gateway.speech.sounds import recorded, tone
+from tests.unit.gateway.test_streaming import STREAM, events_of
+
+pytestmark = pytest.mark.anyio
+
+SAID = tone(0.4)
+
+
+@pytest.fixture
+async def servers(anyio_backend: object) -> SpeechServers:
+    return SpeechServers(words=QUESTION)
+
+
+@asynccontextmanager
+async def listening(services: FakeServices, servers: SpeechServers, **settings: Any) -> AsyncIterator[World]:
+    """A gateway that hears by `servers`."""
+    async with servers.up() as url, gateway_before(services, **{"stt_url": url, **settings}) as world:
+        yield world
+
+
+@pytest.fixture
+async def world(services: FakeServices, servers: SpeechServers) -> AsyncIterator[World]:
+    async with listening(services, servers) as made:
+        yield made
+
+
+async def tell(
+    world: World, sound: bytes = SAID, photo: bytes | None = PHOTO, headers: Any = None, **fields: str
+) -> httpx.Response:
+    files = {"audio": ("question.wav", sound, "audio/wav")}
+    if photo is not None:
+        files["image"] = ("photo.jpg", photo, "image/jpeg")
+    return await world.client.post("/answer", files=files, data=fields, headers=headers)
+
+
+async def heard(world: World, sound: bytes = SAID, **fields: str) -> Answer:
+    reply = await tell(world, sound, **fields)
+    assert reply.status_code == 200, reply.text
+    return Answer.model_validate_json(reply.content)
+
+
+async def test_a_spoken_question_is_answered_as_a_written_one(world: World) -> None:
+    answer = await heard(world)
+    assert answer.transcript == QUESTION
+    assert answer.answer == (await world.ask()).answer
+    assert world.reasoner.asked[0].question == QUESTION
+    assert "transcription" in answer.timings_ms
+    assert answer.degraded == []
+
+
+async def test_a_written_question_has_no_transcript(world: World, servers: SpeechServers) -> None:
+    answer = await world.ask()
+    assert (answer.transcript, servers.heard) == (None, [])
+    assert "transcription" not in answer.timings_ms
+
+
+async def test_the_server_gets_plain_wav_with_the_operators_model_and_key(
+    services: FakeServices, servers: SpeechServers
+) -> None:
+    async with listening(services, servers, stt_model="whisper-1", stt_key="secret") as world:
+        await heard(world, recorded(SAID, "webm"))
+    [asked] = servers.heard
+    assert asked.wav[:4] == b"RIFF"
+    assert asked.fields == {"model": "whisper-1", "response_format": "json"}
+    assert asked.authorization == "Bearer secret"
+
+
+async def test_the_address_may_end_in_v1(services: FakeServices, servers: SpeechServers) -> None:
+    async with servers.up() as url, gateway_before(services, stt_url=f"{url}/v1/") as world:
+        assert (await heard(world)).transcript == QUESTION
+
+
+async def test_json_takes_the_sound_in_base64(world: World) -> None:
+    body = {"audio": {"base64": base64.b64encode(SAID).decode()}}
+    reply = await world.client.post("/answer", json=body)
+    assert reply.json()["transcript"] == QUESTION
+
+
+async def test_a_stream_says_what_was_understood_before_the_answer(world: World) -> None:
+    events = events_of((await tell(world, headers=STREAM)).text)
+    names = [name for name, _ in events]
+    assert names.count("transcript") == 1
+    assert names.index("transcript") < names.index("token")
+    assert dict(events)["transcript"] == {"text": QUESTION}
+    assert events[0][1]["stage"] == "admission"
+    assert "transcription" in [data["stage"] for name, data in events if name == "stage"]
+
+
+async def test_words_and_sound_together_or_neither_is_refused(world: World) -> None:
+    both = await tell(world, question="who?")
+    assert both.status_code == 422
+    assert "one of the two" in both.json()["detail"]
+    neither = await world.post(question=None)
+    assert (neither.status_code, "question" in neither.json()["detail"]) == (422, True)
+
+
+async def test_without_a_server_that_hears_it_is_not_set_up(services: FakeServices) -> None:
+    async with gateway_before(services) as world:
+        reply = await tell(world)
+    assert (reply.status_code, reply.json()["type"]) == (501, "urn:loreglass:problem:not_configured")
+    assert "as text" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("sound", "status", "kind"),
+    [
+        (b"#EXTM3U\n", 415, "unsupported_audio"),
+        (recorded(SAID, "webm")[:200], 422, "corrupt_audio"),
+        (tone(3.0), 413, "payload_too_large"),
+    ],
+)
+async def test_what_cannot_be_read_is_refused_before_a_stream_begins(
+    services: FakeServices, servers: SpeechServers, sound: bytes, status: int, kind: str
+) -> None:
+    async with listening(services, servers, audio_max_s=2.0) as world:
+        reply = await tell(world, sound, headers=STREAM)
+    assert (reply.status_code, reply.json()["type"]) == (status, f"urn:loreglass:problem:{kind}")
+
+
+async def test_silence_is_no_question_and_is_not_sent_on(world: World, servers: SpeechServers) -> None:
+    answer = await heard(world, tone(1.0, peak=0))
+    assert (answer.reason, answer.transcript, answer.abstained) == (Reason.NOT_HEARD, "", True)
+    assert "did not hear a question" in answer.answer
+    assert servers.heard == []
+    assert world.reasoner.asked == []
+
+
+@pytest.mark.parametrize("words", ["", "  \n", "[BLANK_AUDIO]", "(wind blowing)", "♪♪", "...", "*coughs*"])
+async def test_a_transcript_without_words_is_no_question(
+    world: World, servers: SpeechServers, words: str
+) -> None:
+    servers.words = words
+    assert (await heard(world)).reason is Reason.NOT_HEARD
+
+
+async def test_after_silence_the_conversation_goes_on_with_the_photo(world: World) -> None:
+    silent = await heard(world, tone(1.0, peak=0))
+    again = await heard(world, photo=None, session_id=silent.session_id)
+    assert again.transcript == QUESTION
+    ask = world.reasoner.asked[-1]
+    assert ask.photo is not None
+    assert ask.history == ()
+
+
+async def test_a_follow_up_may_be_spoken(world: World, servers: SpeechServers) -> None:
+    first = await heard(world)
+    servers.words = "And how many pages does it have?"
+    await heard(world, photo=None, session_id=first.session_id)
+    assert [turn.question for turn in world.reasoner.asked[-1].history] == [QUESTION]
+
+
+FAILING = [Manner.FAILS, Manner.OTHER_SHAPE, Manner.ENDLESS, Manner.REFUSES_REQUEST, Manner.REFUSES_KEY]
+
+
+@pytest.mark.parametrize("manner", FAILING)
+async def test_a_server_that_fails_is_told_in_words_and_named(
+    world: World, servers: SpeechServers, manner: Manner
+) -> None:
+    servers.manner = manner
+    answer = await heard(world)
+    assert (answer.reason, answer.transcript) == (Reason.UNAVAILABLE, None)
+    assert answer.degraded == ["transcription"]
+    assert "type it" in answer.answer
+    assert "inside" not in answer.model_dump_json()
+
+
+async def test_a_server_that_is_away_or_busy_is_told_in_words(
+    services: FakeServices, servers: SpeechServers
+) -> None:
+    async with gateway_before(services, stt_url=closed_port()) as world:
+        assert (await heard(world)).reason is Reason.UNAVAILABLE
+    servers.manner = Manner.BUSY
+    async with listening(services, servers) as world:
+        assert (await heard(world)).reason is Reason.OVERLOADED
+
+
+async def test_a_server_that_hangs_costs_no_more_than_its_share_of_the_time(
+    world: World, servers: SpeechServers, impatient: Callable[[Stage], None]
+) -> None:
+    impatient(Stage.TRANSCRIPTION)
+    servers.manner = Manner.HANGS
+    answer = await heard(world)
+    assert (answer.reason, answer.degraded) == (Reason.TIMED_OUT, ["transcription"])
+
+
+async def test_one_callers_refused_recordings_keep_nobody_else_from_the_server(
+    world: World, servers: SpeechServers
+) -> None:
+    servers.manner = Manner.REFUSES_REQUEST
+    for _ in range(12):
+        assert (await heard(world)).reason is Reason.UNAVAILABLE
+    servers.manner = Manner.WELL
+    assert (await heard(world)).transcript == QUESTION
+
+
+async def test_a_server_that_keeps_failing_is_left_alone_and_metrics_say_so(
+    world: World, servers: SpeechServers
+) -> None:
+    servers.manner = Manner.FAILS
+    for _ in range(12):
+        await heard(world)
+    asked = len(servers.heard)
+    await heard(world)
+    assert len(servers.heard) == asked
+    metrics = (await world.client.get("/metrics")).text
+    assert 'loreglass_breaker_open{dependency="stt"} 1.0' in metrics
+    assert 'loreglass_degraded_total{kind="transcription"} 13.0' in metrics
+
+
+async def test_a_question_that_is_not_let_in_is_not_transcribed(
+    services: FakeServices, servers: SpeechServers
+) -> None:
+    async with listening(services, servers, max_in_flight=1, max_waiting=0) as world:
+        services.text_search.mood, services.text_search.arrived = Mood.HELD, anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(world.post)
+            with anyio.fail_after(20):
+                await services.text_search.arrived.wait()
+            reply = await tell(world)
+            services.text_search.release.set()
+    assert reply.status_code == 503
+    assert servers.heard == []
+
+
+async def test_readiness_notes_a_server_that_is_away_and_stays_ready(services: FakeServices) -> None:
+    async with gateway_before(services, stt_url=closed_port()) as world:
+        health = await world.client.get("/health/ready")
+    assert health.status_code == 200
+    assert "does not answer" in health.json()["checks"]["stt"]
