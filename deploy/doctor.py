@@ -25,6 +25,7 @@ from gateway.settings import GatewaySettings
 _WITHIN_S = 8.0
 _MISTYPED = (httpx.InvalidURL, OverflowError, UnicodeError)
 """What an address raises that can be none: a port beyond 65535, a bracket left open."""
+_VOICE = {"stt": "hears questions", "tts": "speaks answers"}
 _GATEWAY, _SEARCHES = "gateway", {"image_search": "photos", "text_search": "passages"}
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -85,11 +86,24 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
             yield f"Probed by the {part.name}, its model's server: {told_abilities(part.info.model)}"
     if not any(part.holds for part in parts) and any(part.holds is not None for part in parts):
         yield "Nothing is indexed: loreglass index pages FOLDER, loreglass index images FOLDER."
+    for part in parts:
+        if part.name == _GATEWAY and part.health:
+            yield _voice(part.health)
     if any(part.name == _GATEWAY and part.info and part.info.engine == "pocket" for part in parts):
         yield (
             "Answers are quotes of the built-in reader. For a model's: loreglass serve --model-url URL"
             " (Ollama: http://127.0.0.1:11434/v1)"
         )
+
+
+def _voice(health: Health) -> str:
+    """What of voice is set up: readiness has a note on each server."""
+    if able := [does for name, does in _VOICE.items() if name in health.checks]:
+        return f"Voice: the gateway {' and '.join(able)}."
+    return (
+        "Voice is not set up, devices use their own: LOREGLASS_GATEWAY_STT_URL and _TTS_URL name servers of"
+        " OpenAI's /v1/audio routes."
+    )
 
 
 def report(parts: Sequence[Part], console: Console) -> bool:

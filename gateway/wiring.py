@@ -48,6 +48,7 @@ from gateway.settings import GatewaySettings, Reasoning, SessionBackend
 from gateway.speech.addresses import SpeechAddresses
 from gateway.speech.hearing import Transcriber
 from gateway.speech.server import SpeechEndpoint, SpeechServer
+from gateway.speech.sounds import Sounds
 from gateway.speech.speaking import Speaker
 from gateway.state import GenerationBudget
 from gateway.steps.routing import SearchRouter
@@ -55,6 +56,7 @@ from gateway.thresholds import RetrievalLimits, load_thresholds
 
 _TRACE_CONNECTIONS = 4
 _KEPT_CONNECTIONS = 8
+_SOUND_BYTES = 32 * 2**20
 _TRACES_FOR_S = 600.0
 """Not long: they lie beside people's sessions, and a trace is a few kilobytes."""
 
@@ -255,6 +257,7 @@ def _voice(
         transcriber=Transcriber(servers["stt"]) if "stt" in servers else None,
         speaker=Speaker(servers["tts"]) if speaks else None,
         addresses=SpeechAddresses(_secret(settings), kept, settings.speech_ttl_s) if speaks else None,
+        sounds=Sounds(MemoryKept(_SOUND_BYTES, clock), settings.speech_ttl_s),
         servers=servers,
         most_chars=settings.speech_max_chars,
     )

@@ -1,6 +1,6 @@
 """Voice in OpenAI's shapes, and the sound of answers by address."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import anyio.to_thread
 from fastapi import APIRouter, Request
@@ -19,12 +19,14 @@ from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import sound_of
 from gateway.routes.openai_errors import refused
+from gateway.routes.ranges import ranged
 from gateway.routes.strict_json import read_json
 from gateway.serving.tenants import Caller
 from gateway.serving.voice import Voice
 from gateway.speech.addresses import PATH
 from gateway.speech.audio import Sound
 from gateway.speech.hearing import Transcript
+from gateway.speech.sounds import Say
 from gateway.speech.speaking import Hear, Utterance
 
 router = APIRouter()
@@ -33,6 +35,7 @@ _FORMATS = ("json", "text", "verbose_json")
 _MAX_FORM_FIELDS = 32
 _ANY_VOICE = "alloy"
 """OpenAI's first one, which the servers know that imitate it."""
+_HEADERS = {"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff"}
 _FORM = {
     "type": "object",
     "required": ["file"],
@@ -139,18 +142,21 @@ async def listen(
     address_id: str, request: Request, gateway: GatewayDep, exchange: RequestDeadline
 ) -> Response:
     """An answer's sound. The address, which is `Answer.speech`, entitles to it for a while, without a key."""
-    saying = await gateway.voice.find(address_id)
-    settings = gateway.settings
+    voice, settings = gateway.voice, gateway.settings
+    saying = await voice.find(address_id)
     what = Utterance(saying.text, settings.tts_format, settings.tts_voice or _ANY_VOICE)
-    return _SoundStream(
-        _saying(gateway.voice, Caller(saying.tenant, saying.priority), what, exchange),
-        lambda error: problem_response(error, request.state.trace_id),
-    )
+    say = _saying(voice, Caller(saying.tenant, saying.priority), what, exchange)
+    asked = request.headers.get("range")
+    sound = await voice.sounds.get(address_id)
+    if sound is None and asked is None:
+        kept = voice.sounds.keeping(address_id, say)
+        return _SoundStream(kept, lambda error: problem_response(error, request.state.trace_id))
+    if sound is None:
+        sound = await voice.sounds.whole(address_id, say)
+    return ranged(sound.content, sound.media_type, asked, _HEADERS)
 
 
-def _saying(
-    voice: Voice, caller: Caller, what: Utterance, deadline: Deadline
-) -> Callable[[Hear], Awaitable[None]]:
+def _saying(voice: Voice, caller: Caller, what: Utterance, deadline: Deadline) -> Say:
     async def say(hear: Hear) -> None:
         async with voice.turn(caller, deadline):
             await voice.require_speaker().say(what, deadline, hear)
@@ -164,10 +170,8 @@ class _SoundStream(Response):
     Where it breaks off later the reply has no end, so that nobody takes it for the whole.
     """
 
-    def __init__(
-        self, say: Callable[[Hear], Awaitable[None]], refusal: Callable[[LoreglassError], Response]
-    ) -> None:
-        super().__init__(headers={"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff"})
+    def __init__(self, say: Say, refusal: Callable[[LoreglassError], Response]) -> None:
+        super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
         self._say = say
         self._refusal = refusal

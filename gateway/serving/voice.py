@@ -16,12 +16,14 @@ from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.kept import MemoryKept
 from gateway.serving.tenants import Caller
 from gateway.speech.addresses import Saying, SpeechAddresses
 from gateway.speech.audio import Sound
 from gateway.speech.hearing import Transcriber
 from gateway.speech.plain import spoken
 from gateway.speech.server import SpeechServer
+from gateway.speech.sounds import Sounds
 from gateway.speech.speaking import Speaker
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
@@ -43,6 +45,7 @@ class Voice:
     transcriber: Transcriber | None = None
     speaker: Speaker | None = None
     addresses: SpeechAddresses | None = None
+    sounds: Sounds = field(default_factory=lambda: Sounds(MemoryKept(), 1.0))
     servers: Mapping[str, SpeechServer] = field(default_factory=dict)
     most_chars: int = 4_096
 

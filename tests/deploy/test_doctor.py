@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import httpx
@@ -103,8 +103,21 @@ def test_what_makes_a_part_not_ready_is_told() -> None:
     assert "vlm (dependency_unavailable)" in told([broken])
 
 
-def test_nothing_is_advised_where_a_model_answers_over_an_index() -> None:
-    assert list(advice([well("gateway", "a-model"), well("text_search", holds=3)])) == []
+def gateway_with(**checks: str) -> Part:
+    return replace(well("gateway", "a-model"), health=Health(status="ok", checks=checks))
+
+
+def test_nothing_is_advised_where_a_model_answers_over_an_index_and_hears_and_speaks() -> None:
+    gateway = gateway_with(stt="ok", tts="ok")
+    said = list(advice([gateway, well("text_search", holds=3)]))
+    assert said == ["Voice: the gateway hears questions and speaks answers."]
+
+
+def test_whether_voice_is_set_up_is_told_and_what_is_wrong_with_it() -> None:
+    assert "Voice is not set up" in told([gateway_with()])
+    away = told([gateway_with(stt="stt does not answer; the wearer's device has to do without.")])
+    assert "Voice: the gateway hears questions." in away
+    assert "stt does not answer" in away
 
 
 def test_a_model_s_address_with_a_password_in_it_is_refused_before_anything_is_asked() -> None:

@@ -61,9 +61,43 @@ async def test_the_address_gives_the_sound_of_the_answer_to_whoever_has_it(
     assert said["response_format"] == "mp3"
 
 
-async def test_it_can_be_heard_again(world: World, servers: SpeechServers) -> None:
+async def test_it_can_be_heard_again_and_is_made_once(world: World, servers: SpeechServers) -> None:
     speech = await address(world)
-    assert [(await world.client.get(speech)).status_code for _ in range(2)] == [200, 200]
+    first, second = [await world.client.get(speech) for _ in range(2)]
+    assert (first.content, first.headers["content-type"]) == (second.content, second.headers["content-type"])
+    assert len(servers.said) == 1
+
+
+RANGES = {
+    "bytes=0-1": (0, 2),
+    "bytes=10-": (10, None),
+    "bytes=-7": (-7, None),
+    "bytes=49990-999999": (49_990, None),
+}
+
+
+@pytest.mark.parametrize(("asked", "place"), RANGES.items())
+async def test_a_player_may_ask_for_parts(
+    world: World, servers: SpeechServers, asked: str, place: tuple[int, int | None]
+) -> None:
+    reply = await world.client.get(await address(world), headers={"Range": asked})
+    part = servers.sound[place[0] : place[1]]
+    assert (reply.status_code, reply.content) == (206, part)
+    first = servers.sound.index(part) if place[0] == 0 else len(servers.sound) - len(part)
+    last = first + len(part) - 1
+    assert reply.headers["content-range"] == f"bytes {first}-{last}/{len(servers.sound)}"
+    assert reply.headers["cache-control"] == "private, no-store"
+
+
+async def test_parts_beyond_the_end_there_are_none_and_odd_wishes_get_all(
+    world: World, servers: SpeechServers
+) -> None:
+    speech = await address(world)
+    beyond = await world.client.get(speech, headers={"Range": "bytes=60000-"})
+    assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{len(servers.sound)}")
+    for odd in ("bytes=0-1,4-5", "seconds=1-2", "bytes=-", "bytes=a-b"):
+        whole = await world.client.get(speech, headers={"Range": odd})
+        assert (whole.status_code, whole.content) == (200, servers.sound)
 
 
 async def test_model_voice_format_and_key_are_the_operators(

@@ -1,0 +1,69 @@
+"""Sounds that have been made, kept for who asks again: players ask for one sound in parts, and twice."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from chassis.errors import DependencyUnavailable
+from gateway.speech.addresses import Kept
+from gateway.speech.speaking import Hear
+
+_MOST_BYTES = 4 * 2**20
+"""Of one sound that is kept: minutes of speech."""
+
+Say = Callable[[Hear], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeSound:
+    """A whole sound."""
+
+    media_type: str
+    content: bytes
+
+
+class Sounds:
+    """Keeps them by name for `ttl_s` seconds."""
+
+    def __init__(self, kept: Kept, ttl_s: float) -> None:
+        self._kept = kept
+        self._ttl_s = ttl_s
+
+    async def get(self, name: str) -> MadeSound | None:
+        """The sound, if it has been made and is still there."""
+        value = await self._kept.get(name)
+        if value is None:
+            return None
+        media_type, _, content = value.partition(b"\n")
+        return MadeSound(media_type.decode(), content)
+
+    def keeping(self, name: str, say: Say) -> Say:
+        """`say`, whose sound is kept once it is whole."""
+
+        async def kept(hear: Hear) -> None:
+            pieces: list[bytes] = []
+            size, kind = 0, ""
+
+            async def both(media_type: str, piece: bytes) -> None:
+                nonlocal size, kind
+                size, kind = size + len(piece), media_type
+                if size <= _MOST_BYTES:
+                    pieces.append(piece)
+                await hear(media_type, piece)
+
+            await say(both)
+            if size <= _MOST_BYTES:
+                await self._kept.put(name, b"\n".join((kind.encode(), b"".join(pieces))), self._ttl_s)
+
+        return kept
+
+    async def whole(self, name: str, say: Say) -> MadeSound:
+        """The sound once it is made. Raises what `say` raises, and `DependencyUnavailable` for a long one."""
+
+        async def nobody(_: str, __: bytes) -> None:
+            """Listens while it is made."""
+
+        await self.keeping(name, say)(nobody)
+        sound = await self.get(name)
+        if sound is None:
+            raise DependencyUnavailable("The sound is too long to be given in parts.")
+        return sound
