@@ -1,4 +1,6 @@
-"""Servers of OpenAI's speech routes for tests: one of script, and one that really hears (pocketsphinx).
+"""Servers of OpenAI's speech routes for tests: one of script, and one that really hears and speaks.
+
+    python -m tests.speech_servers 7191    # for LOREGLASS_GATEWAY_STT_URL=http://127.0.0.1:7191, and _TTS_URL
 
 Their replies are held against the types of OpenAI's own client (tests/unit/gateway/test_speech_servers.py).
 """
@@ -7,6 +9,7 @@ import asyncio
 import io
 import shutil
 import subprocess
+import sys
 import threading
 import wave
 from collections.abc import AsyncIterator
@@ -162,14 +165,13 @@ def spoken_by_espeak(words: str) -> bytes:
     """A WAV of 22,050 Hz, as Debian's espeak-ng says it."""
     if shutil.which("espeak-ng") is None:
         pytest.skip("espeak-ng is not installed")
-    said = subprocess.run(
-        ["espeak-ng", "--stdout", "-v", "en-us+f3", "-s", "120", words], stdout=subprocess.PIPE, check=True
-    )
+    command = ["espeak-ng", "--stdout", "-v", "en-us+f3", "-s", "120", "--", words]
+    said = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     return said.stdout
 
 
-def listening_app(listener: Listener) -> FastAPI:
-    """`POST /v1/audio/transcriptions` in front of it."""
+def real_app(listener: Listener) -> FastAPI:
+    """Both routes for real: pocketsphinx hears, espeak-ng speaks, as WAV whatever is asked for."""
     app = FastAPI()
 
     @app.post("/v1/audio/transcriptions")
@@ -180,4 +182,19 @@ def listening_app(listener: Listener) -> FastAPI:
             wav = await file.read()
         return {"text": await anyio.to_thread.run_sync(listener.words, wav)}
 
+    @app.post("/v1/audio/speech")
+    async def say(request: Request) -> Response:
+        wav = await anyio.to_thread.run_sync(spoken_by_espeak, (await request.json())["input"])
+        return Response(wav, media_type="audio/wav")
+
     return app
+
+
+async def serve(port: int) -> None:
+    """For a person, or a browser's test: until it is stopped."""
+    async with running([BoundApp(real_app(Listener()), listen("127.0.0.1", port))]):
+        await anyio.sleep_forever()
+
+
+if __name__ == "__main__":
+    anyio.run(serve, int(sys.argv[1]))

@@ -12,8 +12,7 @@ from openai import AsyncOpenAI
 from openai.types.audio import Transcription
 
 from chassis.http.serving import BoundApp, listen, running
-from gateway.speech.audio import AudioLimits, clean_audio
-from tests.speech_servers import Listener, SpeechServers, listening_app, spoken_by_espeak
+from tests.speech_servers import Listener, SpeechServers, real_app, spoken_by_espeak
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, gateway_before
 from tests.unit.gateway.speech.sounds import recorded, tone
@@ -35,10 +34,10 @@ async def serving(app: FastAPI) -> AsyncIterator[str]:
 
 @pytest.fixture
 def apps(listener: Listener) -> dict[str, FastAPI]:
-    return {"script": SpeechServers(words="hello").app(), "pocketsphinx": listening_app(listener)}
+    return {"script": SpeechServers(words="hello").app(), "real": real_app(listener)}
 
 
-@pytest.mark.parametrize("name", ["script", "pocketsphinx"])
+@pytest.mark.parametrize("name", ["script", "real"])
 async def test_a_test_server_transcribes_as_openais_client_reads_it(
     apps: dict[str, FastAPI], name: str
 ) -> None:
@@ -49,13 +48,13 @@ async def test_a_test_server_transcribes_as_openais_client_reads_it(
     assert Transcription.model_validate(json.loads(raw.content), strict=True).text is not None
 
 
-async def test_the_test_server_speaks_as_openais_client_reads_it(apps: dict[str, FastAPI]) -> None:
-    async with (
-        serving(apps["script"]) as url,
-        AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client,
-    ):
+@pytest.mark.parametrize(("name", "kind"), [("script", "audio/mpeg"), ("real", "audio/wav")])
+async def test_a_test_server_speaks_as_openais_client_reads_it(
+    apps: dict[str, FastAPI], name: str, kind: str
+) -> None:
+    async with serving(apps[name]) as url, AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client:
         sound = await client.audio.speech.create(model="tts-1", voice="alloy", input="Hello.")
-    assert sound.response.headers["content-type"] == "audio/mpeg"
+    assert sound.response.headers["content-type"] == kind
     assert sound.content
 
 
@@ -73,7 +72,7 @@ async def test_a_question_that_espeak_says_is_heard_by_pocketsphinx_and_answered
 ) -> None:
     recording = recorded(spoken_by_espeak(question), container, "mono")
     async with (
-        serving(listening_app(listener)) as url,
+        serving(real_app(listener)) as url,
         gateway_before(services, stt_url=url) as world,
     ):
         files = {"audio": ("question", recording), "image": ("photo.jpg", PHOTO, "image/jpeg")}
@@ -83,14 +82,23 @@ async def test_a_question_that_espeak_says_is_heard_by_pocketsphinx_and_answered
     assert answer["answer"]
 
 
-async def test_what_is_spoken_of_an_answer_can_be_heard_again(
-    services: FakeServices, listener: Listener
-) -> None:
-    """Voice out and in: espeak-ng behind the speech route says what pocketsphinx hears from the address."""
-    said = SpeechServers(sound=spoken_by_espeak("how heavy is this camera"), media_type="audio/wav")
-    async with said.up() as url, gateway_before(services, tts_url=url) as world:
+async def test_what_the_gateway_says_it_can_hear(services: FakeServices, listener: Listener) -> None:
+    """Voice out and in: espeak-ng behind the gateway says what pocketsphinx behind it hears."""
+    words = "how heavy is this camera"
+    async with (
+        serving(real_app(listener)) as url,
+        gateway_before(services, stt_url=url, tts_url=url) as world,
+    ):
+        said = await world.client.post("/v1/audio/speech", json={"input": words, "voice": "any"})
+        files = {"file": ("said", said.content)}
+        heard = await world.client.post("/v1/audio/transcriptions", files=files, data={"model": "any"})
+    assert said.headers["content-type"] == "audio/wav"
+    assert heard.json() == {"text": words}
+
+
+async def test_an_answer_can_be_listened_to(services: FakeServices, listener: Listener) -> None:
+    async with serving(real_app(listener)) as url, gateway_before(services, tts_url=url) as world:
         sound = await world.client.get((await world.ask()).speech or "")
-    assert sound.headers["content-type"] == "audio/wav"
     with wave.open(BytesIO(sound.content)) as opened:
-        assert opened.getnchannels() == 1
-    assert listener.words(clean_audio(sound.content, AudioLimits()).wav) == "how heavy is this camera"
+        assert opened.getframerate() == 22_050
+        assert opened.readframes(100_000_000).strip(b"\0")
