@@ -66,9 +66,7 @@ async def read_question(request: Request, gateway: Gateway, received: Deadline) 
     return await to_question(fields, files, gateway, received)
 
 
-async def to_question(
-    fields: AnswerRequest, files: Files, gateway: Gateway, received: Deadline
-) -> Question:
+async def to_question(fields: AnswerRequest, files: Files, gateway: Gateway, received: Deadline) -> Question:
     """The fields, checked against this gateway's settings, photo and sound decoded.
 
     Raises `InvalidRequest`, `ExperimentsNotAllowed`, or what `photo_of` and `sound_of` raise.
