@@ -34,7 +34,9 @@ async def test_that_the_question_is_empty_or_missing_is_said_in_a_plain_sentence
     empty = [await world.post(""), await world.post("  "), await post_json(world, asked(question=""))]
     assert {refused(each, 422, "invalid_request") for each in empty} == {"question: must not be empty."}
     missing = [await world.post(None), await post_json(world, {})]
-    assert {refused(each, 422, "invalid_request") for each in missing} == {"question: must be given."}
+    assert {refused(each, 422, "invalid_request") for each in missing} == {
+        "question: must be given, in words or as audio."
+    }
     unknown = refused(await post_json(world, asked(colour="red")), 422, "invalid_request")
     assert unknown == "colour: there is no such field."
 
