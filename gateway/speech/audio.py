@@ -21,7 +21,7 @@ from gateway.speech.decoder import RATE
 _BYTES_A_SAMPLE = 2
 _RIGHT = b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, RATE, RATE * 2, 2, 16) + b"data"
 """How a WAV goes on behind its length that needs no decoder: plain samples, one channel."""
-_DECODING_S = 12.0
+_DECODING_S = 8.0
 """At most, by the clock: its own limit counts processor time."""
 _STARTS = {b"OggS": "ogg", b"fLaC": "flac", b"\x1aE\xdf\xa3": "matroska", b"ID3": "mp3"}
 _READ_HERE = "Send WAV, MP3, M4A, AAC, Ogg, WebM or FLAC."

@@ -20,7 +20,7 @@ UNSUPPORTED, CORRUPT, TOO_LONG = 3, 4, 5
 
 RATE = 16_000
 _MEMORY = 384 << 20
-_PROCESSOR_S = 10
+_PROCESSOR_S = 5
 _PCM = ("pcm_s16le", "pcm_s24le", "pcm_s32le", "pcm_u8", "pcm_f32le", "pcm_alaw", "pcm_mulaw")
 _CODECS = (*_PCM, "mp3float", "mp3", "aac", "alac", "flac", "opus", "libopus", "vorbis")
 _RATES = range(8_000, 192_001)
