@@ -22,11 +22,12 @@ LONGEST_LINE = 32 * 2**20
 LARGEST_PHOTO = 20 * 2**20
 LARGEST_PAGE = 16 * 2**20
 PAGE_SUFFIXES = frozenset({".html", ".htm", ".txt", ".md"})
-PHOTO_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
+PHOTO_SUFFIXES = frozenset(
+    {".jpg", ".jpeg", ".heic", ".heif", ".avif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
+)
 METADATA = "metadata.jsonl"
 """What a folder of photos says about them, as the ImageFolder of Hugging Face's datasets has it."""
 _HTML_SUFFIXES = frozenset({".html", ".htm"})
-_HEIC_SUFFIXES = frozenset({".heic", ".heif"})
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _CONTROLS = bytes(sorted({*range(0x20), 0x7F} - set(b"\t\n\f\r\x1b")))
 _LOOKED_AT = 4096
@@ -223,8 +224,6 @@ def _folder_photo(file: FolderFile, thing: str, fields: Mapping[str, Any]) -> Ph
     try:
         if file.fault:
             raise _Unusable(file.fault)
-        if suffix in _HEIC_SUFFIXES:
-            raise _Unusable("HEIC photos cannot be read; save it as JPEG.")
         if suffix not in PHOTO_SUFFIXES:
             raise _Unusable(f"It is no photo: {_listed(PHOTO_SUFFIXES)} files are.")
         entity = fields.get("entity") or thing

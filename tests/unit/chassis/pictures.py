@@ -21,6 +21,14 @@ def scene(width: int = 96, height: int = 64) -> Image.Image:
     return Image.fromarray(pixels)
 
 
+def four_colors() -> Image.Image:
+    """96 by 64 pixels: red and blue above green and white."""
+    picture = Image.new("RGB", (96, 64), (255, 255, 255))
+    for place, color in (((0, 0), (220, 0, 0)), ((48, 0), (0, 0, 220)), ((0, 32), (0, 220, 0))):
+        picture.paste(color, (*place, place[0] + 48, place[1] + 32))
+    return picture
+
+
 def encoded(picture: Image.Image, kind: str, **options: Any) -> bytes:
     """The file's bytes."""
     buffer = io.BytesIO()

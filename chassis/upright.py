@@ -1,0 +1,106 @@
+"""Decoded pictures to what everything here reads: upright, RGB of 8 bits, small enough.
+
+Of Pillow alone, so that a process that does nothing else is quickly there.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import cast
+
+from PIL import Image, ImageMath, ImageOps
+
+_HIGH_DEPTH_MODES = {"I", "I;16", "I;16B", "I;16L", "F"}
+_STILL_FORMATS = {
+    "MPO",
+    "HEIF",
+}  # phones store further pictures beside the photo: the first, or the primary, is it
+_BAND_ROWS = 256
+_LARGEST_FLOAT = 3.4028234663852886e38
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLimits:
+    """What will be decoded: bytes, pixels, and the shorter side in pixels."""
+
+    max_bytes: int = 20 * 2**20
+    max_pixels: int = 50_000_000
+    min_side: int = 16
+    max_aspect: float = 40.0
+
+
+class Fault(IntEnum):
+    """Why a picture is not decoded; the numbers are those that a decoding process ends with."""
+
+    TOO_LARGE = 3
+    SHOWS_NOTHING = 4
+    ANIMATED = 5
+    CORRUPT = 6
+    NO_DECODER = 7
+
+
+def header_fault(picture: Image.Image, limits: ImageLimits) -> Fault | None:
+    """What the header of a picture, opened and not loaded, has against decoding it."""
+    width, height = picture.size
+    if width * height > limits.max_pixels:
+        return Fault.TOO_LARGE
+    shorter, longer = sorted((width, height))
+    if shorter < limits.min_side or longer > shorter * limits.max_aspect:
+        return Fault.SHOWS_NOTHING
+    if picture.format not in _STILL_FORMATS and getattr(picture, "is_animated", False):
+        return Fault.ANIMATED
+    return None
+
+
+def turn_upright(picture: Image.Image) -> None:
+    """As its EXIF says, in place: a copy of 50 megapixels is 150 MB."""
+    picture.load()
+    try:
+        ImageOps.exif_transpose(picture, in_place=True)
+    except Exception:  # noqa: BLE001 - malformed EXIF: the pixels are fine, the tag is not
+        return
+
+
+def as_rgb(picture: Image.Image, max_side: int | None) -> Image.Image:
+    """Eight bits a channel, on white, scaled down to `max_side` where given; may spoil `picture`."""
+    if picture.mode in _HIGH_DEPTH_MODES:
+        picture = _to_8_bit(picture)
+    if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
+        layer = picture.convert("RGBA")
+        picture = Image.new("RGB", layer.size, "white")
+        picture.paste(layer, mask=layer.getchannel("A"))
+    if max_side and max(picture.size) > max_side:
+        picture = picture.convert("RGB") if picture.mode != "RGB" else picture
+        picture.thumbnail((max_side, max_side), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    rgb = picture.convert("RGB")
+    rgb.info.clear()
+    return rgb
+
+
+def _to_8_bit(picture: Image.Image) -> Image.Image:
+    """Stretched to 0..255, a band of rows at a time: whole, 50 megapixels of floats take a gigabyte.
+
+    By Pillow's own means: the gateway, which cleans every photo, is spared numpy and its 70 MB for it.
+    """
+    tops = range(0, picture.height, _BAND_ROWS)
+    extremes = [cast(tuple[float, float], _levels(picture, top).getextrema()) for top in tops]
+    low, high = min(least for least, _ in extremes), max(most for _, most in extremes)
+    scale = 255.0 / (high - low) if high > low else 0.0
+    stretched = Image.new("L", picture.size)
+    for top in tops:
+        levels = _levels(picture, top).point(lambda value: value * scale - low * scale)
+        stretched.paste(levels.convert("L"), (0, top))
+    return stretched
+
+
+def _levels(picture: Image.Image, top: int) -> Image.Image:
+    """The band of rows from `top` on, 32 bits each; what is no number counts as 0.
+
+    Whole numbers stay whole: close together and far from 0, they would be one and the same float.
+    """
+    band = picture.crop((0, top, picture.width, min(top + _BAND_ROWS, picture.height)))
+    if band.mode != "F":
+        return band.convert("I")
+    is_number = ImageMath.lambda_eval(lambda given: (abs(given["v"]) <= _LARGEST_FLOAT) * 255, v=band)
+    kept = Image.new("F", band.size)
+    kept.paste(band, mask=is_number.convert("L").convert("1"))
+    return kept

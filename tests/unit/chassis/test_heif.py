@@ -1,0 +1,214 @@
+"""Phones' containers: the picture that is meant, upright, in sRGB; hostile ones end with their process."""
+
+import io
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pillow_heif
+import pytest
+from PIL import Image
+
+from chassis import heif
+from chassis.errors import CorruptImage, ImageTooLarge, UnsupportedImage
+from chassis.images import ImageLimits
+from chassis.pixels import decode_rgb
+from tests.unit.chassis import pictures
+
+pillow_heif.register_heif_opener()
+
+FORMATS = ["HEIF", "AVIF"]
+
+
+def patched(data: bytes, box: bytes, offset: int, value: bytes) -> bytes:
+    """With `value` at `offset` behind every name of that box."""
+    changed, at = bytearray(data), data.find(box)
+    assert at > 0
+    while at > 0:
+        changed[at + len(box) + offset : at + len(box) + offset + len(value)] = value
+        at = data.find(box, at + 1)
+    return bytes(changed)
+
+
+def sized(width: int, height: int) -> bytes:
+    return width.to_bytes(4) + height.to_bytes(4)
+
+
+def outcome(data: bytes, limits: ImageLimits | None = None) -> str:
+    """The size, or the refusal's name; anything else escapes."""
+    try:
+        return str(decode_rgb(data, limits, max_side=64).shape)
+    except (CorruptImage, UnsupportedImage, ImageTooLarge) as refused:
+        return type(refused).__name__
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_photos_of_phones_keep_their_colors_and_are_scaled(kind: str) -> None:
+    data = pictures.encoded(pictures.scene(512, 256), kind, quality=90)
+    pixels = decode_rgb(data, max_side=128)
+    assert pixels.shape == (64, 128, 3)
+    assert np.abs(pixels[32, 20].astype(int) - (220, 0, 0)).max() < 16
+    assert np.abs(pixels[32, 100].astype(int) - (0, 0, 220)).max() < 16
+    assert decode_rgb(data).shape == (256, 512, 3)
+
+
+def test_a_photo_in_tiles_is_put_together() -> None:
+    data = pictures.encoded(pictures.scene(640, 448), "HEIF", quality=80, tile_size=128)
+    assert b"grid" in data
+    pixels = decode_rgb(data)
+    assert pixels.shape == (448, 640, 3)
+    assert pixels[200, 20, 0] > 190 < pixels[440, 630, 2]
+
+
+def test_the_exif_beside_a_turned_heic_does_not_turn_it_again() -> None:
+    """Phones write both; the container's own turn is the one that holds (ISO/IEC 23008-12)."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    data = pictures.encoded(pictures.scene(), "HEIF", exif=exif.tobytes(), quality=90)
+    assert b"irot" in data
+    assert orientation_written(data) == 6
+    pixels = decode_rgb(data)
+    assert pixels.shape == (96, 64, 3)
+    assert pixels[20, 32, 0] > 190 < pixels[76, 32, 2]
+
+
+def orientation_written(data: bytes) -> int:
+    """What the file's own EXIF says, read past the decoder."""
+    exif = Image.Exif()
+    start = data.index(b"Exif\x00\x00", data.index(b"mdat"))
+    exif.load(data[start:])
+    return int(exif[0x0112])
+
+
+def deep_heic(levels: np.ndarray, **nclx: int) -> bytes:
+    """Ten bits; `levels`: grey, 0..1."""
+    deep = np.repeat((levels * 65535).astype(np.uint16)[..., None], 3, axis=2)
+    picture = pillow_heif.from_bytes("RGB;16", (levels.shape[1], levels.shape[0]), deep.tobytes())
+    buffer = io.BytesIO()
+    picture.save(buffer, quality=-1, matrix_coefficients=0, chroma=444, full_range_flag=1, **nclx)
+    return buffer.getvalue()
+
+
+def test_ten_bits_come_out_as_eight() -> None:
+    pixels = decode_rgb(deep_heic(np.tile(np.linspace(0, 1, 96), (64, 1)), transfer_characteristics=13))
+    assert pixels.dtype == np.uint8
+    assert np.abs(pixels[32, :, 0].astype(int) - np.linspace(0, 255, 96)).max() <= 3
+
+
+@pytest.mark.parametrize(("transfer", "white"), [(16, 0.58), (18, 0.75)])
+def test_hdr_looks_as_bright_as_it_was_meant(transfer: int, white: float) -> None:
+    """Diffuse white is 58 % of PQ's levels and 75 % of HLG's (ITU-R BT.2408, table 1)."""
+    levels = np.tile(np.repeat([0.0, white, 1.0], 32), (64, 1))
+    pixels = decode_rgb(deep_heic(levels, transfer_characteristics=transfer))[32, :, 0]
+    assert pixels[16] < 8
+    assert 175 < pixels[48] < 215
+    assert pixels[80] > 245
+
+
+def test_of_several_pictures_in_a_heic_the_primary_is_read() -> None:
+    other = Image.new("RGB", (120, 90), (0, 220, 0))
+    data = pictures.encoded(
+        other, "HEIF", save_all=True, append_images=[pictures.scene()], primary_index=1, quality=90
+    )
+    assert decode_rgb(data).shape == (64, 96, 3)
+
+
+def test_an_animated_avif_is_refused() -> None:
+    frames = [pictures.scene().rotate(90 * turn) for turn in range(3)]
+    data = pictures.encoded(frames[0], "AVIF", save_all=True, append_images=frames[1:])
+    with pytest.raises(UnsupportedImage, match="Animated"):
+        decode_rgb(data)
+
+
+@pytest.mark.parametrize("brand", [b"msf1", b"hevc", b"avis"])
+def test_sequences_are_refused_without_a_process(brand: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    data = patched(pictures.encoded(pictures.scene(), "HEIF"), b"ftyp", 0, brand)
+    with pytest.raises(UnsupportedImage, match="Animated"):
+        decode_rgb(data)
+
+
+def test_a_film_is_no_photo() -> None:
+    film = b"\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isommp41" + b"\x00" * 64
+    with pytest.raises(UnsupportedImage, match="HEIC, AVIF"):
+        decode_rgb(film)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_header_beyond_the_limits_is_refused_undecoded(kind: str) -> None:
+    data = pictures.encoded(pictures.scene(), kind)
+    with pytest.raises(ImageTooLarge, match="50 megapixels"):
+        decode_rgb(patched(data, b"ispe", 4, sized(8_000, 8_000)))
+    with pytest.raises(UnsupportedImage, match="too narrow"):
+        decode_rgb(pictures.encoded(Image.new("RGB", (1_400, 32)), kind))
+
+
+@pytest.mark.parametrize("promised", [(32, 32), (4_000, 4_000), (96, 65)])
+def test_a_header_that_lies_about_the_size(promised: tuple[int, int]) -> None:
+    """HEIC's decoder refuses it; AVIF's scales what is there to what was promised."""
+    lying = {
+        kind: patched(pictures.encoded(pictures.scene(), kind), b"ispe", 4, sized(*promised))
+        for kind in FORMATS
+    }
+    assert outcome(lying["HEIF"]) == "CorruptImage"
+    assert decode_rgb(lying["AVIF"]).shape == (promised[1], promised[0], 3)
+
+
+def test_a_decoder_gets_no_more_memory_than_its_share() -> None:
+    script = "from chassis.heif import MEMORY_BYTES, _bound; _bound(); bytearray(MEMORY_BYTES)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stderr.rstrip().endswith("MemoryError")
+
+
+def test_a_decoder_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heif, "WALL_S", 0.001)
+    assert outcome(pictures.encoded(pictures.scene(), "AVIF")) == "CorruptImage"
+
+
+def test_a_decoder_that_crashes_takes_nobody_along(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    crashing = tmp_path / "python"
+    crashing.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    crashing.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(crashing))
+    assert outcome(pictures.encoded(pictures.scene(), "HEIF")) == "CorruptImage"
+
+
+def test_a_decoder_is_told_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    asking = tmp_path / "python"
+    asking.write_text(f"#!/bin/sh\nenv > {told}\nexit 6\n")
+    asking.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(asking))
+    monkeypatch.setenv("LOREGLASS_GATEWAY_STT_KEY", "hush")
+    assert outcome(pictures.encoded(pictures.scene(), "HEIF")) == "CorruptImage"
+    assert "hush" not in told.read_text()
+
+
+def test_without_its_package_heic_is_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "pillow_heif.py").write_text("raise ImportError\n")
+    data = pictures.encoded(pictures.scene(), "HEIF")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(UnsupportedImage, match="send a JPEG"):
+        decode_rgb(data)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_truncated_file_is_corrupt_or_whole(kind: str) -> None:
+    whole = pictures.noise(kind)
+    for length in (12, 20, 40, len(whole) // 3, len(whole) // 2, len(whole) - 40):
+        assert outcome(whole[:length]) in ("CorruptImage", "UnsupportedImage"), length
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_flipped_bytes_never_escape_as_another_error(kind: str) -> None:
+    chance = random.Random(11)
+    whole = pictures.noise(kind)
+    for _ in range(12):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 8)):
+            damaged[chance.randrange(8, len(damaged))] = chance.randrange(256)
+        assert outcome(bytes(damaged), ImageLimits(max_pixels=1_000_000)) != ""
