@@ -1,28 +1,15 @@
-"""Tells print from the noise of OCR, one script from another, and English questions from others."""
+"""Tells print from the noise of OCR, and one script from another."""
 
 import re
 import unicodedata
 from functools import lru_cache
 from itertools import pairwise
 
-from language.words import STOP_WORDS, fold, remembered, word_set, words
+from language.words import fold
 
 NOISE_BELOW = 0.4
 """Plausibility below which a line is noise rather than print: see the lines of both kinds in the tests."""
 
-_FOREIGN = {
-    "fr": "qui que quoi quel quelle combien comment pourquoi quand où est le les des du une ce cette et dans",
-    "de": "wer was wie wo wann warum welche welcher ist der die das den ein eine dieser dieses hat und von",
-    "es": "quién qué cuál cuánto cuántos cuántas cómo dónde cuándo es el los las una este esta del con por",
-    "it": "chi che cosa quale quanto quanti come dove quando perché è il gli della questo questa di una nel",
-    "pt": "quem que qual quanto quantos como onde quando porquê é os uma este esta isto do da dos em não",
-    "nl": "wie wat hoe waar wanneer waarom welke hoeveel het een deze dit dat van heeft zijn er naar op voor",
-}
-_ASKING = {fold(word) for listed in _FOREIGN.values() for word in listed.split()[:8]} - {"was"}
-_FOREIGN_WORDS = {code: frozenset(fold(word) for word in listed.split()) for code, listed in _FOREIGN.items()}
-_OPENERS = word_set(
-    "who whose which where when why how what is are does did do can could has have will would tell"
-)
 _RUN = re.compile(r"([^\W\d]|[^\w\s.\-_*=·…])\1{3,}")
 _WORD = re.compile(r"[^\W_]+")
 _PUNCTUATION = frozenset(".,:;!?'\"-–—&%€$£¥()/#+*°@…•·“”‘’«»„©®™²³")
@@ -96,19 +83,3 @@ def _is_word(word: str) -> bool:
     if "v" not in shape:
         return len(letters) <= 3 or (letters.isupper() and len(letters) <= 5)
     return "c" * (_LONGEST_CONSONANTS + 1) not in shape and "v" * (_LONGEST_VOWELS + 1) not in shape
-
-
-@remembered(256)
-def is_english(text: str) -> bool:
-    """Whether a question is in English; where little tells, as in names and short questions, it is."""
-    said = words(text)
-    english = sum(word in STOP_WORDS for word in said)
-    if dominant_script(text) not in {"", "LATIN"}:
-        return english > 0
-    if "¿" in text or "¡" in text:
-        return False
-    if not said or said[0] in _OPENERS:
-        return True
-    foreign = max(sum(word in known for word in said) for known in _FOREIGN_WORDS.values())
-    opens = said[0] in _ASKING and english == 0 and ("?" in text or len(said) >= 4)
-    return not opens and (foreign < 2 or foreign <= english)

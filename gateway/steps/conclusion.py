@@ -1,7 +1,7 @@
 """The outcome of a request: an answer whose citations were checked, or an honest refusal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contracts.answer import Citation, CitationKind, Reason, Route
 from contracts.domain_router import Domain
@@ -11,6 +11,7 @@ from gateway.planning.stages import Stage
 from gateway.reasoning.refusals import is_refusal
 from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Reply, Verdict
 from gateway.thresholds import Thresholds
+from language.tongues import tongue_of
 
 REFUSALS: dict[Reason, str] = {
     Reason.MODEL_UNSURE: "I don't know. What I found is not clear enough to say.",
@@ -63,6 +64,12 @@ def refusal(
 ) -> Outcome:
     """An honest "I don't know", with its reason."""
     return Outcome(REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by)
+
+
+def in_askers_words(outcome: Outcome, question: str) -> Outcome:
+    """The outcome; that a language is not understood is said in that language first, where we know how."""
+    tongue = tongue_of(question) if outcome.reason is Reason.LANGUAGE else None
+    return replace(outcome, answer=f"{tongue.refusal} {outcome.answer}") if tongue else outcome
 
 
 def direct_answer(

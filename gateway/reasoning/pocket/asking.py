@@ -19,7 +19,7 @@ from language.reference import (
     shown_plainly,
     with_subject,
 )
-from language.scripts import is_english
+from language.tongues import is_english
 from language.words import content_stems, unique
 
 ENTITY = "{entity}"

@@ -34,8 +34,8 @@ from language.names import mentions, same_name
 from language.paraphrase import expansions
 from language.questions import AnswerType, read_question
 from language.reference import Description, description, named, pointer
-from language.scripts import is_english
 from language.sentences import sentences
+from language.tongues import is_english
 from language.words import content_stems
 
 LIKELY = 0.5

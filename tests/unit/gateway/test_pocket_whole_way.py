@@ -9,6 +9,7 @@ from contracts.answer import CitationKind, Reason
 from contracts.image_search import ImageSearchReply
 from contracts.ocr import OcrReply
 from contracts.text_search import TextSearchReply
+from gateway.reasoning.refusals import is_refusal
 from tests.unit.gateway.fakes import AUTHOR, PAGES, FakeServices, Mood, image_hit, indexed
 from tests.unit.gateway.platform import World, closed_port, gateway_before
 from tests.unit.gateway.test_fallback import BrokenModel
@@ -99,7 +100,17 @@ async def test_where_something_was_found_nobody_asks_whether_anything_is_indexed
 async def test_a_language_that_it_cannot_read_is_said(pocket: World) -> None:
     answer = await pocket.ask("Wer hat dieses Buch geschrieben?")
     assert answer.reason is Reason.LANGUAGE
+    assert answer.answer.startswith("Das weiß ich nicht. Bisher verstehe ich nur Fragen auf Englisch.")
     assert answer.answer.endswith("I can only read English questions so far.")
+    assert answer.advice == "Bitte frag auf Englisch. Ask it in English."
+    assert is_refusal(answer.answer)
+
+
+async def test_a_language_that_has_no_sentence_of_its_own_is_told_so_in_english(pocket: World) -> None:
+    answer = await pocket.ask("இந்த புத்தகத்தை எழுதியவர் யார்?")
+    assert answer.reason is Reason.LANGUAGE
+    assert answer.answer == "I don't know. I can only read English questions so far."
+    assert answer.advice == "Ask it in English."
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.scripts import NOISE_BELOW, dominant_script, is_english, plausibility
-from tests.unit.language.hostile import TEXTS
+from language.scripts import NOISE_BELOW, dominant_script, plausibility
 
 PRINT = (
     *(
@@ -91,69 +90,3 @@ def test_plausibility_is_a_share_and_grows_with_confidence(line: str, confidence
 )
 def test_the_script_of_most_letters_counts(text: str, script: str) -> None:
     assert dominant_script(text) == script
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        *(
-            "Combien de pages a ce livre ?",
-            "¿Quién pintó esto?",
-            "Wer hat das geschrieben?",
-            "这本书是谁写的",
-            "Was ist das?",
-        ),
-        *(
-            "Chi ha scritto questo libro?",
-            "Quem pintou isto?",
-            "Wie alt ist er?",
-            "Quanto costa?",
-            "Wat is dit?",
-        ),
-        *(
-            "Hoe hoog is deze toren",
-            "Qui a peint ce tableau?",
-            "Quelle est la hauteur de la tour",
-            "Кто это написал?",
-        ),
-        *("Quién escribió este libro", "Waar is het museum?", "Où se trouve ce pont?", "Come si chiama?"),
-    ],
-)
-def test_a_question_in_another_language_is_noticed(question: str) -> None:
-    assert not is_english(question)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        *(
-            "Who wrote Das Kapital?",
-            "Who painted La Gioconda de Leonardo da Vinci?",
-            "La Dolce Vita",
-            "price?",
-        ),
-        *(
-            "Was Das Boot directed by him?",
-            "Die Zauberflöte: who composed it?",
-            "Rio de Janeiro",
-            "And the author?",
-        ),
-        *(
-            "What does 東京タワー mean?",
-            "Moulin Rouge founder",
-            "",
-            "Das Boot",
-            "Come on, tell me the name",
-            "12",
-        ),
-    ],
-)
-def test_names_from_elsewhere_leave_a_question_english(question: str) -> None:
-    assert is_english(question)
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_long_hostile_texts_are_judged(text: str) -> None:
-    assert 0.0 <= plausibility(text, 1.0) <= 1.0
-    assert is_english(text) in {True, False}
-    assert isinstance(dominant_script(text), str)

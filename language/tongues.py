@@ -1,0 +1,112 @@
+"""Which language a question is in, and how whoever asked is told that it cannot be read."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+from language.paraphrase import expansions
+from language.scripts import dominant_script
+from language.words import STOP_WORDS, Word, fold, remembered, tokens, word_set, words
+
+_OPENERS = word_set(
+    "who whose which where when why how what is are does did do can could has have will would tell"
+    " translate read name show give explain describe compare find"
+)
+_PARTICLES = word_set(
+    "al bin da das de dei del della den der des di do dos du e el i la las le los van von y"
+)
+"""Words in the middle of names: "Plaza de los Reyes", "Ludwig van Beethoven"."""
+_FEW = 3
+"""Words from which a text without a question mark is taken for a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tongue:
+    """A language other than English. `name`: in English.
+
+    `refusal`, `advice`: in the language itself, that only English is understood, and to ask in English.
+
+    `asking`, `words`: folded words that begin its questions, and these with others that hold its sentences
+    together. `scripts`: as Unicode's names begin, where a script tells it; `letters`: of that script, one of
+    which must be there.
+    """
+
+    code: str
+    name: str
+    refusal: str
+    advice: str
+    asking: frozenset[str]
+    words: frozenset[str]
+    scripts: frozenset[str]
+    letters: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def tongues() -> tuple[Tongue, ...]:
+    """Those of `tongues.toml`, in its order."""
+    listed = tomllib.loads((files(__package__ or "language") / "tongues.toml").read_text("utf-8"))
+    return tuple(_tongue(code, told) for code, told in listed.items())
+
+
+def _tongue(code: str, told: Mapping[str, str]) -> Tongue:
+    asking = frozenset(map(fold, told.get("asking", "").split())) - STOP_WORDS
+    others = frozenset(map(fold, told.get("words", "").split()))
+    scripts, letters = frozenset(told.get("script", "").split()), frozenset(told.get("letters", ""))
+    return Tongue(
+        code, told["name"], told["refusal"], told["advice"], asking, asking | others, scripts, letters
+    )
+
+
+@remembered(256)
+def is_english(text: str) -> bool:
+    """Whether a question is in English; where little tells, as in names and short questions, it is."""
+    said = words(text)
+    english = sum(word in STOP_WORDS for word in said)
+    if dominant_script(text) not in {"", "LATIN"}:
+        return english > 0
+    if "¿" in text or "¡" in text:
+        return False
+    if not said or said[0] in _OPENERS:
+        return True
+    plain = _outside_names(text)
+    foreign = max(sum(word in each.words for word in plain) for each in tongues())
+    opens = plain[:1] == [said[0]] and any(said[0] in each.asking for each in tongues())
+    if opens and ("?" in text or len(said) >= _FEW) and not english and not _has_plain_english(text):
+        return False
+    return foreign < 2 or foreign <= english
+
+
+def _has_plain_english(text: str) -> bool:
+    """Whether one of the general words is in it by which English asks for things ("singer", "price")."""
+    return any(expansions(word.stem) for word in tokens(text))
+
+
+def tongue_of(text: str) -> Tongue | None:
+    """The language of a question that is not English; None for English and for what is not known."""
+    if is_english(text):
+        return None
+    script = dominant_script(text)
+    if script != "LATIN":
+        of_script = (each for each in tongues() if script in each.scripts)
+        return next((each for each in of_script if not each.letters or each.letters & set(text)), None)
+    said = words(text)
+    best = max(tongues(), key=lambda each: (sum(word in each.words for word in said), said[0] in each.asking))
+    return best if not best.words.isdisjoint(said) else None
+
+
+def _outside_names(text: str) -> list[str]:
+    """The folded words without names, whose own "de", "la" and "van" say nothing of the question."""
+    said, shouted = tokens(text), text.isupper()
+    named = [not shouted and _in_name(said, place) for place in range(len(said))]
+    for place in range(1, len(said)):
+        runs_on = said[place].folded in _PARTICLES and any(named[place + 1 : place + 3])
+        named[place] = named[place] or (named[place - 1] and runs_on)
+    return [word.folded for word, is_named in zip(said, named, strict=True) if not is_named]
+
+
+def _in_name(said: Sequence[Word], place: int) -> bool:
+    """A capital says so, but not the question's first unless another follows."""
+    follows = said[place + 1].text if place + 1 < len(said) else ""
+    return said[place].text[:1].isupper() and (place > 0 or follows[:1].isupper())
