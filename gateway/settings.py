@@ -153,7 +153,9 @@ class GatewaySettings(AppSettings):
     min_deadline_ms: int = 1
     max_deadline_ms: int = 60_000
     max_question_chars: int = 2_000
-    photo_max_side: int = Field(default=1600, ge=1, description="pixels; larger photos are scaled down")
+    photo_max_side: int = Field(
+        default=1920, ge=1, description="pixels; larger photos are scaled down. Print is read up to OCR's own"
+    )
     photo_max_bytes: int = 20 * 2**20
     photo_decoders: int = Field(default=2, ge=1, description="photos decoded at once; a large one is memory")
     max_in_flight: int = Field(default=8, ge=1, description="questions worked on at once")

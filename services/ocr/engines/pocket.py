@@ -16,6 +16,12 @@ from services.ocr.engines.rapid import BGR, Crop, Points, RapidModels, cut_line
 
 _DOUBTFUL = 0.8  # lines read with less confidence are tried in the orientation of the others too
 _MAJORITY = 0.6
+_SMALL_PRINT = 24.0
+"""Pixels, as searched, that a line's box is high (twice its print); near smaller ones others are missed."""
+_WORTHWHILE = 1.25
+"""Times larger, from which small print is searched once more."""
+_MARGIN = 0.03
+"""Of the photo's longer side, around the lines that were found: there may be more of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +78,18 @@ class PocketOcr:
         finally:
             self._idle.put(models)
 
+    def _found(self, models: RapidModels, photo: BGR) -> list[Points]:
+        """Where the lines are; small print in part of the photo is searched there once more, from nearer."""
+        boxes = models.detect(photo)
+        region = _small_print(boxes, photo, self._options.detection_side)
+        if region is None:
+            return boxes
+        left, top, right, bottom = region
+        nearer = models.detect(np.ascontiguousarray(photo[top:bottom, left:right]))
+        return [box + np.array((left, top)) for box in nearer] if len(nearer) >= len(boxes) else boxes
+
     def _readings(self, models: RapidModels, photo: BGR) -> list[_Reading]:
-        boxes = models.detect(photo)[: self._options.max_lines]
+        boxes = self._found(models, photo)[: self._options.max_lines]
         crops = [cut_line(photo, box) for box in boxes]
         flipped = models.upside_down(crops)
         crops = [crop.turned(2) if p > 0.9 else crop for crop, p in zip(crops, flipped, strict=True)]
@@ -82,6 +98,24 @@ class PocketOcr:
         if turns is None:
             return readings
         return _reread_doubtful(models, readings, crops, turns)
+
+
+def _small_print(
+    boxes: Sequence[Points], photo: BGR, detection_side: int
+) -> tuple[int, int, int, int] | None:
+    """Left, top, right and bottom of the lines, where most are small and a search there alone enlarges."""
+    if not boxes:
+        return None
+    longer = max(photo.shape[:2])
+    shrunk = min(1.0, detection_side / longer)
+    heights = [min(np.linalg.norm(box[0] - box[3]), np.linalg.norm(box[0] - box[1])) for box in boxes]
+    margin = _MARGIN * longer
+    low = np.maximum(np.min(boxes, axis=(0, 1)) - margin, 0)
+    high = np.minimum(np.max(boxes, axis=(0, 1)) + margin, photo.shape[1::-1])
+    nearer = min(1.0, detection_side / max(high - low)) / shrunk
+    if nearer < _WORTHWHILE or np.median(heights) * shrunk > _SMALL_PRINT:
+        return None
+    return int(low[0]), int(low[1]), int(high[0]), int(high[1])
 
 
 def _read_all(models: RapidModels, crops: Sequence[Crop], boxes: Sequence[Points]) -> list[_Reading]:

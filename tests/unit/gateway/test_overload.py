@@ -1,6 +1,7 @@
 """More questions than the gateway takes: refused before a stream begins, and nothing of them is kept."""
 
 import base64
+import io
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,12 +10,14 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from PIL import Image
 
 from chassis.errors import DeadlineExceeded
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from gateway.routes.intake import photo_of
 from gateway.settings import GatewaySettings
+from services.ocr.settings import OcrSettings
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 
@@ -94,6 +97,13 @@ async def test_a_question_without_any_time_is_late_and_not_one_too_many(services
     async with gateway_before(services) as world:
         answer = await world.ask(deadline_ms="1")
     assert answer.reason is Reason.TIMED_OUT
+
+
+async def test_a_photo_keeps_the_pixels_that_print_is_read_at() -> None:
+    slots, sent = anyio.CapacityLimiter(1), io.BytesIO()
+    Image.new("RGB", (4000, 3000), "grey").save(sent, "JPEG")
+    photo = await photo_of(sent.getvalue(), GatewaySettings(), slots, Deadline.after_ms(60_000))
+    assert max(photo.width, photo.height) == OcrSettings().max_side
 
 
 async def test_a_photo_is_not_waited_for_longer_than_the_question_has() -> None:

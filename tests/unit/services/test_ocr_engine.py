@@ -48,6 +48,19 @@ def test_a_dim_noisy_photo_is_still_read(engine: PocketOcr) -> None:
     assert texts(engine, dim) == TEXTS
 
 
+def test_small_print_in_a_part_of_a_large_photo_is_read_whole(engine: PocketOcr) -> None:
+    """As of a menu on the other side of the table."""
+    dishes = {"leek soup": 12, "pea risotto": 14, "rye bread": 3, "plum cake": 5, "beet salad": 9}
+    rows = [(700, 500 + 24 * row, f"{dish} {dishes[dish]}") for row, dish in enumerate(dishes)]
+    beside = [(860, top, text) for _, top, text in rows]
+    seen = page([*rows, *beside], size=(1920, 1440), height=10)
+    lines = engine.read(seen)
+    assert sorted(squeezed(line.text) for line in lines) == sorted(2 * [squeezed(row[2]) for row in rows])
+    starts = sorted((round(line.quadrilateral[0][0], -1), line.quadrilateral[0][1]) for line in lines)
+    expected = sorted((left, top) for left, top, _ in (*rows, *beside))
+    assert np.abs(np.array(starts) - np.array(expected)).max() < 16
+
+
 def test_a_bright_photo_is_left_as_it_is() -> None:
     assert brightened(BOOK) is BOOK
 
