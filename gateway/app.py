@@ -12,6 +12,7 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
 from gateway.clients.services import Services
 from gateway.routes import answer, chat, devices, misdirected, sessions, speech, traces
+from gateway.routes.page import page_router
 from gateway.serving.startup import log_start
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import Gateway, background_task, wire
@@ -33,7 +34,7 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, tell_start: TellSta
                 yield
 
     routers = [answer.router, chat.router, devices.router, speech.router, sessions.router, traces.router]
-    routers.append(misdirected.router)  # behind every address that there is
+    routers += [page_router(), misdirected.router]  # the last one behind every address that there is
 
     def model() -> Mapping[str, str]:
         wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started

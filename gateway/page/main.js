@@ -1,0 +1,385 @@
+// The page: puts its parts together. A question goes from here into the outbox; what becomes of it comes back here.
+
+import { bytesOf, openDevices, photoOfFile, sideFor } from "./camera.js";
+import { Conversation } from "./conversation.js";
+import { apiKey, openKeyDialog, setUpDialogs } from "./dialogs.js";
+import { byId } from "./dom.js";
+import { setUpHold } from "./hold.js";
+import { Microphone } from "./microphone.js";
+import { Outbox } from "./outbox.js";
+import { Stage } from "./stage.js";
+import { freshId, openStore, remember, remembered } from "./store.js";
+import { nothingIndexed, TurnView } from "./turns.js";
+import { Voice } from "./voice.js";
+import * as words from "./words.js";
+
+const USUAL_DEADLINE_MS = 10_000;
+
+const store = await openStore();
+const conversation = new Conversation();
+const views = new Map(); // of turns, by id
+let setup = remembered("setup", { voice: true, empty: false, deadline_ms: USUAL_DEADLINE_MS });
+let newest = null; // the turn that is spoken
+let deadline = null; // { at, length }: of the question on its way, on performance.now()'s clock
+
+const stage = new Stage({ onChange: stageChanged });
+const voice = new Voice({ onChange: showVoice, onWord: () => mark("first-word") });
+const microphone = new Microphone({ onLevel: showLevel, onFull: () => hold.stop() });
+const outbox = new Outbox(store, {
+  apiKey,
+  conversation,
+  on: { begun, event: heard, answered, failed, delayed, keyNeeded },
+});
+const hold = setUpHold(byId("hold"), { enabled: () => setup.voice, begin: listen, end: said, drop: unsaid });
+
+// ---- asking ----
+
+/** Put a question into the outbox, with the photo that is seen. */
+async function put({ question = "", audio = null }) {
+  if (!stage.shown && stage.isLive) freeze();
+  const photo = stage.shown;
+  const blob = photo && (await bytesOf(photo, sideFor(question)));
+  const turn = {
+    ...{ id: freshId(), at: Date.now(), key: freshId(), status: "waiting", sent: null },
+    ...{ question, audio, answer: null, problem: null },
+    ...{ photo: blob, photoId: photo?.id ?? null, width: photo?.width ?? null, height: photo?.height ?? null },
+  };
+  await store.put(turn);
+  voice.stop();
+  newest = turn.id;
+  add(turn).element.scrollIntoView({ block: "start", behavior: "smooth" });
+  outbox.wake();
+}
+
+byId("dock").addEventListener("submit", (event) => {
+  event.preventDefault();
+  voice.prime();
+  const question = byId("question").value.trim();
+  if (!question) return byId("question").focus();
+  byId("question").value = "";
+  mark("release");
+  return put({ question });
+});
+
+// ---- talking ----
+
+async function listen() {
+  voice.prime();
+  voice.stop();
+  if (!microphone.track && !(await openAll())) return unsaid();
+  if (!stage.shown && stage.isLive) freeze();
+  document.body.dataset.talking = "yes";
+  byId("hold-words").textContent = "Listening. Let go to ask.";
+  return microphone.start();
+}
+
+function said() {
+  quiet();
+  mark("release");
+  const audio = microphone.track && microphone.stop();
+  if (audio) return put({ audio });
+  return hint("Hold the button while you speak.");
+}
+
+function unsaid() {
+  quiet();
+  if (microphone.track) microphone.stop();
+}
+
+function quiet() {
+  delete document.body.dataset.talking;
+  showHold();
+  showLevel(0);
+}
+
+function showLevel(level) {
+  byId("level").style.transform = `scale(${1 + Math.min(1, level * 2) * 0.35})`;
+}
+
+/** The button's name, and what it is for where there is no voice: look, then type. */
+function showHold() {
+  document.body.dataset.voice = setup.voice ? "yes" : "no";
+  byId("hold-name").textContent = setup.voice ? "Hold to talk" : "Take the photo and type";
+  byId("hold-words").textContent = setup.voice ? "Hold and speak" : "Press, then type";
+}
+
+byId("hold").addEventListener("click", () => {
+  if (setup.voice) return;
+  voice.prime();
+  if (!stage.shown && stage.isLive) freeze();
+  byId("question").focus();
+});
+
+// ---- looking ----
+
+async function openAll() {
+  try {
+    const stream = await openDevices(setup.voice);
+    if (!stream) throw new DOMException("no devices", "NotFoundError");
+    if (setup.voice && stream.getAudioTracks().length) await microphone.attach(stream);
+    if (stream.getVideoTracks().length) await stage.attach(stream);
+    return true;
+  } catch (error) {
+    noCamera(error);
+    return false;
+  }
+}
+
+function noCamera({ name }) {
+  const told = {
+    NotAllowedError: "The camera is not allowed here. Allow it in the browser's settings, or choose a photo.",
+    NotFoundError: isSecureContext
+      ? "There is no camera here. Choose a photo, drop one, or paste one."
+      : "Browsers give the camera only to pages that come by https. Choose a photo, drop one, or paste one.",
+    NotReadableError: "Another program uses the camera. Close it there, or choose a photo.",
+  };
+  byId("no-camera").hidden = false;
+  byId("no-camera").textContent = told[name] ?? "The camera could not be opened. Choose a photo.";
+  announce(byId("no-camera").textContent);
+}
+
+function freeze() {
+  stage.freeze(freshId());
+  byId("flash").animate?.([{ opacity: 0.7 }, { opacity: 0 }], { duration: 250 });
+}
+
+async function choose(file) {
+  if (!file?.type.startsWith("image/") && !/\.(heic|heif|avif)$/i.test(file?.name ?? "")) {
+    return hint("That is no photo.");
+  }
+  const photo = { id: freshId(), ...(await photoOfFile(file)) };
+  stage.show({ ...photo, blob: photo.picture ? file : null });
+  announce("The photo is there. Ask about it.");
+  return byId("question").focus({ preventScroll: true });
+}
+
+function stageChanged(showing) {
+  document.body.dataset.showing = showing;
+  byId("again-words").textContent = showing === "live" ? "Freeze" : "Look again";
+  byId("again").disabled = showing !== "live" && !stage.isLive && !stage.shown;
+  hint(showing === "photo" ? "Ask about this photo, or look again." : "");
+}
+
+function hint(text) {
+  byId("hint").textContent = text;
+}
+
+byId("open-camera").addEventListener("click", () => {
+  voice.prime();
+  openAll();
+});
+byId("again").addEventListener("click", () => (stage.shown ? stage.look() : freeze()));
+for (const id of ["choose", "open-file"]) byId(id).addEventListener("click", () => byId("file").click());
+byId("file").addEventListener("change", () => {
+  choose(byId("file").files[0]);
+  byId("file").value = "";
+});
+document.addEventListener("paste", ({ clipboardData }) => {
+  if (clipboardData.files.length) choose(clipboardData.files[0]);
+});
+document.addEventListener("dragover", (event) => {
+  event.preventDefault();
+  document.body.dataset.dragged = "yes";
+});
+document.addEventListener("dragleave", ({ relatedTarget }) => relatedTarget || delete document.body.dataset.dragged);
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  delete document.body.dataset.dragged;
+  if (event.dataTransfer.files.length) choose(event.dataTransfer.files[0]);
+});
+
+// ---- what becomes of a question ----
+
+function add(turn) {
+  const view = new TurnView(turn, { show: showTurn, cancel, again, say: speak });
+  views.get(turn.id)?.element.remove();
+  views.set(turn.id, view);
+  byId("turns").append(view.element);
+  document.body.dataset.talk = "some";
+  return view;
+}
+
+/** The turn's view, which shows the turn as it is now. */
+function viewOf(turn) {
+  const view = views.get(turn.id) ?? add(turn);
+  view.turn = turn;
+  return view;
+}
+
+function begun(turn) {
+  offline("");
+  viewOf(turn).asking();
+  deadline = { at: performance.now() + setup.deadline_ms, length: setup.deadline_ms };
+  countDown(turn.id);
+}
+
+function heard(turn, event, data) {
+  const view = viewOf(turn);
+  if (event === "stage") {
+    const told = view.stage(data);
+    deadline.at = performance.now() + data.left_ms;
+    if (told) hint(`${told} …`);
+  } else if (event === "transcript") {
+    view.tellQuestion(data.text);
+  } else if (event === "identified") {
+    view.identified(data);
+    announce(data.sentence);
+    if (turn.id === newest) {
+      mark("first-said");
+      voice.say(data.sentence);
+    }
+  }
+}
+
+function answered(turn) {
+  deadline = null;
+  const view = viewOf(turn);
+  view.answered();
+  announce(spoken(turn.answer));
+  if (turn.photoId && stage.shown?.id === turn.photoId) showTurn(turn);
+  if (turn.id !== newest) return;
+  mark("answer");
+  view.element.scrollIntoView({ block: "start", behavior: "smooth" });
+  speak(turn);
+}
+
+function failed(turn) {
+  deadline = null;
+  viewOf(turn).failed();
+  announce(words.problemWords(turn.problem));
+  if (turn.problem.kind !== "not_configured") return;
+  setup = { ...setup, voice: false };
+  showHold();
+  byId("question").focus();
+}
+
+function delayed(turn, why, wait) {
+  deadline = null;
+  const when = why.until === "woken" ? "" : ` Tried again in ${Math.ceil(wait)} s, or when you are back.`;
+  viewOf(turn).waiting(words.problemWords(why) + when);
+  if (why.kind === "offline") offline("No connection: questions wait here");
+}
+
+function keyNeeded() {
+  openKeyDialog(apiKey() ? "This key is not known here. Perhaps it was mistyped, or has been revoked." : "");
+}
+
+async function cancel(turn) {
+  await outbox.cancel(turn.id);
+  views.get(turn.id)?.element.remove();
+  views.delete(turn.id);
+}
+
+async function again(turn) {
+  const anew = { ...turn, id: freshId(), at: Date.now(), key: freshId() };
+  Object.assign(anew, { status: "waiting", sent: null, answer: null, problem: null, refusals: 0 });
+  await store.remove(turn.id);
+  await store.put(anew);
+  views.get(turn.id)?.element.remove();
+  newest = anew.id;
+  add(anew);
+  outbox.wake();
+}
+
+async function showTurn(turn) {
+  const { photo: blob, photoId: id, width, height } = turn;
+  const picture = await createImageBitmap(blob);
+  stage.show({ id, blob, width, height, picture }, turn.answer?.looked_at ?? []);
+}
+
+function speak(turn) {
+  voice.stop();
+  const text = spoken(turn.answer);
+  if (turn.answer.speech) voice.play(turn.answer.speech, text);
+  else voice.say(text);
+}
+
+/** What is said of an answer: itself, and after a refusal what would help. */
+const spoken = (answer) => (answer.abstained ? `${answer.answer} ${words.adviceWords(answer)}` : answer.answer);
+
+/** The ring around the button, while the question is on its way. */
+function countDown(id) {
+  const ring = byId("ring").querySelector(".left");
+  document.body.toggleAttribute("data-asking", Boolean(deadline));
+  if (!deadline) return hint("");
+  const left = Math.max(0, deadline.at - performance.now());
+  ring.style.strokeDashoffset = 1 - left / deadline.length;
+  views.get(id)?.timeLeft(left);
+  return setTimeout(() => countDown(id), 100);
+}
+
+// ---- the rest ----
+
+function announce(text) {
+  byId("status").textContent = text;
+}
+
+function offline(text) {
+  byId("offline").hidden = !text;
+  byId("offline-words").textContent = text;
+}
+
+function showVoice() {
+  byId("speaking").hidden = !voice.speaking;
+  byId("sound").setAttribute("aria-pressed", String(!voice.muted));
+}
+
+function mark(name) {
+  performance.mark(name);
+}
+
+byId("stop").addEventListener("click", () => voice.stop());
+byId("sound").addEventListener("click", () => {
+  voice.mute(!voice.muted);
+  voice.prime();
+  showVoice();
+});
+document.addEventListener("keydown", (event) => event.key === "Escape" && voice.stop());
+
+async function newConversation() {
+  for (const turn of await store.all()) {
+    if (turn.status === "waiting") continue;
+    await store.remove(turn.id);
+    views.get(turn.id)?.element.remove();
+    views.delete(turn.id);
+  }
+  const { session } = conversation.known();
+  conversation.forget();
+  document.body.dataset.talk = views.size ? "some" : "none";
+  stage.look();
+  announce("A new conversation.");
+  if (!session) return;
+  const headers = apiKey() ? { Authorization: `Bearer ${apiKey()}` } : {};
+  await fetch(`/sessions/${session}`, { method: "DELETE", headers }).catch(() => {}); // it expires by itself
+}
+
+/** What is set up on the other side; without a network, what it was last time. */
+async function askSetup() {
+  try {
+    const reply = await fetch("/page/setup.json");
+    if (!reply.ok) return;
+    setup = await reply.json();
+    remember("setup", setup);
+  } catch {
+    return;
+  }
+  byId("notice").replaceChildren(...(setup.empty ? [nothingIndexed()] : []));
+  document.body.dataset.empty = setup.empty ? "yes" : "no";
+  showHold();
+}
+
+setUpDialogs({ onKey: () => outbox.wake(), onNew: newConversation });
+window.addEventListener("online", () => outbox.wake());
+document.addEventListener("visibilitychange", () => document.hidden || outbox.wake());
+navigator.serviceWorker?.register("/page/sw.js", { scope: "/" });
+
+showHold();
+showVoice();
+stage.look();
+for (const turn of await store.all()) add(turn);
+outbox.wake();
+await askSetup();
+const allowed = await navigator.permissions?.query({ name: "camera" }).catch(() => null);
+if (allowed?.state === "granted") openAll();
+document.body.dataset.ready = "yes";
+mark("interactive");

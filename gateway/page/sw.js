@@ -1,0 +1,28 @@
+// The page without a network: its own files are kept, whole and of one version, and nothing else is.
+// Before this the gateway writes `const VERSION = "…"; const FILES = ["/", …];`, so that a change of any file is one.
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(
+    caches
+      .open(VERSION)
+      .then((cache) => cache.addAll(FILES.map((file) => new Request(file, { cache: "no-cache" }))))
+      .then(() => self.skipWaiting()),
+  );
+});
+
+self.addEventListener("activate", (event) => {
+  event.waitUntil(
+    caches
+      .keys()
+      .then((kept) => Promise.all(kept.filter((name) => name !== VERSION).map((name) => caches.delete(name))))
+      .then(() => self.clients.claim()),
+  );
+});
+
+self.addEventListener("fetch", (event) => {
+  const { pathname, origin } = new URL(event.request.url);
+  if (event.request.method !== "GET" || origin !== location.origin || !FILES.includes(pathname)) return;
+  event.respondWith(
+    caches.open(VERSION).then(async (cache) => (await cache.match(pathname)) ?? fetch(event.request)),
+  );
+});

@@ -1,0 +1,191 @@
+// One turn of the conversation as it is seen: asked, on its way, answered with sources, refused, or failed.
+
+import { h, icon } from "./dom.js";
+import * as words from "./words.js";
+
+export class TurnView {
+  /** `act`: what the buttons do with a turn: show, cancel, again, say. */
+  constructor(turn, act) {
+    this.turn = turn;
+    this.act = act;
+    this.stages = h("ol", { class: "stages" });
+    this.thing = h("p", { class: "thing", hidden: true });
+    this.body = h("div", { class: "reply" });
+    this.question = h("h3", { class: "question" });
+    this.element = h("article", { class: "turn" }, this.asked(), this.thing, this.body);
+    this.tellQuestion();
+    if (turn.status === "done") this.answered();
+    else if (turn.status === "failed") this.failed();
+    else this.waiting("Waiting for its turn");
+  }
+
+  asked() {
+    const { turn } = this;
+    if (!turn.photo || !turn.width) return h("header", { class: "asked" }, this.question);
+    const thumb = h("img", { alt: "", src: URL.createObjectURL(turn.photo) });
+    const show = h("button", { class: "thumb", type: "button", onclick: () => this.act.show(turn) }, thumb);
+    show.setAttribute("aria-label", "Show this photo again");
+    return h("header", { class: "asked" }, show, this.question);
+  }
+
+  /** The words, as soon as they are known: typed, or understood from the sound. */
+  tellQuestion(transcript = this.turn.answer?.transcript) {
+    const { question, audio } = this.turn;
+    this.question.textContent = question || transcript || (audio ? "What you said" : "");
+  }
+
+  is(status) {
+    this.element.dataset.status = status;
+  }
+
+  waiting(why) {
+    this.is("waiting");
+    this.body.replaceChildren(h("p", { class: "progress" }, icon("clock"), why), this.cancel());
+  }
+
+  asking() {
+    this.is("asking");
+    this.stages.replaceChildren();
+    this.left = h("span", { class: "left" });
+    const progress = h("p", { class: "progress" }, h("span", { class: "spinner" }), "Looking it up", this.left);
+    this.body.replaceChildren(progress, this.stages, this.cancel());
+  }
+
+  /** A stage ended. Returns what that was, in words. */
+  stage({ stage, state, ms }) {
+    const told = words.stageWords(stage);
+    if (!told || state === "cancelled" || (stage === "admission" && ms < 100)) return "";
+    const aside = state === "done" ? words.seconds(ms) : state === "skipped" ? "left out" : "did not work";
+    this.stages.append(
+      h("li", { "data-state": state }, icon(state === "done" ? "check" : "dash"), told, h("span", {}, aside)),
+    );
+    return told;
+  }
+
+  timeLeft(ms) {
+    if (this.left) this.left.textContent = `${Math.ceil(ms / 1000)} s left`;
+  }
+
+  identified({ entity, sentence }) {
+    this.thing.hidden = false;
+    this.thing.replaceChildren(icon("glass"), sentence || entity);
+  }
+
+  answered() {
+    const { answer } = this.turn;
+    this.is("done");
+    this.tellQuestion();
+    this.element.classList.toggle("refused", answer.abstained);
+    if (answer.entity) this.identified({ entity: answer.entity });
+    this.body.replaceChildren(
+      ...[
+        h("p", { class: "answer" }, answer.answer),
+        ...(answer.abstained ? this.refusal(answer) : [sureness(answer)]),
+        note(words.degradedWords(answer.degraded)),
+        sources(answer.citations),
+        this.actions(),
+        this.how(answer),
+      ].filter(Boolean),
+    );
+  }
+
+  refusal(answer) {
+    const told = [h("p", { class: "advice" }, icon("lamp"), words.adviceWords(answer))];
+    if (answer.reason === "nothing_indexed") told.push(nothingIndexed());
+    return told;
+  }
+
+  failed() {
+    const { problem } = this.turn;
+    this.is("failed");
+    this.body.replaceChildren(
+      h("p", { class: "advice" }, icon("warning"), words.problemWords(problem)),
+      this.actions(),
+    );
+  }
+
+  actions() {
+    const again = () => this.act.again(this.turn);
+    const say = () => this.act.say(this.turn);
+    return h(
+      "p",
+      { class: "actions" },
+      this.turn.answer && h("button", { type: "button", onclick: say }, icon("sound"), "Say it"),
+      (!this.turn.answer || this.turn.answer.abstained) &&
+        h("button", { type: "button", onclick: again }, icon("again"), "Ask again"),
+    );
+  }
+
+  cancel() {
+    const cancel = () => this.act.cancel(this.turn);
+    return h("p", { class: "actions" }, h("button", { type: "button", onclick: cancel }, icon("close"), "Cancel"));
+  }
+
+  /** Stages, times and what was read, folded away. */
+  how(answer) {
+    if (!this.stages.childElementCount) {
+      for (const [stage, ms] of Object.entries(answer.timings_ms)) {
+        if (stage !== "total") this.stage({ stage, state: "done", ms });
+      }
+    }
+    const read = answer.looked_at.filter((region) => region.text).map((region) => region.text);
+    const total = answer.timings_ms.total;
+    return h(
+      "details",
+      { class: "how" },
+      h("summary", {}, "How I found it", total && h("span", { class: "took" }, words.seconds(total))),
+      this.stages,
+      read.length > 0 && h("p", { class: "read" }, h("b", {}, "Read in the photo: "), read.join(" · ")),
+    );
+  }
+}
+
+function sureness({ confidence }) {
+  const { words: told, dots } = words.sureness(confidence);
+  const dot = (place) => h("span", { class: place < dots ? "dot full" : "dot" });
+  return h("p", { class: "sure" }, h("span", { class: "dots" }, [0, 1, 2].map(dot)), told);
+}
+
+const note = (text) => text && h("p", { class: "degraded" }, icon("warning"), text);
+
+function sources(citations) {
+  if (!citations.length) return null;
+  const heading = citations.length === 1 ? "Source" : `${citations.length} sources`;
+  return h("section", { class: "sources" }, h("h4", {}, heading), citations.map(source));
+}
+
+function source({ title, url, snippet, kind }) {
+  const page = webAddress(url);
+  const name = { photo: "camera", image: "glass", page: "page" }[kind] ?? "page";
+  const link = page && { href: page.href, target: "_blank", rel: "noopener noreferrer" };
+  return h(
+    "details",
+    { class: "source" },
+    h(
+      "summary",
+      {},
+      icon(name),
+      h("span", {}, h("b", {}, title || "Without a title"), h("small", {}, words.SOURCE_KINDS[kind] ?? "")),
+    ),
+    h("blockquote", {}, snippet),
+    page && h("p", {}, h("a", link, `Open ${page.host}`, icon("out"))),
+  );
+}
+
+/** An address that may be opened: http or https, nothing else. */
+function webAddress(url) {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  return parsed && /^https?:$/.test(parsed.protocol) ? parsed : null;
+}
+
+/** What to do about an index in which there is nothing. */
+export function nothingIndexed() {
+  return h(
+    "div",
+    { class: "empty-index" },
+    h("p", {}, "Nothing is indexed here yet, so there is nothing to answer from but the photo itself."),
+    h("p", {}, "Index your own photos and pages, or the sample, where the platform runs:"),
+    h("pre", { tabindex: "0" }, "loreglass index images my-photos/\nloreglass index pages my-pages/\nmake demo"),
+    h("p", {}, "On a machine of your own, ", h("a", { href: "/operator" }, "the operator's view"), " does it too."),
+  );
+}
