@@ -14,7 +14,7 @@ export const sideFor = (question) => (TO_READ.test(question) ? SIDE_TO_READ : SI
  */
 export async function openDevices(withVoice) {
   if (!navigator.mediaDevices) return null;
-  const video = { facingMode: "environment", width: { ideal: 1920 }, height: { ideal: 1080 } };
+  const video = { facingMode: "environment", width: { ideal: 1920 }, resizeMode: "none" }; // none: nothing cut off
   const audio = { channelCount: 1, echoCancellation: true, noiseSuppression: true };
   try {
     return await navigator.mediaDevices.getUserMedia({ video, audio: withVoice && audio });

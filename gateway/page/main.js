@@ -51,15 +51,22 @@ async function put({ question = "", audio = null }) {
   outbox.wake();
 }
 
+function askWritten(question) {
+  voice.prime();
+  mark("release");
+  if (matchMedia("(pointer: coarse)").matches) byId("question").blur(); // the keyboard would hide the answer
+  return put({ question });
+}
+
 byId("dock").addEventListener("submit", (event) => {
   event.preventDefault();
-  voice.prime();
   const question = byId("question").value.trim();
-  if (!question) return byId("question").focus();
   byId("question").value = "";
-  mark("release");
-  return put({ question });
+  return question ? askWritten(question) : byId("question").focus();
 });
+for (const example of document.querySelectorAll("#examples button")) {
+  example.addEventListener("click", () => askWritten(example.textContent));
+}
 
 // ---- talking ----
 
@@ -101,6 +108,7 @@ function showHold() {
   document.body.dataset.voice = setup.voice ? "yes" : "no";
   byId("hold-name").textContent = setup.voice ? "Hold to talk" : "Take the photo and type";
   byId("hold-words").textContent = setup.voice ? "Hold and speak" : "Press, then type";
+  byId("hold-help").textContent = setup.voice ? "Hold the button and speak, or type." : "Type your question.";
 }
 
 byId("hold").addEventListener("click", () => {
@@ -147,17 +155,17 @@ async function choose(file) {
   if (!file?.type.startsWith("image/") && !/\.(heic|heif|avif)$/i.test(file?.name ?? "")) {
     return hint("That is no photo.");
   }
-  const photo = { id: freshId(), ...(await photoOfFile(file)) };
-  stage.show({ ...photo, blob: photo.picture ? file : null });
+  stage.show({ id: freshId(), ...(await photoOfFile(file)) });
   announce("The photo is there. Ask about it.");
   return byId("question").focus({ preventScroll: true });
 }
 
 function stageChanged(showing) {
   document.body.dataset.showing = showing;
-  byId("again-words").textContent = showing === "live" ? "Freeze" : "Look again";
+  document.body.removeAttribute("data-large");
+  byId("again-words").textContent = showing === "live" ? "Freeze" : "Look";
   byId("again").disabled = showing !== "live" && !stage.isLive && !stage.shown;
-  hint(showing === "photo" ? "Ask about this photo, or look again." : "");
+  hint(showing === "live" ? "Point at a thing and ask" : "");
 }
 
 function hint(text) {
@@ -168,6 +176,7 @@ byId("open-camera").addEventListener("click", () => {
   voice.prime();
   openAll();
 });
+byId("regions").addEventListener("click", enlarge);
 byId("again").addEventListener("click", () => (stage.shown ? stage.look() : freeze()));
 for (const id of ["choose", "open-file"]) byId(id).addEventListener("click", () => byId("file").click());
 byId("file").addEventListener("change", () => {
@@ -216,9 +225,8 @@ function begun(turn) {
 function heard(turn, event, data) {
   const view = viewOf(turn);
   if (event === "stage") {
-    const told = view.stage(data);
+    view.stage(data);
     deadline.at = performance.now() + data.left_ms;
-    if (told) hint(`${told} …`);
   } else if (event === "transcript") {
     view.tellQuestion(data.text);
   } else if (event === "identified") {
@@ -255,9 +263,8 @@ function failed(turn) {
 
 function delayed(turn, why, wait) {
   deadline = null;
-  const when = why.until === "woken" ? "" : ` Tried again in ${Math.ceil(wait)} s, or when you are back.`;
-  viewOf(turn).waiting(words.problemWords(why) + when);
-  if (why.kind === "offline") offline("No connection: questions wait here");
+  offline(why.kind === "offline" ? "No connection" : "");
+  viewOf(turn).waiting(words.waitWords(why, wait));
 }
 
 function keyNeeded() {
@@ -281,10 +288,15 @@ async function again(turn) {
   outbox.wake();
 }
 
+/** An earlier turn's photo; the one that is there already, large. */
 async function showTurn(turn) {
-  const { photo: blob, photoId: id, width, height } = turn;
-  const picture = await createImageBitmap(blob);
-  stage.show({ id, blob, width, height, picture }, turn.answer?.looked_at ?? []);
+  if (stage.turn === turn.id) return enlarge();
+  const { photo, photoId: id, width, height } = turn;
+  return stage.show({ id, width, height, picture: await createImageBitmap(photo) }, turn);
+}
+
+function enlarge() {
+  document.body.toggleAttribute("data-large");
 }
 
 function speak(turn) {
@@ -301,7 +313,7 @@ const spoken = (answer) => (answer.abstained ? `${answer.answer} ${words.adviceW
 function countDown(id) {
   const ring = byId("ring").querySelector(".left");
   document.body.toggleAttribute("data-asking", Boolean(deadline));
-  if (!deadline) return hint("");
+  if (!deadline) return null;
   const left = Math.max(0, deadline.at - performance.now());
   ring.style.strokeDashoffset = 1 - left / deadline.length;
   views.get(id)?.timeLeft(left);

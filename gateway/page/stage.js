@@ -4,14 +4,15 @@
 import { byId, svg } from "./dom.js";
 import { photoOf } from "./camera.js";
 
+const BACKDROP_PX = 24; // of what is blurred behind a photo that is of another shape than the stage
+
 export class Stage {
-  /** `onChange` is told when something else is shown. */
+  /** `onChange` is told when something else is shown: "live", "photo", "unseen" or "nothing". */
   constructor({ onChange }) {
     this.onChange = onChange;
-    this.element = byId("stage");
     this.video = byId("camera");
-    this.shown = null; // { id, picture, width, height, file?, blob? }
-    this.address = null;
+    this.shown = null; // { id, picture, width, height, file? }
+    this.turn = null; // the id of the turn whose regions are drawn
   }
 
   /** Show what a stream brings. Resolves when there are pictures. */
@@ -28,8 +29,7 @@ export class Stage {
 
   /** Back to the camera. */
   look() {
-    this.shown = null;
-    this.draw();
+    this.shown = this.turn = null;
     this.set(this.isLive ? "live" : "nothing");
   }
 
@@ -38,31 +38,24 @@ export class Stage {
     this.show({ id, ...photoOf(this.video) });
   }
 
-  /** Show a photo: one that was taken or chosen, or an earlier turn's. */
-  show(photo, regions = []) {
+  /** Show a photo: one that was taken or chosen, or an earlier turn's with its regions. */
+  show(photo, turn = null) {
     this.shown = photo;
-    URL.revokeObjectURL(this.address);
-    this.address = photo.blob ? URL.createObjectURL(photo.blob) : null;
-    const canvas = byId("frozen");
-    canvas.hidden = Boolean(this.address) || !photo.picture;
-    if (!canvas.hidden) {
-      Object.assign(canvas, { width: photo.width, height: photo.height });
-      canvas.getContext("2d").drawImage(photo.picture, 0, 0);
+    this.turn = turn?.id ?? null;
+    if (photo.picture) {
+      const { picture, width, height } = photo;
+      paint(byId("photo"), picture, width, height);
+      paint(byId("backdrop"), picture, BACKDROP_PX, Math.round((BACKDROP_PX * height) / width));
+      this.mark(turn?.answer?.looked_at ?? []);
     }
-    for (const image of [byId("photo"), byId("backdrop")]) {
-      image.hidden = !this.address;
-      if (this.address) image.src = this.address;
-    }
-    this.draw(regions);
-    this.set(photo.width ? "photo" : "unseen");
+    this.set(photo.picture ? "photo" : "unseen");
   }
 
   /** Mark regions (in 0..1 of the photo): crops framed, read text under a marker. */
-  draw(regions = []) {
-    const { width = 1, height = 1 } = this.shown ?? {};
-    const drawing = byId("regions");
-    drawing.setAttribute("viewBox", `0 0 ${width || 1} ${height || 1}`);
-    drawing.replaceChildren(
+  mark(regions) {
+    const { width, height } = this.shown;
+    byId("regions").setAttribute("viewBox", `0 0 ${width} ${height}`);
+    byId("regions").replaceChildren(
       ...regions.map(({ kind, left, top, right, bottom, text }, place) => {
         const box = svg("rect", {
           class: `region ${kind === "crop" ? "crop" : "text"}`,
@@ -72,7 +65,7 @@ export class Stage {
           height: Math.max(0, bottom - top) * height,
           rx: width / 120,
         });
-        box.style.setProperty("--place", Math.min(place, 12));
+        box.style.setProperty("--place", Math.min(place, 12)); // they appear one after the other
         if (text) box.append(svg("title", {}, text));
         return box;
       }),
@@ -80,7 +73,12 @@ export class Stage {
   }
 
   set(showing) {
-    this.element.dataset.showing = showing;
+    byId("stage").dataset.showing = showing;
     this.onChange(showing);
   }
+}
+
+function paint(canvas, picture, width, height) {
+  Object.assign(canvas, { width, height });
+  canvas.getContext("2d").drawImage(picture, 0, 0, width, height);
 }

@@ -80,10 +80,10 @@ export class TurnView {
     this.body.replaceChildren(
       ...[
         h("p", { class: "answer" }, answer.answer),
-        ...(answer.abstained ? this.refusal(answer) : [sureness(answer)]),
+        ...(answer.abstained ? this.refusal(answer) : []),
+        h("div", { class: "verdict" }, !answer.abstained && sureness(answer), this.actions()),
         note(words.degradedWords(answer.degraded)),
         sources(answer.citations),
-        this.actions(),
         this.how(answer),
       ].filter(Boolean),
     );
@@ -125,7 +125,7 @@ export class TurnView {
   how(answer) {
     if (!this.stages.childElementCount) {
       for (const [stage, ms] of Object.entries(answer.timings_ms)) {
-        if (stage !== "total") this.stage({ stage, state: "done", ms });
+        if (!["total", "first_word"].includes(stage)) this.stage({ stage, state: "done", ms });
       }
     }
     const read = answer.looked_at.filter((region) => region.text).map((region) => region.text);

@@ -69,7 +69,7 @@ export function sureness(confidence) {
   return { words: "Not very sure of this", dots: 1 };
 }
 
-export const SOURCE_KINDS = { photo: "Read in your photo", image: "Known of this thing", page: "From a page" };
+export const SOURCE_KINDS = { photo: "Read in your photo", image: "What is known of it", page: "From a page" };
 
 const ADVICE = {
   model_unsure: "Come closer, hold still, or ask about one thing by its name.",
@@ -106,6 +106,13 @@ const PROBLEMS = {
 /** A failure as a plain sentence. `refused`: its kind, and the detail that the gateway sent with it. */
 export const problemWords = ({ kind, detail }) => PROBLEMS[kind] ?? detail ?? PROBLEMS.internal;
 
-export const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
+/** Why a question waits, and for how long. */
+export function waitWords(why, wait) {
+  if (why.kind === "offline") return "No connection. This is asked as soon as there is one.";
+  const when = why.until === "woken" ? "" : ` Trying again in ${Math.ceil(wait)} s.`;
+  return problemWords(why) + when;
+}
+
+export const seconds = (ms) => (ms < 50 ? "at once" : `${(ms / 1000).toFixed(1)} s`);
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
