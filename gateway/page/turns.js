@@ -11,7 +11,7 @@ export class TurnView {
     this.stages = h("ol", { class: "stages" });
     this.thing = h("p", { class: "thing", hidden: true });
     this.body = h("div", { class: "reply" });
-    this.question = h("h3", { class: "question" });
+    this.question = h("h2", { class: "question" });
     this.element = h("article", { class: "turn" }, this.asked(), this.thing, this.body);
     this.tellQuestion();
     if (turn.status === "done") this.answered();
@@ -151,7 +151,7 @@ const note = (text) => text && h("p", { class: "degraded" }, icon("warning"), te
 function sources(citations) {
   if (!citations.length) return null;
   const heading = citations.length === 1 ? "Source" : `${citations.length} sources`;
-  return h("section", { class: "sources" }, h("h4", {}, heading), citations.map(source));
+  return h("section", { class: "sources" }, h("h3", {}, heading), citations.map(source));
 }
 
 function source({ title, url, snippet, kind }) {

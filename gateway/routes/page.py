@@ -63,11 +63,15 @@ class PageFile:
     def reply(self, request: Request) -> Response:
         """The file, or that the caller's copy is still the right one."""
         headers = {**HEADERS, "ETag": self.etag, "Vary": "Accept-Encoding"}
-        known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
+        known = [
+            tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")
+        ]
         if self.etag in known:
             return Response(status_code=304, headers=headers)
         if self.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
-            return Response(self.packed, headers={**headers, "Content-Encoding": "gzip"}, media_type=self.media_type)
+            return Response(
+                self.packed, headers={**headers, "Content-Encoding": "gzip"}, media_type=self.media_type
+            )
         return Response(self.content, headers=headers, media_type=self.media_type)
 
 

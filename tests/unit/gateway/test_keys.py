@@ -13,15 +13,16 @@ pytestmark = pytest.mark.anyio
 ANNA, BERT = ApiKey.new(), ApiKey.new()
 
 
+def keys_entry(key: ApiKey, tenant: str) -> str:
+    """A key as a keys file has it."""
+    told = {"prefix": key.prefix, "sha256": key.sha256, "tenant": tenant, "priority": "interactive"}
+    return "[[key]]\n" + "".join(f'{name} = "{value}"\n' for name, value in told.items())
+
+
 @pytest.fixture
 def keys(tmp_path: Path) -> str:
-    entries = [
-        f'[[key]]\nprefix = "{key.prefix}"\nsha256 = "{key.sha256}"\ntenant = "{name}"\n'
-        'priority = "interactive"\n'
-        for key, name in ((ANNA, "anna"), (BERT, "bert"))
-    ]
     file = tmp_path / "keys.toml"
-    file.write_text("\n".join(entries))
+    file.write_text("\n".join(keys_entry(key, name) for key, name in ((ANNA, "anna"), (BERT, "bert"))))
     return str(file)
 
 

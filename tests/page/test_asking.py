@@ -1,0 +1,267 @@
+"""Looking, asking, reading the answer: the page in a real browser, before a real gateway."""
+
+import base64
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from chassis.keys import ApiKey
+from contracts.answer import CitationKind, Reason
+from contracts.collections import Collections
+from contracts.image_search import ImageSearchReply
+from contracts.text_search import TextHit, TextSearchReply
+from gateway.state import Context, Query, Quote, Reply
+from tests.page.browser import Wearer
+from tests.page.conftest import Open
+from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit
+from tests.unit.gateway.reasoners import ScriptedReasoner
+from tests.unit.gateway.test_keys import keys_entry
+
+HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
+ARRIVE = """([kind, bytes]) => {
+  const content = Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0));
+  const data = new DataTransfer();
+  data.items.add(new File([content], "photo.jpg", { type: "image/jpeg" }));
+  const event = kind === "paste"
+    ? new ClipboardEvent("paste", { clipboardData: data, bubbles: true })
+    : new DragEvent("drop", { dataTransfer: data, bubbles: true });
+  document.body.dispatchEvent(event);
+}"""
+
+
+def unsure(reason: Reason = Reason.MODEL_UNSURE) -> ScriptedReasoner:
+    return ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=reason))
+
+
+def sent(reasoner: ScriptedReasoner) -> list[tuple[str, bool]]:
+    """The questions that reached the pipeline, each with whether it brought a photo."""
+    return [(query.question, query.photo_is_new) for query in reasoner.asked]
+
+
+def test_a_question_about_what_the_camera_sees_is_answered_with_its_source(open_page: Open) -> None:
+    reasoner = ScriptedReasoner()
+    with open_page(reasoner=reasoner) as (wearer, _):
+        wearer.look()
+        turn = wearer.answer("Who wrote this?")
+        expect(turn.locator(".answer")).to_have_text(PAGES)
+        expect(turn.locator(".thing")).to_have_text(BOOK)
+        source = turn.locator("details.source").first
+        expect(source.locator("blockquote")).to_be_hidden()
+        source.locator("summary").click()
+        expect(source.locator("blockquote")).to_have_text(PAGES)
+        expect(source.get_by_role("link")).to_have_attribute("href", "https://pages.example/salt-road")
+        assert "noopener" in (source.get_by_role("link").get_attribute("rel") or "")
+    (asked,) = reasoner.asked
+    assert asked.photo is not None
+    assert (asked.photo.width, asked.photo.height) == (960, 1280)
+
+
+def test_what_was_read_is_marked_on_the_photo_where_it_stands(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        wearer.look()
+        wearer.answer("Who wrote this?")
+        mark = wearer.page.locator("#regions rect.text").first
+        expect(mark.locator("title")).to_have_text("THE SALT ROAD")
+        left, width = (float(mark.get_attribute(name) or 0) / 960 for name in ("x", "width"))
+        assert (left, left + width) == (pytest.approx(10 / 96, abs=1e-3), pytest.approx(90 / 96, abs=1e-3))
+
+
+def test_what_the_thing_is_is_said_first_and_then_the_answer(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        wearer.look()
+        wearer.answer("Who wrote this?")
+        assert wearer.spoken() == [f"This is {BOOK}.", PAGES]
+
+
+def test_a_muted_page_says_nothing_and_stays_muted(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        wearer.page.get_by_role("button", name="Voice").click()
+        wearer.look()
+        wearer.answer("Who wrote this?")
+        wearer.open("/")
+        expect(wearer.page.get_by_role("button", name="Voice")).to_have_attribute("aria-pressed", "false")
+        assert wearer.spoken() == []
+
+
+def test_a_follow_up_is_about_the_photo_that_is_seen_and_a_new_look_brings_a_new_one(open_page: Open) -> None:
+    reasoner = ScriptedReasoner()
+    with open_page(reasoner=reasoner) as (wearer, _):
+        wearer.look()
+        wearer.answer("Who wrote this?")
+        wearer.answer("How many pages does it have?")
+        wearer.page.get_by_role("button", name="Look").click()
+        wearer.answer("And this one?")
+    assert [new for _, new in sent(reasoner)] == [True, False, True]
+    assert len(reasoner.asked[2].history) == 2
+
+
+def test_a_conversation_that_has_expired_is_begun_anew_with_the_photo(open_page: Open) -> None:
+    reasoner = ScriptedReasoner()
+    with open_page(reasoner=reasoner) as (wearer, _):
+        wearer.look()
+        wearer.answer("Who wrote this?")
+        wearer.page.evaluate(
+            """() => localStorage.setItem("loreglass.conversation", JSON.stringify(
+                 { ...JSON.parse(localStorage.getItem("loreglass.conversation")), session: "gone" }))"""
+        )
+        wearer.open("/")
+        wearer.turn().get_by_role("button", name="Show this photo again").click()
+        wearer.answer("How many pages does it have?")
+    assert sent(reasoner)[-1] == ("How many pages does it have?", True)
+
+
+def test_a_new_conversation_forgets_turns_here_and_the_session_there(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        wearer.look()
+        wearer.answer("Who wrote this?")
+        wearer.page.get_by_role("button", name="More").click()
+        with wearer.page.expect_response(lambda reply: "/sessions/" in reply.url) as deleted:
+            wearer.page.get_by_role("button", name="New conversation").click()
+        assert deleted.value.status == 204
+        expect(wearer.page.locator(".turn")).to_have_count(0)
+        wearer.open("/")
+        expect(wearer.page.locator(".turn")).to_have_count(0)
+
+
+def test_turns_are_there_again_after_the_page_was_closed(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        wearer.look()
+        wearer.answer("Who wrote this?")
+        wearer.open("/")
+        expect(wearer.turn().locator(".answer")).to_have_text(PAGES)
+
+
+def test_a_refusal_says_what_would_help_and_says_it_aloud(open_page: Open) -> None:
+    with open_page(reasoner=unsure()) as (wearer, _):
+        wearer.look()
+        turn = wearer.answer("Who wrote this?")
+        advice = turn.locator(".advice").inner_text()
+        assert advice
+        expect(turn.get_by_role("button", name="Ask again")).to_be_visible()
+        assert advice in " ".join(wearer.spoken())
+
+
+def test_what_was_done_without_is_said_in_words(services: FakeServices, open_page: Open) -> None:
+    services.ocr.mood = Mood.CRASHES
+    with open_page(services) as (wearer, _):
+        wearer.look()
+        turn = wearer.answer("Who wrote this?")
+        expect(turn.locator(".degraded")).to_have_text("Answered without reading the text in the photo.")
+
+
+def test_an_empty_index_is_said_before_anything_is_asked(services: FakeServices, open_page: Open) -> None:
+    services.collections.reply = Collections(collections=[])
+    with open_page(services) as (wearer, _):
+        expect(wearer.page.locator(".empty-index")).to_contain_text("make demo")
+
+
+@pytest.mark.parametrize("way", ["paste", "drop"])
+def test_without_a_camera_a_photo_is_pasted_or_dropped(open_page: Open, photo: Path, way: str) -> None:
+    reasoner = ScriptedReasoner()
+    with open_page(reasoner=reasoner) as (wearer, _):
+        wearer.page.evaluate(ARRIVE, [way, base64.b64encode(photo.read_bytes()).decode()])
+        wearer.page.locator("#stage[data-showing=photo]").wait_for()
+        wearer.answer("Who wrote this?")
+    assert sent(reasoner) == [("Who wrote this?", True)]
+
+
+def test_a_chosen_photo_is_scaled_before_it_is_sent_and_keeps_more_to_be_read(
+    open_page: Open, photo: Path
+) -> None:
+    reasoner = ScriptedReasoner()
+    large = photo.with_name("large.jpg")
+    with Image.open(photo) as picture:
+        picture.resize((3000, 2250)).save(large)
+    with open_page(reasoner=reasoner, photo_max_side=4000) as (wearer, _):
+        wearer.page.locator("#file").set_input_files(large)
+        wearer.page.locator("#stage[data-showing=photo]").wait_for()
+        wearer.answer("Who wrote this?")
+        wearer.page.locator("#file").set_input_files(large)
+        wearer.page.locator("#stage[data-showing=photo]").wait_for()
+        wearer.answer("Read the small print to me")
+    sizes = [(query.photo.width, query.photo.height) for query in reasoner.asked if query.photo]
+    assert sizes == [(1280, 960), (1920, 1440)]
+
+
+def test_a_file_that_is_no_photo_is_refused_here_or_there_in_plain_words(
+    open_page: Open, tmp_path: Path
+) -> None:
+    broken, text = tmp_path / "broken.jpg", tmp_path / "notes.txt"
+    broken.write_bytes(b"\xff\xd8\xff\xe0 no more than a beginning")
+    text.write_text("notes")
+    with open_page() as (wearer, _):
+        wearer.page.locator("#file").set_input_files(text)
+        expect(wearer.page.locator("#hint")).to_have_text("That is no photo.")
+        wearer.page.locator("#file").set_input_files(broken)
+        wearer.page.locator("#stage[data-showing=unseen]").wait_for()
+        wearer.ask("Who wrote this?")
+        expect(wearer.turn()).to_have_attribute("data-status", "failed")
+        expect(wearer.turn().locator(".advice")).to_contain_text("photo")
+
+
+def test_a_key_is_entered_once_and_can_be_forgotten(open_page: Open, tmp_path: Path) -> None:
+    key, keys = ApiKey.new(), tmp_path / "keys.toml"
+    keys.write_text(keys_entry(key, "anna"))
+    with open_page(keys=str(keys)) as (wearer, _):
+        dialog = wearer.page.get_by_role("dialog")
+        wearer.ask("Who wrote The Salt Road?")
+        dialog.get_by_label("Key").fill(ApiKey.new().text)
+        dialog.get_by_role("button", name="Keep it").click()
+        expect(dialog.get_by_role("alert")).to_contain_text("not known")
+        dialog.get_by_label("Key").fill(key.text)
+        dialog.get_by_role("button", name="Keep it").click()
+        expect(wearer.turn()).to_have_attribute("data-status", "done")
+        wearer.open("/")
+        wearer.answer("Who wrote The Salt Road?")
+        wearer.page.get_by_role("button", name="More").click()
+        wearer.page.get_by_role("button", name="Key").click()
+        dialog.get_by_role("button", name="Forget the key").click()
+        wearer.ask("Who wrote The Salt Road?")
+        expect(dialog.get_by_label("Key")).to_be_visible()
+
+
+def test_markup_and_odd_addresses_from_the_server_are_only_text(
+    services: FakeServices, open_page: Open
+) -> None:
+    hit = TextHit(
+        id="1", url="javascript:alert(1)", title=HOSTILE, snippet=HOSTILE, score=0.9, query_indexes=[0]
+    )
+    services.text_search.reply = TextSearchReply(hits=[hit], collection="pages")
+    services.image_search.reply = ImageSearchReply(hits=[image_hit(HOSTILE)], collection="images")
+
+    def quote_page(_: Query, context: Context) -> Reply:
+        (place,) = [n for n, each in enumerate(context.evidence) if each.kind is CitationKind.PAGE]
+        return Reply(HOSTILE, 0.9, (Quote(place, HOSTILE),))
+
+    with open_page(services, ScriptedReasoner(say=quote_page)) as (wearer, _):
+        wearer.look()
+        turn = wearer.answer(HOSTILE)
+        for place in (".question", ".answer", ".thing", "details.source b", "blockquote"):
+            expect(turn.locator(place).first).to_have_text(HOSTILE)
+        assert turn.locator("b b, .answer > *, a, img[src=x]").count() == 0
+        assert wearer.page.title() == "Loreglass"
+
+
+def test_everything_is_reached_and_done_by_keys_alone(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        press = wearer.page.keyboard.press
+        press("Tab")
+        assert focused(wearer) == "open-camera"
+        press("Enter")
+        wearer.page.locator("#stage[data-showing=live]").wait_for()
+        reached = []
+        while len(reached) < 20 and focused(wearer) != "more":
+            press("Tab")
+            reached.append(focused(wearer))
+        assert reached == ["question", "send", "choose", "sound", "hold", "again", "more"]
+        wearer.page.locator("#question").focus()
+        wearer.page.keyboard.type("Who wrote this?")
+        press("Enter")
+        expect(wearer.turn()).to_have_attribute("data-status", "done")
+
+
+def focused(wearer: Wearer) -> str:
+    name: str = wearer.page.evaluate("() => document.activeElement.id")
+    return name

@@ -1,0 +1,137 @@
+"""What the gateway sends of its page: the right files, under a strict policy, only when they have changed."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from PIL import Image
+
+from chassis.keys import ApiKey
+from contracts.collections import Collections
+from gateway.routes.page import FOLDER, read_files
+from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.platform import World, gateway_before
+from tests.unit.gateway.test_keys import keys_entry
+
+_ICON = re.compile(r'icons\.svg#(\w+)"|icon\("(\w+)"\)')
+_TEXTS = (".html", ".js", ".css", ".svg", ".webmanifest")
+
+
+@pytest.mark.anyio
+async def test_the_page_may_run_and_load_only_what_comes_from_here(world: World) -> None:
+    reply = await world.client.get("/")
+    assert reply.headers["content-type"] == "text/html; charset=utf-8"
+    policy = dict(part.strip().split(" ", 1) for part in reply.headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'self'"
+    assert policy["frame-ancestors"] == policy["base-uri"] == policy["object-src"] == "'none'"
+    assert "unsafe" not in reply.headers["content-security-policy"]
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert reply.headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.anyio
+async def test_everything_that_a_file_of_the_page_names_is_there(world: World) -> None:
+    named: set[str] = {"/page/recorder.js"}
+    for path in FOLDER.rglob("*"):
+        if path.suffix in _TEXTS:
+            named |= set(re.findall(r"\"(/page/[\w./-]+)", path.read_text()))
+            named |= {f"/page/{name}" for name in re.findall(r"from \"\./([\w.]+)\"", path.read_text())}
+    assert len(named) > 20
+    statuses = {address: (await world.client.get(address)).status_code for address in sorted(named)}
+    assert set(statuses.values()) == {200}, statuses
+
+
+def test_every_icon_that_is_used_is_drawn() -> None:
+    drawn = set(re.findall(r'symbol id="(\w+)"', (FOLDER / "icons.svg").read_text()))
+    used: set[str] = set()
+    for path in [*FOLDER.glob("*.js"), FOLDER / "index.html"]:
+        used |= {one or other for one, other in re.findall(_ICON, path.read_text())}
+    assert len(used) > 15
+    assert used <= drawn
+
+
+@pytest.mark.anyio
+async def test_a_copy_that_is_still_right_is_not_sent_again(world: World) -> None:
+    first = await world.client.get("/page/main.js")
+    assert first.headers["cache-control"] == "no-cache"
+    again = await world.client.get("/page/main.js", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    other = await world.client.get("/page/main.js", headers={"If-None-Match": '"another"'})
+    assert other.content == first.content
+
+
+@pytest.mark.anyio
+async def test_texts_come_packed_to_those_who_can_unpack_them(world: World) -> None:
+    async with httpx.AsyncClient(base_url=world.url) as client:
+        async with client.stream("GET", "/page/style.css", headers={"Accept-Encoding": "gzip"}) as reply:
+            packed = b"".join([piece async for piece in reply.aiter_raw()])
+        plain = await client.get("/page/style.css", headers={"Accept-Encoding": "identity"})
+    assert reply.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(packed) == plain.content == (FOLDER / "style.css").read_bytes()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "name", ["../settings.py", "%2e%2e/settings.py", "..%2fsettings.py", "nothing.js", ""]
+)
+async def test_nothing_but_the_pages_files_is_sent(world: World, name: str) -> None:
+    reply = await world.client.get(f"/page/{name}")
+    assert (reply.status_code, reply.json()["type"]) == (404, "urn:loreglass:problem:not_found")
+
+
+def test_the_worker_knows_every_file_and_changes_with_each(tmp_path: Path) -> None:
+    for name, content in {"index.html": "a", "sw.js": "work();", "main.js": "b", "vendor/x.js": "c"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    before = read_files(tmp_path)["sw.js"]
+    assert b'["/", "/page/main.js", "/page/vendor/x.js"]' in before.content
+    assert before.content.endswith(b"work();")
+    (tmp_path / "vendor/x.js").write_text("d")
+    assert read_files(tmp_path)["sw.js"].etag != before.etag
+
+
+@pytest.mark.anyio
+async def test_the_worker_may_look_after_the_whole_address(world: World) -> None:
+    reply = await world.client.get("/page/sw.js")
+    assert reply.headers["service-worker-allowed"] == "/"
+
+
+@pytest.mark.anyio
+async def test_the_page_is_told_whether_anything_is_indexed(services: FakeServices) -> None:
+    async with gateway_before(services, answer_deadline_ms=7_000) as world:
+        full = (await world.client.get("/page/setup.json")).json()
+        services.collections.reply = Collections(collections=[])
+        empty = (await world.client.get("/page/setup.json")).json()
+        services.collections.mood = Mood.CRASHES
+        unknown = (await world.client.get("/page/setup.json")).json()
+    assert full == {"voice": False, "empty": False, "deadline_ms": 7_000}
+    assert (empty["empty"], unknown["empty"]) == (True, False)
+
+
+@pytest.mark.anyio
+async def test_the_page_itself_needs_no_key(services: FakeServices, tmp_path: Path) -> None:
+    key, keys = ApiKey.new(), tmp_path / "keys.toml"
+    keys.write_text(keys_entry(key, "anna"))
+    async with gateway_before(services, keys=str(keys)) as world:
+        for address in ("/", "/page/main.js", "/page/setup.json"):
+            assert (await world.client.get(address)).status_code == 200
+
+
+def test_the_manifest_names_icons_of_the_sizes_that_it_says() -> None:
+    icons = json.loads((FOLDER / "manifest.webmanifest").read_text())["icons"]
+    for icon in icons:
+        path = FOLDER / icon["src"].removeprefix("/page/")
+        if path.suffix == ".png":
+            with Image.open(path) as picture:
+                assert f"{picture.width}x{picture.height}" == icon["sizes"]
+    assert {"any", "192x192", "512x512"} <= {icon["sizes"] for icon in icons}
+
+
+def test_whatever_is_not_ours_is_named_with_its_version_and_licence() -> None:
+    names = {path.name for path in (FOLDER / "vendor").iterdir()} - {"README.md"}
+    told = (FOLDER / "vendor" / "README.md").read_text()
+    assert names
+    assert all(name in told for name in names)
