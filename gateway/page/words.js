@@ -2,7 +2,7 @@
 
 const STAGES = {
   admission: "Your turn",
-  speech_to_text: "Heard what you said",
+  speech: "",
   transcription: "Heard what you said",
   ocr: "Read the text in the photo",
   image_search: "Compared with known pictures",

@@ -38,8 +38,10 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Permissions-Policy": "camera=(self), microphone=(self), geolocation=()",
     "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-cache",
 }
+_FRESH, _AGED = "no-cache", "max-age=86400"
+_MAY_AGE = frozenset((".svg", ".png", ".woff2"))
+"""Pictures and type: asked for again only after a day. Everything else is held against its tag each time."""
 _LOOK_MS = 500
 """At most so long the page waits to hear whether there is an index."""
 
@@ -52,17 +54,19 @@ class PageFile:
     packed: bytes | None
     media_type: str
     etag: str
+    caching: str
 
     @classmethod
     def of(cls, name: str, content: bytes) -> "PageFile":
         """A file with its type, by its name."""
         suffix = Path(name).suffix
         packed = gzip.compress(content, 9, mtime=0) if suffix in _PACKED else None
-        return cls(content, packed, _MEDIA_TYPES[suffix], f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+        etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        return cls(content, packed, _MEDIA_TYPES[suffix], etag, _AGED if suffix in _MAY_AGE else _FRESH)
 
     def reply(self, request: Request) -> Response:
         """The file, or that the caller's copy is still the right one."""
-        headers = {**HEADERS, "ETag": self.etag, "Vary": "Accept-Encoding"}
+        headers = {**HEADERS, "ETag": self.etag, "Vary": "Accept-Encoding", "Cache-Control": self.caching}
         known = [
             tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")
         ]
@@ -111,7 +115,7 @@ def page_router() -> APIRouter:
     async def setup(gateway: GatewayDep) -> Response:
         """What the page must know of this installation before it asks."""
         told = {
-            "voice": bool(getattr(gateway.settings, "stt_url", "")),
+            "voice": bool(gateway.settings.stt_url),
             "empty": await _is_empty(gateway),
             "deadline_ms": gateway.settings.answer_deadline_ms,
         }

@@ -38,8 +38,10 @@ _EXPECTED = "Failed to load resource"
 
 
 @contextmanager
-def chromium(camera: Path | None = None, microphone: Path | None = None) -> Iterator[Browser]:
-    """A browser whose camera shows one photo (JPEG) and whose microphone hears one sound (WAV) for ever."""
+def chromium(camera: Path | None = None, microphone: Path | str = "") -> Iterator[Browser]:
+    """A browser whose camera shows one photo (JPEG) and whose microphone hears one sound (WAV) for ever;
+    `x.wav%noloop`: once.
+    """
     options = ["--no-sandbox", "--use-fake-ui-for-media-stream"]
     if camera or microphone:
         options.append("--use-fake-device-for-media-stream")

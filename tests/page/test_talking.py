@@ -1,0 +1,149 @@
+"""Hold to talk: what the microphone hears goes with what the camera saw; the answer comes as sound."""
+
+import io
+import wave
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from anyio.from_thread import BlockingPortal
+from playwright.sync_api import expect
+
+from tests.page.browser import Wearer, tone
+from tests.page.conftest import Open
+from tests.speech_servers import SpeechServers
+from tests.unit.gateway.fakes import BOOK, PAGES
+from tests.unit.gateway.reasoners import ScriptedReasoner
+
+WORDS = "How many pages does this have?"
+
+
+@pytest.fixture
+def servers(portal: BlockingPortal, tmp_path: Path) -> SpeechServers:
+    """One that hears `WORDS` whatever is said, and speaks a tone."""
+
+    async def made() -> SpeechServers:
+        return replace(SpeechServers(), words=WORDS, sound=sound, media_type="audio/wav")
+
+    sound = tone(tmp_path / "said.wav", 0.5).read_bytes()
+    return portal.call(made)
+
+
+@pytest.fixture
+def talk_to(open_page: Open, portal: BlockingPortal, servers: SpeechServers) -> Open:
+    """As `open_page`, with a server that hears and, where `speaks`, one that speaks."""
+
+    @contextmanager
+    def opened(
+        reasoner: ScriptedReasoner | None = None, speaks: bool = False
+    ) -> Iterator[tuple[Wearer, object]]:
+        with portal.wrap_async_context_manager(servers.up()) as url:
+            settings = {"stt_url": url} | ({"tts_url": url, "tts_format": "wav"} if speaks else {})
+            with open_page(reasoner=reasoner, **settings) as both:
+                yield both
+
+    return opened
+
+
+def hold(wearer: Wearer, seconds: float = 1.0) -> None:
+    """Hold the big button for so long."""
+    wearer.page.get_by_role("button", name="Hold to talk").hover()
+    wearer.page.mouse.down()
+    wearer.page.locator("body[data-talking]").wait_for()
+    wearer.page.wait_for_timeout(seconds * 1000)
+    wearer.page.mouse.up()
+
+
+def test_what_is_said_while_the_button_is_held_is_asked_about_what_was_seen(
+    talk_to: Open, servers: SpeechServers
+) -> None:
+    reasoner = ScriptedReasoner()
+    with talk_to(reasoner) as (wearer, _):
+        wearer.look()
+        hold(wearer)
+        expect(wearer.turn().locator(".question")).to_have_text(WORDS)
+        expect(wearer.turn().locator(".answer")).to_have_text(PAGES)
+    (query,) = reasoner.asked
+    assert (query.question, query.photo is not None) == (WORDS, True)
+    (heard,) = servers.heard
+    with wave.open(io.BytesIO(heard.wav)) as sound:
+        assert (sound.getnchannels(), sound.getframerate(), sound.getsampwidth()) == (1, 16_000, 2)
+        assert 0.5 < sound.getnframes() / 16_000 < 3
+        assert max(array("h", sound.readframes(sound.getnframes()))) > 1_000
+
+
+def test_the_answer_is_played_where_the_gateway_has_a_voice(talk_to: Open, servers: SpeechServers) -> None:
+    with talk_to(speaks=True) as (wearer, _):
+        wearer.look()
+        with wearer.page.expect_response(lambda reply: "/speech" in reply.url) as fetched:
+            hold(wearer)
+        assert fetched.value.ok
+        assert wearer.spoken() == [f"This is {BOOK}."]
+    assert [said["input"] for said in servers.said] == [PAGES]
+
+
+def test_pressed_once_it_listens_until_it_is_pressed_again(talk_to: Open, servers: SpeechServers) -> None:
+    with talk_to() as (wearer, _):
+        wearer.look()
+        button = wearer.page.get_by_role("button", name="Hold to talk")
+        button.focus()
+        wearer.page.keyboard.press("Enter")
+        wearer.page.locator("body[data-talking]").wait_for()
+        wearer.page.wait_for_timeout(800)
+        wearer.page.keyboard.press("Enter")
+        expect(wearer.turn()).to_have_attribute("data-status", "done")
+    assert len(servers.heard) == 1
+
+
+def test_escape_drops_what_was_said(talk_to: Open, servers: SpeechServers) -> None:
+    with talk_to() as (wearer, _):
+        wearer.look()
+        wearer.page.get_by_role("button", name="Hold to talk").hover()
+        wearer.page.mouse.down()
+        wearer.page.locator("body[data-talking]").wait_for()
+        wearer.page.keyboard.press("Escape")
+        expect(wearer.page.locator("body[data-talking]")).to_have_count(0)
+        wearer.page.mouse.up()
+        expect(wearer.page.locator(".turn")).to_have_count(0)
+    assert servers.heard == []
+
+
+def test_what_was_said_without_a_network_is_heard_when_there_is_one(
+    talk_to: Open, servers: SpeechServers
+) -> None:
+    with talk_to() as (wearer, _):
+        wearer.look()
+        wearer.context.set_offline(True)
+        hold(wearer)
+        expect(wearer.turn().locator(".question")).to_have_text("What you said")
+        expect(wearer.page.locator("#offline")).to_be_visible()
+        wearer.context.set_offline(False)
+        expect(wearer.turn().locator(".question")).to_have_text(WORDS)
+    assert len(servers.heard) == 1
+
+
+def test_where_voice_is_not_set_up_the_button_takes_the_photo_and_one_types(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        wearer.look()
+        wearer.page.get_by_role("button", name="Take the photo and type").click()
+        wearer.page.locator("#stage[data-showing=photo]").wait_for()
+        expect(wearer.page.get_by_label("Your question")).to_be_focused()
+
+
+def test_where_voice_was_taken_away_the_page_says_so_and_opens_the_keyboard(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        before = {"voice": True, "empty": False, "deadline_ms": 1}
+        wearer.page.evaluate(
+            "(setup) => localStorage.setItem('loreglass.setup', JSON.stringify(setup))", before
+        )
+        wearer.page.route("**/setup.json", lambda route: route.abort())
+        wearer.open("/")
+        wearer.look()
+        hold(wearer)
+        expect(wearer.turn().locator(".advice")).to_have_text(
+            "Voice is not set up here. Type the question instead."
+        )
+        expect(wearer.page.get_by_label("Your question")).to_be_focused()
