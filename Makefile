@@ -9,6 +9,7 @@
 # make load    wearers against the pocket platform and a stand-in fleet: report and plots in var/load (LOAD="--shape ramp")
 # make containers-check  builds the images, runs them with podman, asks, kills, recovers, takes down
 # make dashboards  Grafana's dashboards anew, and their pictures from a real Prometheus
+# make screenshots  pictures of the wearer's page, by a browser that asks aloud, and the figures it measured
 # make serve   leave the platform running (loreglass ask PHOTO "QUESTION"); MODEL=URL: with that model server
 # make eval    a split of the synthetic world through the platform (SPLIT=test PIPELINES="loreglass qa-dragon", or all)
 # make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
@@ -45,7 +46,7 @@ LOAD ?=
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo serve test test-fast test-vllm test-llama meaning bench bench-gpu load containers-check containers-needs dashboards eval eval-squad check format lock publish-contracts openapi
+.PHONY: demo serve test test-fast test-vllm test-llama meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/loreglass demo
@@ -80,6 +81,9 @@ load: $(VENV)/.dev
 dashboards: $(VENV)/.dev
 	$(BIN)/python -m deploy.grafana --write
 	$(BIN)/python -m tests.deploy.monitored_load --out docs/dashboards
+
+screenshots: $(VENV)/.dev
+	$(BIN)/python -m tests.page.screenshots
 
 containers-check: containers-needs $(VENV)/.dev
 	$(BIN)/python -m tests.containers

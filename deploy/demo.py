@@ -74,7 +74,9 @@ def main() -> None:
         f"{len(asked)} questions: {right} as they should be ({RIGHT}), {unknown} not known, though there is"
         f" an answer ({NOT_KNOWN}), {wrong} wrong or failed ({WRONG})."
     )
-    console.print("Now try loreglass serve, and in another terminal:")
+    console.print(
+        "Now try loreglass serve, open http://127.0.0.1:7100 in a browser, and in another terminal:"
+    )
     photo, question = SAMPLE / "photos" / asked[0].photo, asked[0].turn.question
     for words in (f"index images {SAMPLE / 'images.jsonl'}", f'ask {photo} "{question}"'):
         console.print(f"    loreglass {words}", markup=False, highlight=False, soft_wrap=True)

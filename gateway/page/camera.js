@@ -16,11 +16,13 @@ export async function openDevices(withVoice) {
   if (!navigator.mediaDevices) return null;
   const video = { facingMode: "environment", width: { ideal: 1920 }, resizeMode: "none" }; // none: nothing cut off
   const audio = { channelCount: 1, echoCancellation: true, noiseSuppression: true };
-  try {
-    return await navigator.mediaDevices.getUserMedia({ video, audio: withVoice && audio });
-  } catch (error) {
-    if (withVoice && error.name === "NotFoundError") return navigator.mediaDevices.getUserMedia({ video });
-    throw error;
+  const wishes = withVoice ? [{ video, audio }, { video }, { audio }] : [{ video }];
+  for (const [place, wish] of wishes.entries()) {
+    try {
+      return await navigator.mediaDevices.getUserMedia(wish);
+    } catch (error) {
+      if (error.name !== "NotFoundError" || place === wishes.length - 1) throw error; // else: one of both is there
+    }
   }
 }
 

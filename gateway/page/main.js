@@ -14,12 +14,14 @@ import { Voice } from "./voice.js";
 import * as words from "./words.js";
 
 const USUAL_DEADLINE_MS = 10_000;
+const MOST_TURNS = 50; // that this browser keeps
 
 const store = await openStore();
 const conversation = new Conversation();
 const views = new Map(); // of turns, by id
 let setup = remembered("setup", { voice: true, empty: false, deadline_ms: USUAL_DEADLINE_MS });
 let newest = null; // the turn that is spoken
+let listening = null; // what the button that is held began
 let deadline = null; // { at, length }: of the question on its way, on performance.now()'s clock
 
 const stage = new Stage({ onChange: stageChanged });
@@ -47,7 +49,7 @@ async function put({ question = "", audio = null }) {
   await store.put(turn);
   voice.stop();
   newest = turn.id;
-  add(turn).element.scrollIntoView({ block: "start", behavior: "smooth" });
+  add(turn).element.scrollIntoView({ block: "start" });
   outbox.wake();
 }
 
@@ -73,11 +75,14 @@ for (const example of document.querySelectorAll("#examples button")) {
 async function listen() {
   voice.prime();
   voice.stop();
-  if (!microphone.track && !(await openAll())) return unsaid();
+  const mine = (listening = {});
+  if (!microphone.track && !stage.isLive) await openAll();
+  if (listening !== mine) return; // let go while the browser asked for leave
+  if (!microphone.track) return hint("There is no microphone here. Type the question.");
   if (!stage.shown && stage.isLive) freeze();
   document.body.dataset.talking = "yes";
   byId("hold-words").textContent = "Listening. Let go to ask.";
-  return microphone.start();
+  await microphone.start();
 }
 
 function said() {
@@ -94,6 +99,7 @@ function unsaid() {
 }
 
 function quiet() {
+  listening = null;
   delete document.body.dataset.talking;
   showHold();
   showLevel(0);
@@ -126,10 +132,8 @@ async function openAll() {
     if (!stream) throw new DOMException("no devices", "NotFoundError");
     if (setup.voice && stream.getAudioTracks().length) await microphone.attach(stream);
     if (stream.getVideoTracks().length) await stage.attach(stream);
-    return true;
   } catch (error) {
     noCamera(error);
-    return false;
   }
 }
 
@@ -200,7 +204,11 @@ document.addEventListener("drop", (event) => {
 // ---- what becomes of a question ----
 
 function add(turn) {
-  const view = new TurnView(turn, { show: showTurn, cancel, again, say: speak });
+  const say = (spoken) => {
+    voice.stop();
+    speak(spoken);
+  };
+  const view = new TurnView(turn, { show: showTurn, cancel, again, say });
   views.get(turn.id)?.element.remove();
   views.set(turn.id, view);
   byId("turns").append(view.element);
@@ -216,13 +224,13 @@ function viewOf(turn) {
 }
 
 function begun(turn) {
-  offline("");
   viewOf(turn).asking();
   deadline = { at: performance.now() + setup.deadline_ms, length: setup.deadline_ms };
   countDown(turn.id);
 }
 
 function heard(turn, event, data) {
+  offline("");
   const view = viewOf(turn);
   if (event === "stage") {
     view.stage(data);
@@ -241,18 +249,20 @@ function heard(turn, event, data) {
 
 function answered(turn) {
   deadline = null;
+  offline("");
   const view = viewOf(turn);
   view.answered();
   announce(spoken(turn.answer));
   if (turn.photoId && stage.shown?.id === turn.photoId) showTurn(turn);
   if (turn.id !== newest) return;
   mark("answer");
-  view.element.scrollIntoView({ block: "start", behavior: "smooth" });
-  speak(turn);
+  view.element.scrollIntoView({ block: "start" });
+  speak(turn); // after what the thing is, where that is still being said
 }
 
 function failed(turn) {
   deadline = null;
+  offline("");
   viewOf(turn).failed();
   announce(words.problemWords(turn.problem));
   if (turn.problem.kind !== "not_configured") return;
@@ -300,7 +310,6 @@ function enlarge() {
 }
 
 function speak(turn) {
-  voice.stop();
   const text = spoken(turn.answer);
   if (turn.answer.speech) voice.play(turn.answer.speech, text);
   else voice.say(text);
@@ -388,7 +397,9 @@ navigator.serviceWorker?.register("/page/sw.js", { scope: "/" });
 showHold();
 showVoice();
 stage.look();
-for (const turn of await store.all()) add(turn);
+const turns = await store.all();
+for (const turn of turns.slice(-MOST_TURNS)) add(turn);
+for (const turn of turns.slice(0, -MOST_TURNS)) if (turn.status !== "waiting") store.remove(turn.id);
 outbox.wake();
 await askSetup();
 const allowed = await navigator.permissions?.query({ name: "camera" }).catch(() => null);

@@ -13,6 +13,7 @@ export class Outbox {
   constructor(store, { apiKey, conversation, on }) {
     Object.assign(this, { store, apiKey, conversation, on });
     this.running = null;
+    this.wanted = false; // somebody called while it was at it
     this.sending = null;
     this.cancelled = new Set();
     this.wakeUp = () => {};
@@ -21,8 +22,20 @@ export class Outbox {
   /** Begin to send, or stop pausing: there is a new turn, a network, a key, or somebody who looks. */
   wake() {
     this.wakeUp();
-    this.running ??= this.alone(() => this.drain()).finally(() => (this.running = null));
+    this.wanted = true;
+    this.running ??= this.run();
     return this.running;
+  }
+
+  async run() {
+    try {
+      while (this.wanted) {
+        this.wanted = false;
+        await this.alone(() => this.drain());
+      }
+    } finally {
+      this.running = null;
+    }
   }
 
   /** Two windows share a store; one of them sends. */

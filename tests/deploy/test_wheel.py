@@ -28,7 +28,7 @@ FOLDERS = (
     "loreglass_client",
     "capacity",
 )
-DATA = {".toml", ".json", ".npz", ".j2", ".css"}
+DATA = {".toml", ".json", ".npz", ".j2", ".css", ".html", ".js", ".svg", ".png", ".woff2", ".webmanifest"}
 PAGE = "<title>Halden lighthouse</title><p>The Halden lighthouse was built in 1874 by Ole Brekke.</p>"
 
 

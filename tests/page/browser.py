@@ -17,16 +17,22 @@ PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 PATIENCE_MS = 15_000.0
 _SPOKEN = """
   window.spoken = [];
+  const queue = [];
+  const next = () => {
+    const said = queue[0];
+    if (!said || said.begun) return;
+    said.begun = true;
+    spoken.push(said.text);
+    said.onstart?.();
+    setTimeout(() => { if (queue[0] === said) { queue.shift(); said.onend?.(); next(); } }, 100);
+  };
   const voice = {
-    speak(said) {
-      if (said.text.trim()) spoken.push(said.text);
-      setTimeout(() => { said.onstart?.(); said.onend?.(); });
-    },
-    cancel() {},
+    speak(said) { if (said.text.trim()) { queue.push(said); next(); } },
+    cancel() { if (queue.length) { spoken.push("(cut off)"); queue.length = 0; } },
   };
   Object.defineProperty(window, "speechSynthesis", { value: voice });
 """
-"""Headless browsers have no voice; this one keeps what it is given."""
+"""Headless browsers have no voice; this one takes its time for each text, and keeps what it began to say."""
 _ASKED = """
   const query = navigator.permissions.query.bind(navigator.permissions);
   navigator.permissions.query = (what) =>
@@ -110,6 +116,7 @@ class Wearer:
 
     def spoken(self) -> Sequence[str]:
         """What was said aloud, sentence by sentence."""
+        expect(self.page.locator("#speaking")).to_be_hidden()
         said: list[str] = self.page.evaluate("() => spoken")
         return said
 

@@ -28,9 +28,12 @@ def photo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser(photo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """One Chromium for the whole run; every wearer has a window of its own in it."""
+    """One Chromium for these tests; every wearer has a window of its own in it.
+
+    Playwright keeps an event loop running in this thread: no asynchronous test may come before it has ended.
+    """
     if pages.CHROMIUM is None:
         pytest.skip("chromium is not installed here (apt-get install chromium)")
     with pages.chromium(photo, pages.tone(tmp_path_factory.mktemp("sound") / "tone.wav")) as started:

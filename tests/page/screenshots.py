@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
 from playwright.sync_api import Browser, expect
 from rich.console import Console
 
@@ -19,7 +18,6 @@ from tests.page.browser import DESK, PHONE, Wearer, chromium, wearer
 from tests.page.sample import PHOTO, WORDS, microphone, served
 
 OUT = Path(__file__).resolve().parents[2] / "docs" / "page"
-MOST_BYTES = 200_000
 _SILENCE_S, _SPOKEN_S = 4.0, 3.2
 _LOADED = """() => ["navigation", "resource"].flatMap((kind) => performance.getEntriesByType(kind))
   .reduce((sum, entry) => sum + entry.transferSize, 0)"""
@@ -56,10 +54,9 @@ def picture(browser: Browser, url: str, name: str, theme: str, size: Mapping[str
         somebody.page.mouse.move(0, 0)
         expect(somebody.page.locator("#speaking")).to_be_hidden()
         somebody.page.wait_for_timeout(1_000)  # what moves has moved
-        path = OUT / f"{name}.png"
-        somebody.page.screenshot(path=path)
+        path = OUT / f"{name}.jpg"
+        somebody.page.screenshot(path=path, quality=80)
         marks = somebody.page.evaluate(_MARKS)
-    small(path)
     return {
         "picture": path.name,
         "answer": answer,
@@ -80,17 +77,6 @@ def ask_aloud(somebody: Wearer) -> None:
     somebody.page.wait_for_timeout((_SPOKEN_S + 2) * 1_000)
     somebody.page.mouse.up()
     expect(somebody.turn()).to_have_attribute("data-status", "done")
-
-
-def small(path: Path) -> None:
-    """With as many colours as `MOST_BYTES` allow."""
-    with Image.open(path) as taken:
-        picture = taken.convert("RGB")
-    for colours in (256, 192, 128, 96, 64, 48, 32):
-        picture.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)
-        if path.stat().st_size <= MOST_BYTES:
-            return
-    raise SystemExit(f"{path.name} is larger than {MOST_BYTES} bytes")
 
 
 if __name__ == "__main__":
