@@ -31,7 +31,7 @@ export class TurnView {
   /** The words, as soon as they are known: typed, or understood from the sound. */
   tellQuestion(transcript = this.turn.answer?.transcript) {
     const { question, audio } = this.turn;
-    this.question.textContent = question || transcript || (audio ? "What you said" : "");
+    this.question.textContent = question || words.capital(transcript ?? "") || (audio ? "What you said" : "");
   }
 
   is(status) {

@@ -147,3 +147,22 @@ def test_where_voice_was_taken_away_the_page_says_so_and_opens_the_keyboard(open
             "Voice is not set up here. Type the question instead."
         )
         expect(wearer.page.get_by_label("Your question")).to_be_focused()
+
+
+def test_a_button_that_is_let_go_while_the_browser_asks_for_leave_does_not_listen(talk_to: Open) -> None:
+    with talk_to() as (wearer, _):
+        wearer.page.evaluate(
+            """() => {
+              const devices = navigator.mediaDevices, open = devices.getUserMedia.bind(devices);
+              devices.getUserMedia = (wish) =>
+                new Promise((allow) => { window.allow = () => allow(open(wish)); });
+            }"""
+        )
+        wearer.page.get_by_role("button", name="Hold to talk").hover()
+        wearer.page.mouse.down()
+        wearer.page.wait_for_timeout(500)
+        wearer.page.mouse.up()
+        wearer.page.evaluate("() => allow()")
+        wearer.page.locator("#stage[data-showing=live]").wait_for()
+        expect(wearer.page.locator("body[data-talking]")).to_have_count(0)
+        expect(wearer.page.locator(".turn")).to_have_count(0)
