@@ -19,7 +19,7 @@ const MOST_TURNS = 50; // that this browser keeps
 const store = await openStore();
 const conversation = new Conversation();
 const views = new Map(); // of turns, by id
-let setup = remembered("setup", { voice: true, empty: false, deadline_ms: USUAL_DEADLINE_MS });
+let setup = remembered("setup", { voice: true, empty: false, deadline_ms: USUAL_DEADLINE_MS, operator: false });
 let newest = null; // the turn that is spoken
 let listening = null; // what the button that is held began
 let deadline = null; // { at, length }: of the question on its way, on performance.now()'s clock
@@ -384,6 +384,7 @@ async function askSetup() {
   } catch {
     return;
   }
+  byId("operator").hidden = !setup.operator;
   byId("notice").replaceChildren(...(setup.empty ? [nothingIndexed()] : []));
   document.body.dataset.empty = setup.empty ? "yes" : "no";
   showHold();
@@ -392,7 +393,7 @@ async function askSetup() {
 setUpDialogs({ onKey: () => outbox.wake(), onNew: newConversation });
 window.addEventListener("online", () => outbox.wake());
 document.addEventListener("visibilitychange", () => document.hidden || outbox.wake());
-navigator.serviceWorker?.register("/page/sw.js", { scope: "/" });
+navigator.serviceWorker?.register("/page/sw.js", { scope: "/" }).catch(() => {}); // then a network is needed
 
 showHold();
 showVoice();

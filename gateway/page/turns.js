@@ -1,6 +1,6 @@
 // One turn of the conversation as it is seen: asked, on its way, answered with sources, refused, or failed.
 
-import { h, icon } from "./dom.js";
+import { byId, h, icon } from "./dom.js";
 import * as words from "./words.js";
 
 export class TurnView {
@@ -180,12 +180,13 @@ function webAddress(url) {
 
 /** What to do about an index in which there is nothing. */
 export function nothingIndexed() {
+  const operator = !byId("operator").hidden; // this deployment has one
   return h(
     "div",
     { class: "empty-index" },
     h("p", {}, "Nothing is indexed here yet, so there is nothing to answer from but the photo itself."),
     h("p", {}, "Index your own photos and pages, or the sample, where the platform runs:"),
     h("pre", { tabindex: "0" }, "loreglass index images my-photos/\nloreglass index pages my-pages/\nmake demo"),
-    h("p", {}, "On a machine of your own, ", h("a", { href: "/operator" }, "the operator's view"), " does it too."),
+    operator && h("p", {}, h("a", { href: "/operator" }, "The operator's view"), " does it too: drop them there."),
   );
 }

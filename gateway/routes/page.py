@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
+from starlette.routing import Match
 
 from chassis.errors import LoreglassError, NotFound
 from chassis.resilience.deadlines import Deadline
@@ -112,12 +113,13 @@ def page_router() -> APIRouter:
         return files[HOME].reply(request)
 
     @router.get("/page/setup.json")
-    async def setup(gateway: GatewayDep) -> Response:
+    async def setup(request: Request, gateway: GatewayDep) -> Response:
         """What the page must know of this installation before it asks."""
         told = {
             "voice": bool(gateway.settings.stt_url),
             "empty": await _is_empty(gateway),
             "deadline_ms": gateway.settings.answer_deadline_ms,
+            "operator": _is_served(request, "/operator"),
         }
         headers = {**HEADERS, "Cache-Control": "no-store"}
         return Response(json.dumps(told), headers=headers, media_type="application/json")
@@ -132,6 +134,12 @@ def page_router() -> APIRouter:
         return reply
 
     return router
+
+
+def _is_served(request: Request, path: str) -> bool:
+    """Whether this deployment has that address."""
+    asked = {**request.scope, "path": path}
+    return any(route.matches(asked)[0] is Match.FULL for route in request.app.routes)
 
 
 async def _is_empty(gateway: Gateway) -> bool:
