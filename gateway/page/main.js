@@ -4,11 +4,12 @@ import { bytesOf, openDevices, photoOfFile, sideFor } from "./camera.js";
 import { Conversation } from "./conversation.js";
 import { apiKey, openKeyDialog, setUpDialogs } from "./dialogs.js";
 import { byId } from "./dom.js";
+import { isPhoto, setUpFiles } from "./files.js";
 import { setUpHold } from "./hold.js";
 import { Microphone } from "./microphone.js";
 import { Outbox } from "./outbox.js";
 import { Stage } from "./stage.js";
-import { freshId, openStore, remember, remembered } from "./store.js";
+import { freshId, nextMoment, openStore, remember, remembered } from "./store.js";
 import { nothingIndexed, TurnView } from "./turns.js";
 import { Voice } from "./voice.js";
 import * as words from "./words.js";
@@ -21,11 +22,13 @@ const conversation = new Conversation();
 const views = new Map(); // of turns, by id
 let setup = remembered("setup", { voice: true, empty: false, deadline_ms: USUAL_DEADLINE_MS, operator: false });
 let newest = null; // the turn that is spoken
+let putting = Promise.resolve(); // questions on their way into the outbox
+let arriving = null; // a photo that is being decoded: what is asked now is about that one
 let listening = null; // what the button that is held began
 let deadline = null; // { at, length }: of the question on its way, on performance.now()'s clock
 
 const stage = new Stage({ onChange: stageChanged });
-const voice = new Voice({ onChange: showVoice, onWord: () => mark("first-word") });
+const voice = new Voice({ onChange: showVoice, onWord: () => performance.mark("first-word") });
 const microphone = new Microphone({ onLevel: showLevel, onFull: () => hold.stop() });
 const outbox = new Outbox(store, {
   apiKey,
@@ -36,13 +39,22 @@ const hold = setUpHold(byId("hold"), { enabled: () => setup.voice, begin: listen
 
 // ---- asking ----
 
-/** Put a question into the outbox, with the photo that is seen. */
-async function put({ question = "", audio = null }) {
+/** Put a question into the outbox, with the photo that is seen; one after the other. */
+function put(asked) {
+  putting = putting.then(
+    () => putNow(asked),
+    () => putNow(asked),
+  );
+  return putting;
+}
+
+async function putNow({ question = "", audio = null }) {
+  await arriving;
   if (!stage.shown && stage.isLive) freeze();
   const photo = stage.shown;
   const blob = photo && (await bytesOf(photo, sideFor(question)));
   const turn = {
-    ...{ id: freshId(), at: Date.now(), key: freshId(), status: "waiting", sent: null },
+    ...{ id: freshId(), at: nextMoment(), key: freshId(), status: "waiting", sent: null },
     ...{ question, audio, answer: null, problem: null },
     ...{ photo: blob, photoId: photo?.id ?? null, width: photo?.width ?? null, height: photo?.height ?? null },
   };
@@ -55,7 +67,7 @@ async function put({ question = "", audio = null }) {
 
 function askWritten(question) {
   voice.prime();
-  mark("release");
+  performance.mark("release");
   if (matchMedia("(pointer: coarse)").matches) byId("question").blur(); // the keyboard would hide the answer
   return put({ question });
 }
@@ -87,7 +99,7 @@ async function listen() {
 
 function said() {
   quiet();
-  mark("release");
+  performance.mark("release");
   const audio = microphone.track && microphone.stop();
   if (audio) return put({ audio });
   return hint("Hold the button while you speak.");
@@ -155,10 +167,8 @@ function freeze() {
   byId("flash").animate?.([{ opacity: 0.7 }, { opacity: 0 }], { duration: 250 });
 }
 
-async function choose(file) {
-  if (!file?.type.startsWith("image/") && !/\.(heic|heif|avif)$/i.test(file?.name ?? "")) {
-    return hint("That is no photo.");
-  }
+async function arrive(file) {
+  if (!isPhoto(file)) return hint("That is no photo.");
   stage.show({ id: freshId(), ...(await photoOfFile(file)) });
   announce("The photo is there. Ask about it.");
   return byId("question").focus({ preventScroll: true });
@@ -182,24 +192,7 @@ byId("open-camera").addEventListener("click", () => {
 });
 byId("regions").addEventListener("click", enlarge);
 byId("again").addEventListener("click", () => (stage.shown ? stage.look() : freeze()));
-for (const id of ["choose", "open-file"]) byId(id).addEventListener("click", () => byId("file").click());
-byId("file").addEventListener("change", () => {
-  choose(byId("file").files[0]);
-  byId("file").value = "";
-});
-document.addEventListener("paste", ({ clipboardData }) => {
-  if (clipboardData.files.length) choose(clipboardData.files[0]);
-});
-document.addEventListener("dragover", (event) => {
-  event.preventDefault();
-  document.body.dataset.dragged = "yes";
-});
-document.addEventListener("dragleave", ({ relatedTarget }) => relatedTarget || delete document.body.dataset.dragged);
-document.addEventListener("drop", (event) => {
-  event.preventDefault();
-  delete document.body.dataset.dragged;
-  if (event.dataTransfer.files.length) choose(event.dataTransfer.files[0]);
-});
+setUpFiles((file) => (arriving = arrive(file)));
 
 // ---- what becomes of a question ----
 
@@ -241,7 +234,7 @@ function heard(turn, event, data) {
     view.identified(data);
     announce(data.sentence);
     if (turn.id === newest) {
-      mark("first-said");
+      performance.mark("first-said");
       voice.say(data.sentence);
     }
   }
@@ -255,7 +248,7 @@ function answered(turn) {
   announce(spoken(turn.answer));
   if (turn.photoId && stage.shown?.id === turn.photoId) showTurn(turn);
   if (turn.id !== newest) return;
-  mark("answer");
+  performance.mark("answer");
   view.element.scrollIntoView({ block: "start" });
   speak(turn); // after what the thing is, where that is still being said
 }
@@ -288,7 +281,7 @@ async function cancel(turn) {
 }
 
 async function again(turn) {
-  const anew = { ...turn, id: freshId(), at: Date.now(), key: freshId() };
+  const anew = { ...turn, id: freshId(), at: nextMoment(), key: freshId() };
   Object.assign(anew, { status: "waiting", sent: null, answer: null, problem: null, refusals: 0 });
   await store.remove(turn.id);
   await store.put(anew);
@@ -343,10 +336,6 @@ function offline(text) {
 function showVoice() {
   byId("speaking").hidden = !voice.speaking;
   byId("sound").setAttribute("aria-pressed", String(!voice.muted));
-}
-
-function mark(name) {
-  performance.mark(name);
 }
 
 byId("stop").addEventListener("click", () => voice.stop());
@@ -406,4 +395,4 @@ await askSetup();
 const allowed = await navigator.permissions?.query({ name: "camera" }).catch(() => null);
 if (allowed?.state === "granted") openAll();
 document.body.dataset.ready = "yes";
-mark("interactive");
+performance.mark("interactive");

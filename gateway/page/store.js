@@ -63,6 +63,14 @@ export function freshId() {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+let last = 0;
+
+/** Milliseconds since 1970, later than any before: turns are put in order by it. */
+export function nextMoment() {
+  last = Math.max(Date.now(), last + 1);
+  return last;
+}
+
 /** A setting by name; `otherwise` where there is none. */
 export function remembered(name, otherwise = null) {
   try {
