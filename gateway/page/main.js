@@ -23,7 +23,7 @@ const views = new Map(); // of turns, by id
 let setup = remembered("setup", { voice: true, empty: false, deadline_ms: USUAL_DEADLINE_MS, operator: false });
 let newest = null; // the turn that is spoken
 let putting = Promise.resolve(); // questions on their way into the outbox
-let arriving = null; // a photo that is being decoded: what is asked now is about that one
+let arriving = null; // a photo that will soon be seen: what is asked now is about that one
 let listening = null; // what the button that is held began
 let deadline = null; // { at, length }: of the question on its way, on performance.now()'s clock
 
@@ -197,11 +197,12 @@ setUpFiles((file) => (arriving = arrive(file)));
 // ---- what becomes of a question ----
 
 function add(turn) {
+  const show = (shown) => (arriving = showTurn(shown));
   const say = (spoken) => {
     voice.stop();
     speak(spoken);
   };
-  const view = new TurnView(turn, { show: showTurn, cancel, again, say });
+  const view = new TurnView(turn, { show, cancel, again, say });
   views.get(turn.id)?.element.remove();
   views.set(turn.id, view);
   byId("turns").append(view.element);
