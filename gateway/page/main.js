@@ -247,7 +247,7 @@ function answered(turn) {
   const view = viewOf(turn);
   view.answered();
   announce(spoken(turn.answer));
-  if (turn.photoId && stage.shown?.id === turn.photoId) showTurn(turn);
+  if (turn.photoId && stage.shown?.id === turn.photoId) stage.show(stage.shown, turn);
   if (turn.id !== newest) return;
   performance.mark("answer");
   view.element.scrollIntoView({ block: "start" });
