@@ -27,6 +27,7 @@ def root() -> None:
 def new(
     tenant: Annotated[str, typer.Option(help="who will use it", metavar="NAME")],
     priority: Annotated[Highest, typer.Option(help="the highest that it may ask for")] = Highest.INTERACTIVE,
+    operator: Annotated[bool, typer.Option("--operator", help="it may also look after the index")] = False,
 ) -> None:
     """Print a new key, this once, and the lines to add to the gateway's keys file."""
     if TENANT_NAME.fullmatch(tenant) is None:
@@ -36,10 +37,10 @@ def new(
     key = ApiKey.new()
     typer.echo(key.text)
     typer.echo("\nShown only now: hand it to its tenant. Add these lines to the keys file:\n", err=True)
-    typer.echo(entry(key, tenant, priority))
+    typer.echo(entry(key, tenant, priority, operator=operator))
 
 
-def entry(key: ApiKey, tenant: str, priority: str) -> str:
+def entry(key: ApiKey, tenant: str, priority: str, *, operator: bool = False) -> str:
     """The key's TOML in the keys file."""
     return "\n".join(
         [
@@ -48,5 +49,6 @@ def entry(key: ApiKey, tenant: str, priority: str) -> str:
             f'sha256 = "{key.sha256}"',
             f'tenant = "{tenant}"',
             f'priority = "{priority}"',
+            *(["operator = true"] if operator else []),
         ]
     )

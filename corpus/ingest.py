@@ -16,7 +16,7 @@ from contracts.image_search import ImageItem, ImageItems
 from contracts.text_search import Chunks
 from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
 from corpus.manifests import Rejected, count_photos, count_records, manifest_digest, read_photos
-from corpus.pipeline import Batching, Pipeline, Progress
+from corpus.pipeline import Batching, Pipeline, Progress, Told
 from corpus.versions import CALL_MS, Patience, Version
 
 IMAGES = "images"
@@ -35,12 +35,14 @@ _PAGE_BATCHES = Batching[PageItem](
 class IngestOptions:
     """`replace`: the index is to hold this manifest alone; else it is added to what is published.
 
-    `started` is told how many records there are, `progress` how many are done.
+    `started` is told how many records there are, `progress` how many are done, `told` what became of each. It
+    is in the index once the ingestion has ended; readers see nothing of it before.
     """
 
     replace: bool = False
     started: Callable[[int], None] = lambda _: None
     progress: Progress = lambda _: None
+    told: Told = lambda where, outcome, reason: None
     patience: Patience = field(default_factory=Patience)
 
 
@@ -95,7 +97,7 @@ async def index_photos(
             return await _send_photos(service, options.patience, version, items)
 
         version = Version(service, IMAGES, options.patience)
-        pipeline = Pipeline[PhotoItem](version, send, options.progress)
+        pipeline = Pipeline[PhotoItem](version, send, options.progress, options.told)
         options.started(await anyio.to_thread.run_sync(source.count))
         await version.open(await anyio.to_thread.run_sync(source.digest), replace=options.replace)
         await pipeline.run(_PHOTO_BATCHES.batches(source.items()))
@@ -111,7 +113,7 @@ async def index_pages(source: Source[PageItem], text_search_url: str, options: I
             return await _send_pages(service, options.patience, version, items)
 
         version = Version(service, PAGES, options.patience)
-        pipeline = Pipeline[PageItem](version, send, options.progress)
+        pipeline = Pipeline[PageItem](version, send, options.progress, options.told)
         options.started(await anyio.to_thread.run_sync(source.count))
         await version.open(await anyio.to_thread.run_sync(source.digest), replace=options.replace)
         await pipeline.run(_PAGE_BATCHES.batches(source.items()))

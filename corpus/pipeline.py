@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Generic
 
 import anyio
@@ -17,6 +18,18 @@ from corpus.versions import Version
 Batch = Sequence[Item | Rejected]
 Progress = Callable[[int], None]
 """Called with the number of records that are done."""
+
+
+class Outcome(StrEnum):
+    """What became of a record."""
+
+    INDEXED = "indexed"
+    UNCHANGED = "unchanged"
+    REJECTED = "rejected"
+
+
+Told = Callable[[str, Outcome, str], None]
+"""Called with each record that is done: where it is, what became of it, and the reason if it was rejected."""
 
 WORKERS = 2
 """Batches under way at once: one is made ready here while the service works on another."""
@@ -79,11 +92,13 @@ class Pipeline(Generic[Item]):
         version: Version,
         send: Callable[[str, Sequence[Item]], Awaitable[Mapping[str, str]]],
         progress: Progress,
+        told: Told = lambda where, outcome, reason: None,
     ) -> None:
         """`send` writes items into a version; it gives point id -> reason for what cannot be indexed."""
         self._version = version
         self._send: Callable[[str, Sequence[Item]], Awaitable[Mapping[str, str]]] = send
         self._progress = progress
+        self._told = told
         self.tally = Tally()
 
     async def run(self, batches: Iterator[Batch[Item]]) -> Tally:
@@ -113,11 +128,16 @@ class Pipeline(Generic[Item]):
                 self._progress(self.tally.done)
 
     async def _handle(self, batch: Batch[Item]) -> None:
-        self.tally.rejected.extend(each for each in batch if isinstance(each, Rejected))
+        for each in batch:
+            if isinstance(each, Rejected):
+                self._reject(each)
         items = [each for each in batch if not isinstance(each, Rejected)]
         missing = await self._version.missing([each for item in items for each in item.point_ids])
         fresh = [item for item in items if not missing.isdisjoint(item.point_ids)]
         self.tally.unchanged += len(items) - len(fresh)
+        for item in items:
+            if missing.isdisjoint(item.point_ids):
+                self._told(item.where, Outcome.UNCHANGED, "")
         if fresh:
             await self._index(await self._version.ensure(), fresh)
 
@@ -129,7 +149,7 @@ class Pipeline(Generic[Item]):
             if error.kind not in _FAULT_OF_A_RECORD:
                 raise
             if len(items) == 1:
-                self.tally.rejected.append(Rejected(items[0].where, error.detail))
+                self._reject(Rejected(items[0].where, error.detail))
                 return
             middle = len(items) // 2
             await self._index(version, items[:middle])
@@ -138,9 +158,14 @@ class Pipeline(Generic[Item]):
         for item in items:
             reasons = [refused[each] for each in item.point_ids if each in refused]
             if len(reasons) == len(item.point_ids):
-                self.tally.rejected.append(Rejected(item.where, reasons[0]))
+                self._reject(Rejected(item.where, reasons[0]))
             else:
                 self.tally.indexed += 1
+                self._told(item.where, Outcome.INDEXED, "")
+
+    def _reject(self, rejected: Rejected) -> None:
+        self.tally.rejected.append(rejected)
+        self._told(rejected.where, Outcome.REJECTED, rejected.reason)
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -16,16 +16,14 @@ from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
+from deploy.sample import SAMPLE, sample_world
 from deploy.settings import VAR, PocketSettings
 from evaluation.data.model import AskedTurn, Conversation
 from evaluation.data.world import World, load_world, truth_of
 from evaluation.judging.judge import judge
 from evaluation.judging.port import Verdict
-from evaluation.world.generate import main as generate_world
-from evaluation.world.plan import Split
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
 
-SAMPLE = VAR / "sample"
 INDEX = VAR / "demo"
 RIGHT, NOT_KNOWN, WRONG = "✓", "?", "✗"
 LEAST_RIGHT = 12
@@ -57,8 +55,7 @@ def main() -> None:
     """Build, start, ask, show. Exits with 1 on a failure, a wrong answer, or too few right ones."""
     console = Console()
     configure_logging("warning")
-    if not (SAMPLE / "truth.jsonl").exists():
-        generate_world(Split.SAMPLE, SAMPLE, None, None)
+    sample_world()
     shutil.rmtree(INDEX, ignore_errors=True)
     settings = PocketSettings(port=0, service_port=0, data_dir=INDEX)
     with (

@@ -2,20 +2,29 @@
 
 import ipaddress
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import anyio
+from anyio.abc import TaskGroup
 
 from chassis.http.serving import BoundApp, from_environment, listen, running, until_signalled
 from chassis.settings import TelemetrySettings
 from chassis.startup import CannotStart
 from chassis.telemetry.logs import configure_logging
 from chassis.telemetry.setup import open_telemetry
+from chassis.vectors.port import VectorStore
+from corpus.ingest import IMAGES, PAGES
+from deploy.contents import Contents, page_of, thing_of
+from deploy.indexing import Indexing, Searches
 from deploy.model_server import ModelServer, find_model
+from deploy.operator import Operator, operator_router
 from deploy.settings import PocketSettings
+from deploy.tray import Tray
 from gateway.app import create_app as create_gateway
+from gateway.planning.run import side_by_side
 from gateway.settings import GatewaySettings, Reasoning
 from services.cropper.app import create_app as create_cropper
 from services.cropper.settings import CropperSettings
@@ -23,6 +32,7 @@ from services.domain_router.app import create_app as create_domain_router
 from services.domain_router.settings import DomainRouterSettings
 from services.image_search.app import create_app as create_image_search
 from services.image_search.settings import ImageSearchSettings
+from services.image_search.thumbnails import Thumbnails
 from services.ocr.app import create_app as create_ocr
 from services.ocr.settings import OcrSettings
 from services.reader.app import create_app as create_reader
@@ -61,9 +71,31 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
     services = _bind_services(settings)
     urls = {name: bound.url for name, bound in services.items()}
     gateway_settings = gateway_settings.model_copy(update={f"{name}_url": url for name, url in urls.items()})
-    gateway = BoundApp(create_gateway(gateway_settings), listen(settings.host, settings.port))
-    async with running([*services.values(), gateway]):
-        yield Platform(gateway.url, urls)
+    async with side_by_side() as group:
+        operator = _operator(settings, services, group)
+        app = create_gateway(gateway_settings, further=[operator_router(operator)])
+        gateway = BoundApp(app, listen(settings.host, settings.port))
+        async with running([*services.values(), gateway]):
+            try:
+                yield Platform(gateway.url, urls)
+            finally:
+                operator.indexing.stop()
+
+
+def _operator(settings: PocketSettings, services: Mapping[str, BoundApp], group: TaskGroup) -> Operator:
+    """Within one process the index is read where it is: no service tells strangers all that it holds."""
+
+    def store(name: str) -> VectorStore:
+        held: VectorStore = services[name].app.state.pool.engine.store
+        return held
+
+    searches = Searches(services["image_search"].url, services["text_search"].url)
+    return Operator(
+        Contents(partial(store, "image_search"), IMAGES, thing_of),
+        Contents(partial(store, "text_search"), PAGES, page_of),
+        Thumbnails(settings.data_dir / "image_search"),
+        Indexing(Tray(settings.data_dir / "tray"), searches, group),
+    )
 
 
 def gateway_settings_for(host: str) -> GatewaySettings:
@@ -106,7 +138,9 @@ def _bind_services(settings: PocketSettings) -> dict[str, BoundApp]:
     apps = {
         "domain_router": create_domain_router(from_environment(DomainRouterSettings)),
         "cropper": create_cropper(from_environment(CropperSettings)),
-        "image_search": create_image_search(from_environment(ImageSearchSettings, data_dir=image_data)),
+        "image_search": create_image_search(
+            from_environment(ImageSearchSettings, data_dir=image_data, thumbnails=True)
+        ),
         "text_search": create_text_search(from_environment(TextSearchSettings, data_dir=text_data)),
         "reranker": create_reranker(from_environment(RerankerSettings)),
         "verifier": create_verifier(from_environment(VerifierSettings)),

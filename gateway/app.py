@@ -1,11 +1,11 @@
 """The gateway: the one public door of the platform."""
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
@@ -21,8 +21,16 @@ Wire = Callable[[GatewaySettings, Metrics], AbstractAsyncContextManager[Gateway]
 TellStart = Callable[[GatewaySettings, Services, str], Coroutine[Any, Any, None]]
 
 
-def create_app(settings: GatewaySettings, wire: Wire = wire, tell_start: TellStart = log_start) -> FastAPI:
-    """The gateway's app; `wire` and `tell_start` are replaceable, so that tests can exchange parts."""
+def create_app(
+    settings: GatewaySettings,
+    wire: Wire = wire,
+    tell_start: TellStart = log_start,
+    further: Sequence[APIRouter] = (),
+) -> FastAPI:
+    """The gateway's app; `wire` and `tell_start` are replaceable, so that tests can exchange parts.
+
+    `further`: routes of this deployment alone.
+    """
     metrics = Metrics("gateway")
 
     @asynccontextmanager
@@ -40,7 +48,9 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, tell_start: TellSta
         wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started
         return wired.model() if wired is not None else {}
 
-    app = create_chassis_app("gateway", settings, routers, lifespan, metrics, _engine(settings), model=model)
+    app = create_chassis_app(
+        "gateway", settings, [*routers, *further], lifespan, metrics, _engine(settings), model=model
+    )
     return app
 
 

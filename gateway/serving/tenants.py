@@ -6,7 +6,7 @@ file is read again when it changes. It holds digests only, and neither keys nor 
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -33,10 +33,11 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, and how soon the answer is wanted."""
+    """Who asks, and how soon the answer is wanted. `operator`: who may also look after the index."""
 
     tenant: str
     priority: Priority
+    operator: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class _Entry(BaseModel):
     sha256: Annotated[str, Field(strict=True, pattern=r"^[0-9a-f]{64}$")]
     tenant: Annotated[str, Field(strict=True, pattern=f"^(?:{TENANT_NAME.pattern})$")]
     priority: Priority
+    operator: Annotated[bool, Field(strict=True)] = False
 
 
 class _KeysFile(BaseModel):
@@ -91,7 +93,7 @@ class Keys:
         is none of. A priority above the key's own is lowered to it.
         """
         granted = self._granted(authorization)
-        return Caller(granted.tenant, _lower_of(granted.priority, wanted))
+        return replace(granted, priority=_lower_of(granted.priority, wanted))
 
     def _granted(self, authorization: str | None) -> Caller:
         if self._path is None:
@@ -151,5 +153,5 @@ def _read(path: Path) -> _Grants:
     for number, entry in enumerate(checked(_KeysFile, read_toml(path, name), name).key, start=1):
         if entry.prefix in grants:
             raise WrongSettings(f"{name} cannot be used: key {number} has the prefix of an earlier one.")
-        grants[entry.prefix] = _Grant(entry.sha256, Caller(entry.tenant, entry.priority))
+        grants[entry.prefix] = _Grant(entry.sha256, Caller(entry.tenant, entry.priority, entry.operator))
     return grants

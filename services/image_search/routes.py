@@ -19,6 +19,7 @@ from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchR
 from services.image_search.embeddings import Embedding, EmbeddingsReply, EmbeddingsRequest, data_of_uri
 from services.image_search.engine import ImageSearchEngine, KnownThing, StillWanted, ThingSeen
 from services.image_search.settings import ImageSearchSettings
+from services.image_search.thumbnails import Thumbnails
 
 router = APIRouter()
 
@@ -82,9 +83,7 @@ async def index_images(
     settings = _settings(request)
     uploads = await _read(images, settings.max_images)
     known = _items(items, len(uploads))
-    rejected = await pool.run(
-        lambda engine: _index(engine, name, known, uploads, settings.max_side), deadline
-    )
+    rejected = await pool.run(lambda engine: _index(engine, name, known, uploads, settings), deadline)
     written = len(known) - len(rejected)
     metrics.ingested("photos", written)
     return Indexed(indexed=written, rejected=rejected)
@@ -112,19 +111,25 @@ def _index(
     collection: str,
     items: Sequence[ImageItem],
     uploads: Sequence[bytes],
-    max_side: int,
+    settings: ImageSearchSettings,
 ) -> dict[str, str]:
     rejected: dict[str, str] = {}
     things = []
     for item, data in zip(items, uploads, strict=True):
         try:
-            photo = decode_rgb(data, max_side=max_side)
+            photo = decode_rgb(data, max_side=settings.max_side)
         except LoreglassError as error:
             rejected[item.id] = error.detail
             continue
         known = KnownThing(item.id, item.entity, item.attributes, item.title, item.url, photo)
         things.append(known)
-    return rejected | engine.index(collection, things)
+    rejected |= engine.index(collection, things)
+    if settings.thumbnails:
+        kept = Thumbnails(settings.data_dir)
+        for thing in things:
+            if thing.id not in rejected:
+                kept.keep(thing.id, thing.photo)
+    return rejected
 
 
 @contextmanager

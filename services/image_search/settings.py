@@ -29,6 +29,9 @@ class ImageSearchSettings(RemoteModelSettings):
     data_dir: Path = Field(
         default=Path("var/image_search"), description="of the embedded store and of the local features"
     )
+    thumbnails: bool = Field(
+        default=False, description="keep a small picture of each indexed photo in data_dir, for its operator"
+    )
     qdrant_url: str = Field(default="", description="a Qdrant server to use instead of the embedded store")
     max_images: int = Field(default=16, ge=1, description="photos in one search or indexing call")
     max_side: int = Field(default=1600, ge=320, description="photos are shrunk to this when decoded, pixels")

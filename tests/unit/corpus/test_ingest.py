@@ -73,6 +73,19 @@ async def test_good_pages_are_indexed_and_bad_ones_named(tmp_path: Path) -> None
     assert report.version is not None
 
 
+async def test_each_record_is_told_of_by_what_became_of_it(tmp_path: Path) -> None:
+    source = lines(tmp_path / "pages.jsonl", [page("a", "The mill."), page("…", "…"), "{"])
+    more = lines(tmp_path / "more.jsonl", [page("a", "The mill."), page("c", "The pond.")])
+    told: dict[str, list[tuple[str, str]]] = {"pages": [], "more": []}
+    async with text_search(tmp_path) as client:
+        for each in (source, more):
+            seen = told[each.stem]
+            options = IngestOptions(told=lambda *record, seen=seen: seen.append(record[:2]))
+            await ingest_pages(each, str(client.base_url), options)
+    assert sorted(told["pages"]) == [("line 1", "indexed"), ("line 2", "rejected"), ("line 3", "rejected")]
+    assert sorted(told["more"]) == [("line 1", "unchanged"), ("line 2", "indexed")]
+
+
 async def test_indexing_the_same_pages_again_changes_nothing(tmp_path: Path) -> None:
     source = lines(tmp_path / "pages.jsonl", [page("a", "The mill."), page("b", "The pond.")])
     async with text_search(tmp_path) as client:

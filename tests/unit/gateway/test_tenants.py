@@ -206,3 +206,17 @@ def test_a_file_that_is_not_there_is_one_clear_sentence(tmp_path: Path) -> None:
 
 def test_a_key_can_be_made_for_every_priority_there_is() -> None:
     assert [each.value for each in Highest] == [each.value for each in Priority]
+
+
+def test_only_a_key_that_is_marked_so_is_an_operator_s(tmp_path: Path) -> None:
+    marked, file = ApiKey.new(), tmp_path / "keys.toml"
+    file.write_text(f"{entry(KEY, 'acme', 'standard')}\n{entry(marked, 'acme', 'standard', operator=True)}")
+    keys = Keys.load(file)
+    assert [keys.caller(bearer(key), "background").operator for key in (KEY, marked)] == [False, True]
+    file.write_text(entry(marked, "acme", "standard") + '\noperator = "yes"')
+    with pytest.raises(WrongSettings, match="operator"):
+        Keys.load(file)
+
+
+def test_without_keys_nobody_is_an_operator() -> None:
+    assert Keys.load(None).caller(None, None).operator is False

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from chassis.pixels import decode_rgb
 from contracts.image_search import ImageSearchReply
 from services.image_search.app import create_app
 from services.image_search.classical.features import RGB
 from services.image_search.settings import ImageSearchSettings
+from services.image_search.thumbnails import SIDE, Thumbnails
 from services.image_search.training.camera import Shot, photograph
 from services.image_search.training.designs import Design, Kind, draw
 from tests.live import live
@@ -85,6 +87,24 @@ async def test_a_photo_that_cannot_be_read_is_rejected_by_itself(settings: Image
     assert reply.json()["indexed"] == 1
     assert list(reply.json()["rejected"]) == [items[0]["id"]]
     assert missing.json() == {"ids": [items[0]["id"]]}
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+async def test_small_pictures_are_kept_of_what_was_indexed_where_they_are_wanted(
+    tmp_path: Path, wanted: bool
+) -> None:
+    items = [item("torn"), item("blank"), item("whole")]
+    blank = jpeg(np.full((64, 64, 3), 99, np.uint8))
+    app = create_app(ImageSearchSettings(port=0, data_dir=tmp_path, thumbnails=wanted))
+    async with live(app) as client:
+        await client.post("/v1/collections", json={"name": "images-1"})
+        for _ in range(2):
+            await put(client, [b"not a picture", blank, jpeg(draw(COVER, 480))], items)
+    kept = {path.stem: decode_rgb(path.read_bytes()) for path in (tmp_path / "thumbnails").glob("*")}
+    assert list(kept) == ([items[2]["id"]] if wanted else [])
+    assert all(max(picture.shape) == SIDE for picture in kept.values())
+    for each in items:
+        assert (Thumbnails(tmp_path).read(each["id"]) is not None) == (each["id"] in kept)
 
 
 async def test_embeddings_have_the_de_facto_shape(settings: ImageSearchSettings) -> None:

@@ -1,0 +1,78 @@
+"""What is published for searching, named: things with their photos, pages with their passages."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from chassis.vectors.port import VectorStore
+
+
+@dataclass(slots=True)
+class Entry:
+    """A thing or a page. `points`: its photos or passages; `first`: the id of one of them."""
+
+    name: str
+    url: str
+    first: str
+    points: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Every entry of a version, by name; empty where nothing is published. `points`: of all of them."""
+
+    version: str = ""
+    points: int = 0
+    entries: tuple[Entry, ...] = ()
+
+
+class Contents:
+    """Lists what readers of `alias` see. The whole version is read once, and again only when it has changed.
+
+    `entry_of`: what a point's payload is a part of, as key, name and address.
+    """
+
+    def __init__(
+        self,
+        store: Callable[[], VectorStore],
+        alias: str,
+        entry_of: Callable[[Mapping[str, Any]], tuple[str, str, str]],
+    ) -> None:
+        self._store = store
+        self._alias = alias
+        self._entry_of = entry_of
+        self._reading = anyio.Lock()
+        self._listing = Listing()
+
+    async def listing(self) -> Listing:
+        """As it is now; one reads, others wait for it."""
+        async with self._reading:
+            self._listing = await anyio.to_thread.run_sync(self._read)
+            return self._listing
+
+    def _read(self) -> Listing:
+        store, known = self._store(), self._listing
+        seen = next((each for each in store.collections() if self._alias in each.aliases), None)
+        if seen is None:
+            return Listing()
+        if (seen.name, seen.points) == (known.version, known.points):
+            return known
+        entries: dict[str, Entry] = {}
+        for point in store.scroll(seen.name):
+            key, name, url = self._entry_of(point.payload)
+            entries.setdefault(key, Entry(name, url, point.id)).points += 1
+        ordered = sorted(entries.values(), key=lambda entry: (entry.name.casefold(), entry.url))
+        return Listing(seen.name, seen.points, tuple(ordered))
+
+
+def thing_of(payload: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Of image search: photos of one thing belong together."""
+    return payload["entity"], payload["entity"], payload["url"]
+
+
+def page_of(payload: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Of text search: passages of one address belong together."""
+    return payload["url"], payload["title"] or payload["url"], payload["url"]

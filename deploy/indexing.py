@@ -1,0 +1,202 @@
+"""One job at a time: what waits in the tray, or the sample world, into the index; watched by whoever asks."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import structlog
+from anyio.abc import TaskGroup
+from pydantic import BaseModel
+
+from chassis.errors import (
+    CollectionConflict,
+    DeadlineExceeded,
+    Internal,
+    InvalidRequest,
+    LoreglassError,
+    NotConfigured,
+    NotFound,
+    NotReady,
+    problem_of,
+)
+from contracts.errors import Problem
+from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
+from corpus.pipeline import Outcome
+from corpus.versions import Patience
+from deploy.tray import Tray, has_files
+
+MOST_S = 3600.0
+
+log = structlog.get_logger()
+
+Emit = Callable[[str, BaseModel], Awaitable[None]]
+
+
+class StepEvent(BaseModel):
+    """SSE `step`: what is being done now (`drawing`, `photos`, `pages`), and how many files it is about."""
+
+    step: str
+    files: int = 0
+
+
+class FileEvent(BaseModel):
+    """SSE `file`: what became of one; `reason` says why it was rejected."""
+
+    name: str
+    outcome: Outcome
+    reason: str = ""
+
+
+class DoneEvent(BaseModel):
+    """SSE `done`: the counts. With a `problem`, what waits still waits; indexing it again goes on."""
+
+    indexed: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+    problem: Problem | None = None
+
+
+class Job:
+    """What one job has told so far."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self.counts = dict.fromkeys(Outcome, 0)
+        self.scope = anyio.CancelScope()
+        self._events: list[tuple[str, BaseModel]] = []
+        self._news = anyio.Event()
+
+    def tell(self, event: str, data: BaseModel) -> None:
+        """Add an event, for those who follow."""
+        self._events.append((event, data))
+        self._news.set()
+        self._news = anyio.Event()
+
+    def told(self, where: str, outcome: Outcome, reason: str) -> None:
+        """A file is done."""
+        self.counts[outcome] += 1
+        self.tell("file", FileEvent(name=where, outcome=outcome, reason=reason))
+
+    async def follow(self, emit: Emit) -> None:
+        """Emit every event from the first on, until the job is over."""
+        sent = 0
+        while not self.over or sent < len(self._events):
+            if sent == len(self._events):
+                await self._news.wait()
+            else:
+                await emit(*self._events[sent])
+                sent += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Searches:
+    """Where the services are that hold the two indexes, and how often calls to them are repeated."""
+
+    image_search_url: str
+    text_search_url: str
+    patience: Patience = field(default_factory=Patience)
+
+
+def _sample_world() -> Path:
+    """Drawn by what measures platforms, which an install that only serves may lack."""
+    try:
+        from deploy.sample import sample_world
+    except ImportError as error:
+        raise NotConfigured("The sample cannot be drawn: loreglass[evaluation] is not installed.") from error
+    return sample_world()
+
+
+class Indexing:
+    """Runs jobs in `group`, whoever watches; readers see an index only when it is whole (`corpus`)."""
+
+    def __init__(
+        self,
+        tray: Tray,
+        searches: Searches,
+        group: TaskGroup,
+        sample: Callable[[], Path] = _sample_world,
+        most_s: float = MOST_S,
+    ) -> None:
+        self.tray = tray
+        self._searches = searches
+        self._group = group
+        self._sample = sample
+        self._most_s = most_s
+        self._job: Job | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether a job is under way."""
+        return self._job is not None and not self._job.over
+
+    @property
+    def job(self) -> Job:
+        """The one that runs or ran last. Raises `NotFound`."""
+        if self._job is None:
+            raise NotFound("Nothing was indexed here since the start.")
+        return self._job
+
+    def require_idle(self) -> None:
+        """Raises `CollectionConflict`."""
+        if self.running:
+            raise CollectionConflict("Something is being indexed; wait until it is done.", retry_after_s=5)
+
+    async def start(self, *, sample: bool) -> None:
+        """Begin with the tray or the sample. Raises `CollectionConflict`, `InvalidRequest` with no files."""
+        if not sample and not await anyio.to_thread.run_sync(self.tray.names):
+            raise InvalidRequest("There is nothing to index; hand over photos or pages first.")
+        self.require_idle()
+        self._job = Job()
+        work = self._index_sample if sample else self._index_tray
+        self._group.start_soon(self._run, self._job, work)
+
+    def stop(self) -> None:
+        """Break off; what waits in the tray goes on waiting."""
+        if self._job is not None:
+            self._job.scope.cancel()
+
+    async def _run(self, job: Job, work: Callable[[Job], Awaitable[None]]) -> None:
+        problem: LoreglassError | None = None
+        with job.scope:
+            try:
+                with anyio.fail_after(self._most_s):
+                    await work(job)
+            except TimeoutError:
+                problem = DeadlineExceeded("It took too long and was stopped; index it again to go on.")
+            except LoreglassError as error:
+                problem = error
+            except Exception as error:  # a job that fails must not take the platform with it
+                log.error("indexing_failed", exc_info=error)
+                problem = Internal()
+        if job.scope.cancelled_caught:
+            problem = NotReady("The platform was stopped; index what waits again to go on.")
+        counts = {f"{outcome}": count for outcome, count in job.counts.items()}
+        told = DoneEvent(**counts, problem=problem_of(problem) if problem else None)
+        job.over = True
+        job.tell("done", told)
+        log.info("indexing_ended", **counts, problem=problem.kind if problem else None)
+
+    async def _index_tray(self, job: Job) -> None:
+        for step, folder in (("photos", self.tray.photos), ("pages", self.tray.pages)):
+            if await anyio.to_thread.run_sync(has_files, folder):
+                await self._ingest(job, step, folder)
+                await anyio.to_thread.run_sync(self.tray.clear, folder)
+
+    async def _index_sample(self, job: Job) -> None:
+        job.tell("step", StepEvent(step="drawing"))
+        world = await anyio.to_thread.run_sync(self._sample, abandon_on_cancel=True)
+        await self._ingest(job, "photos", world / "images.jsonl")
+        await self._ingest(job, "pages", world / "pages.jsonl")
+
+    async def _ingest(self, job: Job, step: str, source: Path) -> None:
+        options = IngestOptions(
+            started=lambda files: job.tell("step", StepEvent(step=step, files=files)),
+            told=job.told,
+            patience=self._searches.patience,
+        )
+        if step == "photos":
+            await ingest_photos(source, self._searches.image_search_url, options)
+        else:
+            await ingest_pages(source, self._searches.text_search_url, options)

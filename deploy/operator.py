@@ -1,0 +1,212 @@
+"""What the operator of a pocket install does in a browser: see what is indexed, hand over more, watch it.
+
+Only with an operator's key or, where no keys are set up, on this machine itself.
+"""
+
+import base64
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import anyio.to_thread
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel
+from starlette.datastructures import Headers, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from chassis.errors import InvalidRequest, MalformedRequest, Unauthorized, problem_of
+from chassis.http.problems import problem_response
+from deploy.contents import Contents, Entry
+from deploy.indexing import Indexing
+from gateway.routes.dependencies import GatewayDep
+from gateway.routes.streaming import EventStream
+from services.image_search.thumbnails import Thumbnails
+
+MOST_LISTED = 48
+_OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+
+
+class Listed(BaseModel):
+    """A thing or a page. `parts`: its photos or passages. `picture`: a `data:` address, where kept."""
+
+    name: str
+    url: str
+    parts: int
+    picture: str = ""
+
+
+class Listing(BaseModel):
+    """`total` entries in the index, `found` of them with the text looked for, and a page of those.
+
+    `parts`: photos or passages in all.
+    """
+
+    total: int
+    parts: int
+    found: int
+    items: list[Listed]
+
+
+class TrayState(BaseModel):
+    """Files that wait to be indexed, and whether a job is under way."""
+
+    files: list[str]
+    running: bool
+
+
+class Kept(BaseModel):
+    """The name that a file waits by."""
+
+    name: str
+
+
+class Wanted(BaseModel):
+    """What is to be indexed: the tray, or the built-in sample."""
+
+    sample: bool = False
+
+
+class Slice(BaseModel):
+    """A page of a listing; `q`: letters that a name must hold."""
+
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0
+    limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 24
+    q: Annotated[str, Query(max_length=200)] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What the routes work with."""
+
+    photos: Contents
+    pages: Contents
+    thumbnails: Thumbnails
+    indexing: Indexing
+
+
+async def require_operator(request: Request, gateway: GatewayDep) -> None:
+    """Let an operator's key in or, where there are no keys, this machine. Raises `Unauthorized`."""
+    if gateway.settings.keys is None:
+        if not is_of_this_machine(request):
+            raise Unauthorized("Without keys this is for a browser on the platform's own machine only.")
+    elif not gateway.keys.caller(request.headers.get("authorization"), None).operator:
+        raise Unauthorized("This key is not an operator's; loreglass key new --operator makes one.")
+
+
+def is_of_this_machine(request: Request) -> bool:
+    """Whether a program of this machine, and no page of somebody else's in its browser, sends this.
+
+    A name that is made to point here (DNS rebinding) shows in `Host`, another page in `Origin` and
+    `Sec-Fetch-Site`, a proxy in the headers that it adds.
+    """
+    sent: Headers = request.headers
+    if any(name in sent for name in _OF_PROXIES):
+        return False
+    host = sent.get("host", "")
+    if request.client is None or not _is_loopback(request.client.host) or not _is_loopback(_name_of(host)):
+        return False
+    if sent.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        return False
+    return sent.get("origin", f"http://{host}") in (f"http://{host}", f"https://{host}")
+
+
+def _name_of(host: str) -> str:
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
+
+
+def operator_router(operator: Operator) -> APIRouter:
+    """The routes below `/operator/`."""
+    router = APIRouter(prefix="/operator", dependencies=[Depends(require_operator)], include_in_schema=False)
+    indexing = operator.indexing
+
+    @router.get("/photos")
+    async def photos(wanted: Annotated[Slice, Query()]) -> Listing:
+        """Things whose photos are indexed."""
+        return await _listed(operator.photos, wanted, operator.thumbnails)
+
+    @router.get("/pages")
+    async def pages(wanted: Annotated[Slice, Query()]) -> Listing:
+        """Pages that are indexed."""
+        return await _listed(operator.pages, wanted)
+
+    @router.get("/tray")
+    async def tray() -> TrayState:
+        """What waits."""
+        names = await anyio.to_thread.run_sync(indexing.tray.names)
+        return TrayState(files=names, running=indexing.running)
+
+    @router.post("/tray", status_code=201)
+    async def hand_over(request: Request) -> Kept:
+        """Hand over one file, as the part `file` of a form."""
+        indexing.require_idle()
+        try:
+            async with request.form(max_files=1, max_fields=0) as form:
+                file = form.get("file")
+                if not isinstance(file, UploadFile) or not file.size:
+                    raise InvalidRequest("file: must be a file part that is not empty.")
+                name, size = file.filename or "", file.size
+                kept = await anyio.to_thread.run_sync(indexing.tray.keep, name, file.file, size)
+        except HTTPException as error:
+            raise MalformedRequest("The form could not be read: one part, named file.") from error
+        return Kept(name=kept)
+
+    @router.delete("/tray")
+    async def clear() -> TrayState:
+        """Forget what waits."""
+        indexing.require_idle()
+        await anyio.to_thread.run_sync(indexing.tray.clear)
+        return await tray()
+
+    @router.post("/job", status_code=202)
+    async def start(wanted: Wanted) -> TrayState:
+        """Begin to index."""
+        await indexing.start(sample=wanted.sample)
+        return await tray()
+
+    @router.get("/job")
+    async def follow(request: Request) -> Response:
+        """The job that runs or ran last, from its first event on; it does not depend on who watches."""
+        job, trace_id = indexing.job, request.state.trace_id
+        return EventStream(
+            job.follow,
+            lambda error: problem_response(error, trace_id),
+            lambda error: problem_of(error, trace_id),
+        )
+
+    return router
+
+
+async def _listed(contents: Contents, wanted: Slice, pictures: Thumbnails | None = None) -> Listing:
+    whole = await contents.listing()
+    looked_for = wanted.q.casefold()
+    found = [each for each in whole.entries if looked_for in each.name.casefold()]
+    chosen = found[wanted.offset : wanted.offset + wanted.limit]
+    items = await anyio.to_thread.run_sync(_items, chosen, pictures)
+    return Listing(total=len(whole.entries), parts=whole.points, found=len(found), items=items)
+
+
+def _items(entries: Sequence[Entry], pictures: Thumbnails | None) -> list[Listed]:
+    """Blocking. Pictures come along: a page with a key cannot send it with an image's address."""
+    items = []
+    for each in entries:
+        jpeg = pictures.read(each.first) if pictures else None
+        picture = "data:image/jpeg;base64," + base64.b64encode(jpeg).decode() if jpeg else ""
+        items.append(Listed(name=each.name, url=each.url, parts=each.points, picture=picture))
+    return items

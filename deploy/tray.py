@@ -1,0 +1,103 @@
+"""What was handed over to be indexed and waits for it: files in a folder, bounded, that outlive a restart."""
+
+import shutil
+import threading
+import unicodedata
+import uuid
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from chassis.errors import DependencyUnavailable, InvalidRequest, PayloadTooLarge, UnsupportedMediaType
+from corpus.folders import thing_in
+from corpus.manifests import LARGEST_PAGE, LARGEST_PHOTO, METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
+
+MOST_FILES = 1_000
+MOST_BYTES = 2 * 2**30
+_LONGEST_NAME = 200
+"""Bytes of UTF-8; file systems end at 255."""
+
+
+class Tray:
+    """Photos and pages in a folder each, as `corpus` reads them. Calls block, and are safe from threads."""
+
+    def __init__(self, folder: Path, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -> None:
+        self.photos, self.pages = folder / "photos", folder / "pages"
+        self._most = most_files, most_bytes
+        self._writing = threading.Lock()
+
+    def keep(self, name: str, content: BinaryIO, size: int) -> str:
+        """Keep a file of `size` bytes, in place of one that has its name; the name that it is kept by.
+
+        The folder that it comes from stays part of a photo's name only where that says what it shows. Raises
+        `InvalidRequest`, `UnsupportedMediaType`, `PayloadTooLarge`, and `DependencyUnavailable` for a disk
+        that does not take it.
+        """
+        place, path = self._place(name)
+        largest = LARGEST_PAGE if place is self.pages else LARGEST_PHOTO
+        if size > largest:
+            raise PayloadTooLarge(f"The file is larger than {largest >> 20} MiB.")
+        with self._writing:
+            held = [each for each in self._held() if each != place / path]
+            files, total = len(held) + 1, sum(each.stat().st_size for each in held) + size
+            if files > self._most[0] or total > self._most[1]:
+                raise PayloadTooLarge(
+                    f"At most {self._most[0]:,} files and {self._most[1] >> 20:,} MiB are taken at once;"
+                    " index what is here first."
+                )
+            fresh = place / f".{uuid.uuid4().hex}"
+            try:
+                (place / path).parent.mkdir(parents=True, exist_ok=True)
+                try:
+                    with fresh.open("wb") as stream:
+                        shutil.copyfileobj(content, stream, 1 << 20)
+                    fresh.replace(place / path)
+                finally:
+                    fresh.unlink(missing_ok=True)
+            except OSError as error:
+                raise DependencyUnavailable(f"The file cannot be kept ({error.strerror}).") from error
+        return path.as_posix()
+
+    def names(self) -> list[str]:
+        """What waits."""
+        roots = self.photos, self.pages
+        return [each.relative_to(root).as_posix() for root in roots for each in _files(root)]
+
+    def clear(self, *folders: Path) -> None:
+        """Forget what waits, or what waits in these of its two folders."""
+        with self._writing:
+            for folder in folders or (self.photos, self.pages):
+                if folder.exists():
+                    shutil.rmtree(folder)
+
+    def _held(self) -> list[Path]:
+        return [*_files(self.photos), *_files(self.pages)]
+
+    def _place(self, name: str) -> tuple[Path, PurePosixPath]:
+        """In which folder, and as what, a file is kept."""
+        parts = [each for each in name.replace("\\", "/").split("/") if each][-2:]
+        if not parts or any(map(_is_odd, parts)):
+            raise InvalidRequest("The file's name is empty, hidden, too long, or holds control characters.")
+        own, suffix = PurePosixPath(parts[-1]), PurePosixPath(parts[-1]).suffix.lower()
+        if suffix in PAGE_SUFFIXES:
+            return self.pages, PurePosixPath(*parts)
+        if suffix in PHOTO_SUFFIXES:
+            return self.photos, own if thing_in(own) else PurePosixPath(*parts)
+        if own.name == METADATA:
+            return self.photos, own
+        kinds = ", ".join(sorted(each.removeprefix(".") for each in PHOTO_SUFFIXES | PAGE_SUFFIXES))
+        raise UnsupportedMediaType(f"It is neither a photo nor a page; these are: {kinds}.")
+
+
+def has_files(folder: Path) -> bool:
+    """Whether there is something to index. Blocking."""
+    return bool(_files(folder))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.rglob("*") if each.is_file() and not each.name.startswith("."))
+
+
+def _is_odd(part: str) -> bool:
+    if part.startswith(".") or len(part.encode(errors="replace")) > _LONGEST_NAME:
+        return True
+    return any(unicodedata.category(each) in ("Cc", "Cs") for each in part)

@@ -1,0 +1,141 @@
+"""An operator's routes on a real gateway, before a real image_search and text_search; nothing else runs."""
+
+import io
+import json
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+from PIL import Image
+
+from chassis.http.serving import BoundApp, listen, running
+from corpus.ingest import IMAGES, PAGES
+from corpus.versions import Patience
+from deploy.contents import Contents, page_of, thing_of
+from deploy.indexing import Indexing, Searches
+from deploy.operator import Operator, operator_router
+from deploy.tray import Tray
+from gateway.app import create_app as create_gateway
+from gateway.clients.services import Services
+from gateway.planning.run import side_by_side
+from gateway.settings import GatewaySettings
+from services.image_search.app import create_app as create_image_search
+from services.image_search.settings import ImageSearchSettings
+from services.image_search.thumbnails import Thumbnails
+from services.image_search.training.designs import Design, Kind, draw
+from services.text_search.app import create_app as create_text_search
+from services.text_search.settings import TextSearchSettings
+from tests.live import live
+
+Told = list[tuple[str, dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Operated:
+    """A client on this machine, and what it talks to."""
+
+    client: httpx.AsyncClient
+    app: FastAPI
+    indexing: Indexing
+
+    def from_afar(self, address: str = "203.0.113.7") -> httpx.AsyncClient:
+        """A client whose packets come from another machine."""
+        transport = httpx.ASGITransport(self.app, client=(address, 40_000))
+        return httpx.AsyncClient(transport=transport, base_url=self.client.base_url)
+
+    async def hand_over(self, name: str, content: bytes) -> httpx.Response:
+        """Upload one file."""
+        return await self.client.post("/operator/tray", files={"file": (name, content)})
+
+    async def index(self, *, sample: bool = False) -> Told:
+        """Start a job, and follow it to its end."""
+        (await self.client.post("/operator/job", json={"sample": sample})).raise_for_status()
+        return await self.followed()
+
+    async def followed(self) -> Told:
+        """The events of the job."""
+        return events((await self.client.get("/operator/job")).text)
+
+    async def listed(self, what: str, **wanted: str | int) -> dict[str, Any]:
+        """A listing's body."""
+        body: dict[str, Any] = (await self.client.get(f"/operator/{what}", params=wanted)).json()
+        return body
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a test wants smaller than it is."""
+
+    most_files: int = 1_000
+    most_bytes: int = 1 << 30
+    most_s: float = 60.0
+
+
+@asynccontextmanager
+async def operated(
+    folder: Path,
+    *,
+    keys: Path | None = None,
+    sample: Callable[[], Path] | None = None,
+    limits: Limits = Limits(),
+    text_search_url: str = "",
+) -> AsyncIterator[Operated]:
+    """Everything, up. `text_search_url`: of one that is elsewhere, or nowhere."""
+    image_search = create_image_search(
+        ImageSearchSettings(port=0, data_dir=folder / "image_search", thumbnails=True)
+    )
+    text_search = create_text_search(TextSearchSettings(port=0, data_dir=folder / "text_search"))
+    bound = [BoundApp(app, listen("127.0.0.1", 0)) for app in (image_search, text_search)]
+    searches = Searches(bound[0].url, text_search_url or bound[1].url, Patience(pauses_s=()))
+    async with side_by_side() as group, running(bound):
+        tray = Tray(folder / "tray", limits.most_files, limits.most_bytes)
+        given = {"sample": sample} if sample else {}
+        indexing = Indexing(tray, searches, group, most_s=limits.most_s, **given)
+        operator = Operator(
+            Contents(lambda: image_search.state.pool.engine.store, IMAGES, thing_of),
+            Contents(lambda: text_search.state.pool.engine.store, PAGES, page_of),
+            Thumbnails(folder / "image_search"),
+            indexing,
+        )
+        settings = GatewaySettings(
+            keys=keys, image_search_url=searches.image_search_url, text_search_url=bound[1].url
+        )
+        app = create_gateway(settings, tell_start=_nobody_is_told, further=[operator_router(operator)])
+        async with live(app) as client:
+            yield Operated(client, app, indexing)
+            indexing.stop()
+
+
+async def _nobody_is_told(settings: GatewaySettings, services: Services, pipeline: str) -> None:
+    """Most services are not there."""
+
+
+def events(text: str) -> Told:
+    """What a stream of server-sent events says."""
+    blocks = [block.split("\n") for block in text.split("\n\n") if block.startswith("event: ")]
+    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
+
+
+def cover(number: int) -> bytes:
+    """A JPEG of a book's cover that is like no other number's."""
+    buffer = io.BytesIO()
+    Image.fromarray(draw(Design(Kind.COVER, number, 0), 480)).save(buffer, "JPEG", quality=92)
+    return buffer.getvalue()
+
+
+class HeldSample:
+    """A sample world that is not drawn before it may be."""
+
+    def __init__(self, world: Path) -> None:
+        self.may_be_drawn = threading.Event()
+        self._world = world
+
+    def __call__(self) -> Path:
+        """See `deploy.sample`."""
+        assert self.may_be_drawn.wait(60)
+        return self._world

@@ -1,0 +1,352 @@
+"""The operator's routes: who is let in, what is taken, what readers see while it is indexed."""
+
+import io
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import anyio
+import pytest
+from PIL import Image
+
+from chassis.errors import InvalidRequest
+from chassis.keys import ApiKey
+from clients.keys import entry
+from deploy.tray import Tray
+from gateway.app import create_app as create_gateway
+from gateway.settings import GatewaySettings
+from tests.deploy.operating import HeldSample, Limits, Operated, cover, operated
+from tests.live import live
+
+pytestmark = pytest.mark.anyio
+
+MILL = b"# The Old Mill\n\nThe Old Mill was built in 1887 by Ada Brook.\n"
+ROUTES = ("GET /operator/photos", "GET /operator/pages", "GET /operator/tray", "GET /operator/job")
+ROUTES += ("POST /operator/tray", "POST /operator/job", "DELETE /operator/tray")
+
+
+async def test_photos_and_pages_that_are_handed_over_are_listed_once_they_are_indexed(tmp_path: Path) -> None:
+    async with operated(tmp_path) as here:
+        for name, content in (
+            ("salt_road-1.jpg", cover(3)),
+            ("salt_road-2.jpg", cover(4)),
+            ("Fair.jpg", cover(5)),
+            ("mill.md", MILL),
+        ):
+            assert (await here.hand_over(name, content)).status_code == 201
+        assert (await here.listed("photos"))["total"] == 0
+        told = await here.index()
+        photos, pages = await here.listed("photos"), await here.listed("pages")
+        tray = (await here.client.get("/operator/tray")).json()
+    assert [data for event, data in told if event == "step"] == [
+        {"step": "photos", "files": 3},
+        {"step": "pages", "files": 1},
+    ]
+    assert {data["name"]: data["outcome"] for event, data in told if event == "file"} == {
+        "salt_road-1.jpg": "indexed",
+        "salt_road-2.jpg": "indexed",
+        "Fair.jpg": "indexed",
+        "mill.md": "indexed",
+    }
+    assert told[-1] == ("done", {"indexed": 4, "unchanged": 0, "rejected": 0, "problem": None})
+    assert [(each["name"], each["parts"]) for each in photos["items"]] == [("Fair", 1), ("Salt Road", 2)]
+    assert all(each["picture"].startswith("data:image/jpeg;base64,") for each in photos["items"])
+    assert (photos["total"], photos["parts"]) == (2, 3)
+    assert [(each["name"], each["url"], each["parts"]) for each in pages["items"]] == [
+        ("The Old Mill", "file:mill.md", 1)
+    ]
+    assert tray == {"files": [], "running": False}
+
+
+async def test_what_comes_later_is_added_and_what_is_there_is_unchanged(tmp_path: Path) -> None:
+    async with operated(tmp_path) as here:
+        await here.hand_over("mill.md", MILL)
+        await here.index()
+        await here.hand_over("mill.md", MILL)
+        await here.hand_over("pond.txt", b"The pond is six metres deep.")
+        told = await here.index()
+        names = [each["url"] for each in (await here.listed("pages"))["items"]]
+    assert {data["name"]: data["outcome"] for event, data in told if event == "file"} == {
+        "mill.md": "unchanged",
+        "pond.txt": "indexed",
+    }
+    assert sorted(names) == ["file:mill.md", "file:pond.txt"]
+
+
+async def test_what_cannot_be_indexed_is_named_with_the_reason_and_the_rest_is_indexed(
+    tmp_path: Path,
+) -> None:
+    bomb = io.BytesIO()
+    Image.new("1", (20_000, 20_000)).save(bomb, "PNG")
+    async with operated(tmp_path) as here:
+        await here.hand_over("Fair.jpg", cover(5))
+        await here.hand_over("Torn.jpg", cover(6)[:400])
+        await here.hand_over("Web.png", b"<svg xmlns='http://www.w3.org/2000/svg'/>")
+        await here.hand_over("Bomb.png", bomb.getvalue())
+        await here.hand_over("program.txt", b"\x7fELF" + bytes(400))
+        told = await here.index()
+        photos = await here.listed("photos")
+    rejected = {data["name"]: data["reason"] for event, data in told if data.get("outcome") == "rejected"}
+    assert set(rejected) == {"Torn.jpg", "Web.png", "Bomb.png", "program.txt"}
+    assert "damaged" in rejected["Torn.jpg"]
+    assert "megapixels" in rejected["Bomb.png"]
+    assert str(tmp_path) not in str(rejected)
+    assert [each["name"] for each in photos["items"]] == ["Fair"]
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("../x.md", 422),
+        (".hidden.md", 422),
+        ("é" * 101 + ".md", 422),
+        ("program.exe", 415),
+        ("drawing.svg", 415),
+        ("no-suffix", 415),
+        ("../metadata.jsonl/../../x.jsonl", 422),
+    ],
+)
+async def test_a_hostile_name_is_refused_and_nothing_is_kept(tmp_path: Path, name: str, status: int) -> None:
+    async with operated(tmp_path) as here:
+        reply = await here.hand_over(name, b"words")
+        assert (await here.client.get("/operator/tray")).json()["files"] == []
+    assert (reply.status_code, reply.headers["content-type"]) == (status, "application/problem+json")
+    assert str(tmp_path) not in reply.text
+
+
+@pytest.mark.parametrize("name", ["tab\tin.md", "line\nbreak.md", "\ud800.md", "nul\0.md", "", "///"])
+def test_a_name_that_no_terminal_shows_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidRequest):
+        Tray(tmp_path / "tray").keep(name, io.BytesIO(b"words"), 5)
+    assert not (tmp_path / "tray").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("../../etc/passwd.txt", "etc/passwd.txt"),
+        ("C:\\Users\\me\\Eiffel Tower.jpg", "Eiffel Tower.jpg"),
+        ("trip/Eiffel Tower.jpg", "Eiffel Tower.jpg"),
+        ("Eiffel Tower/IMG_0001.jpg", "Eiffel Tower/IMG_0001.jpg"),
+    ],
+)
+def test_a_name_is_kept_inside_the_tray_and_its_folder_only_where_that_tells(
+    tmp_path: Path, name: str, kept: str
+) -> None:
+    tray = Tray(tmp_path / "tray")
+    assert tray.keep(name, io.BytesIO(b"words"), 5) == kept
+    assert tray.names() == [kept]
+    assert Tray(tmp_path / "tray").names() == [kept]
+    assert [each.name for each in tmp_path.rglob("*") if each.is_file()] == [Path(kept).name]
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        ({"files": {"file": ("big.jpg", bytes(21 << 20))}}, 413),
+        ({"files": {"file": ("empty.jpg", b"")}}, 422),
+        ({"files": {"other": ("a.jpg", b"x")}}, 422),
+        ({"files": [("file", ("a.md", b"x")), ("file", ("b.md", b"x"))]}, 400),
+        ({"content": b"--x\r\n", "headers": {"Content-Type": "multipart/form-data; boundary=x"}}, 422),
+        ({"json": {"file": "x"}}, 422),
+    ],
+)
+async def test_a_form_that_is_no_upload_is_refused(
+    tmp_path: Path, form: dict[str, object], status: int
+) -> None:
+    async with operated(tmp_path) as here:
+        reply = await here.client.post("/operator/tray", **form)  # type: ignore[arg-type]
+        assert (await here.client.get("/operator/tray")).json()["files"] == []
+    assert reply.status_code == status, reply.text
+
+
+@pytest.mark.parametrize("limits", [Limits(most_files=2), Limits(most_bytes=14)])
+async def test_the_tray_has_an_end_and_a_file_that_replaces_another_counts_once(
+    tmp_path: Path, limits: Limits
+) -> None:
+    async with operated(tmp_path, limits=limits) as here:
+        kept = [(await here.hand_over(f"{name}.md", b"words")).status_code for name in ("a", "b", "b", "c")]
+        emptied = (await here.client.delete("/operator/tray")).json()
+    assert kept == [201, 201, 201, 413]
+    assert emptied == {"files": [], "running": False}
+
+
+async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+    async with operated(tmp_path) as here:
+        address = urlsplit(str(here.client.base_url))
+        head = f"POST /operator/tray HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: 100000\r\n"
+        head += "Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
+        head += 'Content-Disposition: form-data; name="file"; filename="a.md"\r\n\r\nhalf a page'
+        async with await anyio.connect_tcp(address.hostname or "", address.port or 0) as stream:
+            await stream.send(head.encode())
+        await here.hand_over("b.md", b"The mill.")
+        told = await here.index()
+    assert [data["name"] for event, data in told if event == "file"] == ["b.md"]
+    assert not await anyio.Path(tmp_path / "tray" / "pages").exists()
+
+
+async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(tmp_path: Path) -> None:
+    sample = HeldSample(_world(tmp_path / "world"))
+    async with operated(tmp_path, sample=sample) as here:
+        await here.client.post("/operator/job", json={"sample": True})
+        busy = [
+            await here.client.post("/operator/job", json={"sample": True}),
+            await here.hand_over("mill.md", MILL),
+            await here.client.delete("/operator/tray"),
+        ]
+        with anyio.move_on_after(0.05):  # somebody looks on for a moment, and closes the page
+            await here.client.get("/operator/job")
+        sample.may_be_drawn.set()
+        first, second = await here.followed(), await here.followed()
+        pages = await here.listed("pages")
+    assert [reply.status_code for reply in busy] == [409, 409, 409]
+    assert first == second
+    assert first[0] == ("step", {"step": "drawing", "files": 0})
+    assert first[-1] == ("done", {"indexed": 2, "unchanged": 0, "rejected": 0, "problem": None})
+    assert pages["total"] == 1
+
+
+async def test_a_job_that_is_stopped_leaves_the_old_index_and_goes_on_when_started_again(
+    tmp_path: Path,
+) -> None:
+    async with operated(tmp_path) as here:
+        await here.hand_over("mill.md", MILL)
+        await here.index()
+        await here.hand_over("pond.md", b"The pond is six metres deep.")
+        await here.client.post("/operator/job", json={})
+        here.indexing.stop()
+        stopped = await here.followed()
+        before = await here.listed("pages")
+    async with operated(tmp_path) as here:
+        told = await here.index()
+        after = await here.listed("pages")
+    assert stopped[-1][1]["problem"]["type"] == "urn:loreglass:problem:not_ready"
+    assert (before["total"], after["total"]) == (1, 2)
+    assert [data["name"] for event, data in told if event == "file"] == ["pond.md"]
+
+
+async def test_a_service_that_is_away_is_named_and_what_waits_goes_on_waiting(tmp_path: Path) -> None:
+    async with operated(tmp_path, text_search_url="http://127.0.0.1:9") as here:
+        await here.hand_over("mill.md", MILL)
+        told = await here.index()
+        tray = (await here.client.get("/operator/tray")).json()
+    assert told[-1][1]["problem"]["type"] == "urn:loreglass:problem:dependency_unavailable"
+    assert "text_search" in told[-1][1]["problem"]["detail"]
+    assert tray == {"files": ["mill.md"], "running": False}
+
+
+async def test_a_job_has_an_end(tmp_path: Path) -> None:
+    async with operated(tmp_path, limits=Limits(most_s=0)) as here:
+        await here.hand_over("mill.md", MILL)
+        told = await here.index()
+    assert told[-1][1]["problem"]["type"] == "urn:loreglass:problem:deadline_exceeded"
+
+
+async def test_a_sample_that_cannot_be_drawn_here_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "deploy.sample", None)
+    async with operated(tmp_path) as here:
+        told = await here.index(sample=True)
+    assert "loreglass[evaluation]" in told[-1][1]["problem"]["detail"]
+
+
+async def test_nothing_to_index_and_nothing_to_follow_are_said_to_be_so(tmp_path: Path) -> None:
+    async with operated(tmp_path) as here:
+        assert (await here.client.post("/operator/job", json={})).status_code == 422
+        assert (await here.client.get("/operator/job")).status_code == 404
+
+
+async def test_a_listing_comes_in_pages_and_is_searched_by_name(tmp_path: Path) -> None:
+    async with operated(tmp_path) as here:
+        for name in ("Ash", "birch", "Cedar", "dog rose"):
+            await here.hand_over(f"{name}.md", f"# {name}\n\nThe {name} has leaves.".encode())
+        await here.index()
+        second = await here.listed("pages", offset=1, limit=2)
+        found = await here.listed("pages", q="CE")
+        refused = await here.client.get("/operator/pages", params={"limit": 1000})
+    assert [each["name"] for each in second["items"]] == ["birch", "Cedar"]
+    assert (second["total"], second["found"]) == (4, 4)
+    assert [each["name"] for each in found["items"]] == ["Cedar"]
+    assert found["found"] == 1
+    assert refused.status_code == 422
+
+
+@pytest.mark.parametrize("route", ROUTES)
+async def test_without_keys_another_machine_is_not_let_in(tmp_path: Path, route: str) -> None:
+    method, path = route.split()
+    async with operated(tmp_path) as here, here.from_afar() as stranger:
+        reply = await stranger.request(method, path, json={})
+    assert (reply.status_code, reply.headers["www-authenticate"]) == (401, "Bearer")
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"Host": "rebound.example"},
+        {"Host": "127.0.0.1.rebound.example"},
+        {"Host": "[::1"},
+        {"Host": ""},
+        {"Origin": "http://elsewhere.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"X-Forwarded-For": "127.0.0.1"},
+        {"Forwarded": "for=127.0.0.1"},
+        {"X-Real-IP": "127.0.0.1"},
+        {"Via": "1.1 proxy"},
+    ],
+)
+async def test_what_another_page_a_rebound_name_or_a_proxy_sends_is_not_let_in(
+    tmp_path: Path, forged: dict[str, str]
+) -> None:
+    async with operated(tmp_path) as here:
+        await here.hand_over("mill.md", MILL)
+        reply = await here.client.delete("/operator/tray", headers=forged)
+        kept = (await here.client.get("/operator/tray")).json()["files"]
+    assert (reply.status_code, kept) == (401, ["mill.md"])
+
+
+@pytest.mark.parametrize("host", ["localhost:7100", "127.0.0.1:7100", "[::1]:7100", "127.8.8.8"])
+@pytest.mark.parametrize("peer", ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
+async def test_a_browser_of_this_machine_is_let_in(tmp_path: Path, host: str, peer: str) -> None:
+    sent = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
+    async with operated(tmp_path) as here, here.from_afar(peer) as browser:
+        assert (await browser.get("/operator/tray", headers=sent)).status_code == 200
+
+
+async def test_where_there_are_keys_an_operator_s_is_asked_for_and_is_enough(tmp_path: Path) -> None:
+    wearer, operator = ApiKey.new(), ApiKey.new()
+    keys = tmp_path / "keys.toml"
+    keys.write_text(
+        entry(wearer, "acme", "interactive") + "\n" + entry(operator, "acme", "standard", operator=True)
+    )
+
+    async def status(here: Operated, key: ApiKey | None) -> list[int]:
+        sent = {"Authorization": f"Bearer {key.text}"} if key else {}
+        async with here.from_afar() as stranger:
+            return [
+                (await client.get("/operator/tray", headers=sent)).status_code
+                for client in (here.client, stranger)
+            ]
+
+    async with operated(tmp_path, keys=keys) as here:
+        found = [await status(here, key) for key in (None, ApiKey.new(), wearer, operator)]
+    assert found == [[401, 401], [401, 401], [401, 401], [200, 200]]
+
+
+async def test_a_gateway_that_is_no_pocket_install_has_no_such_routes(tmp_path: Path) -> None:
+    async with live(create_gateway(GatewaySettings(port=0))) as client:
+        found = {(await client.request(*route.split(), json={})).status_code for route in ROUTES}
+        found.add((await client.get("/operator")).status_code)
+    assert found == {404}
+
+
+def _world(folder: Path) -> Path:
+    """The smallest sample world: a thing and a page."""
+    folder.mkdir()
+    (folder / "fair.jpg").write_bytes(cover(5))
+    (folder / "images.jsonl").write_text('{"photo": "fair.jpg", "entity": "Fair", "attributes": {}}')
+    (folder / "pages.jsonl").write_text('{"url": "https://fair.example", "text": "The fair is in June."}')
+    return folder
