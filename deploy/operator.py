@@ -7,6 +7,7 @@ import base64
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -19,9 +20,12 @@ from starlette.responses import Response
 
 from chassis.errors import InvalidRequest, MalformedRequest, Unauthorized, problem_of
 from chassis.http.problems import problem_response
+from corpus.folders import thing_in
+from corpus.manifests import PHOTO_SUFFIXES
 from deploy.contents import Contents, Entry
 from deploy.indexing import Indexing
 from gateway.routes.dependencies import GatewayDep
+from gateway.routes.page import PageFile
 from gateway.routes.streaming import EventStream
 from services.image_search.thumbnails import Thumbnails
 
@@ -50,17 +54,19 @@ class Listing(BaseModel):
     items: list[Listed]
 
 
-class TrayState(BaseModel):
-    """Files that wait to be indexed, and whether a job is under way."""
-
-    files: list[str]
-    running: bool
-
-
-class Kept(BaseModel):
-    """The name that a file waits by."""
+class Waiting(BaseModel):
+    """A file that waits, and what its name says that it shows, if it is a `photo`."""
 
     name: str
+    photo: bool
+    thing: str = ""
+
+
+class TrayState(BaseModel):
+    """What waits to be indexed, and whether a job is under way."""
+
+    files: list[Waiting]
+    running: bool
 
 
 class Wanted(BaseModel):
@@ -132,9 +138,31 @@ def _is_loopback(host: str) -> bool:
 
 
 def operator_router(operator: Operator) -> APIRouter:
-    """The routes below `/operator/`."""
-    router = APIRouter(prefix="/operator", dependencies=[Depends(require_operator)], include_in_schema=False)
-    indexing = operator.indexing
+    """`/operator`, a page without data that anybody may have, and the routes below it."""
+    router = APIRouter(include_in_schema=False)
+    router.include_router(_page_router())
+    router.include_router(_data_router(operator), prefix="/operator", dependencies=[Depends(require_operator)])
+    return router
+
+
+def _page_router() -> APIRouter:
+    router = APIRouter()
+    folder = Path(__file__).parent
+    names = {"": "operator.html", "/operator.css": "operator.css", "/operator.js": "operator.js"}
+    files = {
+        f"/operator{path}": PageFile.of(name, (folder / name).read_bytes()) for path, name in names.items()
+    }
+
+    async def page_file(request: Request) -> Response:
+        return files[request.url.path].reply(request)
+
+    for path in files:
+        router.get(path)(page_file)
+    return router
+
+
+def _data_router(operator: Operator) -> APIRouter:
+    router, indexing = APIRouter(), operator.indexing
 
     @router.get("/photos")
     async def photos(wanted: Annotated[Slice, Query()]) -> Listing:
@@ -150,10 +178,10 @@ def operator_router(operator: Operator) -> APIRouter:
     async def tray() -> TrayState:
         """What waits."""
         names = await anyio.to_thread.run_sync(indexing.tray.names)
-        return TrayState(files=names, running=indexing.running)
+        return TrayState(files=list(map(_waiting, names)), running=indexing.running)
 
     @router.post("/tray", status_code=201)
-    async def hand_over(request: Request) -> Kept:
+    async def hand_over(request: Request) -> Waiting:
         """Hand over one file, as the part `file` of a form."""
         indexing.require_idle()
         try:
@@ -165,7 +193,7 @@ def operator_router(operator: Operator) -> APIRouter:
                 kept = await anyio.to_thread.run_sync(indexing.tray.keep, name, file.file, size)
         except HTTPException as error:
             raise MalformedRequest("The form could not be read: one part, named file.") from error
-        return Kept(name=kept)
+        return _waiting(kept)
 
     @router.delete("/tray")
     async def clear() -> TrayState:
@@ -191,6 +219,12 @@ def operator_router(operator: Operator) -> APIRouter:
         )
 
     return router
+
+
+def _waiting(name: str) -> Waiting:
+    path = PurePosixPath(name)
+    photo = path.suffix.lower() in PHOTO_SUFFIXES
+    return Waiting(name=name, photo=photo, thing=thing_in(path) if photo else "")
 
 
 async def _listed(contents: Contents, wanted: Slice, pictures: Thumbnails | None = None) -> Listing:

@@ -232,7 +232,7 @@ async def test_a_service_that_is_away_is_named_and_what_waits_goes_on_waiting(tm
         tray = (await here.client.get("/operator/tray")).json()
     assert told[-1][1]["problem"]["type"] == "urn:loreglass:problem:dependency_unavailable"
     assert "text_search" in told[-1][1]["problem"]["detail"]
-    assert tray == {"files": ["mill.md"], "running": False}
+    assert tray == {"files": [{"name": "mill.md", "photo": False, "thing": ""}], "running": False}
 
 
 async def test_a_job_has_an_end(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ async def test_what_another_page_a_rebound_name_or_a_proxy_sends_is_not_let_in(
         await here.hand_over("mill.md", MILL)
         reply = await here.client.delete("/operator/tray", headers=forged)
         kept = (await here.client.get("/operator/tray")).json()["files"]
-    assert (reply.status_code, kept) == (401, ["mill.md"])
+    assert (reply.status_code, len(kept)) == (401, 1)
 
 
 @pytest.mark.parametrize("host", ["localhost:7100", "127.0.0.1:7100", "[::1]:7100", "127.8.8.8"])

@@ -1,0 +1,314 @@
+// The operator's view: what is indexed, files to be indexed, a question with its trace. What servers say comes as text.
+
+import { apiKey, openKeyDialog } from "/page/dialogs.js";
+import { byId, h, icon } from "/page/dom.js";
+import { remember, remembered } from "/page/store.js";
+import { adviceWords, seconds, stageWords } from "/page/words.js";
+
+const LONG_MS = "600000"; // an upload or a job may take longer than a question
+const PAGE = 24;
+const KINDS = { photos: ["thing", "photo"], pages: ["page", "passage"] };
+const OUTCOMES = { indexed: ["check", "Indexed"], unchanged: ["check", "Was there already"], rejected: ["warning", ""] };
+const STEPS = { drawing: "Drawing the sample world", photos: "Indexing photos", pages: "Indexing pages" };
+
+const count = (number, word) => `${number.toLocaleString()} ${word}${number === 1 ? "" : "s"}`;
+const say = (text) => (byId("status").textContent = text);
+
+// ---- talking to the gateway ----
+
+async function send(path, { method = "GET", body, json } = {}) {
+  const headers = { "X-Deadline-Ms": LONG_MS, ...(apiKey() && { Authorization: `Bearer ${apiKey()}` }) };
+  if (json) Object.assign(headers, { "Content-Type": "application/json" });
+  const reply = await fetch(path, { method, headers, body: json ? JSON.stringify(json) : body });
+  if (reply.ok) return reply;
+  const { detail = "" } = await reply.json().catch(() => ({}));
+  throw Object.assign(new Error(detail || `The gateway answered with status ${reply.status}.`), { status: reply.status });
+}
+
+const read = async (path, options) => (await send(path, options)).json();
+
+async function* events(reply) {
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let held = ""; ; ) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (held + value).split("\n\n");
+    held = blocks.pop();
+    for (const block of blocks) {
+      const [, name, data] = block.match(/^event: (.*)\ndata: (.*)$/s) ?? [];
+      if (name) yield [name, JSON.parse(data)];
+    }
+  }
+}
+
+const form = (parts) => Object.entries(parts).reduce((whole, [name, part]) => (whole.append(name, ...part), whole), new FormData());
+
+// ---- what is indexed ----
+
+let kind = "photos";
+let shown = 0;
+let asked = 0; // of listings, so that a late one does not overwrite a newer
+
+async function list({ more = false } = {}) {
+  const mine = ++asked;
+  const query = new URLSearchParams({ offset: more ? shown : 0, limit: PAGE, q: byId("find").value.trim() });
+  const [page, ...totals] = await Promise.all([
+    read(`/operator/${kind}?${query}`),
+    ...Object.keys(KINDS).map((each) => read(`/operator/${each}?limit=1`)),
+  ]);
+  if (mine !== asked) return;
+  const rows = page.items.map(kind === "photos" ? thingRow : pageRow);
+  if (!more) byId("things").replaceChildren();
+  byId("things").append(...rows);
+  byId("things").dataset.kind = kind;
+  shown = byId("things").childElementCount;
+  byId("older").hidden = shown >= page.found;
+  byId("empty").hidden = totals.some(({ total }) => total);
+  byId("kinds").hidden = byId("counted").hidden = !byId("empty").hidden;
+  for (const [place, button] of document.querySelectorAll("[data-kind][aria-pressed]").entries()) {
+    button.setAttribute("aria-pressed", button.dataset.kind === kind);
+    button.querySelector("b").textContent = totals[place].total.toLocaleString();
+  }
+  const [one, part] = KINDS[kind];
+  const found = page.found < page.total ? `${page.found.toLocaleString()} of ${count(page.total, one)}` : count(page.total, one);
+  byId("counted").textContent = `${found}; ${count(page.parts, part)} in all`;
+  if (more) byId("things").children[shown - rows.length]?.focus();
+}
+
+function thingRow({ name, parts, picture }) {
+  const seen = picture.startsWith("data:image/jpeg;base64,")
+    ? h("img", { class: "picture", src: picture, alt: "" })
+    : h("span", { class: "picture", "aria-hidden": "true" }, [...name][0]);
+  return h("li", { tabindex: "-1" }, seen, h("div", {}, h("b", {}, name), h("small", {}, count(parts, "photo"))));
+}
+
+function pageRow({ name, url, parts }) {
+  const told = h("div", {}, h("b", {}, name), h("small", {}, `${url} · ${count(parts, "passage")}`));
+  return h("li", { tabindex: "-1" }, icon("page"), told);
+}
+
+for (const button of document.querySelectorAll("#kinds button")) {
+  button.addEventListener("click", () => ((kind = button.dataset.kind), show(list())));
+}
+byId("find").addEventListener("input", () => show(list()));
+byId("older").addEventListener("click", () => show(list({ more: true })));
+
+// ---- what is handed over, and the job that indexes it ----
+
+const rows = new Map(); // of files, by the name that they wait by
+
+function row(name, [drawing, words], rejected = false) {
+  const old = rows.get(name);
+  const fresh = h("li", { class: rejected && "rejected" }, icon(drawing), h("div", {}, h("b", {}, name), h("small", {}, words)));
+  rows.set(name, fresh);
+  if (old) old.replaceWith(fresh);
+  else byId("tray").append(fresh);
+  return fresh;
+}
+
+const waits = ({ thing, photo }) =>
+  !photo ? "A page" : thing ? `Shows: ${thing}` : "Its name does not say what it shows; rename it, or name it in metadata.jsonl";
+
+async function handOver(files) {
+  for (const [name, file] of files) {
+    const mine = row(name, ["clock", "On its way"]);
+    try {
+      const kept = await read("/operator/tray", { method: "POST", body: form({ file: [file, name] }) });
+      if (kept.name !== name) (mine.remove(), rows.delete(name));
+      row(kept.name, ["page", waits(kept)]);
+    } catch (error) {
+      row(name, ["warning", error.message], true);
+      if (error.status === 401) throw error;
+    }
+  }
+  await tray();
+}
+
+/** What waits on the server; an earlier visit may have left something. */
+async function tray() {
+  const { files, running } = await read("/operator/tray");
+  for (const file of files) row(file.name, ["page", waits(file)]);
+  byId("begin").hidden = byId("forget").hidden = running || !files.length;
+  byId("begin").textContent = `Index ${count(files.length, "file")}`;
+  if (running) show(follow());
+}
+
+async function start(json) {
+  await send("/operator/job", { method: "POST", json });
+  await follow();
+}
+
+/** Watch the job to its end. It does not need us; a stream that breaks off is opened again, and tells all anew. */
+async function follow() {
+  let over = false;
+  for (const id of ["begin", "forget", "sample"]) byId(id).disabled = true;
+  byId("job").hidden = false;
+  while (!over) {
+    let done = 0;
+    let all = 0;
+    for await (const [event, data] of events(await send("/operator/job"))) {
+      if (event === "step") {
+        [done, all] = [0, data.files];
+        byId("job-words").textContent = STEPS[data.step] ?? data.step;
+        say(byId("job-words").textContent);
+      } else if (event === "file") {
+        done += 1;
+        const [drawing, words] = OUTCOMES[data.outcome] ?? ["dash", data.outcome];
+        const rejected = data.outcome === "rejected";
+        if (rows.has(data.name) || rejected) row(data.name, [drawing, words || data.reason], rejected);
+      } else if (event === "done") {
+        over = true;
+        ended(data);
+      }
+      if (all) Object.assign(byId("job-bar"), { max: all, value: done });
+      else byId("job-bar").removeAttribute("value");
+    }
+  }
+  for (const id of ["begin", "forget", "sample"]) byId(id).disabled = false;
+  await Promise.all([tray(), list()]);
+}
+
+function ended({ indexed, unchanged, rejected, problem }) {
+  const parts = [`${indexed} indexed`, unchanged && `${unchanged} there already`, rejected && `${rejected} refused`];
+  const words = `${problem ? `${problem.detail} ` : "Done: "}${parts.filter(Boolean).join(", ")}.`;
+  byId("job-words").textContent = words;
+  byId("job-words").className = problem ? "fault" : "";
+  Object.assign(byId("job-bar"), { max: 1, value: problem ? 0 : 1 });
+  say(words);
+}
+
+const chosen = (input) => [...input.files].map((file) => [file.webkitRelativePath || file.name, file]);
+const visible = (files) => files.filter(([name]) => !name.split("/").some((part) => part.startsWith(".")));
+
+async function dropped(entry) {
+  if (entry.isFile) return [[entry.fullPath.slice(1), await new Promise((...settle) => entry.file(...settle))]];
+  const reader = entry.createReader();
+  const found = [];
+  for (let some; (some = await new Promise((...settle) => reader.readEntries(...settle))).length; ) found.push(...some);
+  return (await Promise.all(found.map(dropped))).flat();
+}
+
+for (const id of ["files", "folder"]) {
+  byId(id).addEventListener("change", ({ target }) => (show(handOver(visible(chosen(target)))), (target.value = "")));
+}
+for (const event of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(event, (moved) => {
+    moved.preventDefault(); // also beside the zone: a photo that is let go there would replace this view
+    document.body.toggleAttribute("data-dragged", event === "dragover");
+    if (event !== "drop") return;
+    const entries = [...moved.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
+    show(Promise.all(entries.map(dropped)).then((found) => handOver(visible(found.flat()))));
+  });
+}
+byId("begin").addEventListener("click", () => show(start({})));
+byId("sample").addEventListener("click", () => show(start({ sample: true })));
+byId("forget").addEventListener("click", () => {
+  rows.clear();
+  byId("tray").replaceChildren();
+  show(send("/operator/tray", { method: "DELETE" }).then(tray));
+});
+
+// ---- a question and its trace ----
+
+byId("ask-photo").addEventListener("change", ({ target: { files } }) => {
+  const seen = byId("shot").querySelector("img");
+  URL.revokeObjectURL(seen.src);
+  seen.hidden = !files[0];
+  if (files[0]) seen.src = URL.createObjectURL(files[0]);
+});
+
+byId("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  show(ask());
+});
+
+async function ask() {
+  const [photo] = byId("ask-photo").files;
+  const body = form({ question: [byId("ask-question").value], ...(photo && { image: [photo] }) });
+  byId("answer").replaceChildren(h("p", { class: "progress" }, h("span", { class: "spinner" }), "Asking"));
+  try {
+    const answer = await read("/answer", { method: "POST", body });
+    const sources = answer.citations.map(({ title, snippet }) => h("p", { class: "source row" }, h("span", {}, h("b", {}, title), h("small", {}, snippet))));
+    const advice = answer.abstained && adviceWords(answer);
+    byId("answer").replaceChildren(h("p", { class: "answer" }, answer.answer), advice && h("p", {}, advice), ...sources);
+    history.replaceState(null, "", `#trace=${answer.trace_id}`);
+    await trace();
+  } catch (error) {
+    byId("answer").replaceChildren(h("p", { class: "fault" }, error.message));
+  }
+}
+
+/** The trace that the address names, as rows of bars. */
+async function trace() {
+  const [, id] = location.hash.match(/^#trace=([0-9a-f]{32})$/) ?? [];
+  if (!id) return;
+  try {
+    byId("trace").replaceChildren(...timeline(await read(`/traces/${id}`)));
+  } catch (error) {
+    byId("trace").replaceChildren(h("p", { class: "fault" }, error.message));
+  }
+}
+
+function timeline(told) {
+  const { stages, plans, total_ms: total, deadline_ms: deadline } = told;
+  const whole = Math.max(total, ...stages.map(({ start_ms, ms }) => start_ms + ms), 1);
+  const cuts = plans.filter(({ cuts }, place) => String(cuts) !== String(plans[place - 1]?.cuts ?? ""));
+  const at = (element, from, long = 0) => {
+    element.style.setProperty("--from", `${(100 * from) / whole}%`);
+    element.style.setProperty("--long", `${(100 * long) / whole}%`);
+    return element;
+  };
+  const lane = ({ start_ms, ms }) =>
+    h("span", { class: "track" }, cuts.map(({ at_ms }) => at(h("s"), Math.min(at_ms, whole))), at(h("i"), start_ms, ms));
+  const line = (stage) =>
+    h(
+      "tr",
+      { "data-state": stage.state },
+      h("th", { scope: "row" }, stageWords(stage.stage) || stage.stage, h("small", {}, [stage.stage, stage.state !== "done" && stage.state, stage.detail].filter(Boolean).join(" · "))),
+      h("td", { class: "lane", "aria-hidden": "true" }, lane(stage)),
+      h("td", { class: "number" }, Math.round(stage.start_ms)),
+      h("td", { class: "number" }, Math.round(stage.ms)),
+    );
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((part) => h("span", {}, seconds(part * whole)));
+  const verdict = told.problem ? `failed: ${told.problem.detail}` : [told.reason, told.route && `by ${told.route}`].filter(Boolean).join(", ");
+  const caption = h("caption", {}, h("b", {}, `${seconds(total)} of ${seconds(deadline)}`), `, ${told.pipeline}, ${verdict}`, told.refused_by && h("b", {}, `; refused by ${told.refused_by}`));
+  const head = h("tr", {}, h("th", { scope: "col" }, "Stage"), h("td", { class: "lane", "aria-hidden": "true" }, h("span", { class: "ticks" }, ticks)), ...["from, ms", "took"].map((name) => h("th", { scope: "col", class: "number" }, name)));
+  const rows = [...stages].sort((one, other) => one.start_ms - other.start_ms).map(line);
+  const plan = ({ at_ms, after, cuts, expected_ms, remaining_ms }) =>
+    h("li", {}, `At ${seconds(at_ms)}${after && ` after ${after}`}: `, cuts.length ? `gave up ${cuts.join(", ")}` : "nothing given up any more", ` (${seconds(expected_ms)} expected, ${seconds(remaining_ms)} left)`);
+  return [h("table", { class: "timeline" }, caption, h("thead", {}, head), h("tbody", {}, rows)), cuts.length > 0 && h("ul", { class: "plans" }, cuts.map(plan))].filter(Boolean);
+}
+
+// ---- who may see it ----
+
+/** Tell what went wrong with this; who is not let in is asked for a key. */
+async function show(work) {
+  try {
+    await work;
+  } catch (error) {
+    if (error.status === 401) {
+      byId("shut").hidden = false;
+      byId("shut-words").textContent = error.message;
+      for (const id of ["indexed", "add"]) byId(id).hidden = true;
+    } else {
+      byId("job").hidden = false;
+      byId("job-words").textContent = error.status ? error.message : "The gateway cannot be reached.";
+      byId("job-words").className = "fault";
+    }
+    say(error.message);
+  }
+}
+
+function open() {
+  byId("shut").hidden = true;
+  for (const id of ["indexed", "add"]) byId(id).hidden = false;
+  show(Promise.all([list(), tray()]));
+  trace();
+}
+
+byId("enter-key").addEventListener("click", () => openKeyDialog());
+byId("key-form").addEventListener("submit", () => (remember("key", byId("key-input").value.trim()), open()));
+byId("key-forget").addEventListener("click", () => (remember("key", null), byId("key-dialog").close(), open()));
+addEventListener("hashchange", trace);
+document.documentElement.dataset.theme = remembered("theme", "auto");
+open();
