@@ -3,12 +3,13 @@
 import { apiKey, openKeyDialog } from "/page/dialogs.js";
 import { byId, h, icon } from "/page/dom.js";
 import { remember, remembered } from "/page/store.js";
+import { events, refusal } from "/page/wire.js";
 import { adviceWords, seconds, stageWords } from "/page/words.js";
 
 const LONG_MS = "600000"; // an upload or a job may take longer than a question
-const PAGE = 24;
+const PAGE = 12;
 const KINDS = { photos: ["thing", "photo"], pages: ["page", "passage"] };
-const OUTCOMES = { indexed: ["check", "Indexed"], unchanged: ["check", "Was there already"], rejected: ["warning", ""] };
+const OUTCOMES = { indexed: ["check", "Indexed"], unchanged: ["check", "Was there already"], rejected: ["warning"] };
 const STEPS = { drawing: "Drawing the sample world", photos: "Indexing photos", pages: "Indexing pages" };
 
 const count = (number, word) => `${number.toLocaleString()} ${word}${number === 1 ? "" : "s"}`;
@@ -20,28 +21,17 @@ async function send(path, { method = "GET", body, json } = {}) {
   const headers = { "X-Deadline-Ms": LONG_MS, ...(apiKey() && { Authorization: `Bearer ${apiKey()}` }) };
   if (json) Object.assign(headers, { "Content-Type": "application/json" });
   const reply = await fetch(path, { method, headers, body: json ? JSON.stringify(json) : body });
-  if (reply.ok) return reply;
-  const { detail = "" } = await reply.json().catch(() => ({}));
-  throw Object.assign(new Error(detail || `The gateway answered with status ${reply.status}.`), { status: reply.status });
+  if (!reply.ok) throw await refusal(reply);
+  return reply;
 }
 
 const read = async (path, options) => (await send(path, options)).json();
 
-async function* events(reply) {
-  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let held = ""; ; ) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const blocks = (held + value).split("\n\n");
-    held = blocks.pop();
-    for (const block of blocks) {
-      const [, name, data] = block.match(/^event: (.*)\ndata: (.*)$/s) ?? [];
-      if (name) yield [name, JSON.parse(data)];
-    }
-  }
+function form(parts) {
+  const whole = new FormData();
+  for (const [name, part] of Object.entries(parts)) whole.append(name, ...part);
+  return whole;
 }
-
-const form = (parts) => Object.entries(parts).reduce((whole, [name, part]) => (whole.append(name, ...part), whole), new FormData());
 
 // ---- what is indexed ----
 
@@ -64,14 +54,14 @@ async function list({ more = false } = {}) {
   shown = byId("things").childElementCount;
   byId("older").hidden = shown >= page.found;
   byId("empty").hidden = totals.some(({ total }) => total);
-  byId("kinds").hidden = byId("counted").hidden = !byId("empty").hidden;
+  for (const id of ["kinds", "counted", "search"]) byId(id).hidden = !byId("empty").hidden;
   for (const [place, button] of document.querySelectorAll("[data-kind][aria-pressed]").entries()) {
     button.setAttribute("aria-pressed", button.dataset.kind === kind);
     button.querySelector("b").textContent = totals[place].total.toLocaleString();
   }
   const [one, part] = KINDS[kind];
-  const found = page.found < page.total ? `${page.found.toLocaleString()} of ${count(page.total, one)}` : count(page.total, one);
-  byId("counted").textContent = `${found}; ${count(page.parts, part)} in all`;
+  const found = page.found < page.total ? `${page.found.toLocaleString()} of ` : "";
+  byId("counted").textContent = `${found}${count(page.total, one)}; ${count(page.parts, part)} in all`;
   if (more) byId("things").children[shown - rows.length]?.focus();
 }
 
@@ -79,7 +69,8 @@ function thingRow({ name, parts, picture }) {
   const seen = picture.startsWith("data:image/jpeg;base64,")
     ? h("img", { class: "picture", src: picture, alt: "" })
     : h("span", { class: "picture", "aria-hidden": "true" }, [...name][0]);
-  return h("li", { tabindex: "-1" }, seen, h("div", {}, h("b", {}, name), h("small", {}, count(parts, "photo"))));
+  const several = parts > 1 && h("small", {}, count(parts, "photo"));
+  return h("li", { tabindex: "-1" }, seen, h("div", {}, h("b", {}, name), several));
 }
 
 function pageRow({ name, url, parts }) {
@@ -99,15 +90,18 @@ const rows = new Map(); // of files, by the name that they wait by
 
 function row(name, [drawing, words], rejected = false) {
   const old = rows.get(name);
-  const fresh = h("li", { class: rejected && "rejected" }, icon(drawing), h("div", {}, h("b", {}, name), h("small", {}, words)));
+  const told = h("div", {}, h("b", {}, name), h("small", {}, words));
+  const fresh = h("li", { class: rejected && "rejected" }, icon(drawing), told);
   rows.set(name, fresh);
   if (old) old.replaceWith(fresh);
   else byId("tray").append(fresh);
   return fresh;
 }
 
-const waits = ({ thing, photo }) =>
-  !photo ? "A page" : thing ? `Shows: ${thing}` : "Its name does not say what it shows; rename it, or name it in metadata.jsonl";
+function waits({ thing, photo }) {
+  if (!photo) return ["page", "A page"];
+  return thing ? ["photo", `Shows: ${thing}`] : ["warning", "Its name does not say what it shows: rename it first"];
+}
 
 async function handOver(files) {
   for (const [name, file] of files) {
@@ -115,7 +109,7 @@ async function handOver(files) {
     try {
       const kept = await read("/operator/tray", { method: "POST", body: form({ file: [file, name] }) });
       if (kept.name !== name) (mine.remove(), rows.delete(name));
-      row(kept.name, ["page", waits(kept)]);
+      row(kept.name, waits(kept));
     } catch (error) {
       row(name, ["warning", error.message], true);
       if (error.status === 401) throw error;
@@ -127,7 +121,7 @@ async function handOver(files) {
 /** What waits on the server; an earlier visit may have left something. */
 async function tray() {
   const { files, running } = await read("/operator/tray");
-  for (const file of files) row(file.name, ["page", waits(file)]);
+  for (const file of files) row(file.name, waits(file));
   byId("begin").hidden = byId("forget").hidden = running || !files.length;
   byId("begin").textContent = `Index ${count(files.length, "file")}`;
   if (running) show(follow());
@@ -143,10 +137,11 @@ async function follow() {
   let over = false;
   for (const id of ["begin", "forget", "sample"]) byId(id).disabled = true;
   byId("job").hidden = false;
+  byId("job").scrollIntoView({ block: "nearest", behavior: "smooth" });
   while (!over) {
     let done = 0;
     let all = 0;
-    for await (const [event, data] of events(await send("/operator/job"))) {
+    for await (const [event, data] of events((await send("/operator/job")).body)) {
       if (event === "step") {
         [done, all] = [0, data.files];
         byId("job-words").textContent = STEPS[data.step] ?? data.step;
@@ -197,7 +192,8 @@ for (const event of ["dragover", "dragleave", "drop"]) {
     document.body.toggleAttribute("data-dragged", event === "dragover");
     if (event !== "drop") return;
     const entries = [...moved.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
-    show(Promise.all(entries.map(dropped)).then((found) => handOver(visible(found.flat()))));
+    const plain = entries.length ? [] : chosen(moved.dataTransfer);
+    show(Promise.all(entries.map(dropped)).then((found) => handOver(visible([...plain, ...found.flat()]))));
   });
 }
 byId("begin").addEventListener("click", () => show(start({})));
@@ -228,9 +224,11 @@ async function ask() {
   byId("answer").replaceChildren(h("p", { class: "progress" }, h("span", { class: "spinner" }), "Asking"));
   try {
     const answer = await read("/answer", { method: "POST", body });
-    const sources = answer.citations.map(({ title, snippet }) => h("p", { class: "source row" }, h("span", {}, h("b", {}, title), h("small", {}, snippet))));
-    const advice = answer.abstained && adviceWords(answer);
-    byId("answer").replaceChildren(h("p", { class: "answer" }, answer.answer), advice && h("p", {}, advice), ...sources);
+    const sources = answer.citations.map(({ title, snippet }) =>
+      h("p", { class: "source row" }, h("span", {}, h("b", {}, title), h("small", {}, snippet))),
+    );
+    const advice = answer.abstained && h("p", {}, adviceWords(answer));
+    byId("answer").replaceChildren(h("p", { class: "answer" }, answer.answer), ...(advice ? [advice] : sources));
     history.replaceState(null, "", `#trace=${answer.trace_id}`);
     await trace();
   } catch (error) {
@@ -249,34 +247,52 @@ async function trace() {
   }
 }
 
+/** A table: a row a stage, with a bar from when to when it ran, and a line where a plan gave something up. */
 function timeline(told) {
-  const { stages, plans, total_ms: total, deadline_ms: deadline } = told;
+  const { stages, total_ms: total } = told;
   const whole = Math.max(total, ...stages.map(({ start_ms, ms }) => start_ms + ms), 1);
-  const cuts = plans.filter(({ cuts }, place) => String(cuts) !== String(plans[place - 1]?.cuts ?? ""));
+  const cuts = told.plans.filter(({ cuts }, place) => String(cuts) !== String(told.plans[place - 1]?.cuts ?? ""));
   const at = (element, from, long = 0) => {
-    element.style.setProperty("--from", `${(100 * from) / whole}%`);
+    element.style.setProperty("--from", `${(100 * Math.min(from, whole)) / whole}%`);
     element.style.setProperty("--long", `${(100 * long) / whole}%`);
     return element;
   };
-  const lane = ({ start_ms, ms }) =>
-    h("span", { class: "track" }, cuts.map(({ at_ms }) => at(h("s"), Math.min(at_ms, whole))), at(h("i"), start_ms, ms));
-  const line = (stage) =>
-    h(
+  const line = ({ stage, state, start_ms: from, ms, detail }) => {
+    const aside = [stage, state !== "done" && state, detail].filter(Boolean).join(" · ");
+    const lane = h("span", { class: "track" }, cuts.map(({ at_ms }) => at(h("s"), at_ms)), at(h("i"), from, ms));
+    return h(
       "tr",
-      { "data-state": stage.state },
-      h("th", { scope: "row" }, stageWords(stage.stage) || stage.stage, h("small", {}, [stage.stage, stage.state !== "done" && stage.state, stage.detail].filter(Boolean).join(" · "))),
-      h("td", { class: "lane", "aria-hidden": "true" }, lane(stage)),
-      h("td", { class: "number" }, Math.round(stage.start_ms)),
-      h("td", { class: "number" }, Math.round(stage.ms)),
+      { "data-state": state },
+      h("th", { scope: "row" }, stageWords(stage) || "Remembered the turn", h("small", {}, aside)),
+      h("td", { class: "lane", "aria-hidden": "true" }, lane),
+      h("td", { class: "number from" }, Math.round(from)),
+      h("td", { class: "number" }, Math.round(ms)),
     );
+  };
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((part) => h("span", {}, seconds(part * whole)));
-  const verdict = told.problem ? `failed: ${told.problem.detail}` : [told.reason, told.route && `by ${told.route}`].filter(Boolean).join(", ");
-  const caption = h("caption", {}, h("b", {}, `${seconds(total)} of ${seconds(deadline)}`), `, ${told.pipeline}, ${verdict}`, told.refused_by && h("b", {}, `; refused by ${told.refused_by}`));
-  const head = h("tr", {}, h("th", { scope: "col" }, "Stage"), h("td", { class: "lane", "aria-hidden": "true" }, h("span", { class: "ticks" }, ticks)), ...["from, ms", "took"].map((name) => h("th", { scope: "col", class: "number" }, name)));
+  const head = h(
+    "tr",
+    {},
+    h("th", { scope: "col" }, "Stage"),
+    h("td", { class: "lane", "aria-hidden": "true" }, h("span", { class: "ticks" }, ticks)),
+    h("th", { scope: "col", class: "number from" }, "from, ms"),
+    h("th", { scope: "col", class: "number" }, "took, ms"),
+  );
   const rows = [...stages].sort((one, other) => one.start_ms - other.start_ms).map(line);
-  const plan = ({ at_ms, after, cuts, expected_ms, remaining_ms }) =>
-    h("li", {}, `At ${seconds(at_ms)}${after && ` after ${after}`}: `, cuts.length ? `gave up ${cuts.join(", ")}` : "nothing given up any more", ` (${seconds(expected_ms)} expected, ${seconds(remaining_ms)} left)`);
-  return [h("table", { class: "timeline" }, caption, h("thead", {}, head), h("tbody", {}, rows)), cuts.length > 0 && h("ul", { class: "plans" }, cuts.map(plan))].filter(Boolean);
+  const table = h("table", { class: "timeline" }, verdict(told), h("thead", {}, head), h("tbody", {}, rows));
+  return cuts.length ? [table, h("ul", { class: "plans" }, cuts.map(planned))] : [table];
+}
+
+function verdict({ total_ms: total, deadline_ms: deadline, pipeline, problem, reason, route, refused_by: by }) {
+  const ending = problem ? [`failed: ${problem.detail}`] : [reason, route && `route ${route}`];
+  const words = [`${seconds(total)} of ${seconds(deadline)}`, pipeline, ...ending, by && `refused by ${by}`];
+  return h("caption", {}, words.filter(Boolean).join(" · "));
+}
+
+function planned({ at_ms: at, after, cuts, expected_ms: expected, remaining_ms: left }) {
+  const given = cuts.length ? `gave up ${cuts.join(", ")}` : "nothing is given up any more";
+  const why = `${seconds(expected)} expected, ${seconds(left)} left`;
+  return h("li", {}, `At ${seconds(at)}${after && `, after ${after}`}: ${given} (${why})`);
 }
 
 // ---- who may see it ----

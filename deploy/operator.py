@@ -141,7 +141,9 @@ def operator_router(operator: Operator) -> APIRouter:
     """`/operator`, a page without data that anybody may have, and the routes below it."""
     router = APIRouter(include_in_schema=False)
     router.include_router(_page_router())
-    router.include_router(_data_router(operator), prefix="/operator", dependencies=[Depends(require_operator)])
+    router.include_router(
+        _data_router(operator), prefix="/operator", dependencies=[Depends(require_operator)]
+    )
     return router
 
 

@@ -66,7 +66,8 @@ class Watch {
   }
 }
 
-async function refusal(reply) {
+/** What a reply that is not well says. */
+export async function refusal(reply) {
   const retryAfter = Number(reply.headers.get("retry-after")) || null;
   const body = await reply.json().catch(() => ({}));
   return new Refused({ ...problem(body), status: reply.status, retryAfter });
@@ -77,7 +78,7 @@ function problem({ type = "", detail = "", status = 0 }) {
 }
 
 /** The events of a stream as [name, data]; comments are heartbeats, of which only `alive` hears. */
-async function* events(body, alive) {
+export async function* events(body, alive = () => {}) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let held = "";
   for (;;) {

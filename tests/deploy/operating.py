@@ -128,6 +128,15 @@ def cover(number: int) -> bytes:
     return buffer.getvalue()
 
 
+def tiny_world(folder: Path) -> Path:
+    """A sample world of a thing and a page, written into a new folder."""
+    folder.mkdir()
+    (folder / "fair.jpg").write_bytes(cover(5))
+    (folder / "images.jsonl").write_text('{"photo": "fair.jpg", "entity": "Fair", "attributes": {}}')
+    (folder / "pages.jsonl").write_text('{"url": "https://fair.example", "text": "The fair is in June."}')
+    return folder
+
+
 class HeldSample:
     """A sample world that is not drawn before it may be."""
 

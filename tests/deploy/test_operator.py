@@ -15,7 +15,7 @@ from clients.keys import entry
 from deploy.tray import Tray
 from gateway.app import create_app as create_gateway
 from gateway.settings import GatewaySettings
-from tests.deploy.operating import HeldSample, Limits, Operated, cover, operated
+from tests.deploy.operating import HeldSample, Limits, Operated, cover, operated, tiny_world
 from tests.live import live
 
 pytestmark = pytest.mark.anyio
@@ -186,7 +186,7 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
 
 
 async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(tmp_path: Path) -> None:
-    sample = HeldSample(_world(tmp_path / "world"))
+    sample = HeldSample(tiny_world(tmp_path / "world"))
     async with operated(tmp_path, sample=sample) as here:
         await here.client.post("/operator/job", json={"sample": True})
         busy = [
@@ -341,12 +341,3 @@ async def test_a_gateway_that_is_no_pocket_install_has_no_such_routes(tmp_path: 
         found = {(await client.request(*route.split(), json={})).status_code for route in ROUTES}
         found.add((await client.get("/operator")).status_code)
     assert found == {404}
-
-
-def _world(folder: Path) -> Path:
-    """The smallest sample world: a thing and a page."""
-    folder.mkdir()
-    (folder / "fair.jpg").write_bytes(cover(5))
-    (folder / "images.jsonl").write_text('{"photo": "fair.jpg", "entity": "Fair", "attributes": {}}')
-    (folder / "pages.jsonl").write_text('{"url": "https://fair.example", "text": "The fair is in June."}')
-    return folder

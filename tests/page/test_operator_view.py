@@ -1,0 +1,176 @@
+"""The operator's view in a real browser, before a whole pocket platform."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from chassis.keys import ApiKey
+from clients.keys import entry
+from deploy import sample
+from deploy.one_process import platform
+from deploy.settings import PocketSettings
+from tests.deploy.operating import cover, tiny_world
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+
+CHROMIUM = Path("/usr/bin/chromium")
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 860}
+MILL = b"# The Old Mill\n\nThe Old Mill was built in 1887. The Old Mill was built by Ada Brook.\n"
+WITHIN_MS = 60_000
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="Debian's chromium is not installed")
+
+
+@pytest.fixture
+def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Of a platform with nothing in its index, whose sample is small."""
+    world = tiny_world(tmp_path / "world")
+    monkeypatch.setattr(sample, "sample_world", lambda: world)
+    settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path / "data")
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(platform(settings)) as running,
+    ):
+        yield running.gateway_url
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest) -> "Iterator[playwright.Page]":
+    """A page whose scripts must not fail, and which must not ask for what its policy forbids."""
+    faults: list[str] = []
+
+    def note(message: "playwright.ConsoleMessage") -> None:
+        if message.type == "error" and "the server responded with" not in message.text:
+            faults.append(message.text)
+
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        opened = browser.new_page(viewport=DESK)
+        opened.set_default_timeout(WITHIN_MS)
+        opened.on("console", note)
+        opened.on("pageerror", lambda error: faults.append(str(error)))
+        yield opened
+        browser.close()
+    assert faults == []
+
+
+def violations(page: "playwright.Page") -> list[str]:
+    """What axe finds, by phone and desk, day and night."""
+    found = []
+    for size in (PHONE, DESK):
+        for scheme in ("light", "dark"):
+            page.set_viewport_size(size)
+            page.emulate_media(color_scheme=scheme)
+            report = axe.Axe().run(page).response["violations"]
+            found += [f"{each['id']}: {each['nodes'][0]['html']}" for each in report]
+    return found
+
+
+def hand_over(page: "playwright.Page", *files: tuple[str, bytes]) -> None:
+    page.set_input_files(
+        "#files",
+        [
+            {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+            for name, content in files
+        ],
+    )
+    page.get_by_role("button", name=f"Index {len(files)} file").wait_for()
+
+
+def test_an_empty_index_offers_the_sample_and_then_shows_it(address: str, page: "playwright.Page") -> None:
+    page.goto(f"{address}/operator")
+    page.get_by_text("Nothing is indexed yet.").wait_for()
+    assert violations(page) == []
+    page.get_by_role("button", name="Index the sample").click()
+    page.locator("#job-words", has_text="Done: ").wait_for()
+    page.wait_for_selector("#things img")
+    widths = page.eval_on_selector_all("#things img", "found => found.map((each) => each.naturalWidth)")
+    assert len(widths) == 1
+    assert widths[0] > 0
+    assert not page.get_by_text("Nothing is indexed yet.").is_visible()
+    page.get_by_role("button", name="Pages").click()
+    page.wait_for_selector("#things[data-kind=pages] li")
+    assert violations(page) == []
+
+
+def test_files_are_named_indexed_and_asked_about_with_a_trace_that_has_an_address(
+    address: str, page: "playwright.Page"
+) -> None:
+    page.goto(f"{address}/operator")
+    torn = cover(6)[:500]
+    hand_over(page, ("salt_road-1.jpg", cover(3)), ("mill.md", MILL), ("IMG_0001.jpg", torn))
+    waiting = page.locator("#tray").inner_text()
+    assert "Shows: Salt Road" in waiting
+    assert "Its name does not say what it shows" in waiting
+    page.get_by_role("button", name="Index 3 files").click()
+    page.locator("#job-words", has_text="Done: 2 indexed, 1 refused.").wait_for()
+    page.wait_for_selector("#things img")
+    assert page.locator("#things b").all_inner_texts() == ["Salt Road"]
+    assert page.locator("#tray .rejected b").all_inner_texts() == ["IMG_0001.jpg"]
+
+    page.fill("#ask-question", "When was the Old Mill built?")
+    page.get_by_role("button", name="Ask").click()
+    page.wait_for_selector(".timeline")
+    assert "1887" in page.locator("#answer").inner_text()
+    rows = page.locator(".timeline tbody th small").all_inner_texts()
+    assert {"text_search", "answer"} <= set(rows)
+    bars = page.eval_on_selector_all(
+        ".track i", "found => found.map((each) => each.getBoundingClientRect().left)"
+    )
+    assert bars == sorted(bars)
+    assert bars[-1] > bars[0]
+    assert violations(page) == []
+    page.reload()
+    page.wait_for_selector(".timeline")
+    assert page.locator(".timeline tbody th small").all_inner_texts() == rows
+
+
+def test_what_a_stranger_wrote_is_shown_as_text_and_a_drop_anywhere_is_a_file_handed_over(
+    address: str, page: "playwright.Page"
+) -> None:
+    evil = "<img src=x onerror=\"document.title='owned'\">"
+    page.goto(f"{address}/operator")
+    page.get_by_text("Nothing is indexed yet.").wait_for()
+    page.evaluate(
+        """(evil) => {
+            const moved = new DataTransfer();
+            const heading = `<h1>${evil.replaceAll("<", "&lt;")}</h1>`;
+            const text = `<title>x</title>${heading}<p>The mill was built in 1887.</p>`;
+            moved.items.add(new File([text], "page.html"));
+            document.querySelector("header").dispatchEvent(
+                new DragEvent("drop", { dataTransfer: moved, bubbles: true, cancelable: true }));
+        }""",
+        evil,
+    )
+    page.get_by_role("button", name="Index 1 file").click()
+    page.locator("#job-words", has_text="Done: 1 indexed.").wait_for()
+    page.get_by_role("button", name="Pages").click()
+    page.wait_for_selector("#things[data-kind=pages] li")
+    assert page.locator("#things b").inner_text() == evil
+    assert page.title() == "Loreglass: the operator’s view"
+
+
+@pytest.fixture
+def key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ApiKey:
+    """An operator's, for a platform that asks for keys."""
+    made, file = ApiKey.new(), tmp_path / "keys.toml"
+    file.write_text(entry(made, "acme", "interactive", operator=True))
+    monkeypatch.setenv("LOREGLASS_GATEWAY_KEYS", str(file))
+    return made
+
+
+def test_where_keys_are_asked_for_the_view_is_closed_until_an_operator_s_is_entered(
+    key: ApiKey, address: str, page: "playwright.Page"
+) -> None:
+    page.goto(f"{address}/operator")
+    page.get_by_text("This view is closed to you").wait_for()
+    assert not page.locator("#indexed").is_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name="Enter a key").click()
+    page.get_by_label("Key", exact=True).fill(key.text)
+    page.get_by_role("button", name="Keep it").click()
+    page.get_by_text("Nothing is indexed yet.").wait_for()
+    assert not page.locator("#shut").is_visible()
