@@ -4,7 +4,7 @@ import { apiKey, openKeyDialog } from "/page/dialogs.js";
 import { byId, h, icon } from "/page/dom.js";
 import { remember, remembered } from "/page/store.js";
 import { events, refusal } from "/page/wire.js";
-import { adviceWords, seconds, stageWords } from "/page/words.js";
+import { adviceWords, stageWords } from "/page/words.js";
 
 const LONG_MS = "600000"; // an upload or a job may take longer than a question
 const PAGE = 12;
@@ -13,6 +13,7 @@ const OUTCOMES = { indexed: ["check", "Indexed"], unchanged: ["check", "Was ther
 const STEPS = { drawing: "Drawing the sample world", photos: "Indexing photos", pages: "Indexing pages" };
 
 const count = (number, word) => `${number.toLocaleString()} ${word}${number === 1 ? "" : "s"}`;
+const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 const say = (text) => (byId("status").textContent = text);
 
 // ---- talking to the gateway ----
@@ -88,9 +89,9 @@ byId("older").addEventListener("click", () => show(list({ more: true })));
 
 const rows = new Map(); // of files, by the name that they wait by
 
-function row(name, [drawing, words], rejected = false) {
+function row(name, [drawing, words], rejected = false, more = null) {
   const old = rows.get(name);
-  const told = h("div", {}, h("b", {}, name), h("small", {}, words));
+  const told = h("div", {}, h("b", {}, name), h("small", {}, words), more);
   const fresh = h("li", { class: rejected && "rejected" }, icon(drawing), told);
   rows.set(name, fresh);
   if (old) old.replaceWith(fresh);
@@ -100,18 +101,38 @@ function row(name, [drawing, words], rejected = false) {
 
 function waits({ thing, photo }) {
   if (!photo) return ["page", "A page"];
-  return thing ? ["photo", `Shows: ${thing}`] : ["warning", "Its name does not say what it shows: rename it first"];
+  return ["photo", thing ? `Shows: ${thing}` : "Named in metadata.jsonl, or not at all"];
+}
+
+/** A field for a better name: a camera's says nothing of what a photo shows. Several photos of a thing are numbered. */
+function renaming(name, file) {
+  const told = { "aria-label": `What ${name} shows`, placeholder: "What does it show?" };
+  const field = h("input", { required: true, maxlength: 150, ...told });
+  const submit = (event) => {
+    event.preventDefault();
+    const [given, suffix] = [field.value.trim().replaceAll("/", " "), name.slice(name.lastIndexOf("."))];
+    let better = given + suffix;
+    for (let number = 2; rows.has(better); number += 1) better = `${given} (${number})${suffix}`;
+    forget(name);
+    show(handOver([[better, file]]));
+  };
+  return h("form", { class: "rename", onsubmit: submit }, field, h("button", { type: "submit" }, "Name it"));
+}
+
+function forget(name) {
+  rows.get(name)?.remove();
+  rows.delete(name);
 }
 
 async function handOver(files) {
   for (const [name, file] of files) {
-    const mine = row(name, ["clock", "On its way"]);
+    row(name, ["clock", "On its way"]);
     try {
       const kept = await read("/operator/tray", { method: "POST", body: form({ file: [file, name] }) });
-      if (kept.name !== name) (mine.remove(), rows.delete(name));
+      if (kept.name !== name) forget(name);
       row(kept.name, waits(kept));
     } catch (error) {
-      row(name, ["warning", error.message], true);
+      row(name, ["warning", error.message], true, error.kind === "invalid_request" && renaming(name, file));
       if (error.status === 401) throw error;
     }
   }
@@ -173,7 +194,10 @@ function ended({ indexed, unchanged, rejected, problem }) {
 }
 
 const chosen = (input) => [...input.files].map((file) => [file.webkitRelativePath || file.name, file]);
-const visible = (files) => files.filter(([name]) => !name.split("/").some((part) => part.startsWith(".")));
+const isHidden = ([name]) => name.split("/").some((part) => part.startsWith("."));
+/** Without hidden files; what names others goes first. */
+const visible = (files) =>
+  files.filter((file) => !isHidden(file)).sort(([one], [other]) => other.endsWith(".jsonl") - one.endsWith(".jsonl"));
 
 async function dropped(entry) {
   if (entry.isFile) return [[entry.fullPath.slice(1), await new Promise((...settle) => entry.file(...settle))]];

@@ -28,9 +28,9 @@ class Tray:
     def keep(self, name: str, content: BinaryIO, size: int) -> str:
         """Keep a file of `size` bytes, in place of one that has its name; the name that it is kept by.
 
-        The folder that it comes from stays part of a photo's name only where that says what it shows. Raises
-        `InvalidRequest`, `UnsupportedMediaType`, `PayloadTooLarge`, and `DependencyUnavailable` for a disk
-        that does not take it.
+        The folder that it comes from stays part of a photo's name only where that says what it shows. A photo
+        that nothing names is refused, unless a `metadata.jsonl` waits that may. Raises `InvalidRequest`,
+        `UnsupportedMediaType`, `PayloadTooLarge`, and `DependencyUnavailable` for a disk that does not take it.
         """
         place, path = self._place(name)
         largest = LARGEST_PAGE if place is self.pages else LARGEST_PHOTO
@@ -81,7 +81,10 @@ class Tray:
         if suffix in PAGE_SUFFIXES:
             return self.pages, PurePosixPath(*parts)
         if suffix in PHOTO_SUFFIXES:
-            return self.photos, own if thing_in(own) else PurePosixPath(*parts)
+            path = own if thing_in(own) else PurePosixPath(*parts)
+            if not thing_in(path) and not (self.photos / METADATA).exists():
+                raise InvalidRequest("Its name does not say what it shows.")
+            return self.photos, path
         if own.name == METADATA:
             return self.photos, own
         kinds = ", ".join(sorted(each.removeprefix(".") for each in PHOTO_SUFFIXES | PAGE_SUFFIXES))

@@ -102,7 +102,8 @@ def test_a_wheel_holds_the_data_that_the_code_reads(wheel: Path) -> None:
         and path.name != "pyproject.toml"
     }
     assert len(read) > 50
-    assert read | {packages / "deploy/placement/l40s.yaml"} <= names(wheel)
+    view = {packages / f"deploy/operator.{kind}" for kind in ("html", "css", "js")}
+    assert read | view | {packages / "deploy/placement/l40s.yaml"} <= names(wheel)
 
 
 def test_a_wheel_holds_nothing_that_only_a_checkout_needs(wheel: Path) -> None:
