@@ -30,7 +30,7 @@ class Tray:
 
         The folder that it comes from stays part of a photo's name only where that says what it shows. A photo
         that nothing names is refused, unless a `metadata.jsonl` waits that may. Raises `InvalidRequest`,
-        `UnsupportedMediaType`, `PayloadTooLarge`, and `DependencyUnavailable` for a disk that does not take it.
+        `UnsupportedMediaType`, `PayloadTooLarge`, and `DependencyUnavailable` for a disk that takes no more.
         """
         place, path = self._place(name)
         largest = LARGEST_PAGE if place is self.pages else LARGEST_PHOTO

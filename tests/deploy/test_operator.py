@@ -145,7 +145,7 @@ def test_a_photo_that_nothing_names_is_refused_unless_a_file_may_name_it(
 ) -> None:
     tray = Tray(tmp_path / "tray")
     with pytest.raises(InvalidRequest, match="what it shows"):
-        tray.keep("DCIM/IMG_0001.jpg", io.BytesIO(b"x"), 1)
+        tray.keep("photo/IMG_0001.jpg", io.BytesIO(b"x"), 1)
     tray.keep("my-photos/metadata.jsonl", io.BytesIO(b"{}"), 2)
     assert tray.keep("IMG_0001.jpg", io.BytesIO(b"x"), 1) == "IMG_0001.jpg"
     assert tray.names() == ["IMG_0001.jpg", "metadata.jsonl"]
