@@ -1,6 +1,7 @@
 """One job at a time: what waits in the tray, or the sample world, into the index; watched by whoever asks."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -125,6 +126,7 @@ class Indexing:
         self._sample = sample
         self._most_s = most_s
         self._job: Job | None = None
+        self._changes = 0
 
     @property
     def running(self) -> bool:
@@ -138,19 +140,33 @@ class Indexing:
             raise NotFound("Nothing was indexed here since the start.")
         return self._job
 
-    def require_idle(self) -> None:
-        """Raises `CollectionConflict`."""
-        if self.running:
-            raise CollectionConflict("Something is being indexed; wait until it is done.", retry_after_s=5)
+    @contextmanager
+    def changing_tray(self) -> Iterator[None]:
+        """While no job runs; none begins within: what a job has not read must not go with what it has.
+
+        Raises `CollectionConflict`.
+        """
+        self._require_idle()
+        self._changes += 1
+        try:
+            yield
+        finally:
+            self._changes -= 1
 
     async def start(self, *, sample: bool) -> None:
         """Begin with the tray or the sample. Raises `CollectionConflict`, `InvalidRequest` with no files."""
         if not sample and not await anyio.to_thread.run_sync(self.tray.names):
             raise InvalidRequest("There is nothing to index; hand over photos or pages first.")
-        self.require_idle()
+        self._require_idle()
+        if self._changes:
+            raise CollectionConflict("A file is on its way; wait until it is here.", retry_after_s=1)
         self._job = Job()
         work = self._index_sample if sample else self._index_tray
         self._group.start_soon(self._run, self._job, work)
+
+    def _require_idle(self) -> None:
+        if self.running:
+            raise CollectionConflict("Something is being indexed; wait until it is done.", retry_after_s=5)
 
     def stop(self) -> None:
         """Break off; what waits in the tray goes on waiting."""

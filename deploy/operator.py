@@ -185,14 +185,14 @@ def _data_router(operator: Operator) -> APIRouter:
     @router.post("/tray", status_code=201)
     async def hand_over(request: Request) -> Waiting:
         """Hand over one file, as the part `file` of a form."""
-        indexing.require_idle()
         try:
             async with request.form(max_files=1, max_fields=0) as form:
                 file = form.get("file")
                 if not isinstance(file, UploadFile) or not file.size:
                     raise InvalidRequest("file: must be a file part that is not empty.")
                 name, size = file.filename or "", file.size
-                kept = await anyio.to_thread.run_sync(indexing.tray.keep, name, file.file, size)
+                with indexing.changing_tray():
+                    kept = await anyio.to_thread.run_sync(indexing.tray.keep, name, file.file, size)
         except HTTPException as error:
             raise MalformedRequest("The form could not be read: one part, named file.") from error
         return _waiting(kept)
@@ -200,8 +200,8 @@ def _data_router(operator: Operator) -> APIRouter:
     @router.delete("/tray")
     async def clear() -> TrayState:
         """Forget what waits."""
-        indexing.require_idle()
-        await anyio.to_thread.run_sync(indexing.tray.clear)
+        with indexing.changing_tray():
+            await anyio.to_thread.run_sync(indexing.tray.clear)
         return await tray()
 
     @router.post("/job", status_code=202)

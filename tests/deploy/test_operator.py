@@ -2,10 +2,14 @@
 
 import io
 import sys
+import threading
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
 from PIL import Image
 
@@ -215,6 +219,31 @@ async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(tmp_pa
     assert first[0] == ("step", {"step": "drawing", "files": 0})
     assert first[-1] == ("done", {"indexed": 2, "unchanged": 0, "rejected": 0, "problem": None})
     assert pages["total"] == 1
+
+
+async def test_no_job_begins_while_a_file_is_being_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end, keep = threading.Event(), threading.Event(), Tray.keep
+
+    def slow_keep(self: Tray, name: str, content: BinaryIO, size: int) -> str:
+        begun.set()
+        assert may_end.wait(60)
+        return keep(self, name, content, size)
+
+    async with operated(tmp_path) as here, anyio.create_task_group() as group:
+        await here.hand_over("mill.md", MILL)
+        monkeypatch.setattr(Tray, "keep", slow_keep)
+        group.start_soon(here.hand_over, "pond.md", b"The pond is six metres deep.")
+        await anyio.to_thread.run_sync(begun.wait)
+        refused = await here.client.post("/operator/job", json={})
+        may_end.set()
+        with anyio.fail_after(60):
+            while (await here.client.post("/operator/job", json={})).status_code == 409:
+                await anyio.lowlevel.checkpoint()
+        told = await here.followed()
+    assert refused.status_code == 409
+    assert {data["name"] for event, data in told if event == "file"} == {"mill.md", "pond.md"}
 
 
 async def test_a_job_that_is_stopped_leaves_the_old_index_and_goes_on_when_started_again(
