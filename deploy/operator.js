@@ -125,6 +125,7 @@ function forget(name) {
 }
 
 async function handOver(files) {
+  byId("job").hidden = true;
   for (const [name, file] of files) {
     row(name, ["clock", "On its way"]);
     try {
@@ -249,7 +250,7 @@ async function ask() {
   try {
     const answer = await read("/answer", { method: "POST", body });
     const sources = answer.citations.map(({ title, snippet }) =>
-      h("p", { class: "source row" }, h("span", {}, h("b", {}, title), h("small", {}, snippet))),
+      h("p", { class: "source" }, h("b", {}, title || "Without a title"), h("small", {}, snippet)),
     );
     const advice = answer.abstained && h("p", {}, adviceWords(answer));
     byId("answer").replaceChildren(h("p", { class: "answer" }, answer.answer), ...(advice ? [advice] : sources));
