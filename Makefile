@@ -84,6 +84,7 @@ dashboards: $(VENV)/.dev
 
 screenshots: $(VENV)/.dev
 	$(BIN)/python -m tests.page.screenshots
+	$(BIN)/python -m tests.page.operator_screenshot
 
 containers-check: containers-needs $(VENV)/.dev
 	$(BIN)/python -m tests.containers
