@@ -57,7 +57,7 @@ def violations(page: Page) -> list[str]:
         if page.evaluate("() => document.documentElement.scrollWidth") > size["width"]:
             found.append(f"wider than {size['width']} pixels")
         for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             report = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
             found += [f"{each['id']}: {each['nodes'][0]['html']}" for each in report]
     return found
