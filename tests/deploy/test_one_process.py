@@ -78,12 +78,14 @@ async def test_an_empty_platform_is_ready_and_says_that_it_knows_nothing(tmp_pat
         form = {"question": "Who wrote this book?"}
         reply = await client.post(f"{running.gateway_url}/answer", data=form, files={"image": photo})
         listed = await client.get(f"{running.gateway_url}/operator/photos")
+        setup = await client.get(f"{running.gateway_url}/page/setup.json")
         nowhere_else = await client.get(f"{running.service_urls['image_search']}/operator/photos")
     assert set(ready.json()["checks"].values()) == {"ok"}
     assert [info["service"] for info in infos] == sorted(PORTS, key=lambda name: PORTS[name])
     assert {info["engine"] for info in infos} == {"pocket"}
     assert reply.json()["abstained"] is True
     assert listed.json() == {"total": 0, "parts": 0, "found": 0, "items": []}
+    assert setup.json()["operator"] is True
     assert nowhere_else.status_code == 404
 
 
