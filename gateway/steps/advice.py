@@ -18,8 +18,8 @@ _OF_REASON = {
 }
 _COME_CLOSER = "Come closer, so that it fills the view, and ask again."
 _CLOSER_TO_READ = "Come closer to the print and hold still: it is too small for me to read."
-_SMALL_PRINT = 0.012
-"""Of the photo's height: at 1,600 pixels a line of fewer than 20, which recognisers of print read badly."""
+_SMALL_PRINT = 0.008
+"""Of the photo's height: at 1,920 pixels a line of fewer than 16, which recognisers of print read badly."""
 
 
 def advice(outcome: Outcome, query: Query, looked_at: Sequence[LookedAt]) -> str:
