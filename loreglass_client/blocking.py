@@ -33,7 +33,8 @@ class Loreglass:
     @classmethod
     def from_environment(cls, **options: Any) -> Self:
         """See `AsyncLoreglass.from_environment`."""
-        return cls(*environment(), **options)
+        base_url, key = environment()
+        return cls(**{"base_url": base_url, "key": key, **options})
 
     def ask(
         self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]

@@ -5,7 +5,7 @@ import json
 import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Self, TypedDict, Unpack
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ import httpx
 from pydantic import BaseModel
 
 from loreglass_client.calls import Call, Retries
-from loreglass_client.errors import BrokenReply, InvalidRequest, NotConfigured, Unreachable
+from loreglass_client.errors import BrokenReply, InvalidRequest, NotConfigured, SessionNotFound, Unreachable
 from loreglass_client.models import Answer, Event, Experiment, Health, Trace
 from loreglass_client.settings import DEFAULT_URL, environment
 from loreglass_client.wires import AsyncWire, BlockingWire, Source
@@ -26,9 +26,9 @@ _OURS = "loreglass"
 
 class Options(TypedDict, total=False):
     """How to ask. `audio`: the question as sound, in place of words. `session_id`: go on with this
-    conversation. `deadline_ms`: how long the caller will wait, retries included. `pipeline`: who answers (see
-    `pipelines`). `idempotency_key`: the question's name, under which it is answered once however often it is
-    sent; each call makes one of its own where none is given.
+    conversation. `deadline_ms`: how long the caller will wait, retries included; the reply's way back may
+    take 5 s more. `pipeline`: who answers (see `pipelines`). `idempotency_key`: the question's name, under
+    which it is answered once however often it is sent; each call makes one of its own where none is given.
     """
 
     audio: Source | None
@@ -142,8 +142,9 @@ class Asking:
         return await self._call("GET", "/health/ready").read(Health)
 
     async def forget(self, session_id: str) -> None:
-        """Make the gateway forget a conversation, its photo included."""
-        await self._call("DELETE", f"/sessions/{quote(session_id, safe='')}").whole()
+        """Make the gateway forget a conversation, its photo included; one that is gone already is well."""
+        with suppress(SessionNotFound):  # a second try finds what the first one did
+            await self._call("DELETE", f"/sessions/{quote(session_id, safe='')}").whole()
 
     async def bytes_of(self, source: Source) -> bytes:
         """All of a file."""
@@ -179,7 +180,8 @@ class Asking:
             raise InvalidRequest("A text in the request cannot be sent: it is no valid Unicode.") from error
         patience_s, grace_s = self._timeout_s, 0.0
         if deadline_ms is not None:
-            patience_s, grace_s = min(max(deadline_ms / 1000, 0.0), patience_s), _GRACE_S
+            patience_s = min(max(deadline_ms / 1000, 0.0), self._timeout_s)
+            grace_s = min(_GRACE_S, self._timeout_s - patience_s)
         return Call(self._wire, request, patience_s, grace_s, self._retries, self._clock)
 
 
@@ -207,7 +209,8 @@ class AsyncLoreglass(Asking):
     @classmethod
     def from_environment(cls, **options: Any) -> Self:
         """With what `LOREGLASS_GATEWAY_URL` and `LOREGLASS_API_KEY` say."""
-        return cls(*environment(), **options)
+        base_url, key = environment()
+        return cls(**{"base_url": base_url, "key": key, **options})
 
     def conversation(self, photo: Source | None = None) -> "AsyncConversation":
         """A new conversation; its first question sends the photo."""

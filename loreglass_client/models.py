@@ -37,6 +37,7 @@ class Reason(Word):
     NOTHING_INDEXED = "nothing_indexed"
     LANGUAGE = "language"
     NEEDS_PHOTO = "needs_photo"
+    NOT_HEARD = "not_heard"
 
 
 class Route(Word):

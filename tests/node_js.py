@@ -66,4 +66,5 @@ def node_or_skip() -> NodeJs:
     if tuple(int(part) for part in version.removeprefix("v").split(".")[:2]) < OLDEST:
         pytest.skip(f"wants Node {'.'.join(map(str, OLDEST))} or later, not {version}")
     path = f"{Path(node).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return NodeJs(node, npm, {**os.environ, "PATH": path, "NO_PROXY": "127.0.0.1"})
+    beside = ",".join(filter(None, (os.environ.get("NO_PROXY"), "127.0.0.1")))
+    return NodeJs(node, npm, {**os.environ, "PATH": path, "NO_PROXY": beside})

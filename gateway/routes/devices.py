@@ -13,11 +13,13 @@ from typing import Annotated
 
 import structlog
 from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 from starlette.responses import JSONResponse, Response
 
 from chassis.errors import (
     DependencyUnavailable,
+    Internal,
     InvalidRequest,
     LoreglassError,
     NotFound,
@@ -27,6 +29,7 @@ from chassis.errors import (
 from chassis.http.app import RequestDeadline
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
+from contracts.answer import Answer
 from contracts.devices import PhotoQuestionReply
 from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
@@ -99,33 +102,51 @@ async def ask_with_photo(
         form = await _read(request)
     except LoreglassError as error:
         return _refused(error, request, on_board)
-    shelf = _Shelf(gateway.repeats.kept, caller.tenant, session, form.request_id)
-    await shelf.put(None)
     waits_ms = min(form.waits_ms, gateway.settings.answer_deadline_ms)
     fields = {
         "question": form.question or question.strip() or DEFAULT_QUESTION,
         "deadline_ms": deadline_ms or waits_ms,
     }
+    shelf = _Shelf(gateway.repeats.kept, caller.tenant, session, form.request_id, request.state.trace_id)
     sent = Deadline.after_ms(0)  # the device's patience begins when it has sent everything
-    try:
+
+    async def ask() -> Answer:
         asked = await to_question(as_fields(fields), Files(form.photo), gateway, sent)
         session_id = _conversation(request, session)
         asked = replace(asked, caller=caller, session_id=session_id, opens_session=session_id is not None)
         deadline = Deadline(min(sent.at + asked.deadline_ms / 1000, exchange.at))
         admitted = await gateway.execution.admit(asked)
-        answer = await gateway.execution.answer(admitted, request.state.trace_id, deadline, ignore_events)
+        return await gateway.execution.answer(admitted, request.state.trace_id, deadline, ignore_events)
+
+    async def ask_and_shelve() -> PhotoQuestionReply:
+        await shelf.begin()
+        try:
+            reply = _told(await ask(), form.request_id, on_board)
+        except LoreglassError as error:
+            await shelf.put(_failure(error))
+            raise
+        except Exception:
+            await shelf.put(_failure(Internal()))
+            raise
+        await shelf.put(reply)
+        return reply
+
+    try:
+        if form.request_id:  # somebody else may fetch it: it is answered though its device hangs up
+            return await gateway.repeats.to_its_end(ask_and_shelve)
+        return _told(await ask(), None, on_board)
     except LoreglassError as error:
-        await shelf.put(_failure(error))
         return _refused(error, request, on_board)
-    reply = PhotoQuestionReply(
+
+
+def _told(answer: Answer, request_id: str | None, on_board: bool) -> PhotoQuestionReply:
+    return PhotoQuestionReply(
         success=True,
         action="RESPONSE",
         response=f"{answer.answer} {answer.advice}".strip(),
-        requestId=form.request_id,
+        requestId=request_id,
         loreglass=None if on_board else answer,
     )
-    await shelf.put(reply)
-    return reply
 
 
 @router.get(
@@ -147,36 +168,56 @@ async def show_answer(
     return found
 
 
+class _Shelved(BaseModel):
+    """What waits under a `requestId`: the newest photo's request, and its reply once there is one."""
+
+    trace_id: str
+    reply: PhotoQuestionReply | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Shelf:
-    """Where a reply waits for the phone; nowhere without a `request_id`."""
+    """Where the reply to the request of `trace_id` waits for the phone.
+
+    An answer is not lost because it cannot be kept: whoever sent the photo reads it.
+    """
 
     kept: Kept
     tenant: str
     session: str
     request_id: str | None
+    trace_id: str = ""
 
-    async def put(self, reply: PhotoQuestionReply | None) -> None:
-        """In the place of what is there; None: a newer photo is being asked about.
+    async def begin(self) -> None:
+        """A newer photo is being asked about: what is there is no answer to it."""
+        await self._put(_Shelved(trace_id=self.trace_id))
 
-        An answer is not lost because it cannot be kept: whoever sent the photo reads it.
-        """
-        if not self.request_id:
-            return
-        try:
-            if reply is None:
-                await self.kept.drop(self._key)
-            else:
-                await self.kept.put(self._key, reply.model_dump_json().encode(), _KEPT_FOR_S)
-        except DependencyUnavailable as error:
-            log.warning("answer_not_kept", reason=error.kind.value)
+    async def put(self, reply: PhotoQuestionReply) -> None:
+        """Unless a newer photo has been sent meanwhile."""
+        found = await self._found()
+        if found is not None and found.trace_id == self.trace_id:
+            await self._put(_Shelved(trace_id=self.trace_id, reply=reply))
 
     async def get(self) -> PhotoQuestionReply:
         """Raises `NotFound` or `DependencyUnavailable`."""
         found = await self.kept.get(self._key)
-        if found is None:
+        reply = _Shelved.model_validate_json(found).reply if found is not None else None
+        if reply is None:
             raise NotFound("There is no answer to a photo of this requestId, or not yet.")
-        return PhotoQuestionReply.model_validate_json(found)
+        return reply
+
+    async def _found(self) -> _Shelved | None:
+        try:
+            found = await self.kept.get(self._key)
+        except DependencyUnavailable:  # told where it is put
+            return None
+        return _Shelved.model_validate_json(found) if found is not None else None
+
+    async def _put(self, entry: _Shelved) -> None:
+        try:
+            await self.kept.put(self._key, entry.model_dump_json().encode(), _KEPT_FOR_S)
+        except DependencyUnavailable as error:
+            log.warning("answer_not_kept", reason=error.kind.value)
 
     @property
     def _key(self) -> str:

@@ -2,12 +2,15 @@
 
 A phone in a bad network does not know whether its question arrived. The work therefore goes on when the
 caller leaves, and the answer waits for whoever asks again: same key and same request, same answer, for as
-long as a session lives. What failed is not kept; sent again, it is tried again.
+long as a session lives. What failed, or
+was refused for want of time or help, is not kept; sent again, it is tried again.
 """
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import anyio
 import structlog
@@ -23,13 +26,18 @@ from chassis.errors import (
 )
 from chassis.resilience.deadlines import Deadline
 from contracts import headers
-from contracts.answer import Answer
+from contracts.answer import Answer, Reason
 from gateway.serving.kept import Kept
 
 _MOST_KEY_CHARS = 128
 _LOOK_EVERY_S = 0.1
 _GRACE_S = 5.0
 """How long a claim outlives its question's deadline: then its gateway has died."""
+
+_PASSING = (Reason.TIMED_OUT, Reason.OVERLOADED, Reason.UNAVAILABLE)
+"""Refusals that say nothing of the question: sent again, it deserves another try."""
+
+T = TypeVar("T")
 
 log = structlog.get_logger()
 
@@ -41,15 +49,6 @@ class _Entry(BaseModel):
 
     request: str
     answer: Answer | None = None
-
-
-@dataclass(slots=True)
-class _Flight:
-    """One question being worked on, for the request that waits for it."""
-
-    ended: anyio.Event = field(default_factory=anyio.Event)
-    answer: Answer | None = None
-    error: Exception | None = None
 
 
 def checked_key(given: str | None) -> str | None:
@@ -89,7 +88,7 @@ class Repeats:
                 log.warning("repeats_not_recognised", reason=error.kind.value)
                 return await work(), False
             if found is None:
-                return await self._fly(key, request, work), False
+                return await self.to_its_end(partial(self._work, key, request, work)), False
             answer = _answer_of(found, request)
             if answer is not None:
                 return answer, True
@@ -97,29 +96,40 @@ class Repeats:
                 raise DeadlineExceeded("The same request is still being worked on.")
             await anyio.sleep(_LOOK_EVERY_S)
 
-    async def _fly(self, key: str, request: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
-        flight = _Flight()
-        self.group.start_soon(self._work, key, request, work, flight)
-        await flight.ended.wait()
-        if flight.answer is None:
-            raise flight.error or Internal()
-        return flight.answer
+    async def to_its_end(self, work: Callable[[], Awaitable[T]]) -> T:
+        """What `work` returns or raises; it is done whether or not its caller stays."""
+        ended, ways = anyio.Event(), list[Callable[[], T]]()
 
-    async def _work(
-        self, key: str, request: str, work: Callable[[], Awaitable[Answer]], flight: _Flight
-    ) -> None:
+        def fail(error: Exception) -> T:
+            raise error
+
+        async def do() -> None:
+            try:
+                result = await work()
+                ways.append(lambda: result)
+            except Exception as error:  # noqa: BLE001 - raised where the caller waits
+                ways.append(partial(fail, error))
+            finally:
+                ended.set()
+
+        self.group.start_soon(do)
+        await ended.wait()
+        if not ways:
+            raise Internal  # stopped with the gateway
+        return ways[0]()
+
+    async def _work(self, key: str, request: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        answer = None
         try:
-            flight.answer = await work()
-        except Exception as error:  # noqa: BLE001 - raised where the request waits
-            flight.error = error
+            answer = await work()
+            return answer
         finally:
-            flight.ended.set()
             with anyio.CancelScope(shield=True):
-                await self._keep(key, request, flight.answer)
+                await self._keep(key, request, answer)
 
     async def _keep(self, key: str, request: str, answer: Answer | None) -> None:
         try:
-            if answer is None:
+            if answer is None or answer.reason in _PASSING:
                 await self.kept.drop(key)
             else:
                 entry = _Entry(request=request, answer=answer)

@@ -15,7 +15,9 @@ def main(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m services.speech", description=__doc__)
     parser.add_argument("preset", nargs="?", choices=sorted(PRESETS))
     parser.add_argument("--container", metavar="ENGINE", choices=["docker", "podman"], default="docker")
-    parser.add_argument("--weights", default="weights", help="a folder or a volume (%(default)s)")
+    parser.add_argument(
+        "--weights", default="weights", help="a folder's whole path, or a volume (%(default)s)"
+    )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, help="the preset's unless told otherwise")
     parser.add_argument("--print", action="store_true", dest="only_print", help="do not run it")

@@ -73,7 +73,7 @@ export class Gateway {
         progress.waiting(`${error.words} I try again in ${wait}.`);
         await within(this.clock, error.waitS * 1000, new Promise<never>(() => {}), signal);
       } finally {
-        leaving.abort(); // the gateway stops working on what nobody waits for
+        leaving.abort();
       }
     }
   }
@@ -100,7 +100,7 @@ export class Gateway {
     } catch (error) {
       if (error instanceof Failure || error instanceof SyntaxError) throw error;
     }
-    throw new Passing("I cannot reach Loreglass over the network.", NETWORK_WAIT_S);
+    throw unreachable();
   }
 }
 
@@ -129,12 +129,21 @@ async function* eventsOf(reply: Response): AsyncGenerator<[name: string, data: s
   }
 }
 
+function unreachable(): Passing {
+  return new Passing("I cannot reach Loreglass over the network.", NETWORK_WAIT_S);
+}
+
+function isProblem(reply: Response): boolean {
+  return reply.headers.get("content-type")?.startsWith("application/problem+json") ?? false;
+}
+
 async function refusal(reply: Response): Promise<Failure> {
   if (reply.status === 401) return new Failure("The key of this app is not accepted by Loreglass.");
   if (reply.status === 503) {
     return new Passing("Loreglass is busy.", Number(reply.headers.get("retry-after")) || NETWORK_WAIT_S);
   }
-  if (reply.headers.get("content-type")?.startsWith("application/problem+json")) return failureOf(await reply.json());
+  if (reply.status === 502 || (reply.status === 504 && !isProblem(reply))) return unreachable(); // a proxy's
+  if (isProblem(reply)) return failureOf(await reply.json());
   return new Failure(`What answers at the address of Loreglass is something else: status ${reply.status}.`);
 }
 

@@ -14,6 +14,7 @@ export class Wearer {
   private readonly screen: Screen;
   private readonly voice: Voice;
   private quiet = false;
+  private sent = false; // whether a question is with the gateway
   private asking = new AbortController();
   private sessionId: string | undefined;
   private last: { at: number; words: string } | undefined;
@@ -40,6 +41,7 @@ export class Wearer {
   /** Nothing is asked, shown or said any more. */
   close(): void {
     this.asking.abort();
+    this.voice.stop();
     this.screen.clear();
   }
 
@@ -61,9 +63,11 @@ export class Wearer {
 
   /** Ends what goes on. The signal: of what comes next. */
   private interrupt(): AbortSignal {
+    if (this.sent) this.forget(); // the gateway goes on with it, and would keep its photo in this session
     this.asking.abort();
     this.voice.stop();
     this.screen.clear();
+    this.sent = false;
     this.asking = new AbortController();
     return this.asking.signal;
   }
@@ -113,7 +117,12 @@ export class Wearer {
       },
       waiting: (words: string) => this.tell(words),
     };
-    return this.gateway.ask({ text, photo, sessionId: this.sessionId }, progress, signal);
+    this.sent = true;
+    try {
+      return await this.gateway.ask({ text, photo, sessionId: this.sessionId }, progress, signal);
+    } finally {
+      if (!signal.aborted) this.sent = false;
+    }
   }
 
   private deliver(answer: Answer): void {

@@ -459,6 +459,7 @@ test("when the wearer ends the app, nothing goes on", () =>
   inWorld(async ({ cloud, gateway, clock }) => {
     const glasses = await cloud.start("one");
     const held = new Held();
+    glasses.plays = () => "nothing"; // still speaking
     gateway.will(held.reply);
     glasses.say("When was this book published?");
     assert.equal(await glasses.heard(), IS_CANDLE);

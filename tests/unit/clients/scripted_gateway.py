@@ -30,6 +30,7 @@ from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits
 from gateway.serving.tenants import Keys
 from gateway.serving.traces import MemoryTraceStore
+from gateway.serving.voice import NO_VOICE
 from gateway.settings import GatewaySettings
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
@@ -103,6 +104,7 @@ async def scripted_gateway(
                 settings=settings,
                 keys=Keys.load(keys),
                 photo_slots=anyio.CapacityLimiter(1),
+                voice=NO_VOICE,
                 started_at=0.0,
                 checks=checks,
             )

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 from structlog.testing import capture_logs
 
@@ -173,6 +174,44 @@ async def test_while_a_newer_photo_is_asked_about_the_older_ones_answer_is_gone(
             while_asking = await world.client.get(path)
         await world.quiet()
     assert (answered.status_code, while_asking.status_code) == (200, 404)
+
+
+async def test_an_app_fetches_the_answer_though_the_glasses_hung_up(services: FakeServices) -> None:
+    async with gateway_before(services) as world:
+        services.text_search.mood = Mood.HELD
+        async with connection(world.url) as stream:
+            await stream.send(glasses("assistant-11", PHOTO, "?deadline_ms=60000"))
+            with anyio.fail_after(30):
+                await services.text_search.arrived.wait()
+        services.text_search.release.set()
+        found = await _fetched(world, "assistant-11")
+    assert found.json()["success"]
+
+
+async def test_an_older_photo_whose_answer_comes_late_does_not_take_the_newer_ones_place(
+    services: FakeServices,
+) -> None:
+    async with gateway_before(services) as world:
+        services.text_search.mood = Mood.HELD
+        async with connection(world.url) as stream:
+            await stream.send(glasses("assistant-12", PHOTO, "?question=old&deadline_ms=60000"))
+            with anyio.fail_after(30):
+                await services.text_search.arrived.wait()
+            services.text_search.mood = Mood.WORKS
+            await send_raw(world.url, glasses("assistant-12", OTHER_PHOTO))
+            newer = await _fetched(world, "assistant-12")
+            services.text_search.release.set()
+            await world.quiet()
+        assert (await _fetched(world, "assistant-12")).content == newer.content
+
+
+async def _fetched(world: World, request_id: str) -> httpx.Response:
+    with anyio.fail_after(30):
+        while True:
+            found = await world.client.get(f"/devices/photo-question/{request_id}")
+            if found.status_code != 404:
+                return found
+            await anyio.lowlevel.checkpoint()
 
 
 async def test_nobody_fetches_the_answer_of_another_tenant(

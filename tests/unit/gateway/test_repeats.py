@@ -94,6 +94,18 @@ async def test_what_failed_is_tried_again_under_its_key(world: World) -> None:
     assert (await ask(world)).status_code == 200
 
 
+async def test_a_refusal_for_want_of_help_is_no_answer_to_keep(services: FakeServices) -> None:
+    needed = (services.text_search, services.image_search, services.ocr)
+    for service in needed:
+        service.mood = Mood.CRASHES
+    async with gateway_before(services) as world:
+        first = await ask(world)
+        for service in needed:
+            service.mood = Mood.WORKS
+        second = await ask(world)
+    assert (first.json()["reason"], second.json()["reason"]) == ("unavailable", "answered")
+
+
 @pytest.mark.parametrize("key", ["", "x" * 129, "two words"])
 async def test_a_key_that_is_none_is_refused(world: World, key: str) -> None:
     refused = await ask(world, key)
