@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio
 
@@ -271,12 +271,11 @@ class Execution:
         tenant = question.caller.tenant
         if question.session_id is not None:
             try:
-                session = await self.sessions.get(question.session_id, tenant)
+                return await self.sessions.get(question.session_id, tenant)
             except SessionNotFound:
                 if not question.opens_session:
                     raise
                 return Session(question.session_id)
-            return replace(session, turns=tuple(turn for turn in session.turns if turn.question))
         if question.carried is not None:
             return question.carried
         return Session(new_session_id())  # kept with its first turn: a shed question leaves no session
@@ -320,11 +319,13 @@ def _trace(admitted: Admitted, run: Run, ending: _Ending) -> Trace:
 
 
 def _ask(question: Question, session: Session) -> Query:
+    remembered = question.carried is None
     return Query(
         question=question.text,
         photo=question.photo or session.photo,
         photo_is_new=question.photo is not None,
-        history=session.turns,
+        # Of a session, a turn without a question is one that was not heard.
+        history=tuple(turn for turn in session.turns if turn.question or not remembered),
         instructions=question.instructions,
     )
 

@@ -10,9 +10,11 @@ from gateway.speech.audio import Sound
 from gateway.speech.server import SpeechServer, bounded
 
 _MOST_REPLY_BYTES = 256 * 2**10
-_NO_SPEECH = re.compile(r"\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|[♪♫]+")
-"""What Whisper writes of sounds that are no words: [BLANK_AUDIO], (wind blowing), *coughs*, ♪."""
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\s]+")
+_MOST_CHARS = 16_384
+"""Of a transcript, many times what anybody says in a minute."""
+_NO_SPEECH = re.compile(r"(?:(?:\[[^\[\]]{1,200}\]|\([^()]{1,200}\)|\*[^*]{1,200}\*)\s*)+")
+"""What Whisper writes of sounds that are no words, in lines of their own: [BLANK_AUDIO], (wind), *coughs*."""
+_BLANK = re.compile(r"[♪♫\x00-\x1f\x7f\ud800-\udfff\s]+")
 
 
 class _TranscriptionWire(BaseModel):
@@ -58,5 +60,6 @@ class Transcriber:
 
 def words_of(text: str) -> str:
     """The words alone, in one line; nothing where there is no letter or figure among them."""
-    said = _UNPRINTABLE.sub(" ", _NO_SPEECH.sub(" ", text)).strip()
+    lines = (line.strip() for line in text[:_MOST_CHARS].splitlines())
+    said = _BLANK.sub(" ", " ".join(line for line in lines if not _NO_SPEECH.fullmatch(line))).strip()
     return said if any(character.isalnum() for character in said) else ""

@@ -49,7 +49,7 @@ async def tell(
     return await world.client.post("/answer", files=files, data=fields, headers=headers)
 
 
-async def heard(world: World, sound: bytes = SAID, **fields: str) -> Answer:
+async def heard(world: World, sound: bytes = SAID, **fields: Any) -> Answer:
     reply = await tell(world, sound, **fields)
     assert reply.status_code == 200, reply.text
     return Answer.model_validate_json(reply.content)
@@ -156,6 +156,16 @@ async def test_after_silence_the_conversation_goes_on_with_the_photo(world: Worl
     ask = world.reasoner.asked[-1]
     assert ask.photo is not None
     assert ask.history == ()
+
+
+async def test_a_photo_that_came_with_silence_stays_for_the_whole_conversation(world: World) -> None:
+    session_id = (await heard(world, tone(1.0, peak=0))).session_id
+    await heard(world, tone(1.0, peak=0), photo=None, session_id=session_id)
+    for before in range(3):
+        await heard(world, photo=None, session_id=session_id)
+        ask = world.reasoner.asked[-1]
+        assert ask.photo is not None
+        assert [turn.question for turn in ask.history] == [QUESTION] * before
 
 
 async def test_a_follow_up_may_be_spoken(world: World, servers: SpeechServers) -> None:

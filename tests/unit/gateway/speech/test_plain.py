@@ -1,5 +1,7 @@
 """What is said aloud of an answer: its sentences, and nothing that is only there to be seen."""
 
+import time
+
 import pytest
 
 from gateway.speech.plain import spoken
@@ -36,8 +38,13 @@ def test_a_long_sentence_ends_behind_a_word() -> None:
     assert spoken("word " * 20, 22) == "word word word word"
 
 
-@pytest.mark.parametrize(
-    "text", ["[" * 20_000, "*" * 20_000, "(" * 20_000, "a\n" * 20_000, "`" * 20_001, "**a " * 9_000]
-)
-def test_what_is_all_marks_takes_no_time(text: str) -> None:
-    assert len(spoken(text, 100)) <= 100
+MARKS = ["[", "*", "(", "a\n", "`", "**a ", "-", "- ", "\n", "\n ", "|"]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_what_is_all_marks_takes_no_time(mark: str) -> None:
+    text, most = mark * (20_000 // len(mark)), 5_000
+    for each in (text, f"{text[:19_000]}x"):
+        began = time.thread_time()
+        assert len(spoken(each, most)) <= most
+        assert time.thread_time() - began < 0.15
