@@ -232,24 +232,20 @@ def _voice(
 ) -> Voice:
     """What hears and what speaks, as far as the settings name servers for it."""
 
-    def server(name: str, url: str, model: str, key: SecretStr, at_once: int) -> SpeechServer:
-        endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
-        return SpeechServer(http, endpoint, guards.fixed(name, at_once))
+    servers: dict[str, SpeechServer] = {}
+    turns: dict[str, Admission] = {}
 
-    servers, at_once = {}, 0
+    def use(name: str, url: str, model: str, key: SecretStr, at_once: int) -> None:
+        endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
+        servers[name] = SpeechServer(http, endpoint, guards.fixed(name, at_once))
+        limits = AdmissionLimits(at_once, settings.max_waiting)
+        turns[name] = Admission(limits, clock, partial(budget.refused, name))
+        budget.watch(name, turns[name])
+
     if settings.stt_url:
-        at_once += settings.stt_at_once
-        told = settings.stt_url, settings.stt_model, settings.stt_key, settings.stt_at_once
-        servers["stt"] = server("stt", *told)
+        use("stt", settings.stt_url, settings.stt_model, settings.stt_key, settings.stt_at_once)
     if settings.tts_url:
-        at_once += settings.tts_at_once
-        told = settings.tts_url, settings.tts_model, settings.tts_key, settings.tts_at_once
-        servers["tts"] = server("tts", *told)
-    turns = Admission(
-        AdmissionLimits(max(1, at_once), settings.max_waiting), clock, partial(budget.refused, "voice")
-    )
-    if servers:
-        budget.watch("voice", turns)
+        use("tts", settings.tts_url, settings.tts_model, settings.tts_key, settings.tts_at_once)
     speaks = "tts" in servers
     return Voice(
         slots=anyio.CapacityLimiter(settings.audio_decoders),

@@ -112,8 +112,9 @@ class SpeechServers:
         return None
 
     async def _pieces(self) -> AsyncIterator[bytes]:
-        for start in range(0, len(self.sound), 8_192):
-            yield self.sound[start : start + 8_192]
+        sound = self.sound
+        for start in range(0, len(sound), 8_192):
+            yield sound[start : start + 8_192]
 
     async def _endless(self) -> AsyncIterator[bytes]:
         while True:

@@ -1,7 +1,9 @@
 """Voice in OpenAI's shapes, and the sound of answers by address."""
 
+import math
 from collections.abc import Callable
 
+import anyio
 import anyio.to_thread
 from fastapi import APIRouter, Request
 from pydantic import ValidationError
@@ -16,6 +18,7 @@ from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import first_fault
 from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
+from gateway.planning.run import side_by_side
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import sound_of
 from gateway.routes.openai_errors import refused
@@ -59,7 +62,7 @@ async def transcribe(request: Request, gateway: GatewayDep, exchange: RequestDea
         transcriber = gateway.voice.require_transcriber()
         data, shape = await _recording(request)
         sound = await sound_of(data, gateway, exchange)
-        async with gateway.voice.turn(caller, exchange):
+        async with gateway.voice.turn("stt", caller, exchange):
             heard = await transcriber.transcribe(sound, exchange)
     except LoreglassError as error:
         return refused(error, request.state.trace_id)
@@ -158,7 +161,7 @@ async def listen(
 
 def _saying(voice: Voice, caller: Caller, what: Utterance, deadline: Deadline) -> Say:
     async def say(hear: Hear) -> None:
-        async with voice.turn(caller, deadline):
+        async with voice.turn("tts", caller, deadline):
             await voice.require_speaker().say(what, deadline, hear)
 
     return say
@@ -167,7 +170,8 @@ def _saying(voice: Voice, caller: Caller, what: Utterance, deadline: Deadline) -
 class _SoundStream(Response):
     """Runs `say`, and sends the sound as it comes; `refusal`: the reply to what goes wrong before it begins.
 
-    Where it breaks off later the reply has no end, so that nobody takes it for the whole.
+    Where it breaks off later the reply has no end, so that nobody takes it for the whole. Who listens slowly
+    keeps no turn at the server: what is not sent yet waits here, and `Speaker` bounds how much that is.
     """
 
     def __init__(self, say: Say, refusal: Callable[[LoreglassError], Response]) -> None:
@@ -178,22 +182,32 @@ class _SoundStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
+        made, unsent = anyio.create_memory_object_stream[tuple[str, bytes]](math.inf)
+        failure: LoreglassError | None = None
         begun = False
 
         async def hear(media_type: str, piece: bytes) -> None:
-            nonlocal begun
-            if not begun:
-                begun = True
-                self.headers["content-type"] = media_type
-                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            made.send_nowait((media_type, piece))
 
-        try:
-            await self._say(hear)
-        except LoreglassError as error:
-            if not begun:
-                await self._refusal(error)(scope, receive, send)
-            else:
-                note_problem(scope, error)
-            return
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        async def make() -> None:
+            nonlocal failure
+            with made:
+                try:
+                    await self._say(hear)
+                except LoreglassError as error:
+                    failure = error
+
+        async with side_by_side() as group, unsent:
+            group.start_soon(make)
+            async for media_type, piece in unsent:
+                if not begun:
+                    begun = True
+                    self.headers["content-type"] = media_type
+                    await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        if failure is None:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        elif begun:
+            note_problem(scope, failure)
+        else:
+            await self._refusal(failure)(scope, receive, send)

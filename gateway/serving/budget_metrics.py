@@ -16,7 +16,7 @@ from gateway.state import Priority
 class BudgetMetrics:
     """Gauges of the queues and of the stages' budgets, a counter of who was not let in.
 
-    Lanes: `full`, and `degraded` for those for whom the model has no time.
+    Lanes: `full`, and `degraded` where the model has no time; `stt` and `tts`, see `Voice.turns`.
     """
 
     def __init__(self, registry: CollectorRegistry, estimates: Estimates) -> None:

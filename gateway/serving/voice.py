@@ -15,7 +15,7 @@ from contracts.errors import ErrorKind
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.kept import MemoryKept
 from gateway.serving.tenants import Caller
 from gateway.speech.addresses import Saying, SpeechAddresses
@@ -37,11 +37,12 @@ _MOST_WORDS_CHARS = 2_000
 class Voice:
     """The parts that are set up here; None for those that are not.
 
-    `turns`: who may use the servers next, besides questions, which have their own. `slots`: for decoding.
+    `turns`: who may use the server of this name next, besides questions, which have their own. `slots`: for
+    decoding.
     """
 
     slots: anyio.CapacityLimiter
-    turns: Admission
+    turns: Mapping[str, Admission] = field(default_factory=dict)
     transcriber: Transcriber | None = None
     speaker: Speaker | None = None
     addresses: SpeechAddresses | None = None
@@ -68,9 +69,9 @@ class Voice:
         return await self.addresses.find(address_id)
 
     @asynccontextmanager
-    async def turn(self, caller: Caller, deadline: Deadline) -> AsyncIterator[None]:
-        """A caller's turn, held while the body runs. Raises `Overloaded` or `DeadlineExceeded`."""
-        async with self.turns.admitted(caller.tenant, caller.priority, deadline):
+    async def turn(self, server: str, caller: Caller, deadline: Deadline) -> AsyncIterator[None]:
+        """A turn at a server, held while the body runs. Raises `Overloaded` or `DeadlineExceeded`."""
+        async with self.turns[server].admitted(caller.tenant, caller.priority, deadline):
             yield
 
     async def understood(self, query: Query, sound: Sound, run: Run) -> Query | Outcome:
@@ -112,5 +113,5 @@ def with_words(query: Query, words: str | None) -> Query:
     return query if words is None else replace(query, question=f"{query.question}\n{words}".strip())
 
 
-NO_VOICE = Voice(anyio.CapacityLimiter(1), Admission(AdmissionLimits(1, 0)))
+NO_VOICE = Voice(anyio.CapacityLimiter(1))
 """Neither hears nor speaks."""

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
@@ -59,6 +60,40 @@ async def test_the_address_gives_the_sound_of_the_answer_to_whoever_has_it(
     [said] = servers.said
     assert said["input"] == answer.answer
     assert said["response_format"] == "mp3"
+
+
+async def test_who_listens_slowly_keeps_nobody_from_the_server(
+    services: FakeServices, servers: SpeechServers
+) -> None:
+    """What was sent is more than the network holds, so that the gateway cannot send it all."""
+    async with speaking(services, servers, tts_at_once=1) as world:
+        slow, other = await address(world), await address(world)
+        servers.sound = b"ID3" + bytes(24 * 2**20)
+        async with world.client.stream("GET", slow) as unread:
+            assert unread.status_code == 200
+            servers.sound = b"ID3"
+            with anyio.fail_after(10):
+                assert (await world.client.get(other)).content == b"ID3"
+            assert sum([len(piece) async for piece in unread.aiter_bytes()]) == 24 * 2**20 + 3
+
+
+async def test_transcripts_and_sounds_take_their_turns_apart(
+    services: FakeServices, servers: SpeechServers
+) -> None:
+    one = {"stt_at_once": 1, "tts_at_once": 1, "max_waiting": 0}
+    async with servers.up() as url, gateway_before(services, stt_url=url, tts_url=url, **one) as world:
+        servers.manner, servers.arrived = Manner.HANGS, anyio.Event()
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(world.client.get, await address(world))
+            with anyio.fail_after(10):
+                await servers.arrived.wait()
+            servers.manner = Manner.WELL
+            heard = await world.client.post("/v1/audio/transcriptions", files={"file": tone(0.5)})
+            metrics = (await world.client.get("/metrics")).text
+            servers.release.set()
+    assert (heard.status_code, heard.json()["text"]) == (200, servers.words)
+    assert 'loreglass_admission_in_flight{tier="tts"} 1.0' in metrics
 
 
 async def test_it_can_be_heard_again_and_is_made_once(world: World, servers: SpeechServers) -> None:
