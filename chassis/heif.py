@@ -62,8 +62,11 @@ def kind_of(data: bytes) -> Kind | None:
     return Kind.HEIC if brands & _HEIC_BRANDS else None
 
 
-def decoded(data: bytes, kind: Kind, limits: ImageLimits, max_side: int | None) -> Image.Image:
-    """The upright picture as RGB, scaled down to `max_side` where given. Blocking. Raises `NotDecoded`."""
+def decoded(data: bytes, kind: Kind, limits: ImageLimits, max_side: int | None, wall_s: float) -> Image.Image:
+    """The upright picture as RGB, scaled down to `max_side` where given, in `wall_s` seconds. Blocking.
+
+    Raises `NotDecoded`, or `TimeoutError`.
+    """
     if kind is Kind.SEQUENCE:
         raise NotDecoded(Fault.ANIMATED)
     numbers = (limits.max_pixels, limits.min_side, limits.max_aspect, max_side or 0)
@@ -73,12 +76,12 @@ def decoded(data: bytes, kind: Kind, limits: ImageLimits, max_side: int | None) 
             input=data,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=WALL_S,
+            timeout=wall_s,
             env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NotDecoded(Fault.CORRUPT) from error
+        raise TimeoutError from error
     if done.returncode:
         known = done.returncode in list(Fault)
         raise NotDecoded(Fault(done.returncode) if known else Fault.CORRUPT)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from PIL import Image, UnidentifiedImageError, _imaging
 
 from chassis import heif
-from chassis.errors import CorruptImage, ImageTooLarge, LoreglassError, UnsupportedImage
+from chassis.errors import CorruptImage, DeadlineExceeded, ImageTooLarge, LoreglassError, UnsupportedImage
+from chassis.resilience.deadlines import Deadline
 from chassis.upright import Fault, as_rgb, header_fault, turn_upright
 from chassis.upright import ImageLimits as ImageLimits
 
@@ -38,9 +39,14 @@ class CleanImage:
     digest: str
 
 
-def clean_image(data: bytes, limits: ImageLimits, max_side: int, quality: int = 92) -> CleanImage:
-    """Decode, turn upright, drop all metadata, scale down to `max_side`, re-encode. Blocking."""
-    picture = upright_rgb(data, limits, max_side)
+def clean_image(
+    data: bytes, limits: ImageLimits, max_side: int, quality: int = 92, deadline: Deadline | None = None
+) -> CleanImage:
+    """Decode, turn upright, drop all metadata, scale down to `max_side`, re-encode. Blocking.
+
+    Raises what `upright_rgb` raises.
+    """
+    picture = upright_rgb(data, limits, max_side, deadline)
     jpeg = encoded(picture, quality)
     return CleanImage(jpeg, picture.width, picture.height, hashlib.sha256(jpeg).hexdigest())
 
@@ -52,18 +58,22 @@ def encoded(picture: Image.Image, quality: int) -> bytes:
     return buffer.getvalue()
 
 
-def upright_rgb(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Image:
+def upright_rgb(
+    data: bytes, limits: ImageLimits, max_side: int | None, deadline: Deadline | None = None
+) -> Image.Image:
     """The upright picture as RGB, scaled down to `max_side` where given.
 
-    Raises `UnsupportedImage`, `CorruptImage` or `ImageTooLarge`. Blocking.
+    Raises `UnsupportedImage`, `CorruptImage` or `ImageTooLarge`, and `DeadlineExceeded` where the decoder is
+    a process that `deadline` ends. Blocking.
     """
     if not data:
         raise CorruptImage("The image is empty.")
     if len(data) > limits.max_bytes:
         raise ImageTooLarge(f"The image is larger than {limits.max_bytes // 2**20} MiB.")
+    wall_s = heif.WALL_S if deadline is None else min(heif.WALL_S, deadline.remaining_s())
     try:
         if (kind := heif.kind_of(data)) is not None:
-            return heif.decoded(data, kind, limits, max_side)
+            return heif.decoded(data, kind, limits, max_side, wall_s)
         with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
             if fault := header_fault(picture, limits):
                 raise heif.NotDecoded(fault)
@@ -71,6 +81,10 @@ def upright_rgb(data: bytes, limits: ImageLimits, max_side: int | None) -> Image
                 picture.draft("RGB", (max_side, max_side))  # JPEG only: decode at 1/2, 1/4 or 1/8
             turn_upright(picture)
             return as_rgb(picture, max_side)
+    except TimeoutError as error:
+        if wall_s < heif.WALL_S:
+            raise DeadlineExceeded("The time was over before the photo was decoded.") from error
+        raise _refusal(Fault.CORRUPT, limits) from error
     except heif.NotDecoded as error:
         raise _refusal(error.fault, limits) from error
     except UnidentifiedImageError as error:

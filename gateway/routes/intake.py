@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import anyio
@@ -202,7 +203,7 @@ async def photo_of(
     """Decoded in one of a few slots, each kept until its decoder is done: a photo may need 800 MB.
 
     `on_decoded` is told the seconds. Raises `DeadlineExceeded` when no slot came free in time, or what
-    decoding raises.
+    `clean_image` raises.
     """
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     with span("photo"):
@@ -210,7 +211,7 @@ async def photo_of(
             began = time.perf_counter()
             try:
                 clean: CleanImage = await anyio.to_thread.run_sync(
-                    clean_image, data, limits, settings.photo_max_side
+                    partial(clean_image, data, limits, settings.photo_max_side, deadline=deadline)
                 )
             finally:
                 on_decoded(time.perf_counter() - began)
@@ -227,7 +228,7 @@ async def sound_of(data: bytes, gateway: Gateway, deadline: Deadline) -> Sound:
     limits = AudioLimits(gateway.settings.audio_max_bytes, gateway.settings.audio_max_s)
     with span("sound"):
         async with _slot(gateway.voice.slots, deadline, "sound"):
-            return await anyio.to_thread.run_sync(clean_audio, data, limits)
+            return await anyio.to_thread.run_sync(clean_audio, data, limits, deadline)
 
 
 @asynccontextmanager

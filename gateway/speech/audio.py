@@ -14,7 +14,8 @@ import wave
 from dataclasses import dataclass
 from pathlib import Path
 
-from chassis.errors import CorruptAudio, PayloadTooLarge, UnsupportedAudio
+from chassis.errors import CorruptAudio, DeadlineExceeded, PayloadTooLarge, UnsupportedAudio
+from chassis.resilience.deadlines import Deadline
 from gateway.speech import decoder
 from gateway.speech.decoder import RATE
 
@@ -53,10 +54,11 @@ class Sound:
         return hashlib.sha256(self.wav).hexdigest()
 
 
-def clean_audio(data: bytes, limits: AudioLimits) -> Sound:
+def clean_audio(data: bytes, limits: AudioLimits, deadline: Deadline | None = None) -> Sound:
     """Decode, mix down, resample; all that was not sound is gone. Blocking.
 
-    Raises `UnsupportedAudio`, `CorruptAudio` or `PayloadTooLarge`.
+    Raises `UnsupportedAudio`, `CorruptAudio` or `PayloadTooLarge`, and `DeadlineExceeded` where the caller's
+    time is over before it is decoded.
     """
     if not data:
         raise CorruptAudio("The sound is empty.")
@@ -64,7 +66,7 @@ def clean_audio(data: bytes, limits: AudioLimits) -> Sound:
         raise PayloadTooLarge(f"The sound is larger than {limits.max_bytes // 2**20} MiB.")
     samples = _as_it_is(data, limits)
     if samples is None:
-        samples = _decoded(data, limits)
+        samples = _decoded(data, limits, deadline)
     seconds = len(samples) / _BYTES_A_SAMPLE / RATE
     return Sound(_wav(samples), seconds, seconds < _LEAST_S or _peak(samples) < _HEARD_FROM)
 
@@ -83,7 +85,8 @@ def _as_it_is(data: bytes, limits: AudioLimits) -> bytes | None:
     return samples[: len(samples) // _BYTES_A_SAMPLE * _BYTES_A_SAMPLE]
 
 
-def _decoded(data: bytes, limits: AudioLimits) -> bytes:
+def _decoded(data: bytes, limits: AudioLimits, deadline: Deadline | None) -> bytes:
+    left_s = _DECODING_S if deadline is None else deadline.remaining_s()
     command = [sys.executable, "-I", str(Path(decoder.__file__)), _demuxer(data), str(limits.max_s)]
     try:
         done = subprocess.run(
@@ -91,10 +94,13 @@ def _decoded(data: bytes, limits: AudioLimits) -> bytes:
             input=data,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=_DECODING_S,
+            timeout=min(_DECODING_S, left_s),
+            env={},  # what hostile bytes make of it is told no secret
             check=False,
         )
     except subprocess.TimeoutExpired as error:
+        if left_s < _DECODING_S:
+            raise DeadlineExceeded("The time was over before the sound was decoded.") from error
         raise CorruptAudio("The sound takes too long to decode.") from error
     if done.returncode == decoder.UNSUPPORTED:
         raise UnsupportedAudio(f"There is no sound in the file, or none that is read here. {_READ_HERE}")

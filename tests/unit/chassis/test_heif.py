@@ -12,9 +12,10 @@ import pytest
 from PIL import Image
 
 from chassis import heif
-from chassis.errors import CorruptImage, ImageTooLarge, UnsupportedImage
-from chassis.images import ImageLimits
+from chassis.errors import CorruptImage, DeadlineExceeded, ImageTooLarge, UnsupportedImage
+from chassis.images import ImageLimits, clean_image
 from chassis.pixels import decode_rgb
+from chassis.resilience.deadlines import Deadline
 from tests.unit.chassis import pictures
 
 pillow_heif.register_heif_opener()
@@ -165,6 +166,18 @@ def test_a_decoder_gets_no_more_memory_than_its_share() -> None:
 def test_a_decoder_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heif, "WALL_S", 0.001)
     assert outcome(pictures.encoded(pictures.scene(), "AVIF")) == "CorruptImage"
+
+
+def test_a_decoder_gets_no_more_time_than_its_caller_has(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    waiting = tmp_path / "python"
+    waiting.write_text("#!/bin/sh\nexec sleep 30\n")
+    waiting.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(waiting))
+    data = pictures.encoded(pictures.scene(), "AVIF")
+    with pytest.raises(DeadlineExceeded, match="before the photo was decoded"):
+        clean_image(data, ImageLimits(), 64, deadline=Deadline.after_ms(50))
 
 
 def test_a_decoder_that_crashes_takes_nobody_along(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

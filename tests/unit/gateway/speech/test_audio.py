@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from chassis.errors import CorruptAudio, PayloadTooLarge, UnsupportedAudio
+from chassis.errors import CorruptAudio, DeadlineExceeded, PayloadTooLarge, UnsupportedAudio
+from chassis.resilience.deadlines import Deadline
 from gateway.speech import audio, decoder
 from gateway.speech.audio import AudioLimits, Sound, clean_audio
 from tests.unit.gateway.speech.sounds import CONTAINERS, film, recorded, tone
@@ -135,6 +136,31 @@ def test_a_table_that_asks_for_gigabytes_ends_the_decoder_and_not_the_gateway() 
     with pytest.raises(CorruptAudio):
         clean_audio(bytes(data), LIMITS)
     assert time.monotonic() - began < audio._DECODING_S + 5
+
+
+def test_a_decoder_gets_no_more_time_than_its_caller_has(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "executable", script(tmp_path, "exec sleep 30"))
+    with pytest.raises(DeadlineExceeded, match="before the sound was decoded"):
+        clean_audio(FILES["webm"], LIMITS, Deadline.after_ms(50))
+
+
+def test_a_decoder_is_told_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    monkeypatch.setattr(sys, "executable", script(tmp_path, f"env > {told}; exit {decoder.CORRUPT}"))
+    monkeypatch.setenv("LOREGLASS_GATEWAY_STT_KEY", "hush")
+    with pytest.raises(CorruptAudio):
+        clean_audio(FILES["webm"], LIMITS)
+    assert "hush" not in told.read_text()
+
+
+def script(folder: Path, line: str) -> str:
+    """A program in the place of Python."""
+    made = folder / "python"
+    made.write_text(f"#!/bin/sh\n{line}\n")
+    made.chmod(0o755)
+    return str(made)
 
 
 def test_a_wav_that_lies_about_its_length_is_read_as_far_as_it_goes() -> None:
