@@ -70,10 +70,9 @@ def upright_rgb(
         raise CorruptImage("The image is empty.")
     if len(data) > limits.max_bytes:
         raise ImageTooLarge(f"The image is larger than {limits.max_bytes // 2**20} MiB.")
-    wall_s = heif.WALL_S if deadline is None else min(heif.WALL_S, deadline.remaining_s())
     try:
         if (kind := heif.kind_of(data)) is not None:
-            return heif.decoded(data, kind, limits, max_side, wall_s)
+            return _by_process(data, kind, limits, max_side, deadline)
         with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
             if fault := header_fault(picture, limits):
                 raise heif.NotDecoded(fault)
@@ -81,16 +80,26 @@ def upright_rgb(
                 picture.draft("RGB", (max_side, max_side))  # JPEG only: decode at 1/2, 1/4 or 1/8
             turn_upright(picture)
             return as_rgb(picture, max_side)
-    except TimeoutError as error:
-        if wall_s < heif.WALL_S:
-            raise DeadlineExceeded("The time was over before the photo was decoded.") from error
-        raise _refusal(Fault.CORRUPT, limits) from error
+    except DeadlineExceeded:
+        raise
     except heif.NotDecoded as error:
         raise _refusal(error.fault, limits) from error
     except UnidentifiedImageError as error:
         raise UnsupportedImage("Send a JPEG, PNG, WebP, HEIC, AVIF, GIF, BMP or TIFF image.") from error
     except Exception as error:
         raise CorruptImage("The image is damaged or incomplete.") from error
+
+
+def _by_process(
+    data: bytes, kind: heif.Kind, limits: ImageLimits, max_side: int | None, deadline: Deadline | None
+) -> Image.Image:
+    left_s = heif.WALL_S if deadline is None else deadline.remaining_s()
+    try:
+        return heif.decoded(data, kind, limits, max_side, min(heif.WALL_S, left_s))
+    except TimeoutError as error:
+        if left_s < heif.WALL_S:
+            raise DeadlineExceeded("The time was over before the photo was decoded.") from error
+        raise
 
 
 def upright(picture: Image.Image, max_side: int | None) -> Image.Image:

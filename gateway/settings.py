@@ -143,7 +143,6 @@ class GatewaySettings(AppSettings):
     audio_max_s: float = Field(default=60.0, gt=0, description="seconds of one recording")
     audio_decoders: int = Field(default=2, ge=1, description="recordings decoded at once")
     speech_max_chars: int = Field(default=4_096, ge=1, description="of a text that is spoken")
-    speech_ttl_s: int = Field(default=600, ge=1, description="for so long an answer can be listened to")
     speech_secret: SecretStr = Field(
         default=SecretStr(""),
         description="signs the addresses of speech; empty: a random one, or one made of redis_url with it",

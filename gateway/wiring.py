@@ -252,8 +252,9 @@ def _voice(
         turns=turns,
         transcriber=Transcriber(servers["stt"]) if "stt" in servers else None,
         speaker=Speaker(servers["tts"]) if speaks else None,
-        addresses=SpeechAddresses(_secret(settings), kept, settings.speech_ttl_s) if speaks else None,
-        sounds=Sounds(MemoryKept(_SOUND_BYTES, clock), settings.speech_ttl_s),
+        # As long as an answer is kept for who asks again: its address must still be good.
+        addresses=SpeechAddresses(_secret(settings), kept, settings.session_ttl_s) if speaks else None,
+        sounds=Sounds(MemoryKept(_SOUND_BYTES, clock), settings.session_ttl_s),
         servers=servers,
         most_chars=settings.speech_max_chars,
     )

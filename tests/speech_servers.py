@@ -72,6 +72,8 @@ class SpeechServers:
         async def models() -> Response:
             if self.manner is Manner.REFUSES_KEY:
                 return JSONResponse({"error": {"message": "no"}}, 401)
+            if self.manner is Manner.ENDLESS:
+                return StreamingResponse(self._endless())
             return JSONResponse({"object": "list", "data": []})
 
         @app.post("/v1/audio/transcriptions")

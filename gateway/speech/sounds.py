@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from chassis.errors import DependencyUnavailable
+from chassis.resilience.single_flight import SingleFlight
 from gateway.speech.addresses import Kept
 from gateway.speech.speaking import Hear
 
@@ -27,6 +27,7 @@ class Sounds:
     def __init__(self, kept: Kept, ttl_s: float) -> None:
         self._kept = kept
         self._ttl_s = ttl_s
+        self._made: dict[str, SingleFlight[MadeSound]] = {}
 
     async def get(self, name: str) -> MadeSound | None:
         """The sound, if it has been made and is still there."""
@@ -57,13 +58,23 @@ class Sounds:
         return kept
 
     async def whole(self, name: str, say: Say) -> MadeSound:
-        """The sound once it is made. Raises what `say` raises, and `DependencyUnavailable` for a long one."""
+        """The sound once it is made, for all who want it meanwhile. Raises what the first `say` raises."""
 
-        async def nobody(_: str, __: bytes) -> None:
-            """Listens while it is made."""
+        async def make() -> MadeSound:
+            pieces: list[bytes] = []
+            kind = ""
 
-        await self.keeping(name, say)(nobody)
-        sound = await self.get(name)
-        if sound is None:
-            raise DependencyUnavailable("The sound is too long to be given in parts.")
-        return sound
+            async def hear(media_type: str, piece: bytes) -> None:
+                nonlocal kind
+                kind = media_type
+                pieces.append(piece)
+
+            await self.keeping(name, say)(hear)
+            return MadeSound(kind, b"".join(pieces))
+
+        flight = self._made.setdefault(name, SingleFlight(at_once=1, every_s=1.0))
+        try:
+            return await flight.get(make)
+        finally:
+            if self._made.get(name) is flight:
+                del self._made[name]

@@ -1,5 +1,6 @@
 """An answer that can be heard: `Answer.speech`, a signed address for a short time."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -108,6 +109,7 @@ RANGES = {
     "bytes=10-": (10, None),
     "bytes=-7": (-7, None),
     "bytes=49990-999999": (49_990, None),
+    "Bytes=0-1": (0, 2),
 }
 
 
@@ -130,9 +132,26 @@ async def test_parts_beyond_the_end_there_are_none_and_odd_wishes_get_all(
     speech = await address(world)
     beyond = await world.client.get(speech, headers={"Range": "bytes=60000-"})
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{len(servers.sound)}")
-    for odd in ("bytes=0-1,4-5", "seconds=1-2", "bytes=-", "bytes=a-b"):
+    for odd in ("bytes=0-1,4-5", "seconds=1-2", "bytes=-", "bytes=a-b", "bytes=5-3"):
         whole = await world.client.get(speech, headers={"Range": odd})
         assert (whole.status_code, whole.content) == (200, servers.sound)
+
+
+async def test_a_sound_that_is_too_long_to_be_kept_is_given_in_parts_too(
+    world: World, servers: SpeechServers
+) -> None:
+    servers.sound = b"ID3" + bytes(5 * 2**20)
+    reply = await world.client.get(await address(world), headers={"Range": "bytes=1-2"})
+    assert (reply.status_code, reply.content) == (206, b"D3")
+    assert reply.headers["content-range"] == f"bytes 1-2/{len(servers.sound)}"
+
+
+async def test_an_address_lives_as_long_as_an_answer_is_kept_for_who_asks_again(
+    services: FakeServices, servers: SpeechServers
+) -> None:
+    async with speaking(services, servers, session_ttl_s=5_000) as world:
+        _, until, _ = (await address(world)).split(".")
+    assert 4_900 < int(until, 16) - time.time() <= 5_000
 
 
 async def test_model_voice_format_and_key_are_the_operators(
@@ -247,7 +266,8 @@ async def test_a_servers_own_format_is_told_as_it_is(world: World, servers: Spee
 
 
 @pytest.mark.parametrize(
-    ("manner", "note"), [(Manner.WELL, "ok"), (Manner.REFUSES_KEY, "tts refuses the key")]
+    ("manner", "note"),
+    [(Manner.WELL, "ok"), (Manner.REFUSES_KEY, "tts refuses the key"), (Manner.ENDLESS, "ok")],
 )
 async def test_readiness_says_how_the_server_is(
     world: World, servers: SpeechServers, manner: Manner, note: str

@@ -1,0 +1,47 @@
+"""Sounds that are kept: what is wanted by several at once is made once."""
+
+import anyio
+import pytest
+
+from chassis.errors import DependencyUnavailable
+from gateway.serving.kept import MemoryKept
+from gateway.speech.sounds import MadeSound, Sounds
+from gateway.speech.speaking import Hear
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("size", [1, 5 * 2**20])
+async def test_a_sound_that_several_want_at_once_is_made_once(size: int) -> None:
+    sounds, go, began = Sounds(MemoryKept(32 * 2**20), 60.0), anyio.Event(), []
+    got: list[MadeSound] = []
+
+    async def say(hear: Hear) -> None:
+        began.append(size)
+        await go.wait()
+        await hear("audio/mpeg", bytes(size))
+
+    async def want() -> None:
+        got.append(await sounds.whole("name", say))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(want)
+        await anyio.wait_all_tasks_blocked()
+        go.set()
+    assert got == [MadeSound("audio/mpeg", bytes(size))] * 3
+    assert len(began) == 1
+
+
+async def test_what_failed_is_tried_again() -> None:
+    sounds = Sounds(MemoryKept(), 60.0)
+
+    async def fail(_: Hear) -> None:
+        raise DependencyUnavailable
+
+    async def say(hear: Hear) -> None:
+        await hear("audio/mpeg", b"ID3")
+
+    with pytest.raises(DependencyUnavailable):
+        await sounds.whole("name", fail)
+    assert (await sounds.whole("name", say)).content == b"ID3"
