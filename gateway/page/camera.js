@@ -47,7 +47,9 @@ export async function bytesOf({ picture, width, height, file }, side) {
   if (!picture) return file;
   const scale = Math.min(1, side / Math.max(width, height));
   const canvas = drawn(picture, Math.round(width * scale), Math.round(height * scale));
-  return new Promise((resolve) => canvas.toBlob(resolve, "image/jpeg", QUALITY));
+  const bytes = await new Promise((resolve) => canvas.toBlob(resolve, "image/jpeg", QUALITY));
+  if (!bytes) throw new Error("the photo could not be written"); // no memory, say
+  return bytes;
 }
 
 function drawn(source, width, height) {

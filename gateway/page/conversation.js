@@ -1,26 +1,38 @@
-// Which conversation the gateway knows this as, and the newest photo that it has of it.
+// Which conversation the gateway knows this as, and the newest photo that it has of it. All windows have the same one.
 
-import { remember, remembered } from "./store.js";
+import { freshId, remember, remembered } from "./store.js";
 
 export class Conversation {
-  constructor() {
-    this.held = remembered("conversation", {});
-  }
+  held = {}; // where this browser keeps nothing
 
+  /** { session, photoId, generation }: the generation changes whenever a conversation is forgotten. */
   known() {
-    return { session: this.held.session ?? null, photoId: this.held.photoId ?? null };
+    this.held = remembered("conversation", this.held);
+    return this.held;
   }
 
-  /** A turn was answered; one that the gateway could not keep changes nothing. */
-  answered(turn, answer) {
-    if (answer.degraded.includes("session")) return;
-    const photoId = turn.sent.photo ? turn.photoId : this.held.photoId;
-    this.held = { session: answer.session_id, photoId };
-    remember("conversation", this.held);
+  /** How to send a turn: the photo where the gateway's newest is another, and a conversation that has none of its own
+   * that the turn is not about. */
+  whatToSend(turn) {
+    const { session, photoId, generation } = this.known();
+    if (!session || (photoId && !turn.photo)) return { session: null, photo: Boolean(turn.photo), generation };
+    return { session, photo: Boolean(turn.photo) && photoId !== turn.photoId, generation };
+  }
+
+  /** A turn was answered. One that the gateway could not keep, or from before "New conversation", changes nothing. */
+  answered({ sent, photoId }, answer) {
+    const known = this.known();
+    if (answer.degraded.includes("session") || sent.generation !== known.generation) return;
+    const newest = sent.photo ? photoId : sent.session && known.photoId;
+    this.keep({ session: answer.session_id, photoId: newest, generation: known.generation });
   }
 
   forget() {
-    this.held = {};
-    remember("conversation", null);
+    this.keep({ generation: freshId() });
+  }
+
+  keep(held) {
+    this.held = held;
+    remember("conversation", held);
   }
 }

@@ -25,7 +25,7 @@ let newest = null; // the turn that is spoken
 let putting = Promise.resolve(); // questions on their way into the outbox
 let arriving = null; // a photo that will soon be seen: what is asked now is about that one
 let listening = null; // what the button that is held began
-let deadline = null; // { at, length }: of the question on its way, on performance.now()'s clock
+let deadline = null; // { id, at, length }: of the question on its way, on performance.now()'s clock
 
 const stage = new Stage({ onChange: stageChanged });
 const voice = new Voice({ onChange: showVoice, onWord: () => performance.mark("first-word") });
@@ -33,7 +33,7 @@ const microphone = new Microphone({ onLevel: showLevel, onFull: () => hold.stop(
 const outbox = new Outbox(store, {
   apiKey,
   conversation,
-  on: { begun, event: heard, answered, failed, delayed, keyNeeded },
+  on: { begun, event: heard, answered, failed, delayed, cancelled, keyNeeded },
 });
 const hold = setUpHold(byId("hold"), { enabled: () => setup.voice, begin: listen, end: said, drop: unsaid });
 
@@ -41,10 +41,12 @@ const hold = setUpHold(byId("hold"), { enabled: () => setup.voice, begin: listen
 
 /** Put a question into the outbox, with the photo that is seen; one after the other. */
 function put(asked) {
-  putting = putting.then(
-    () => putNow(asked),
-    () => putNow(asked),
-  );
+  putting = putting
+    .then(() => putNow(asked))
+    .catch(() => {
+      byId("question").value ||= asked.question ?? "";
+      hint("That could not be kept. Ask again.");
+    });
   return putting;
 }
 
@@ -167,6 +169,11 @@ function freeze() {
   byId("flash").animate?.([{ opacity: 0.7 }, { opacity: 0 }], { duration: 250 });
 }
 
+/** Questions wait for a photo that will be seen. */
+function soon(photo) {
+  arriving = photo.catch(() => hint("This photo cannot be shown."));
+}
+
 async function arrive(file) {
   if (!isPhoto(file)) return hint("That is no photo.");
   stage.show({ id: freshId(), ...(await photoOfFile(file)) });
@@ -192,17 +199,17 @@ byId("open-camera").addEventListener("click", () => {
 });
 byId("regions").addEventListener("click", enlarge);
 byId("again").addEventListener("click", () => (stage.shown ? stage.look() : freeze()));
-setUpFiles((file) => (arriving = arrive(file)));
+setUpFiles((file) => soon(arrive(file)));
 
 // ---- what becomes of a question ----
 
 function add(turn) {
-  const show = (shown) => (arriving = showTurn(shown));
+  const show = (shown) => soon(showTurn(shown));
   const say = (spoken) => {
     voice.stop();
     speak(spoken);
   };
-  const view = new TurnView(turn, { show, cancel, again, say });
+  const view = new TurnView(turn, { show, cancel: (one) => outbox.cancel(one), again, say });
   views.get(turn.id)?.element.remove();
   views.set(turn.id, view);
   byId("turns").append(view.element);
@@ -219,7 +226,7 @@ function viewOf(turn) {
 
 function begun(turn) {
   viewOf(turn).asking();
-  deadline = { at: performance.now() + setup.deadline_ms, length: setup.deadline_ms };
+  deadline = { id: turn.id, at: performance.now() + setup.deadline_ms, length: setup.deadline_ms };
   countDown(turn.id);
 }
 
@@ -228,7 +235,7 @@ function heard(turn, event, data) {
   const view = viewOf(turn);
   if (event === "stage") {
     view.stage(data);
-    deadline.at = performance.now() + data.left_ms;
+    if (deadline) deadline.at = performance.now() + data.left_ms;
   } else if (event === "transcript") {
     view.tellQuestion(data.text);
   } else if (event === "identified") {
@@ -275,18 +282,23 @@ function keyNeeded() {
   openKeyDialog(apiKey() ? "This key is not known here. Perhaps it was mistyped, or has been revoked." : "");
 }
 
-async function cancel(turn) {
-  await outbox.cancel(turn.id);
-  views.get(turn.id)?.element.remove();
-  views.delete(turn.id);
+function cancelled({ id }) {
+  if (deadline?.id === id) deadline = null;
+  takeAway(id);
+}
+
+function takeAway(id) {
+  views.get(id)?.element.remove();
+  views.delete(id);
 }
 
 async function again(turn) {
+  if (!views.has(turn.id)) return; // pressed twice
   const anew = { ...turn, id: freshId(), at: nextMoment(), key: freshId() };
   Object.assign(anew, { status: "waiting", sent: null, answer: null, problem: null, refusals: 0 });
-  await store.remove(turn.id);
+  takeAway(turn.id);
   await store.put(anew);
-  views.get(turn.id)?.element.remove();
+  await store.remove(turn.id);
   newest = anew.id;
   add(anew);
   outbox.wake();
@@ -351,8 +363,7 @@ async function newConversation() {
   for (const turn of await store.all()) {
     if (turn.status === "waiting") continue;
     await store.remove(turn.id);
-    views.get(turn.id)?.element.remove();
-    views.delete(turn.id);
+    takeAway(turn.id);
   }
   const { session } = conversation.known();
   conversation.forget();

@@ -1,7 +1,7 @@
 // Sends the waiting turns, one after the other and each until it is answered. A key goes with each, under which the
 // gateway answers once: whatever was lost on the way may be sent again.
 
-import { ask, Refused } from "./wire.js";
+import { ask, NetworkFailed, Refused } from "./wire.js";
 import { freshId } from "./store.js";
 
 const LONGEST_PAUSE_S = 60;
@@ -9,7 +9,8 @@ const MOST_REFUSALS = 8; // of one turn, that promise to pass; the network may f
 const PASSING = new Set([429, 502, 503, 504]);
 
 export class Outbox {
-  /** `on`: what is told of a turn's way: begun, event, answered, failed, delayed, keyNeeded. */
+  /** `on`: what is told of a turn's way: begun, event, answered, failed, delayed, cancelled, keyNeeded. All windows are
+   * told, whichever sends. */
   constructor(store, { apiKey, conversation, on }) {
     Object.assign(this, { store, apiKey, conversation, on });
     this.running = null;
@@ -17,14 +18,35 @@ export class Outbox {
     this.sending = null;
     this.cancelled = new Set();
     this.wakeUp = () => {};
+    this.others = window.BroadcastChannel && new BroadcastChannel("loreglass-outbox");
+    this.others?.addEventListener("message", ({ data: [name, ...told] }) => this.hear(name, ...told));
+  }
+
+  /** Tell the page, here and in other windows. A page that fails at that does not stop what is on its way. */
+  tell(name, ...told) {
+    this.others?.postMessage([name, ...told]);
+    this.hear(name, ...told);
+  }
+
+  hear(name, ...told) {
+    try {
+      if (name === "wake") this.work();
+      else if (name === "cancelled") this.drop(...told);
+      this.on[name]?.(...told);
+    } catch (error) {
+      reportError(error);
+    }
   }
 
   /** Begin to send, or stop pausing: there is a new turn, a network, a key, or somebody who looks. */
   wake() {
+    this.tell("wake"); // it may be another window that pauses
+  }
+
+  work() {
     this.wakeUp();
     this.wanted = true;
     this.running ??= this.run();
-    return this.running;
   }
 
   async run() {
@@ -44,17 +66,21 @@ export class Outbox {
   }
 
   /** Forget a turn that is not answered yet, wherever it is on its way. */
-  async cancel(id) {
-    this.cancelled.add(id);
+  async cancel({ id }) {
+    this.tell("cancelled", { id });
     await this.store.remove(id);
-    if (this.sending?.id === id) this.sending.abort.abort();
     this.wakeUp();
+  }
+
+  drop({ id }) {
+    this.cancelled.add(id);
+    if (this.sending?.id === id) this.sending.abort.abort();
   }
 
   async drain() {
     let fails = 0;
     for (;;) {
-      const turn = (await this.store.all()).find((one) => one.status === "waiting");
+      const turn = (await this.store.all()).find(({ id, status }) => status === "waiting" && !this.cancelled.has(id));
       if (!turn) return;
       const again = await this.attempt(turn);
       fails = again ? fails + 1 : 0;
@@ -67,25 +93,26 @@ export class Outbox {
     const abort = new AbortController();
     this.sending = { id: turn.id, abort };
     try {
-      turn.sent ??= this.whatToSend(turn);
+      turn.sent ??= this.conversation.whatToSend(turn);
       await this.keep(turn);
-      this.on.begun(turn);
+      this.tell("begun", turn);
       const answer = await ask({
         form: formOf(turn),
         idempotencyKey: turn.key,
         apiKey: this.apiKey(),
         signal: abort.signal,
-        on: (event, data) => this.on.event(turn, event, data),
+        on: (event, data) => this.tell("event", turn, event, data),
       });
       await this.keep(Object.assign(turn, { status: "done", answer }));
       this.conversation.answered(turn, answer);
-      this.on.answered(turn);
+      this.tell("answered", turn);
       return null;
     } catch (error) {
       if (abort.signal.aborted) return null; // it was cancelled
       if (error instanceof Refused) return await this.refused(turn, error);
-      if (error instanceof TypeError) return { kind: "offline" };
-      throw error;
+      if (error instanceof NetworkFailed) return { kind: "offline" };
+      reportError(error);
+      return await this.fail(turn, { kind: "internal", detail: "" });
     } finally {
       this.sending = null;
     }
@@ -93,7 +120,7 @@ export class Outbox {
 
   async refused(turn, error) {
     if (error.kind === "unauthorized") {
-      this.on.keyNeeded();
+      this.tell("keyNeeded");
       return { kind: error.kind, until: "woken" };
     }
     if (error.kind === "session_not_found") {
@@ -103,9 +130,12 @@ export class Outbox {
     }
     turn.refusals = (turn.refusals ?? 0) + 1;
     if (PASSING.has(error.status) && turn.refusals < MOST_REFUSALS) return error;
-    const problem = { kind: error.kind, detail: error.detail };
+    return await this.fail(turn, { kind: error.kind, detail: error.detail });
+  }
+
+  async fail(turn, problem) {
     await this.keep(Object.assign(turn, { status: "failed", problem }));
-    this.on.failed(turn);
+    this.tell("failed", turn);
     return null;
   }
 
@@ -114,16 +144,11 @@ export class Outbox {
     if (!this.cancelled.has(turn.id)) await this.store.put(turn);
   }
 
-  /** The conversation as it is now, and the photo where the gateway's newest is another. */
-  whatToSend(turn) {
-    const { session, photoId } = this.conversation.known();
-    return { session, photo: Boolean(turn.photo) && !(session && photoId === turn.photoId) };
-  }
-
   async pause(turn, why, fails) {
     const backoff = Math.min(LONGEST_PAUSE_S, 2 ** (fails - 1)) * (0.75 + Math.random() / 2);
     const wait = Math.max(why.retryAfter ?? 0, backoff);
-    this.on.delayed(turn, why, wait);
+    const { kind, detail, until } = why;
+    this.tell("delayed", turn, { kind, detail, until }, wait);
     await new Promise((resolve) => {
       this.wakeUp = resolve;
       if (why.until !== "woken") setTimeout(resolve, wait * 1000);

@@ -10,7 +10,7 @@ const NAME = "loreglass";
 /** Turns by id. Where there is no IndexedDB (some private windows), they live as long as the page. */
 export async function openStore() {
   try {
-    return new Stored(await promised(opening()));
+    return await new Stored().opened();
   } catch {
     return new Remembered();
   }
@@ -22,35 +22,57 @@ function opening() {
   return request;
 }
 
-const promised = (request) =>
-  new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = request.onblocked = () => reject(request.error);
-  });
-
 class Stored {
-  constructor(database) {
-    this.database = database;
+  unwritten = new Remembered(); // turns for which there was no room: they live as long as the page
+
+  async opened() {
+    this.database ??= await new Promise((resolve, reject) => {
+      const request = opening();
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = request.onblocked = () => reject(request.error);
+    });
+    this.database.onclose = () => (this.database = null); // the browser may take it away; it is opened again
+    return this;
   }
 
-  turns(mode = "readonly") {
-    return this.database.transaction("turns", mode).objectStore("turns");
+  /** What `act` asks of the turns, once it is on the disk. */
+  async done(mode, act) {
+    await this.opened();
+    const transaction = this.database.transaction("turns", mode);
+    const request = act(transaction.objectStore("turns"));
+    await new Promise((resolve, reject) => {
+      transaction.oncomplete = resolve;
+      transaction.onabort = () => reject(transaction.error);
+    });
+    return request.result;
   }
 
   /** All of them, the oldest first. */
   async all() {
-    return inOrder(await promised(this.turns().getAll()));
+    const written = await this.done("readonly", (turns) => turns.getAll()).catch(() => []);
+    const unwritten = await this.unwritten.all();
+    const ids = new Set(unwritten.map(({ id }) => id));
+    return inOrder([...written.filter(({ id }) => !ids.has(id)), ...unwritten]);
   }
 
-  get = (id) => promised(this.turns().get(id));
-  put = (turn) => promised(this.turns("readwrite").put(turn));
-  remove = (id) => promised(this.turns("readwrite").delete(id));
+  async put(turn) {
+    await this.unwritten.put(turn);
+    const written = await this.done("readwrite", (turns) => turns.put(turn)).then(
+      () => true,
+      () => false, // a full disk, say: it is asked all the same
+    );
+    if (written) await this.unwritten.remove(turn.id);
+  }
+
+  async remove(id) {
+    await this.unwritten.remove(id);
+    await this.done("readwrite", (turns) => turns.delete(id));
+  }
 }
 
 class Remembered {
   held = new Map();
   all = async () => inOrder([...this.held.values()]);
-  get = async (id) => this.held.get(id);
   put = async (turn) => void this.held.set(turn.id, { ...turn });
   remove = async (id) => void this.held.delete(id);
 }

@@ -174,8 +174,12 @@ function source({ title, url, snippet, kind }) {
 
 /** An address that may be opened: http or https, nothing else. */
 function webAddress(url) {
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  return parsed && /^https?:$/.test(parsed.protocol) ? parsed : null;
+  try {
+    const parsed = new URL(url);
+    return /^https?:$/.test(parsed.protocol) ? parsed : null;
+  } catch {
+    return null;
+  }
 }
 
 /** What to do about an index in which there is nothing. */

@@ -11,12 +11,18 @@ export class Refused extends Error {
   }
 }
 
+/** Nothing came, or nothing that a gateway says (a hotel's page that wants a room number, for one). */
+export class NetworkFailed extends Error {}
+
 /** Ask, and have `on(event, data)` called with each event before the last. Resolves to the answer.
  *
- * Throws `Refused`; a `TypeError` where the network failed; an `AbortError` when `signal` says stop.
+ * Throws `Refused` and `NetworkFailed`; the latter, too, when `signal` says stop.
  */
 export async function ask({ form, idempotencyKey, apiKey, signal, on }) {
   const watch = new Watch(signal);
+  const failed = ({ message }) => {
+    throw new NetworkFailed(message);
+  };
   try {
     watch.within(FIRST_BYTE_MS);
     const reply = await fetch("/answer", {
@@ -28,17 +34,18 @@ export async function ask({ form, idempotencyKey, apiKey, signal, on }) {
         ...(apiKey && { Authorization: `Bearer ${apiKey}` }),
       },
       signal: watch.signal,
-    });
+    }).catch(failed);
     if (!reply.ok) throw await refusal(reply);
-    if (!reply.headers.get("content-type")?.startsWith("text/event-stream")) return await reply.json();
-    for await (const [event, data] of events(reply.body, () => watch.within(SILENCE_MS))) {
+    if (!reply.headers.get("content-type")?.startsWith("text/event-stream")) return await reply.json().catch(failed);
+    const stream = events(reply.body, () => watch.within(SILENCE_MS));
+    for (;;) {
+      const { value, done } = await stream.next().catch(failed);
+      if (done) throw new NetworkFailed("the stream ended before the answer");
+      const [event, data] = value;
       if (event === "final") return data;
       if (event === "error") throw new Refused(problem(data));
       on(event, data);
     }
-    throw new TypeError("the stream ended before the answer");
-  } catch (error) {
-    throw watch.timedOut ? new TypeError("the gateway fell silent") : error;
   } finally {
     watch.stop();
   }
@@ -49,16 +56,12 @@ class Watch {
   constructor(signal) {
     this.controller = new AbortController();
     this.signal = this.controller.signal;
-    this.timedOut = false;
     signal?.addEventListener("abort", () => this.controller.abort());
   }
 
   within(ms) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.timedOut = true;
-      this.controller.abort();
-    }, ms);
+    this.timer = setTimeout(() => this.controller.abort(), ms);
   }
 
   stop() {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from chassis.keys import ApiKey
 from contracts.answer import CitationKind, Reason
@@ -80,8 +80,10 @@ def test_a_muted_page_says_nothing_and_stays_muted(open_page: Open) -> None:
         wearer.page.get_by_role("button", name="Voice").click()
         wearer.look()
         wearer.answer("Who wrote this?")
+        assert wearer.spoken() == []
         wearer.open("/")
         expect(wearer.page.get_by_role("button", name="Voice")).to_have_attribute("aria-pressed", "false")
+        wearer.answer("Who wrote The Salt Road?")
         assert wearer.spoken() == []
 
 
@@ -95,6 +97,26 @@ def test_a_follow_up_is_about_the_photo_that_is_seen_and_a_new_look_brings_a_new
         wearer.answer("And this one?")
     assert [new for _, new in sent(reasoner)] == [True, False, True]
     assert len(reasoner.asked[2].history) == 2
+
+
+def test_with_nothing_before_the_wearer_an_earlier_photo_is_not_asked_about(
+    open_page: Open, photo: Path
+) -> None:
+    reasoner = ScriptedReasoner()
+    with open_page(reasoner=reasoner) as (wearer, _):
+        for leave in (
+            lambda: wearer.page.get_by_role("button", name="Look").click(),
+            lambda: wearer.open("/"),
+        ):
+            wearer.page.locator("#file").set_input_files(photo)
+            wearer.page.locator("#stage[data-showing=photo]").wait_for()
+            wearer.answer("Who wrote this?")
+            leave()
+            wearer.page.locator("#stage[data-showing=nothing]").wait_for()
+            wearer.answer("Who wrote The Salt Road?")
+        wearer.answer("How many pages does it have?")
+    assert [query.photo is not None for query in reasoner.asked] == [True, False, True, False, False]
+    assert [len(query.history) for query in reasoner.asked][-1] == 1
 
 
 def test_a_conversation_that_has_expired_is_begun_anew_with_the_photo(open_page: Open) -> None:
@@ -123,6 +145,34 @@ def test_a_new_conversation_forgets_turns_here_and_the_session_there(open_page: 
         expect(wearer.page.locator(".turn")).to_have_count(0)
         wearer.open("/")
         expect(wearer.page.locator(".turn")).to_have_count(0)
+
+
+def test_what_is_answered_after_a_new_conversation_was_begun_does_not_belong_to_it(open_page: Open) -> None:
+    reasoner, held = ScriptedReasoner(), list[Route]()
+    with open_page(reasoner=reasoner) as (wearer, _):
+        wearer.page.route("**/answer", lambda route: held.append(route))
+        with wearer.page.expect_request("**/answer"):
+            wearer.ask("Who wrote The Salt Road?")
+        wearer.page.get_by_role("button", name="More").click()
+        wearer.page.get_by_role("button", name="New conversation").click()
+        held[0].continue_()
+        expect(wearer.turn()).to_have_attribute("data-status", "done")
+        wearer.page.unroute_all()
+        wearer.answer("How many pages has The Salt Road?")
+    assert [len(query.history) for query in reasoner.asked] == [0, 0]
+
+
+def test_ask_again_that_is_pressed_twice_asks_once(open_page: Open) -> None:
+    reasoner = unsure()
+    with open_page(reasoner=reasoner) as (wearer, _):
+        turn = wearer.answer("Who wrote The Salt Road?")
+        turn.get_by_role("button", name="Ask again").evaluate(
+            "(button) => { button.click(); button.click(); }"
+        )
+        expect(wearer.turn()).to_have_attribute("data-status", "done")
+        expect(wearer.page.locator(".turn")).to_have_count(1)
+        wearer.answer("And who printed it?")
+    assert len(reasoner.asked) == 3
 
 
 def test_turns_are_there_again_after_the_page_was_closed(open_page: Open) -> None:

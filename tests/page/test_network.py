@@ -75,6 +75,68 @@ def test_an_answer_that_was_lost_on_the_way_is_fetched_again_and_not_made_again(
     assert asked(reasoner) == ["Who wrote The Salt Road?"]
 
 
+def test_a_page_of_a_hotel_s_network_is_no_answer_and_the_question_is_asked_again(open_page: Open) -> None:
+    reasoner, replies = ScriptedReasoner(), ["<html>Your room number?</html>"]
+
+    def hotel(route: Route) -> None:
+        if replies:
+            route.fulfill(status=200, content_type="text/html", body=replies.pop())
+        else:
+            route.continue_()
+
+    with open_page(reasoner=reasoner) as (wearer, _):
+        wearer.page.route("**/answer", hotel)
+        wearer.ask(TEN[0])
+        expect(wearer.turn()).to_have_attribute("data-status", "waiting")
+        expect(wearer.turn()).to_have_attribute("data-status", "done")
+    assert asked(reasoner) == [TEN[0]]
+
+
+def test_a_full_disk_does_not_keep_a_question_from_its_answer(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        wearer.page.evaluate(
+            """() => {
+              const put = IDBObjectStore.prototype.put;
+              IDBObjectStore.prototype.put = function (turn) {
+                const request = put.call(this, turn);
+                request.addEventListener("success", () => this.transaction.abort());
+                return request;
+              };
+            }"""
+        )
+        for question in TEN[:2]:
+            expect(wearer.answer(question).locator(".answer")).to_have_text(PAGES)
+
+
+def test_a_question_whose_photo_cannot_be_written_is_given_back(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        wearer.look()
+        wearer.page.evaluate("() => { HTMLCanvasElement.prototype.toBlob = (resolve) => resolve(null); }")
+        wearer.ask(TEN[0])
+        expect(wearer.page.get_by_label("Your question")).to_have_value(TEN[0])
+        expect(wearer.page.locator("#hint")).to_have_text("That could not be kept. Ask again.")
+
+
+def test_of_two_windows_one_sends_and_each_shows_and_says_what_was_asked_in_it(open_page: Open) -> None:
+    reasoner = ScriptedReasoner()
+    with open_page(reasoner=reasoner) as (first, _):
+        first.page.route("**/answer", lambda route: route.abort())
+        first.ask(TEN[0])
+        expect(first.turn().locator(".progress")).to_contain_text("No connection")
+        second = Wearer(first.context.new_page(), first.context)
+        second.open("/")
+        second.ask(TEN[1])
+        expect(second.page.locator(".turn[data-status=waiting]")).to_have_count(2)
+        first.page.unroute_all()
+        for window in (first, second):
+            window.page.evaluate("() => window.dispatchEvent(new Event('online'))")
+            expect(window.page.locator(".turn[data-status=done]")).to_have_count(2)
+            assert window.spoken() == [PAGES]
+        second.answer(TEN[2])
+    assert asked(reasoner) == TEN[:3]
+    assert [len(query.history) for query in reasoner.asked] == [0, 1, 2]
+
+
 def test_a_question_that_waits_can_be_cancelled(open_page: Open) -> None:
     reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (wearer, _):
