@@ -21,7 +21,8 @@ export async function openDevices(withVoice) {
     try {
       return await navigator.mediaDevices.getUserMedia(wish);
     } catch (error) {
-      if (error.name !== "NotFoundError" || place === wishes.length - 1) throw error; // else: one of both is there
+      const alone = ["NotFoundError", "NotReadableError", place === 0 && "NotAllowedError"]; // one of both may be had
+      if (!alone.includes(error.name) || place === wishes.length - 1) throw error;
     }
   }
 }

@@ -23,6 +23,7 @@ const views = new Map(); // of turns, by id
 let setup = remembered("setup", { voice: true, empty: false, deadline_ms: USUAL_DEADLINE_MS, operator: false });
 let newest = null; // the turn that is spoken
 let putting = Promise.resolve(); // questions on their way into the outbox
+let opening = null; // camera and microphone, while the browser asks for leave
 let arriving = null; // a photo that will soon be seen: what is asked now is about that one
 let listening = null; // what the button that is held began
 let deadline = null; // { id, at, length }: of the question on its way, on performance.now()'s clock
@@ -68,7 +69,6 @@ async function putNow({ question = "", audio = null }) {
 }
 
 function askWritten(question) {
-  voice.prime();
   performance.mark("release");
   if (matchMedia("(pointer: coarse)").matches) byId("question").blur(); // the keyboard would hide the answer
   return put({ question });
@@ -87,12 +87,11 @@ for (const example of document.querySelectorAll("#examples button")) {
 // ---- talking ----
 
 async function listen() {
-  voice.prime();
   voice.stop();
   const mine = (listening = {});
-  if (!microphone.track && !stage.isLive) await openAll();
+  if (!microphone.isLive && (microphone.track || !stage.isLive)) await openAll(); // it may have been unplugged
   if (listening !== mine) return; // let go while the browser asked for leave
-  if (!microphone.track) return hint("There is no microphone here. Type the question.");
+  if (!microphone.isLive) return hint("There is no microphone here. Type the question.");
   if (!stage.shown && stage.isLive) freeze();
   document.body.dataset.talking = "yes";
   byId("hold-words").textContent = "Listening. Let go to ask.";
@@ -102,9 +101,17 @@ async function listen() {
 function said() {
   quiet();
   performance.mark("release");
+  const deaf = microphone.context?.state === "suspended"; // the first touch of a visit: the next one is heard
   const audio = microphone.track && microphone.stop();
   if (audio) return put({ audio });
-  return hint("Hold the button while you speak.");
+  return hint(deaf ? "Press once more, and speak." : "Hold the button while you speak.");
+}
+
+for (const gesture of ["pointerup", "click", "keydown"]) {
+  document.addEventListener(gesture, () => {
+    microphone.prime();
+    voice.prime();
+  });
 }
 
 function unsaid() {
@@ -133,14 +140,18 @@ function showHold() {
 
 byId("hold").addEventListener("click", () => {
   if (setup.voice) return;
-  voice.prime();
   if (!stage.shown && stage.isLive) freeze();
   byId("question").focus();
 });
 
 // ---- looking ----
 
-async function openAll() {
+function openAll() {
+  opening ??= openNow().finally(() => (opening = null));
+  return opening;
+}
+
+async function openNow() {
   try {
     const stream = await openDevices(setup.voice);
     if (!stream) throw new DOMException("no devices", "NotFoundError");
@@ -152,15 +163,8 @@ async function openAll() {
 }
 
 function noCamera({ name }) {
-  const told = {
-    NotAllowedError: "The camera is not allowed here. Allow it in the browser's settings, or choose a photo.",
-    NotFoundError: isSecureContext
-      ? "There is no camera here. Choose a photo, drop one, or paste one."
-      : "Browsers give the camera only to pages that come by https. Choose a photo, drop one, or paste one.",
-    NotReadableError: "Another program uses the camera. Close it there, or choose a photo.",
-  };
   byId("no-camera").hidden = false;
-  byId("no-camera").textContent = told[name] ?? "The camera could not be opened. Choose a photo.";
+  byId("no-camera").textContent = words.cameraWords(name);
   announce(byId("no-camera").textContent);
 }
 
@@ -193,10 +197,7 @@ function hint(text) {
   byId("hint").textContent = text;
 }
 
-byId("open-camera").addEventListener("click", () => {
-  voice.prime();
-  openAll();
-});
+byId("open-camera").addEventListener("click", openAll);
 byId("regions").addEventListener("click", enlarge);
 byId("again").addEventListener("click", () => (stage.shown ? stage.look() : freeze()));
 setUpFiles((file) => soon(arrive(file)));
@@ -354,7 +355,6 @@ function showVoice() {
 byId("stop").addEventListener("click", () => voice.stop());
 byId("sound").addEventListener("click", () => {
   voice.mute(!voice.muted);
-  voice.prime();
   showVoice();
 });
 document.addEventListener("keydown", (event) => event.key === "Escape" && voice.stop());

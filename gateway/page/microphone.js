@@ -13,13 +13,24 @@ export class Microphone {
 
   /** Take over the stream's sound; silent until `start`. */
   async attach(stream) {
-    this.track = stream.getAudioTracks()[0];
+    this.track?.stop();
+    this.context?.close();
+    [this.track] = stream.getAudioTracks();
     this.track.enabled = false;
     this.context = new AudioContext();
     await this.context.audioWorklet.addModule("/page/recorder.js");
     const recorder = new AudioWorkletNode(this.context, "recorder", { numberOfOutputs: 0 });
     this.context.createMediaStreamSource(new MediaStream([this.track])).connect(recorder);
     recorder.port.onmessage = ({ data }) => this.heard(data);
+  }
+
+  get isLive() {
+    return this.track?.readyState === "live";
+  }
+
+  /** Within a gesture: a finger that touches is none yet for the browser, one that lets go is. */
+  prime() {
+    if (this.pieces && this.context.state === "suspended") this.context.resume();
   }
 
   /** Begin to keep what is heard. Resolves once the sound flows. */

@@ -17,14 +17,17 @@ export class Stage {
 
   /** Show what a stream brings. Resolves when there are pictures. */
   async attach(stream) {
-    this.video.srcObject = stream;
+    this.track?.stop();
+    [this.track] = stream.getVideoTracks();
+    this.video.srcObject = new MediaStream([this.track]); // the microphone may end before or after it
     await this.video.play();
-    stream.getVideoTracks()[0].addEventListener("ended", () => this.look());
-    this.look();
+    const changed = () => this.shown || this.look();
+    for (const event of ["ended", "mute", "unmute"]) this.track.addEventListener(event, changed);
+    changed();
   }
 
   get isLive() {
-    return Boolean(this.video.srcObject?.active && this.video.videoWidth);
+    return Boolean(this.track?.readyState === "live" && !this.track.muted && this.video.videoWidth);
   }
 
   /** Back to the camera. */

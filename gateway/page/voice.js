@@ -3,7 +3,7 @@
 
 import { remember, remembered } from "./store.js";
 
-const SENTENCE = /[^.!?…]+[.!?…]+["'”’)]*\s*|[^.!?…]+$/g;
+const SENTENCE = /.+?(?:[.!?…]+["'”’)]*(?=\s|$)|$)\s*/gs; // a point within "$4.99" ends nothing
 const STARTS_WITHIN_MS = 5_000; // a browser without a voice says nothing, and does not say so
 const synthesis = window.speechSynthesis;
 
@@ -24,11 +24,11 @@ export class Voice {
 
   /** Within a gesture: browsers let a page speak later only where it has made a sound in one. */
   prime() {
-    if (this.primed || this.muted) return;
-    this.primed = true;
+    if (this.primed || this.muted || this.current) return;
     synthesis?.speak(new SpeechSynthesisUtterance(" "));
     this.audio.src = URL.createObjectURL(silence());
-    this.audio.play().catch(() => {}); // then the browser's own voice will do
+    const primed = () => (this.primed = true);
+    this.audio.play().then(primed, () => {}); // then with the next gesture
   }
 
   /** Say a text after what is being said. */
@@ -77,15 +77,17 @@ export class Voice {
     this.audio.src = one.address;
     this.audio.onplaying = () => this.onWord();
     this.audio.onended = () => this.ended(one);
-    this.audio.play().catch(() => {
+    const failed = () => {
       if (this.current !== one) return;
       this.queue.unshift({ text: one.text });
       this.ended(one);
-    });
+    };
+    this.audio.onerror = failed; // in the middle of it
+    this.audio.play().catch(failed);
   }
 
   utter(one) {
-    const utterance = new SpeechSynthesisUtterance(one.text);
+    const utterance = (one.utterance = new SpeechSynthesisUtterance(one.text)); // held, or Chrome may drop it half said
     utterance.lang = document.documentElement.lang;
     const silent = setTimeout(() => this.ended(one), STARTS_WITHIN_MS);
     utterance.onstart = () => {

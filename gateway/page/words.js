@@ -106,6 +106,18 @@ const PROBLEMS = {
 /** A failure as a plain sentence. `refused`: its kind, and the detail that the gateway sent with it. */
 export const problemWords = ({ kind, detail }) => PROBLEMS[kind] ?? detail ?? PROBLEMS.internal;
 
+/** Why there is no camera, by the name of what getUserMedia threw. */
+export function cameraWords(name) {
+  const told = {
+    NotAllowedError: "The camera is not allowed here. Allow it in the browser's settings, or choose a photo.",
+    NotFoundError: isSecureContext
+      ? "There is no camera here. Choose a photo, drop one, or paste one."
+      : "Browsers give the camera only to pages that come by https. Choose a photo, drop one, or paste one.",
+    NotReadableError: "Another program uses the camera. Close it there, or choose a photo.",
+  };
+  return told[name] ?? "The camera could not be opened. Choose a photo.";
+}
+
 /** Why a question waits, and for how long. */
 export function waitWords(why, wait) {
   if (why.kind === "offline") return "No connection. This is asked as soon as there is one.";

@@ -75,6 +75,21 @@ def test_what_the_thing_is_is_said_first_and_then_the_answer(open_page: Open) ->
         assert wearer.spoken() == [f"This is {BOOK}.", PAGES]
 
 
+def test_a_point_within_a_figure_ends_no_sentence(services: FakeServices, open_page: Open) -> None:
+    said = ["It costs $4.99 and is 3.5 m long.", "It is red!"]
+    text = " ".join(said)
+    hit = TextHit(id="1", url="https://a.example/", title="Rope", snippet=text, score=0.9, query_indexes=[0])
+    services.text_search.reply = TextSearchReply(hits=[hit], collection="pages")
+
+    def quote_page(_: Query, context: Context) -> Reply:
+        (place,) = [n for n, each in enumerate(context.evidence) if each.kind is CitationKind.PAGE]
+        return Reply(text, 0.9, (Quote(place, text),))
+
+    with open_page(services, ScriptedReasoner(say=quote_page)) as (wearer, _):
+        wearer.answer("What does the rope cost?")
+        assert wearer.spoken() == said
+
+
 def test_a_muted_page_says_nothing_and_stays_muted(open_page: Open) -> None:
     with open_page() as (wearer, _):
         wearer.page.get_by_role("button", name="Voice").click()

@@ -149,6 +149,43 @@ def test_where_voice_was_taken_away_the_page_says_so_and_opens_the_keyboard(open
         expect(wearer.page.get_by_label("Your question")).to_be_focused()
 
 
+def test_a_microphone_that_ended_is_opened_again(talk_to: Open, servers: SpeechServers) -> None:
+    with talk_to() as (wearer, _):
+        wearer.page.evaluate(
+            """() => {
+              const devices = navigator.mediaDevices, open = devices.getUserMedia.bind(devices);
+              devices.getUserMedia = async (wish) => (window.given = await open(wish));
+            }"""
+        )
+        wearer.look()
+        wearer.page.evaluate("() => given.getAudioTracks()[0].stop()")
+        hold(wearer, 2.0)
+        expect(wearer.turn()).to_have_attribute("data-status", "done")
+    assert len(servers.heard) == 1
+
+
+def test_without_leave_for_the_microphone_there_is_still_the_camera_until_it_ends(talk_to: Open) -> None:
+    with talk_to() as (wearer, _):
+        wearer.page.evaluate(
+            """() => {
+              const devices = navigator.mediaDevices, open = devices.getUserMedia.bind(devices);
+              devices.getUserMedia = async (wish) => {
+                if (wish.audio) throw new DOMException("no leave", "NotAllowedError");
+                return (window.given = await open(wish));
+              };
+            }"""
+        )
+        wearer.look()
+        wearer.page.evaluate(
+            """() => {
+              const [track] = given.getVideoTracks();
+              track.stop();
+              track.dispatchEvent(new Event("ended"));
+            }"""
+        )
+        wearer.page.locator("#stage[data-showing=nothing]").wait_for()
+
+
 def test_a_button_that_is_let_go_while_the_browser_asks_for_leave_does_not_listen(talk_to: Open) -> None:
     with talk_to() as (wearer, _):
         wearer.page.evaluate(
