@@ -156,8 +156,14 @@ async function start(json) {
 
 /** Watch the job to its end. It does not need us; a stream that breaks off is opened again, and tells all anew. */
 async function follow() {
+  const disable = (disabled) => ["begin", "forget", "sample"].forEach((id) => (byId(id).disabled = disabled));
+  disable(true);
+  await watch().finally(() => disable(false));
+  await Promise.all([tray(), list()]);
+}
+
+async function watch() {
   let over = false;
-  for (const id of ["begin", "forget", "sample"]) byId(id).disabled = true;
   byId("job").hidden = false;
   byId("job").scrollIntoView({ block: "nearest", behavior: "smooth" });
   while (!over) {
@@ -181,8 +187,6 @@ async function follow() {
       else byId("job-bar").removeAttribute("value");
     }
   }
-  for (const id of ["begin", "forget", "sample"]) byId(id).disabled = false;
-  await Promise.all([tray(), list()]);
 }
 
 function ended({ indexed, unchanged, rejected, problem }) {

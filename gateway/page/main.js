@@ -2,6 +2,7 @@
 
 import { bytesOf, openDevices, photoOfFile, sideFor } from "./camera.js";
 import { Conversation } from "./conversation.js";
+import { Countdown } from "./countdown.js";
 import { apiKey, openKeyDialog, setUpDialogs } from "./dialogs.js";
 import { byId } from "./dom.js";
 import { isPhoto, setUpFiles } from "./files.js";
@@ -26,10 +27,10 @@ let putting = Promise.resolve(); // questions on their way into the outbox
 let opening = null; // camera and microphone, while the browser asks for leave
 let arriving = null; // a photo that will soon be seen: what is asked now is about that one
 let listening = null; // what the button that is held began
-let deadline = null; // { id, at, length }: of the question on its way, on performance.now()'s clock
 
 const stage = new Stage({ onChange: stageChanged });
 const voice = new Voice({ onChange: showVoice, onWord: () => performance.mark("first-word") });
+const countdown = new Countdown((id, left) => views.get(id)?.timeLeft(left));
 const microphone = new Microphone({ onLevel: showLevel, onFull: () => hold.stop() });
 const outbox = new Outbox(store, {
   apiKey,
@@ -95,6 +96,7 @@ async function listen() {
   if (!stage.shown && stage.isLive) freeze();
   document.body.dataset.talking = "yes";
   byId("hold-words").textContent = "Listening. Let go to ask.";
+  announce("Listening");
   await microphone.start();
 }
 
@@ -108,10 +110,7 @@ function said() {
 }
 
 for (const gesture of ["pointerup", "click", "keydown"]) {
-  document.addEventListener(gesture, () => {
-    microphone.prime();
-    voice.prime();
-  });
+  document.addEventListener(gesture, () => (microphone.prime(), voice.prime()));
 }
 
 function unsaid() {
@@ -190,11 +189,12 @@ function stageChanged(showing) {
   document.body.removeAttribute("data-large");
   byId("again-words").textContent = showing === "live" ? "Freeze" : "Look";
   byId("again").disabled = showing !== "live" && !stage.isLive && !stage.shown;
-  hint(showing === "live" ? "Point at a thing and ask" : "");
+  byId("hint").textContent = showing === "live" ? "Point at a thing and ask" : "";
 }
 
 function hint(text) {
   byId("hint").textContent = text;
+  announce(text);
 }
 
 byId("open-camera").addEventListener("click", openAll);
@@ -227,8 +227,7 @@ function viewOf(turn) {
 
 function begun(turn) {
   viewOf(turn).asking();
-  deadline = { id: turn.id, at: performance.now() + setup.deadline_ms, length: setup.deadline_ms };
-  countDown(turn.id);
+  countdown.begin(turn.id, setup.deadline_ms);
 }
 
 function heard(turn, event, data) {
@@ -236,7 +235,7 @@ function heard(turn, event, data) {
   const view = viewOf(turn);
   if (event === "stage") {
     view.stage(data);
-    if (deadline) deadline.at = performance.now() + data.left_ms;
+    countdown.correct(data.left_ms);
   } else if (event === "transcript") {
     view.tellQuestion(data.text);
   } else if (event === "identified") {
@@ -250,7 +249,7 @@ function heard(turn, event, data) {
 }
 
 function answered(turn) {
-  deadline = null;
+  countdown.stop();
   offline("");
   const view = viewOf(turn);
   view.answered();
@@ -263,7 +262,7 @@ function answered(turn) {
 }
 
 function failed(turn) {
-  deadline = null;
+  countdown.stop();
   offline("");
   viewOf(turn).failed();
   announce(words.problemWords(turn.problem));
@@ -274,9 +273,10 @@ function failed(turn) {
 }
 
 function delayed(turn, why, wait) {
-  deadline = null;
+  countdown.stop();
   offline(why.kind === "offline" ? "No connection" : "");
   viewOf(turn).waiting(words.waitWords(why, wait));
+  announce(words.waitWords(why, wait));
 }
 
 function keyNeeded() {
@@ -284,12 +284,12 @@ function keyNeeded() {
 }
 
 function cancelled({ id }) {
-  if (deadline?.id === id) deadline = null;
+  if (countdown.current?.id === id) countdown.stop();
   takeAway(id);
 }
 
 function takeAway(id) {
-  views.get(id)?.element.remove();
+  views.get(id)?.takeAway();
   views.delete(id);
 }
 
@@ -324,17 +324,6 @@ function speak(turn) {
 
 /** What is said of an answer: itself, and after a refusal what would help. */
 const spoken = (answer) => (answer.abstained ? `${answer.answer} ${words.adviceWords(answer)}` : answer.answer);
-
-/** The ring around the button, while the question is on its way. */
-function countDown(id) {
-  const ring = byId("ring").querySelector(".left");
-  document.body.toggleAttribute("data-asking", Boolean(deadline));
-  if (!deadline) return null;
-  const left = Math.max(0, deadline.at - performance.now());
-  ring.style.strokeDashoffset = 1 - left / deadline.length;
-  views.get(id)?.timeLeft(left);
-  return setTimeout(() => countDown(id), 100);
-}
 
 // ---- the rest ----
 

@@ -22,7 +22,13 @@ self.addEventListener("activate", (event) => {
 self.addEventListener("fetch", (event) => {
   const { pathname, origin } = new URL(event.request.url);
   if (event.request.method !== "GET" || origin !== location.origin || !FILES.includes(pathname)) return;
-  event.respondWith(
-    caches.open(VERSION).then(async (cache) => (await cache.match(pathname)) ?? fetch(event.request)),
-  );
+  event.respondWith(reply(event, pathname));
 });
+
+/** The operator's view, which is never kept, imports scripts of the page: those come from where it came from. */
+async function reply({ request, clientId }, pathname) {
+  const client = clientId && (await self.clients.get(clientId));
+  const kept = await (await caches.open(VERSION)).match(pathname);
+  if (client && new URL(client.url).pathname.startsWith("/operator")) return fetch(request).catch(() => kept);
+  return kept ?? fetch(request);
+}

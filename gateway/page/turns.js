@@ -19,6 +19,14 @@ export class TurnView {
     else this.waiting("Waiting for its turn");
   }
 
+  /** Off the page; who had the focus in it goes on where questions are typed. */
+  takeAway() {
+    if (this.element.contains(document.activeElement)) byId("question").focus({ preventScroll: true });
+    const thumb = this.element.querySelector(".thumb img");
+    if (thumb) URL.revokeObjectURL(thumb.src);
+    this.element.remove();
+  }
+
   asked() {
     const { turn } = this;
     if (!turn.photo || !turn.width) return h("header", { class: "asked" }, this.question);

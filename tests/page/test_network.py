@@ -160,6 +160,8 @@ def test_a_question_that_is_being_answered_can_be_cancelled_and_the_next_one_goe
         expect(wearer.turn()).to_have_attribute("data-status", "asking")
         wearer.turn().get_by_role("button", name="Cancel").click()
         expect(wearer.page.locator(".turn")).to_have_count(0)
+        expect(wearer.page.locator("body[data-asking]")).to_have_count(0)
+        expect(wearer.page.get_by_label("Your question")).to_be_focused()
         services.verifier.mood = Mood.WORKS
         wearer.answer(TEN[1])
 
