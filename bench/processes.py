@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,8 +115,9 @@ def tree(pid: int) -> list[int]:
     """The process and all its descendants."""
     pids = [pid]
     for task in Path(f"/proc/{pid}/task").glob("*"):
-        for child in (task / "children").read_text().split():
-            pids += tree(int(child))
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+            for child in (task / "children").read_text().split():
+                pids += tree(int(child))
     return pids
 
 

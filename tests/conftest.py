@@ -1,5 +1,6 @@
 """Fixtures for every test."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -12,6 +13,14 @@ from tests.parity import pytest_terminal_summary  # noqa: F401 - a hook, which p
 # A slow machine fails no property; what else holds (CI's own profile, say) stays.
 settings.register_profile("untimed", settings(), deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end. Looking through it for garbage stops the process for
+    seconds, and a question that must be answered in time with it.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
