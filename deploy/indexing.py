@@ -1,4 +1,4 @@
-"""One job at a time: what waits in the tray, or the sample world, into the index; watched by whoever asks."""
+"""One job at a time: what was uploaded, or the sample world, into the index; watched by whoever asks."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ from contracts.errors import Problem
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from corpus.pipeline import Outcome
 from corpus.versions import Patience
-from deploy.tray import Tray, has_files
+from deploy.uploads import Uploads, has_files
 
 MOST_S = 3600.0
 
@@ -114,13 +114,13 @@ class Indexing:
 
     def __init__(
         self,
-        tray: Tray,
+        uploads: Uploads,
         searches: Searches,
         group: TaskGroup,
         sample: Callable[[], Path] = _sample_world,
         most_s: float = MOST_S,
     ) -> None:
-        self.tray = tray
+        self.uploads = uploads
         self._searches = searches
         self._group = group
         self._sample = sample
@@ -141,7 +141,7 @@ class Indexing:
         return self._job
 
     @contextmanager
-    def changing_tray(self) -> Iterator[None]:
+    def changing_uploads(self) -> Iterator[None]:
         """While no job runs; none begins within: what a job has not read must not go with what it has.
 
         Raises `CollectionConflict`.
@@ -154,14 +154,14 @@ class Indexing:
             self._changes -= 1
 
     async def start(self, *, sample: bool) -> None:
-        """Begin with the tray or the sample. Raises `CollectionConflict`, `InvalidRequest` with no files."""
-        if not sample and not await anyio.to_thread.run_sync(self.tray.names):
+        """Begin. Raises `CollectionConflict`, `InvalidRequest` with no files."""
+        if not sample and not await anyio.to_thread.run_sync(self.uploads.names):
             raise InvalidRequest("There is nothing to index; hand over photos or pages first.")
         self._require_idle()
         if self._changes:
             raise CollectionConflict("A file is on its way; wait until it is here.", retry_after_s=1)
         self._job = Job()
-        work = self._index_sample if sample else self._index_tray
+        work = self._index_sample if sample else self._index_uploads
         self._group.start_soon(self._run, self._job, work)
 
     def _require_idle(self) -> None:
@@ -169,7 +169,7 @@ class Indexing:
             raise CollectionConflict("Something is being indexed; wait until it is done.", retry_after_s=5)
 
     def stop(self) -> None:
-        """Break off; what waits in the tray goes on waiting."""
+        """Break off; what was uploaded stays."""
         if self._job is not None:
             self._job.scope.cancel()
 
@@ -194,11 +194,11 @@ class Indexing:
         job.tell("done", told)
         log.info("indexing_ended", **counts, problem=problem.kind if problem else None)
 
-    async def _index_tray(self, job: Job) -> None:
-        for step, folder in (("photos", self.tray.photos), ("pages", self.tray.pages)):
+    async def _index_uploads(self, job: Job) -> None:
+        for step, folder in (("photos", self.uploads.photos), ("pages", self.uploads.pages)):
             if await anyio.to_thread.run_sync(has_files, folder):
                 await self._ingest(job, step, folder)
-                await anyio.to_thread.run_sync(self.tray.clear, folder)
+                await anyio.to_thread.run_sync(self.uploads.clear, folder)
 
     async def _index_sample(self, job: Job) -> None:
         job.tell("step", StepEvent(step="drawing"))

@@ -22,7 +22,7 @@ from deploy.indexing import Indexing, Searches
 from deploy.model_server import ModelServer, find_model
 from deploy.operator import Operator, operator_router
 from deploy.settings import PocketSettings
-from deploy.tray import Tray
+from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.planning.run import side_by_side
 from gateway.settings import GatewaySettings, Reasoning
@@ -94,7 +94,7 @@ def _operator(settings: PocketSettings, services: Mapping[str, BoundApp], group:
         Contents(partial(store, "image_search"), IMAGES, thing_of),
         Contents(partial(store, "text_search"), PAGES, page_of),
         Thumbnails(settings.data_dir / "image_search"),
-        Indexing(Tray(settings.data_dir / "tray"), searches, group),
+        Indexing(Uploads(settings.data_dir / "uploads"), searches, group),
     )
 
 

@@ -95,7 +95,7 @@ function row(name, [drawing, words], rejected = false, more = null) {
   const fresh = h("li", { class: rejected && "rejected" }, icon(drawing), told);
   rows.set(name, fresh);
   if (old) old.replaceWith(fresh);
-  else byId("tray").append(fresh);
+  else byId("uploads").append(fresh);
   return fresh;
 }
 
@@ -129,7 +129,7 @@ async function handOver(files) {
   for (const [name, file] of files) {
     row(name, ["clock", "On its way"]);
     try {
-      const kept = await read("/operator/tray", { method: "POST", body: form({ file: [file, name] }) });
+      const kept = await read("/operator/uploads", { method: "POST", body: form({ file: [file, name] }) });
       if (kept.name !== name) forget(name);
       row(kept.name, waits(kept));
     } catch (error) {
@@ -137,12 +137,12 @@ async function handOver(files) {
       if (error.status === 401) throw error;
     }
   }
-  await tray();
+  await uploads();
 }
 
 /** What waits on the server; an earlier visit may have left something. */
-async function tray() {
-  const { files, running } = await read("/operator/tray");
+async function uploads() {
+  const { files, running } = await read("/operator/uploads");
   for (const file of files) row(file.name, waits(file));
   byId("begin").hidden = byId("forget").hidden = running || !files.length;
   byId("begin").textContent = `Index ${count(files.length, "file")}`;
@@ -159,7 +159,7 @@ async function follow() {
   const disable = (disabled) => ["begin", "forget", "sample"].forEach((id) => (byId(id).disabled = disabled));
   disable(true);
   await watch().finally(() => disable(false));
-  await Promise.all([tray(), list()]);
+  await Promise.all([uploads(), list()]);
 }
 
 async function watch() {
@@ -229,8 +229,8 @@ byId("begin").addEventListener("click", () => show(start({})));
 byId("sample").addEventListener("click", () => show(start({ sample: true })));
 byId("forget").addEventListener("click", () => {
   rows.clear();
-  byId("tray").replaceChildren();
-  show(send("/operator/tray", { method: "DELETE" }).then(tray));
+  byId("uploads").replaceChildren();
+  show(send("/operator/uploads", { method: "DELETE" }).then(uploads));
 });
 
 // ---- a question and its trace ----
@@ -347,7 +347,7 @@ async function show(work) {
 function open() {
   byId("shut").hidden = true;
   for (const id of ["indexed", "add"]) byId(id).hidden = false;
-  show(Promise.all([list(), tray()]));
+  show(Promise.all([list(), uploads()]));
   trace();
 }
 

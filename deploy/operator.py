@@ -62,7 +62,7 @@ class Waiting(BaseModel):
     thing: str = ""
 
 
-class TrayState(BaseModel):
+class UploadsState(BaseModel):
     """What waits to be indexed, and whether a job is under way."""
 
     files: list[Waiting]
@@ -70,7 +70,7 @@ class TrayState(BaseModel):
 
 
 class Wanted(BaseModel):
-    """What is to be indexed: the tray, or the built-in sample."""
+    """What is to be indexed: the uploads, or the built-in sample."""
 
     sample: bool = False
 
@@ -176,13 +176,13 @@ def _data_router(operator: Operator) -> APIRouter:
         """Pages that are indexed."""
         return await _listed(operator.pages, wanted)
 
-    @router.get("/tray")
-    async def tray() -> TrayState:
+    @router.get("/uploads")
+    async def uploads() -> UploadsState:
         """What waits."""
-        names = await anyio.to_thread.run_sync(indexing.tray.names)
-        return TrayState(files=list(map(_waiting, names)), running=indexing.running)
+        names = await anyio.to_thread.run_sync(indexing.uploads.names)
+        return UploadsState(files=list(map(_waiting, names)), running=indexing.running)
 
-    @router.post("/tray", status_code=201)
+    @router.post("/uploads", status_code=201)
     async def hand_over(request: Request) -> Waiting:
         """Hand over one file, as the part `file` of a form."""
         try:
@@ -191,24 +191,24 @@ def _data_router(operator: Operator) -> APIRouter:
                 if not isinstance(file, UploadFile) or not file.size:
                     raise InvalidRequest("file: must be a file part that is not empty.")
                 name, size = file.filename or "", file.size
-                with indexing.changing_tray():
-                    kept = await anyio.to_thread.run_sync(indexing.tray.keep, name, file.file, size)
+                with indexing.changing_uploads():
+                    kept = await anyio.to_thread.run_sync(indexing.uploads.keep, name, file.file, size)
         except HTTPException as error:
             raise MalformedRequest("The form could not be read: one part, named file.") from error
         return _waiting(kept)
 
-    @router.delete("/tray")
-    async def clear() -> TrayState:
+    @router.delete("/uploads")
+    async def clear() -> UploadsState:
         """Forget what waits."""
-        with indexing.changing_tray():
-            await anyio.to_thread.run_sync(indexing.tray.clear)
-        return await tray()
+        with indexing.changing_uploads():
+            await anyio.to_thread.run_sync(indexing.uploads.clear)
+        return await uploads()
 
     @router.post("/job", status_code=202)
-    async def start(wanted: Wanted) -> TrayState:
+    async def start(wanted: Wanted) -> UploadsState:
         """Begin to index."""
         await indexing.start(sample=wanted.sample)
-        return await tray()
+        return await uploads()
 
     @router.get("/job")
     async def follow(request: Request) -> Response:

@@ -21,6 +21,7 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
 from gateway.catalogue import every_pipeline
 from gateway.clients.services import PhotoRecipients, Services
+from gateway.expiring_store import ExpiringStore, MemoryStore, RedisStore
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH as LOREGLASS
 from gateway.planning.advice import deadline_advice
 from gateway.planning.estimates import Estimates
@@ -34,10 +35,9 @@ from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.budget_metrics import BudgetMetrics
 from gateway.serving.execution import Execution, Tier
 from gateway.serving.guards import Guards
-from gateway.serving.kept import Kept, MemoryKept, RedisKept
+from gateway.serving.idempotency import Idempotency
 from gateway.serving.measures import QuestionMetrics, QuestionRecord, log_question
 from gateway.serving.placement_watch import PlacementWatch
-from gateway.serving.repeats import Repeats
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits, SessionStore
 from gateway.serving.sessions.redis import RedisSessionStore, connect
@@ -45,11 +45,11 @@ from gateway.serving.tenants import Keys
 from gateway.serving.traces import MemoryTraceStore, SharedTraceStore, TraceStore
 from gateway.serving.voice import Voice, voice_note
 from gateway.settings import GatewaySettings, Reasoning, SessionBackend
-from gateway.speech.addresses import SpeechAddresses
-from gateway.speech.hearing import Transcriber
 from gateway.speech.server import SpeechEndpoint, SpeechServer
-from gateway.speech.sounds import Sounds
-from gateway.speech.speaking import Speaker
+from gateway.speech.signed_urls import SignedSpeechUrls
+from gateway.speech.sound_cache import SoundCache
+from gateway.speech.synthesis import Synthesizer
+from gateway.speech.transcription import Transcriber
 from gateway.state import GenerationBudget
 from gateway.steps.routing import SearchRouter
 from gateway.thresholds import RetrievalLimits, load_thresholds
@@ -69,7 +69,7 @@ class Gateway:
     """
 
     execution: Execution
-    repeats: Repeats
+    idempotency: Idempotency
     services: Services
     settings: GatewaySettings
     keys: Keys
@@ -141,7 +141,7 @@ async def wire(
             await resources.enter_async_context(background_task(watch.run))
         yield Gateway(
             execution=execution,
-            repeats=Repeats(kept, going_on, settings.session_ttl_s),
+            idempotency=Idempotency(kept, going_on, settings.session_ttl_s),
             services=services,
             settings=settings,
             keys=Keys.load(settings.keys, clock),
@@ -226,7 +226,7 @@ def _voice(
     settings: GatewaySettings,
     http: httpx.AsyncClient,
     guards: Guards,
-    kept: Kept,
+    kept: ExpiringStore,
     clock: Clock,
     budget: BudgetMetrics,
 ) -> Voice:
@@ -251,10 +251,10 @@ def _voice(
         slots=anyio.CapacityLimiter(settings.audio_decoders),
         turns=turns,
         transcriber=Transcriber(servers["stt"]) if "stt" in servers else None,
-        speaker=Speaker(servers["tts"]) if speaks else None,
+        synthesizer=Synthesizer(servers["tts"]) if speaks else None,
         # As long as an answer is kept for who asks again: its address must still be good.
-        addresses=SpeechAddresses(_secret(settings), kept, settings.session_ttl_s) if speaks else None,
-        sounds=Sounds(MemoryKept(_SOUND_BYTES, clock), settings.session_ttl_s),
+        signed_urls=SignedSpeechUrls(_secret(settings), kept, settings.session_ttl_s) if speaks else None,
+        sound_cache=SoundCache(MemoryStore(_SOUND_BYTES, clock), settings.session_ttl_s),
         servers=servers,
         most_chars=settings.speech_max_chars,
     )
@@ -269,11 +269,11 @@ def _secret(settings: GatewaySettings) -> bytes:
     return secrets.token_bytes(32)
 
 
-def _kept(settings: GatewaySettings, clock: Clock) -> Kept:
+def _kept(settings: GatewaySettings, clock: Clock) -> ExpiringStore:
     """Shared by the gateways that share their sessions."""
     if settings.sessions is SessionBackend.REDIS:
-        return RedisKept(connect(settings.redis_url, max_connections=_KEPT_CONNECTIONS))
-    return MemoryKept(clock=clock)
+        return RedisStore(connect(settings.redis_url, max_connections=_KEPT_CONNECTIONS))
+    return MemoryStore(clock=clock)
 
 
 def _sessions(settings: GatewaySettings) -> SessionStore:

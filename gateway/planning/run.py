@@ -37,8 +37,8 @@ from gateway.state import Box
 
 T = TypeVar("T")
 R = TypeVar("R")
-Told = StageEvent | TranscriptEvent | IdentifiedEvent
-OnEvent = Callable[[Told], Awaitable[None]]
+RunEvent = StageEvent | TranscriptEvent | IdentifiedEvent
+OnEvent = Callable[[RunEvent], Awaitable[None]]
 
 DONE, FAILED, CANCELLED, SKIPPED = "done", "failed", "cancelled", "skipped"
 _MOST_LOOKED_AT = 64
@@ -86,7 +86,7 @@ def _waiting_counted() -> Iterator[_Waited]:
         _WAITED.reset(token)
 
 
-async def ignore_events(_: Told) -> None:
+async def ignore_events(_: RunEvent) -> None:
     """For callers that do not listen."""
 
 

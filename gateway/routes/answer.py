@@ -19,12 +19,12 @@ from contracts.answer import (
     TokenEvent,
     TranscriptEvent,
 )
-from gateway.planning.run import OnEvent, Told, ignore_events
+from gateway.planning.run import OnEvent, RunEvent, ignore_events
 from gateway.routes.dependencies import CallerDep, GatewayDep
 from gateway.routes.intake import read_question
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.execution import Question
-from gateway.serving.repeats import checked_key
+from gateway.serving.idempotency import checked_key
 from gateway.wiring import Gateway
 
 router = APIRouter()
@@ -99,14 +99,14 @@ class _Asking:
         if self.key is None:
             return await work(), False
         name = self.question.caller.tenant, self.key
-        return await self.gateway.repeats.once(name, self.question.digest, self.deadline, work)
+        return await self.gateway.idempotency.once(name, self.question.digest, self.deadline, work)
 
 
 def _stream(asking: _Asking) -> EventStream:
     async def produce(emit: Emit) -> None:
         listening = True
 
-        async def on_event(event: Told) -> None:
+        async def on_event(event: RunEvent) -> None:
             if listening:  # under a key the work goes on when nobody is there any more
                 await emit(_EVENTS[type(event)], event)
 

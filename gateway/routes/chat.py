@@ -47,7 +47,7 @@ from contracts.chat import (
     UrlCitation,
     Usage,
 )
-from gateway.planning.run import Told, ignore_events
+from gateway.planning.run import RunEvent, ignore_events
 from gateway.planning.stages import Stage
 from gateway.reasoning.refusals import is_refusal
 from gateway.routes.dependencies import GatewayDep, caller_of
@@ -290,7 +290,7 @@ def _stream(
         async def tell(delta: dict[str, Any]) -> None:
             await send(begun.model_copy(update={"choices": [ChunkChoice(delta=delta)]}))
 
-        async def on_event(event: Told) -> None:
+        async def on_event(event: RunEvent) -> None:
             if isinstance(event, TranscriptEvent):
                 await tell({"reasoning_content": f"heard: {event.text}\n"})
             elif isinstance(event, IdentifiedEvent):

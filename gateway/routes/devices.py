@@ -31,10 +31,10 @@ from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer
 from contracts.devices import PhotoQuestionReply
+from gateway.expiring_store import ExpiringStore
 from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import Files, as_fields, bounded_form, to_question
-from gateway.serving.kept import Kept
 from gateway.serving.sessions.port import ID_BYTES
 from gateway.serving.tenants import Caller
 from gateway.wiring import Gateway
@@ -107,7 +107,9 @@ async def ask_with_photo(
         "question": form.question or question.strip() or DEFAULT_QUESTION,
         "deadline_ms": deadline_ms or waits_ms,
     }
-    shelf = _Shelf(gateway.repeats.kept, caller.tenant, session, form.request_id, request.state.trace_id)
+    replies = _ReplyStore(
+        gateway.idempotency.store, caller.tenant, session, form.request_id, request.state.trace_id
+    )
     sent = Deadline.after_ms(0)  # the device's patience begins when it has sent everything
 
     async def ask() -> Answer:
@@ -118,22 +120,22 @@ async def ask_with_photo(
         admitted = await gateway.execution.admit(asked)
         return await gateway.execution.answer(admitted, request.state.trace_id, deadline, ignore_events)
 
-    async def ask_and_shelve() -> PhotoQuestionReply:
-        await shelf.begin()
+    async def ask_and_store() -> PhotoQuestionReply:
+        await replies.begin()
         try:
             reply = _told(await ask(), form.request_id, on_board)
         except LoreglassError as error:
-            await shelf.put(_failure(error))
+            await replies.put(_failure(error))
             raise
         except Exception:
-            await shelf.put(_failure(Internal()))
+            await replies.put(_failure(Internal()))
             raise
-        await shelf.put(reply)
+        await replies.put(reply)
         return reply
 
     try:
         if form.request_id:  # somebody else may fetch it: it is answered though its device hangs up
-            return await gateway.repeats.to_its_end(ask_and_shelve)
+            return await gateway.idempotency.to_completion(ask_and_store)
         return _told(await ask(), None, on_board)
     except LoreglassError as error:
         return _refused(error, request, on_board)
@@ -162,13 +164,13 @@ async def show_answer(
     """
     try:
         caller = await caller_of(request, gateway)
-        found = await _Shelf(gateway.repeats.kept, caller.tenant, session, request_id).get()
+        found = await _ReplyStore(gateway.idempotency.store, caller.tenant, session, request_id).get()
     except LoreglassError as error:
         return _refused(error, request, on_board=False)
     return found
 
 
-class _Shelved(BaseModel):
+class _PendingReply(BaseModel):
     """What waits under a `requestId`: the newest photo's request, and its reply once there is one."""
 
     trace_id: str
@@ -176,13 +178,13 @@ class _Shelved(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class _Shelf:
+class _ReplyStore:
     """Where the reply to the request of `trace_id` waits for the phone.
 
     An answer is not lost because it cannot be kept: whoever sent the photo reads it.
     """
 
-    kept: Kept
+    kept: ExpiringStore
     tenant: str
     session: str
     request_id: str | None
@@ -190,30 +192,30 @@ class _Shelf:
 
     async def begin(self) -> None:
         """A newer photo is being asked about: what is there is no answer to it."""
-        await self._put(_Shelved(trace_id=self.trace_id))
+        await self._put(_PendingReply(trace_id=self.trace_id))
 
     async def put(self, reply: PhotoQuestionReply) -> None:
         """Unless a newer photo has been sent meanwhile."""
         found = await self._found()
         if found is not None and found.trace_id == self.trace_id:
-            await self._put(_Shelved(trace_id=self.trace_id, reply=reply))
+            await self._put(_PendingReply(trace_id=self.trace_id, reply=reply))
 
     async def get(self) -> PhotoQuestionReply:
         """Raises `NotFound` or `DependencyUnavailable`."""
         found = await self.kept.get(self._key)
-        reply = _Shelved.model_validate_json(found).reply if found is not None else None
+        reply = _PendingReply.model_validate_json(found).reply if found is not None else None
         if reply is None:
             raise NotFound("There is no answer to a photo of this requestId, or not yet.")
         return reply
 
-    async def _found(self) -> _Shelved | None:
+    async def _found(self) -> _PendingReply | None:
         try:
             found = await self.kept.get(self._key)
         except DependencyUnavailable:  # told where it is put
             return None
-        return _Shelved.model_validate_json(found) if found is not None else None
+        return _PendingReply.model_validate_json(found) if found is not None else None
 
-    async def _put(self, entry: _Shelved) -> None:
+    async def _put(self, entry: _PendingReply) -> None:
         try:
             await self.kept.put(self._key, entry.model_dump_json().encode(), _KEPT_FOR_S)
         except DependencyUnavailable as error:

@@ -26,11 +26,11 @@ from gateway.routes.ranges import ranged
 from gateway.routes.strict_json import read_json
 from gateway.serving.tenants import Caller
 from gateway.serving.voice import Voice
-from gateway.speech.addresses import PATH
 from gateway.speech.audio import Sound
-from gateway.speech.hearing import Transcript
-from gateway.speech.sounds import Say
-from gateway.speech.speaking import Hear, Utterance
+from gateway.speech.signed_urls import PATH
+from gateway.speech.sound_cache import Say
+from gateway.speech.synthesis import AudioSink, Utterance
+from gateway.speech.transcription import Transcript
 
 router = APIRouter()
 
@@ -112,7 +112,7 @@ async def say(request: Request, gateway: GatewayDep, exchange: RequestDeadline) 
     trace_id: str = request.state.trace_id
     try:
         caller = await caller_of(request, gateway)
-        gateway.voice.require_speaker()
+        gateway.voice.require_synthesizer()
         asked = await anyio.to_thread.run_sync(_asked, await request.body())
         most = gateway.settings.speech_max_chars
         if len(asked.input) > most:
@@ -146,23 +146,23 @@ async def listen(
 ) -> Response:
     """An answer's sound. The address, which is `Answer.speech`, entitles to it for a while, without a key."""
     voice, settings = gateway.voice, gateway.settings
-    saying = await voice.find(address_id)
-    what = Utterance(saying.text, settings.tts_format, settings.tts_voice or _ANY_VOICE)
-    say = _saying(voice, Caller(saying.tenant, saying.priority), what, exchange)
+    spoken_text = await voice.find(address_id)
+    what = Utterance(spoken_text.text, settings.tts_format, settings.tts_voice or _ANY_VOICE)
+    say = _saying(voice, Caller(spoken_text.tenant, spoken_text.priority), what, exchange)
     asked = request.headers.get("range")
-    sound = await voice.sounds.get(address_id)
+    sound = await voice.sound_cache.get(address_id)
     if sound is None and asked is None:
-        kept = voice.sounds.keeping(address_id, say)
+        kept = voice.sound_cache.caching(address_id, say)
         return _SoundStream(kept, lambda error: problem_response(error, request.state.trace_id))
     if sound is None:
-        sound = await voice.sounds.whole(address_id, say)
+        sound = await voice.sound_cache.whole(address_id, say)
     return ranged(sound.content, sound.media_type, asked, _HEADERS)
 
 
 def _saying(voice: Voice, caller: Caller, what: Utterance, deadline: Deadline) -> Say:
-    async def say(hear: Hear) -> None:
+    async def say(sink: AudioSink) -> None:
         async with voice.turn("tts", caller, deadline):
-            await voice.require_speaker().say(what, deadline, hear)
+            await voice.require_synthesizer().say(what, deadline, sink)
 
     return say
 
@@ -171,7 +171,7 @@ class _SoundStream(Response):
     """Runs `say`, and sends the sound as it comes; `refusal`: the reply to what goes wrong before it begins.
 
     Where it breaks off later the reply has no end, so that nobody takes it for the whole. Who listens slowly
-    keeps no turn at the server: what is not sent yet waits here, and `Speaker` bounds how much that is.
+    keeps no turn at the server: what is not sent yet waits here, and `Synthesizer` bounds how much that is.
     """
 
     def __init__(self, say: Say, refusal: Callable[[LoreglassError], Response]) -> None:
@@ -186,14 +186,14 @@ class _SoundStream(Response):
         failure: LoreglassError | None = None
         begun = False
 
-        async def hear(media_type: str, piece: bytes) -> None:
+        async def sink(media_type: str, piece: bytes) -> None:
             made.send_nowait((media_type, piece))
 
         async def make() -> None:
             nonlocal failure
             with made:
                 try:
-                    await self._say(hear)
+                    await self._say(sink)
                 except LoreglassError as error:
                     failure = error
 

@@ -37,7 +37,7 @@ from gateway.serving.voice import NO_VOICE, Voice, with_words
 from gateway.speech.audio import Sound
 from gateway.state import Photo, Priority, Query, Turn
 from gateway.steps.advice import advice
-from gateway.steps.conclusion import Outcome, in_askers_words, refusal
+from gateway.steps.conclusion import Outcome, in_the_askers_language, refusal
 
 ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 LEAST_SHARE = 0.5
@@ -184,7 +184,7 @@ class Execution:
         query = _ask(question, session)
         found = await self._by_some_tier(admitted, query, run)
         query = with_words(query, run.transcript)
-        outcome = ending.outcome = in_askers_words(found, query.question)
+        outcome = ending.outcome = in_the_askers_language(found, query.question)
         if question.carried is None:
             async with run.optional(Stage.SESSION), run.stage(Stage.SESSION) as deadline:
                 await self._remember(admitted, query, outcome, deadline)

@@ -12,19 +12,19 @@ from chassis.http.health import Note
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Route
 from contracts.errors import ErrorKind
+from gateway.expiring_store import MemoryStore
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission
-from gateway.serving.kept import MemoryKept
 from gateway.serving.tenants import Caller
-from gateway.speech.addresses import Saying, SpeechAddresses
 from gateway.speech.audio import Sound
-from gateway.speech.hearing import Transcriber
 from gateway.speech.plain import spoken
 from gateway.speech.server import SpeechServer
-from gateway.speech.sounds import Sounds
-from gateway.speech.speaking import Speaker
+from gateway.speech.signed_urls import SignedSpeechUrls, SpokenText
+from gateway.speech.sound_cache import SoundCache
+from gateway.speech.synthesis import Synthesizer
+from gateway.speech.transcription import Transcriber
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
 
@@ -44,9 +44,9 @@ class Voice:
     slots: anyio.CapacityLimiter
     turns: Mapping[str, Admission] = field(default_factory=dict)
     transcriber: Transcriber | None = None
-    speaker: Speaker | None = None
-    addresses: SpeechAddresses | None = None
-    sounds: Sounds = field(default_factory=lambda: Sounds(MemoryKept(), 1.0))
+    synthesizer: Synthesizer | None = None
+    signed_urls: SignedSpeechUrls | None = None
+    sound_cache: SoundCache = field(default_factory=lambda: SoundCache(MemoryStore(), 1.0))
     servers: Mapping[str, SpeechServer] = field(default_factory=dict)
     most_chars: int = 4_096
 
@@ -56,17 +56,17 @@ class Voice:
             raise NotConfigured("No transcription server is set up here: send the question as text.")
         return self.transcriber
 
-    def require_speaker(self) -> Speaker:
+    def require_synthesizer(self) -> Synthesizer:
         """What speaks. Raises `NotConfigured`."""
-        if self.speaker is None:
+        if self.synthesizer is None:
             raise NotConfigured("No speech server is set up here.")
-        return self.speaker
+        return self.synthesizer
 
-    async def find(self, address_id: str) -> Saying:
+    async def find(self, address_id: str) -> SpokenText:
         """What an address stands for. Raises `NotConfigured` or `NotFound`."""
-        self.require_speaker()
-        assert self.addresses is not None
-        return await self.addresses.find(address_id)
+        self.require_synthesizer()
+        assert self.signed_urls is not None
+        return await self.signed_urls.find(address_id)
 
     @asynccontextmanager
     async def turn(self, server: str, caller: Caller, deadline: Deadline) -> AsyncIterator[None]:
@@ -91,14 +91,14 @@ class Voice:
 
     async def address(self, text: str, caller: Caller, run: Run) -> str | None:
         """Where `text`, which is final, can be heard for a while; None where nothing speaks."""
-        if self.addresses is None:
+        if self.signed_urls is None:
             return None
         said = spoken(text, self.most_chars)
         if not said:
             return None
         async with run.optional(Stage.SPEECH), run.stage(Stage.SPEECH):
-            return await self.addresses.give(
-                Saying(text=said, tenant=caller.tenant, priority=caller.priority)
+            return await self.signed_urls.give(
+                SpokenText(text=said, tenant=caller.tenant, priority=caller.priority)
             )
         return None
 

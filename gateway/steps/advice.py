@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contracts.answer import LookedAt, LookedAtKind, Reason
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
-from language.tongues import tongue_of
+from language.identification import foreign_language_of
 
 _OF_REASON = {
     Reason.TIMED_OUT: "Ask again; what I have read in the photo by now will be quicker.",
@@ -28,8 +28,8 @@ def advice(outcome: Outcome, query: Query, looked_at: Sequence[LookedAt]) -> str
         return ""
     if outcome.reason in _OF_REASON:
         sentence = _OF_REASON[outcome.reason]
-        tongue = tongue_of(query.question) if outcome.reason is Reason.LANGUAGE else None
-        return f"{tongue.advice} {sentence}" if tongue else sentence
+        language = foreign_language_of(query.question) if outcome.reason is Reason.LANGUAGE else None
+        return f"{language.advice} {sentence}" if language else sentence
     if query.photo is not None and _print_is_small(looked_at):
         return _CLOSER_TO_READ
     if query.photo is not None and outcome.entity is None:

@@ -11,7 +11,7 @@ from gateway.planning.stages import Stage
 from gateway.reasoning.refusals import is_refusal
 from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Reply, Verdict
 from gateway.thresholds import Thresholds
-from language.tongues import tongue_of
+from language.identification import foreign_language_of
 
 REFUSALS: dict[Reason, str] = {
     Reason.MODEL_UNSURE: "I don't know. What I found is not clear enough to say.",
@@ -66,10 +66,10 @@ def refusal(
     return Outcome(REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by)
 
 
-def in_askers_words(outcome: Outcome, question: str) -> Outcome:
+def in_the_askers_language(outcome: Outcome, question: str) -> Outcome:
     """The outcome; that a language is not understood is said in that language first, where we know how."""
-    tongue = tongue_of(question) if outcome.reason is Reason.LANGUAGE else None
-    return replace(outcome, answer=f"{tongue.refusal} {outcome.answer}") if tongue else outcome
+    language = foreign_language_of(question) if outcome.reason is Reason.LANGUAGE else None
+    return replace(outcome, answer=f"{language.refusal} {outcome.answer}") if language else outcome
 
 
 def direct_answer(

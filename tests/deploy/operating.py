@@ -19,7 +19,7 @@ from corpus.versions import Patience
 from deploy.contents import Contents, page_of, thing_of
 from deploy.indexing import Indexing, Searches
 from deploy.operator import Operator, operator_router
-from deploy.tray import Tray
+from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.clients.services import Services
 from gateway.planning.run import side_by_side
@@ -32,7 +32,7 @@ from services.text_search.app import create_app as create_text_search
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
 
-Told = list[tuple[str, dict[str, Any]]]
+Events = list[tuple[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class Operated:
 
     async def hand_over(self, name: str, content: bytes) -> httpx.Response:
         """Upload one file."""
-        return await self.client.post("/operator/tray", files={"file": (name, content)})
+        return await self.client.post("/operator/uploads", files={"file": (name, content)})
 
-    async def index(self, *, sample: bool = False) -> Told:
+    async def index(self, *, sample: bool = False) -> Events:
         """Start a job, and follow it to its end."""
         (await self.client.post("/operator/job", json={"sample": sample})).raise_for_status()
         return await self.followed()
 
-    async def followed(self) -> Told:
+    async def followed(self) -> Events:
         """The events of the job."""
         return events((await self.client.get("/operator/job")).text)
 
@@ -93,9 +93,9 @@ async def operated(
     bound = [BoundApp(app, listen("127.0.0.1", 0)) for app in (image_search, text_search)]
     searches = Searches(bound[0].url, text_search_url or bound[1].url, Patience(pauses_s=()))
     async with side_by_side() as group, running(bound):
-        tray = Tray(folder / "tray", limits.most_files, limits.most_bytes)
+        uploads = Uploads(folder / "uploads", limits.most_files, limits.most_bytes)
         given = {"sample": sample} if sample else {}
-        indexing = Indexing(tray, searches, group, most_s=limits.most_s, **given)
+        indexing = Indexing(uploads, searches, group, most_s=limits.most_s, **given)
         operator = Operator(
             Contents(lambda: image_search.state.pool.engine.store, IMAGES, thing_of),
             Contents(lambda: text_search.state.pool.engine.store, PAGES, page_of),
@@ -115,7 +115,7 @@ async def _nobody_is_told(settings: GatewaySettings, services: Services, pipelin
     """Most services are not there."""
 
 
-def events(text: str) -> Told:
+def events(text: str) -> Events:
     """What a stream of server-sent events says."""
     blocks = [block.split("\n") for block in text.split("\n\n") if block.startswith("event: ")]
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]

@@ -16,7 +16,7 @@ from PIL import Image
 from chassis.errors import InvalidRequest
 from chassis.keys import ApiKey
 from clients.keys import entry
-from deploy.tray import Tray
+from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.settings import GatewaySettings
 from tests.deploy.operating import HeldSample, Limits, Operated, cover, operated, tiny_world
@@ -25,8 +25,8 @@ from tests.live import live
 pytestmark = pytest.mark.anyio
 
 MILL = b"# The Old Mill\n\nThe Old Mill was built in 1887 by Ada Brook.\n"
-ROUTES = ("GET /operator/photos", "GET /operator/pages", "GET /operator/tray", "GET /operator/job")
-ROUTES += ("POST /operator/tray", "POST /operator/job", "DELETE /operator/tray")
+ROUTES = ("GET /operator/photos", "GET /operator/pages", "GET /operator/uploads", "GET /operator/job")
+ROUTES += ("POST /operator/uploads", "POST /operator/job", "DELETE /operator/uploads")
 
 
 async def test_photos_and_pages_that_are_handed_over_are_listed_once_they_are_indexed(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ async def test_photos_and_pages_that_are_handed_over_are_listed_once_they_are_in
         assert (await here.listed("photos"))["total"] == 0
         told = await here.index()
         photos, pages = await here.listed("photos"), await here.listed("pages")
-        tray = (await here.client.get("/operator/tray")).json()
+        uploads = (await here.client.get("/operator/uploads")).json()
     assert [data for event, data in told if event == "step"] == [
         {"step": "photos", "files": 3},
         {"step": "pages", "files": 1},
@@ -59,7 +59,7 @@ async def test_photos_and_pages_that_are_handed_over_are_listed_once_they_are_in
     assert [(each["name"], each["url"], each["parts"]) for each in pages["items"]] == [
         ("The Old Mill", "file:mill.md", 1)
     ]
-    assert tray == {"files": [], "running": False}
+    assert uploads == {"files": [], "running": False}
 
 
 async def test_what_comes_later_is_added_and_what_is_there_is_unchanged(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ async def test_what_cannot_be_indexed_is_named_with_the_reason_and_the_rest_is_i
 async def test_a_hostile_name_is_refused_and_nothing_is_kept(tmp_path: Path, name: str, status: int) -> None:
     async with operated(tmp_path) as here:
         reply = await here.hand_over(name, b"words")
-        assert (await here.client.get("/operator/tray")).json()["files"] == []
+        assert (await here.client.get("/operator/uploads")).json()["files"] == []
     assert (reply.status_code, reply.headers["content-type"]) == (status, "application/problem+json")
     assert str(tmp_path) not in reply.text
 
@@ -121,8 +121,8 @@ async def test_a_hostile_name_is_refused_and_nothing_is_kept(tmp_path: Path, nam
 @pytest.mark.parametrize("name", ["tab\tin.md", "line\nbreak.md", "\ud800.md", "nul\0.md", "", "///"])
 def test_a_name_that_no_terminal_shows_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidRequest):
-        Tray(tmp_path / "tray").keep(name, io.BytesIO(b"words"), 5)
-    assert not (tmp_path / "tray").exists()
+        Uploads(tmp_path / "uploads").keep(name, io.BytesIO(b"words"), 5)
+    assert not (tmp_path / "uploads").exists()
 
 
 @pytest.mark.parametrize(
@@ -137,22 +137,22 @@ def test_a_name_that_no_terminal_shows_is_refused(tmp_path: Path, name: str) -> 
 def test_a_name_is_kept_inside_the_tray_and_its_folder_only_where_that_tells(
     tmp_path: Path, name: str, kept: str
 ) -> None:
-    tray = Tray(tmp_path / "tray")
-    assert tray.keep(name, io.BytesIO(b"words"), 5) == kept
-    assert tray.names() == [kept]
-    assert Tray(tmp_path / "tray").names() == [kept]
+    uploads = Uploads(tmp_path / "uploads")
+    assert uploads.keep(name, io.BytesIO(b"words"), 5) == kept
+    assert uploads.names() == [kept]
+    assert Uploads(tmp_path / "uploads").names() == [kept]
     assert [each.name for each in tmp_path.rglob("*") if each.is_file()] == [Path(kept).name]
 
 
 def test_a_photo_that_nothing_names_is_refused_unless_a_file_may_name_it(
     tmp_path: Path,
 ) -> None:
-    tray = Tray(tmp_path / "tray")
+    uploads = Uploads(tmp_path / "uploads")
     with pytest.raises(InvalidRequest, match="what it shows"):
-        tray.keep("photo/IMG_0001.jpg", io.BytesIO(b"x"), 1)
-    tray.keep("my-photos/metadata.jsonl", io.BytesIO(b"{}"), 2)
-    assert tray.keep("IMG_0001.jpg", io.BytesIO(b"x"), 1) == "IMG_0001.jpg"
-    assert tray.names() == ["IMG_0001.jpg", "metadata.jsonl"]
+        uploads.keep("photo/IMG_0001.jpg", io.BytesIO(b"x"), 1)
+    uploads.keep("my-photos/metadata.jsonl", io.BytesIO(b"{}"), 2)
+    assert uploads.keep("IMG_0001.jpg", io.BytesIO(b"x"), 1) == "IMG_0001.jpg"
+    assert uploads.names() == ["IMG_0001.jpg", "metadata.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -170,8 +170,8 @@ async def test_a_form_that_is_no_upload_is_refused(
     tmp_path: Path, form: dict[str, object], status: int
 ) -> None:
     async with operated(tmp_path) as here:
-        reply = await here.client.post("/operator/tray", **form)  # type: ignore[arg-type]
-        assert (await here.client.get("/operator/tray")).json()["files"] == []
+        reply = await here.client.post("/operator/uploads", **form)  # type: ignore[arg-type]
+        assert (await here.client.get("/operator/uploads")).json()["files"] == []
     assert reply.status_code == status, reply.text
 
 
@@ -181,7 +181,7 @@ async def test_the_tray_has_an_end_and_a_file_that_replaces_another_counts_once(
 ) -> None:
     async with operated(tmp_path, limits=limits) as here:
         kept = [(await here.hand_over(f"{name}.md", b"words")).status_code for name in ("a", "b", "b", "c")]
-        emptied = (await here.client.delete("/operator/tray")).json()
+        emptied = (await here.client.delete("/operator/uploads")).json()
     assert kept == [201, 201, 201, 413]
     assert emptied == {"files": [], "running": False}
 
@@ -189,7 +189,7 @@ async def test_the_tray_has_an_end_and_a_file_that_replaces_another_counts_once(
 async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
     async with operated(tmp_path) as here:
         address = urlsplit(str(here.client.base_url))
-        head = f"POST /operator/tray HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: 100000\r\n"
+        head = f"POST /operator/uploads HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: 100000\r\n"
         head += "Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
         head += 'Content-Disposition: form-data; name="file"; filename="a.md"\r\n\r\nhalf a page'
         async with await anyio.connect_tcp(address.hostname or "", address.port or 0) as stream:
@@ -197,7 +197,7 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
         await here.hand_over("b.md", b"The mill.")
         told = await here.index()
     assert [data["name"] for event, data in told if event == "file"] == ["b.md"]
-    assert not await anyio.Path(tmp_path / "tray" / "pages").exists()
+    assert not await anyio.Path(tmp_path / "uploads" / "pages").exists()
 
 
 async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(tmp_pa
         busy = [
             await here.client.post("/operator/job", json={"sample": True}),
             await here.hand_over("mill.md", MILL),
-            await here.client.delete("/operator/tray"),
+            await here.client.delete("/operator/uploads"),
         ]
         with anyio.move_on_after(0.05):  # somebody looks on for a moment, and closes the page
             await here.client.get("/operator/job")
@@ -224,16 +224,16 @@ async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(tmp_pa
 async def test_no_job_begins_while_a_file_is_being_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, may_end, keep = threading.Event(), threading.Event(), Tray.keep
+    begun, may_end, keep = threading.Event(), threading.Event(), Uploads.keep
 
-    def slow_keep(self: Tray, name: str, content: BinaryIO, size: int) -> str:
+    def slow_keep(self: Uploads, name: str, content: BinaryIO, size: int) -> str:
         begun.set()
         assert may_end.wait(60)
         return keep(self, name, content, size)
 
     async with operated(tmp_path) as here, anyio.create_task_group() as group:
         await here.hand_over("mill.md", MILL)
-        monkeypatch.setattr(Tray, "keep", slow_keep)
+        monkeypatch.setattr(Uploads, "keep", slow_keep)
         group.start_soon(here.hand_over, "pond.md", b"The pond is six metres deep.")
         await anyio.to_thread.run_sync(begun.wait)
         refused = await here.client.post("/operator/job", json={})
@@ -269,10 +269,10 @@ async def test_a_service_that_is_away_is_named_and_what_waits_goes_on_waiting(tm
     async with operated(tmp_path, text_search_url="http://127.0.0.1:9") as here:
         await here.hand_over("mill.md", MILL)
         told = await here.index()
-        tray = (await here.client.get("/operator/tray")).json()
+        uploads = (await here.client.get("/operator/uploads")).json()
     assert told[-1][1]["problem"]["type"] == "urn:loreglass:problem:dependency_unavailable"
     assert "text_search" in told[-1][1]["problem"]["detail"]
-    assert tray == {"files": [{"name": "mill.md", "photo": False, "thing": ""}], "running": False}
+    assert uploads == {"files": [{"name": "mill.md", "photo": False, "thing": ""}], "running": False}
 
 
 async def test_a_job_has_an_end(tmp_path: Path) -> None:
@@ -343,8 +343,8 @@ async def test_what_another_page_a_rebound_name_or_a_proxy_sends_is_not_let_in(
 ) -> None:
     async with operated(tmp_path) as here:
         await here.hand_over("mill.md", MILL)
-        reply = await here.client.delete("/operator/tray", headers=forged)
-        kept = (await here.client.get("/operator/tray")).json()["files"]
+        reply = await here.client.delete("/operator/uploads", headers=forged)
+        kept = (await here.client.get("/operator/uploads")).json()["files"]
     assert (reply.status_code, len(kept)) == (401, 1)
 
 
@@ -353,7 +353,7 @@ async def test_what_another_page_a_rebound_name_or_a_proxy_sends_is_not_let_in(
 async def test_a_browser_of_this_machine_is_let_in(tmp_path: Path, host: str, peer: str) -> None:
     sent = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
     async with operated(tmp_path) as here, here.from_afar(peer) as browser:
-        assert (await browser.get("/operator/tray", headers=sent)).status_code == 200
+        assert (await browser.get("/operator/uploads", headers=sent)).status_code == 200
 
 
 async def test_where_there_are_keys_an_operator_s_is_asked_for_and_is_enough(tmp_path: Path) -> None:
@@ -367,7 +367,7 @@ async def test_where_there_are_keys_an_operator_s_is_asked_for_and_is_enough(tmp
         sent = {"Authorization": f"Bearer {key.text}"} if key else {}
         async with here.from_afar() as stranger:
             return [
-                (await client.get("/operator/tray", headers=sent)).status_code
+                (await client.get("/operator/uploads", headers=sent)).status_code
                 for client in (here.client, stranger)
             ]
 

@@ -45,7 +45,7 @@ def take(browser: Browser, url: str, world: Path) -> None:
     ):
         file = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
         page.set_input_files("#files", file)  # type: ignore[arg-type]
-        page.locator("#tray b", has_text=name).wait_for()
+        page.locator("#uploads b", has_text=name).wait_for()
     page.fill("#ask-question", QUESTION)
     for photo in (WARM_UP, PHOTO):
         page.set_input_files("#ask-photo", world / photo)

@@ -96,7 +96,7 @@ def test_files_are_named_indexed_and_asked_about_with_a_trace_that_has_an_addres
     page.goto(f"{address}/operator")
     torn = cover(6)[:500]
     hand_over(page, ("salt_road-1.jpg", cover(3)), ("mill.md", MILL), ("Fair.jpg", torn))
-    assert "Shows: Salt Road" in page.locator("#tray").inner_text()
+    assert "Shows: Salt Road" in page.locator("#uploads").inner_text()
     page.set_input_files("#files", {"name": "IMG_1.jpg", "mimeType": "image/jpeg", "buffer": cover(4)})
     page.get_by_label("What IMG_1.jpg shows").fill("Salt Road")
     assert violations(page) == []
@@ -105,7 +105,7 @@ def test_files_are_named_indexed_and_asked_about_with_a_trace_that_has_an_addres
     page.locator("#job-words", has_text="Done: 3 indexed, 1 refused.").wait_for()
     page.wait_for_selector("#things img")
     assert page.locator("#things li").all_inner_texts() == ["Salt Road\n2 photos"]
-    assert page.locator("#tray .rejected b").all_inner_texts() == ["Fair.jpg"]
+    assert page.locator("#uploads .rejected b").all_inner_texts() == ["Fair.jpg"]
 
     page.fill("#ask-question", "When was the Old Mill built?")
     page.get_by_role("button", name="Ask").click()

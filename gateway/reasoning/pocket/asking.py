@@ -8,6 +8,7 @@ from functools import reduce
 from gateway.state import Entity, Query, Turn
 from language.comparatives import comparison
 from language.dialogue import completed, halves
+from language.identification import is_english
 from language.names import names, same_name
 from language.questions import AnswerType, read_question
 from language.reference import (
@@ -19,7 +20,6 @@ from language.reference import (
     shown_plainly,
     with_subject,
 )
-from language.tongues import is_english
 from language.words import content_stems, unique
 
 ENTITY = "{entity}"

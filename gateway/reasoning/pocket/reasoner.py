@@ -30,12 +30,12 @@ from gateway.state import (
 )
 from language.comparatives import comparison
 from language.dialogue import asks_name, asks_print, halves, kind_asked
+from language.identification import is_english
 from language.names import mentions, same_name
 from language.paraphrase import expansions
 from language.questions import AnswerType, read_question
 from language.reference import Description, description, named, pointer
 from language.sentences import sentences
-from language.tongues import is_english
 from language.words import content_stems
 
 LIKELY = 0.5

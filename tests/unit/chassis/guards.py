@@ -19,7 +19,7 @@ FAILURES_TO_OPEN = 3
 
 
 class NoPause(RetryBudget):
-    """Repeats at once, so that no test waits."""
+    """Idempotency at once, so that no test waits."""
 
     def pause_s(self) -> float:
         return 0.0

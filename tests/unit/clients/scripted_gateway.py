@@ -14,6 +14,7 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import Experiment
 from gateway.app import create_app
 from gateway.clients.services import Services
+from gateway.expiring_store import MemoryStore
 from gateway.pipelines.experiments import varied
 from gateway.pipelines.port import Pipeline
 from gateway.planning.estimates import Estimates
@@ -24,8 +25,7 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.execution import Execution, Tier
-from gateway.serving.kept import MemoryKept
-from gateway.serving.repeats import Repeats
+from gateway.serving.idempotency import Idempotency
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits
 from gateway.serving.tenants import Keys
@@ -99,7 +99,7 @@ async def scripted_gateway(
             checks = {name: partial(services.ready, name) for name in Services.names()}
             yield Gateway(
                 execution=execution,
-                repeats=Repeats(MemoryKept(), going_on, settings.session_ttl_s),
+                repeats=Idempotency(MemoryStore(), going_on, settings.session_ttl_s),
                 services=services,
                 settings=settings,
                 keys=Keys.load(keys),

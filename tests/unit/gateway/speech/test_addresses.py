@@ -3,14 +3,14 @@
 import pytest
 
 from chassis.errors import NotFound
-from gateway.serving.kept import MemoryKept
-from gateway.speech.addresses import PATH, Saying, SpeechAddresses
+from gateway.expiring_store import MemoryStore
+from gateway.speech.signed_urls import PATH, SignedSpeechUrls, SpokenText
 from gateway.state import Priority
 from tests.unit.gateway.wired import wired_gateway
 
 pytestmark = pytest.mark.anyio
 
-SAYING = Saying(text="It is 330 metres high.", tenant="anna", priority=Priority.STANDARD)
+SAYING = SpokenText(text="It is 330 metres high.", tenant="anna", priority=Priority.STANDARD)
 
 
 def part(address: str) -> str:
@@ -19,7 +19,7 @@ def part(address: str) -> str:
 
 async def test_an_address_is_good_until_its_time_is_over() -> None:
     now = [1_000.0]
-    addresses = SpeechAddresses(b"secret", MemoryKept(), 60.0, lambda: now[0])
+    addresses = SignedSpeechUrls(b"secret", MemoryStore(), 60.0, lambda: now[0])
     address = part(await addresses.give(SAYING))
     now[0] = 1_059.0
     assert await addresses.find(address) == SAYING
@@ -29,8 +29,8 @@ async def test_an_address_is_good_until_its_time_is_over() -> None:
 
 
 async def test_a_text_that_is_kept_no_more_is_not_found() -> None:
-    kept = MemoryKept()
-    addresses = SpeechAddresses(b"secret", kept, 60.0)
+    kept = MemoryStore()
+    addresses = SignedSpeechUrls(b"secret", kept, 60.0)
     address = part(await addresses.give(SAYING))
     await kept.close()
     with pytest.raises(NotFound):
@@ -38,8 +38,8 @@ async def test_a_text_that_is_kept_no_more_is_not_found() -> None:
 
 
 async def test_gateways_with_the_same_secret_take_each_others_addresses_and_no_others() -> None:
-    kept = MemoryKept()
-    one, two, other = (SpeechAddresses(secret, kept, 60.0) for secret in (b"s", b"s", b"t"))
+    kept = MemoryStore()
+    one, two, other = (SignedSpeechUrls(secret, kept, 60.0) for secret in (b"s", b"s", b"t"))
     address = part(await one.give(SAYING))
     assert await two.find(address) == SAYING
     with pytest.raises(NotFound):
@@ -47,7 +47,7 @@ async def test_gateways_with_the_same_secret_take_each_others_addresses_and_no_o
 
 
 async def test_two_addresses_of_one_text_differ() -> None:
-    addresses = SpeechAddresses(b"secret", MemoryKept(), 60.0)
+    addresses = SignedSpeechUrls(b"secret", MemoryStore(), 60.0)
     assert await addresses.give(SAYING) != await addresses.give(SAYING)
 
 
@@ -55,13 +55,13 @@ async def test_two_addresses_of_one_text_differ() -> None:
 async def test_gateways_that_share_redis_agree_without_a_set_secret_and_others_do_not(redis: bool) -> None:
     settings = {"tts_url": "http://127.0.0.1:1", **({"sessions": "redis"} if redis else {})}
     async with wired_gateway(**settings) as one, wired_gateway(**settings) as two:
-        assert one.voice.addresses is not None
-        assert two.voice.addresses is not None
-        kept = MemoryKept()
-        one.voice.addresses._kept = two.voice.addresses._kept = kept
-        address = part(await one.voice.addresses.give(SAYING))
+        assert one.voice.signed_urls is not None
+        assert two.voice.signed_urls is not None
+        kept = MemoryStore()
+        one.voice.signed_urls._kept = two.voice.signed_urls._kept = kept
+        address = part(await one.voice.signed_urls.give(SAYING))
         if redis:
-            assert await two.voice.addresses.find(address) == SAYING
+            assert await two.voice.signed_urls.find(address) == SAYING
         else:
             with pytest.raises(NotFound):
-                await two.voice.addresses.find(address)
+                await two.voice.signed_urls.find(address)

@@ -21,7 +21,7 @@ MEDIA_TYPES = {
 _MOST_BYTES = 32 * 2**20
 _UNTOLD = ("", "application/octet-stream")
 
-Hear = Callable[[str, bytes], Awaitable[None]]
+AudioSink = Callable[[str, bytes], Awaitable[None]]
 """Is given the sound's media type and each of its pieces as it comes."""
 
 
@@ -35,21 +35,21 @@ class Utterance:
     speed: float | None = None
 
 
-class Speaker:
+class Synthesizer:
     """Asks one server. Raises `LoreglassError`s only."""
 
     def __init__(self, server: SpeechServer) -> None:
         self._server = server
 
-    async def say(self, what: Utterance, deadline: Deadline, hear: Hear) -> None:
-        """Have `hear` get the sound of `what`, piece by piece, no byte twice.
+    async def say(self, what: Utterance, deadline: Deadline, sink: AudioSink) -> None:
+        """Have `sink` get the sound of `what`, piece by piece, no byte twice.
 
         Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`, and `NotReady` where it breaks off
         after it has begun: a guard repeats the others.
         """
-        await self._server.guarded(lambda: self._asked(what, deadline, hear), deadline)
+        await self._server.guarded(lambda: self._asked(what, deadline, sink), deadline)
 
-    async def _asked(self, what: Utterance, deadline: Deadline, hear: Hear) -> None:
+    async def _asked(self, what: Utterance, deadline: Deadline, sink: AudioSink) -> None:
         body = {"model": self._server.endpoint.model, "input": what.text, "voice": what.voice}
         asked = {**body, "response_format": what.format, **({"speed": what.speed} if what.speed else {})}
         content, begun = json.dumps(asked).encode(), False
@@ -61,7 +61,7 @@ class Speaker:
                     async for piece in pieces:
                         if piece:
                             begun = True
-                            await hear(media_type, piece)
+                            await sink(media_type, piece)
                 if not begun:
                     raise self._server.unusable("sent no sound")
         except LoreglassError as error:

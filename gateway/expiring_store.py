@@ -13,7 +13,7 @@ from chassis.errors import DependencyUnavailable
 from chassis.resilience.deadlines import Clock
 
 
-class Kept(Protocol):
+class ExpiringStore(Protocol):
     """A bounded store of small values. Every method raises `DependencyUnavailable` where it does not answer.
 
     A value may be gone before its time: when the store is full, some give way.
@@ -40,8 +40,8 @@ class Kept(Protocol):
         ...
 
 
-class MemoryKept:
-    """A `Kept` for one event loop: no method suspends. Beyond `max_bytes` the oldest values give way."""
+class MemoryStore:
+    """For one event loop: no method suspends. Beyond `max_bytes` the oldest values give way."""
 
     def __init__(self, max_bytes: int = 16 * 2**20, clock: Clock = time.monotonic) -> None:
         self._max_bytes = max_bytes
@@ -50,7 +50,7 @@ class MemoryKept:
         self._bytes = 0
 
     async def put(self, key: str, value: bytes, ttl_s: float) -> None:
-        """See `Kept`."""
+        """See `ExpiringStore`."""
         self._drop(key)
         self._values[key] = value, self._clock() + ttl_s
         self._bytes += _size(key, value)
@@ -58,14 +58,14 @@ class MemoryKept:
             self._drop(next(iter(self._values)))
 
     async def claim(self, key: str, value: bytes, ttl_s: float) -> bytes | None:
-        """See `Kept`."""
+        """See `ExpiringStore`."""
         kept = await self.get(key)
         if kept is None:
             await self.put(key, value, ttl_s)
         return kept
 
     async def get(self, key: str) -> bytes | None:
-        """See `Kept`."""
+        """See `ExpiringStore`."""
         value, until = self._values.get(key, (None, 0.0))
         if value is not None and until <= self._clock():
             self._drop(key)
@@ -73,11 +73,11 @@ class MemoryKept:
         return value
 
     async def drop(self, key: str) -> None:
-        """See `Kept`."""
+        """See `ExpiringStore`."""
         self._drop(key)
 
     async def close(self) -> None:
-        """See `Kept`."""
+        """See `ExpiringStore`."""
         self._values.clear()
         self._bytes = 0
 
@@ -87,36 +87,36 @@ class MemoryKept:
             self._bytes -= _size(key, value)
 
 
-class RedisKept:
-    """A `Kept` that owns `client`. Redis bounds it, as it bounds the sessions."""
+class RedisStore:
+    """Owns `client`. Redis bounds it, as it bounds the sessions."""
 
     def __init__(self, client: Redis, namespace: str = "loreglass:kept:1") -> None:
         self._client = client
         self._namespace = namespace
 
     async def put(self, key: str, value: bytes, ttl_s: float) -> None:
-        """See `Kept`."""
+        """See `ExpiringStore`."""
         with _redis_errors():
             await self._client.set(self._key(key), value, px=_milliseconds(ttl_s))
 
     async def claim(self, key: str, value: bytes, ttl_s: float) -> bytes | None:
-        """See `Kept`."""
+        """See `ExpiringStore`."""
         with _redis_errors():
             name, ms = self._key(key), _milliseconds(ttl_s)
             return _bytes(await self._client.set(name, value, px=ms, nx=True, get=True))
 
     async def get(self, key: str) -> bytes | None:
-        """See `Kept`."""
+        """See `ExpiringStore`."""
         with _redis_errors():
             return _bytes(await self._client.get(self._key(key)))
 
     async def drop(self, key: str) -> None:
-        """See `Kept`."""
+        """See `ExpiringStore`."""
         with _redis_errors():
             await self._client.delete(self._key(key))
 
     async def close(self) -> None:
-        """See `Kept`."""
+        """See `ExpiringStore`."""
         await self._client.aclose()
 
     def _key(self, key: str) -> str:

@@ -23,7 +23,7 @@ _FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Tongue:
+class ForeignLanguage:
     """A language other than English. `name`: in English.
 
     `refusal`, `advice`: in the language itself, that only English is understood, and to ask in English.
@@ -44,17 +44,17 @@ class Tongue:
 
 
 @lru_cache(maxsize=1)
-def tongues() -> tuple[Tongue, ...]:
-    """Those of `tongues.toml`, in its order."""
-    listed = tomllib.loads((files(__package__ or "language") / "tongues.toml").read_text("utf-8"))
-    return tuple(_tongue(code, told) for code, told in listed.items())
+def foreign_languages() -> tuple[ForeignLanguage, ...]:
+    """Those of `foreign_languages.toml`, in its order."""
+    listed = tomllib.loads((files(__package__ or "language") / "foreign_languages.toml").read_text("utf-8"))
+    return tuple(_language(code, told) for code, told in listed.items())
 
 
-def _tongue(code: str, told: Mapping[str, str]) -> Tongue:
+def _language(code: str, told: Mapping[str, str]) -> ForeignLanguage:
     asking = frozenset(map(fold, told.get("asking", "").split())) - STOP_WORDS
     others = frozenset(map(fold, told.get("words", "").split()))
     scripts, letters = frozenset(told.get("script", "").split()), frozenset(told.get("letters", ""))
-    return Tongue(
+    return ForeignLanguage(
         code, told["name"], told["refusal"], told["advice"], asking, asking | others, scripts, letters
     )
 
@@ -71,8 +71,8 @@ def is_english(text: str) -> bool:
     if not said or said[0] in _OPENERS:
         return True
     plain = _outside_names(text)
-    foreign = max(sum(word in each.words for word in plain) for each in tongues())
-    opens = plain[:1] == [said[0]] and any(said[0] in each.asking for each in tongues())
+    foreign = max(sum(word in each.words for word in plain) for each in foreign_languages())
+    opens = plain[:1] == [said[0]] and any(said[0] in each.asking for each in foreign_languages())
     if opens and ("?" in text or len(said) >= _FEW) and not english and not _has_plain_english(text):
         return False
     return foreign < 2 or foreign <= english
@@ -83,16 +83,19 @@ def _has_plain_english(text: str) -> bool:
     return any(expansions(word.stem) for word in tokens(text))
 
 
-def tongue_of(text: str) -> Tongue | None:
+def foreign_language_of(text: str) -> ForeignLanguage | None:
     """The language of a question that is not English; None for English and for what is not known."""
     if is_english(text):
         return None
     script = dominant_script(text)
     if script != "LATIN":
-        of_script = (each for each in tongues() if script in each.scripts)
+        of_script = (each for each in foreign_languages() if script in each.scripts)
         return next((each for each in of_script if not each.letters or each.letters & set(text)), None)
     said = words(text)
-    best = max(tongues(), key=lambda each: (sum(word in each.words for word in said), said[0] in each.asking))
+    best = max(
+        foreign_languages(),
+        key=lambda each: (sum(word in each.words for word in said), said[0] in each.asking),
+    )
     return best if not best.words.isdisjoint(said) else None
 
 

@@ -4,19 +4,19 @@ import anyio
 import pytest
 
 from chassis.errors import DependencyUnavailable
-from gateway.serving.kept import MemoryKept
-from gateway.speech.sounds import MadeSound, Sounds
-from gateway.speech.speaking import Hear
+from gateway.expiring_store import MemoryStore
+from gateway.speech.sound_cache import CachedSound, SoundCache
+from gateway.speech.synthesis import AudioSink
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("size", [1, 5 * 2**20])
 async def test_a_sound_that_several_want_at_once_is_made_once(size: int) -> None:
-    sounds, go, began = Sounds(MemoryKept(32 * 2**20), 60.0), anyio.Event(), []
-    got: list[MadeSound] = []
+    sounds, go, began = SoundCache(MemoryStore(32 * 2**20), 60.0), anyio.Event(), []
+    got: list[CachedSound] = []
 
-    async def say(hear: Hear) -> None:
+    async def say(hear: AudioSink) -> None:
         began.append(size)
         await go.wait()
         await hear("audio/mpeg", bytes(size))
@@ -29,17 +29,17 @@ async def test_a_sound_that_several_want_at_once_is_made_once(size: int) -> None
             group.start_soon(want)
         await anyio.wait_all_tasks_blocked()
         go.set()
-    assert got == [MadeSound("audio/mpeg", bytes(size))] * 3
+    assert got == [CachedSound("audio/mpeg", bytes(size))] * 3
     assert len(began) == 1
 
 
 async def test_what_failed_is_tried_again() -> None:
-    sounds = Sounds(MemoryKept(), 60.0)
+    sounds = SoundCache(MemoryStore(), 60.0)
 
-    async def fail(_: Hear) -> None:
+    async def fail(_: AudioSink) -> None:
         raise DependencyUnavailable
 
-    async def say(hear: Hear) -> None:
+    async def say(hear: AudioSink) -> None:
         await hear("audio/mpeg", b"ID3")
 
     with pytest.raises(DependencyUnavailable):

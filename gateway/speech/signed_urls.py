@@ -10,11 +10,11 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from pydantic import BaseModel, ValidationError
 
 from chassis.errors import NotFound
+from gateway.expiring_store import ExpiringStore
 from gateway.state import Priority
 
 _NAME_BYTES = 18
@@ -23,19 +23,7 @@ _PARTS = 3
 PATH = "/speech"
 
 
-class Kept(Protocol):
-    """Bytes, kept for a while under a key."""
-
-    async def put(self, key: str, value: bytes, ttl_s: float) -> None:
-        """Keep them."""
-        ...
-
-    async def get(self, key: str) -> bytes | None:
-        """The bytes, None where there are none any more."""
-        ...
-
-
-class Saying(BaseModel):
+class SpokenText(BaseModel):
     """What an address stands for. `tenant`, `priority`: whose question it answers, for their turn."""
 
     text: str
@@ -43,23 +31,25 @@ class Saying(BaseModel):
     priority: Priority
 
 
-class SpeechAddresses:
+class SignedSpeechUrls:
     """Gives addresses out and looks them up. `now`: seconds on a clock that all gateways share."""
 
-    def __init__(self, secret: bytes, kept: Kept, ttl_s: float, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, secret: bytes, kept: ExpiringStore, ttl_s: float, now: Callable[[], float] = time.time
+    ) -> None:
         self._secret = secret
         self._kept = kept
         self._ttl_s = ttl_s
         self._now = now
 
-    async def give(self, saying: Saying) -> str:
+    async def give(self, spoken_text: SpokenText) -> str:
         """An address, relative to the gateway's, that is good for a while. Raises what keeping raises."""
         name = secrets.token_urlsafe(_NAME_BYTES)
         until = f"{int(self._now() + self._ttl_s):x}"
-        await self._kept.put(_key(name), saying.model_dump_json().encode(), self._ttl_s)
+        await self._kept.put(_key(name), spoken_text.model_dump_json().encode(), self._ttl_s)
         return f"{PATH}/{name}.{until}.{self._signature(name, until)}"
 
-    async def find(self, address_id: str) -> Saying:
+    async def find(self, address_id: str) -> SpokenText:
         """What its last part stands for. Raises `NotFound`, the same for what is forged and what is over."""
         parts = address_id.split(".")
         if len(parts) != _PARTS or not address_id.isascii():
@@ -71,7 +61,7 @@ class SpeechAddresses:
         if value is None:
             raise _gone()
         try:
-            return Saying.model_validate_json(value)
+            return SpokenText.model_validate_json(value)
         except ValidationError as error:  # of another version
             raise _gone() from error
 

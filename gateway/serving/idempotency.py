@@ -2,15 +2,15 @@
 
 A phone in a bad network does not know whether its question arrived. The work therefore goes on when the
 caller leaves, and the answer waits for whoever asks again: same key and same request, same answer, for as
-long as a session lives. What failed, or
-was refused for want of time or help, is not kept; sent again, it is tried again.
+long as a session lives. What failed, or was refused for want of time or help, is not kept; sent again, it is
+tried again.
 """
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Generic, TypeVar, cast
 
 import anyio
 import structlog
@@ -27,7 +27,7 @@ from chassis.errors import (
 from chassis.resilience.deadlines import Deadline
 from contracts import headers
 from contracts.answer import Answer, Reason
-from gateway.serving.kept import Kept
+from gateway.expiring_store import ExpiringStore
 
 _MOST_KEY_CHARS = 128
 _LOOK_EVERY_S = 0.1
@@ -51,6 +51,15 @@ class _Entry(BaseModel):
     answer: Answer | None = None
 
 
+@dataclass
+class _Outcome(Generic[T]):
+    """Of work that goes on without its caller; ended without either, it was stopped with the gateway."""
+
+    ended: anyio.Event = field(default_factory=anyio.Event)
+    value: T | None = None
+    error: Exception | None = field(default_factory=Internal)
+
+
 def checked_key(given: str | None) -> str | None:
     """The header's key, if there is one. Raises `InvalidRequest`."""
     if given is None:
@@ -63,10 +72,10 @@ def checked_key(given: str | None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeats:
+class Idempotency:
     """Asks once what is sent several times. `group`: where work goes on after its caller has left."""
 
-    kept: Kept
+    store: ExpiringStore
     group: TaskGroup
     ttl_s: float
 
@@ -83,12 +92,12 @@ class Repeats:
         claim = _Entry(request=request).model_dump_json().encode()
         while True:
             try:
-                found = await self.kept.claim(key, claim, max(0.0, deadline.remaining_s()) + _GRACE_S)
+                found = await self.store.claim(key, claim, max(0.0, deadline.remaining_s()) + _GRACE_S)
             except DependencyUnavailable as error:
-                log.warning("repeats_not_recognised", reason=error.kind.value)
+                log.warning("idempotency_store_away", reason=error.kind.value)
                 return await work(), False
             if found is None:
-                return await self.to_its_end(partial(self._work, key, request, work)), False
+                return await self.to_completion(partial(self._work, key, request, work)), False
             answer = _answer_of(found, request)
             if answer is not None:
                 return answer, True
@@ -96,27 +105,23 @@ class Repeats:
                 raise DeadlineExceeded("The same request is still being worked on.")
             await anyio.sleep(_LOOK_EVERY_S)
 
-    async def to_its_end(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def to_completion(self, work: Callable[[], Awaitable[T]]) -> T:
         """What `work` returns or raises; it is done whether or not its caller stays."""
-        ended, ways = anyio.Event(), list[Callable[[], T]]()
-
-        def fail(error: Exception) -> T:
-            raise error
+        outcome = _Outcome[T]()
 
         async def do() -> None:
             try:
-                result = await work()
-                ways.append(lambda: result)
+                outcome.value, outcome.error = await work(), None
             except Exception as error:  # noqa: BLE001 - raised where the caller waits
-                ways.append(partial(fail, error))
+                outcome.error = error
             finally:
-                ended.set()
+                outcome.ended.set()
 
         self.group.start_soon(do)
-        await ended.wait()
-        if not ways:
-            raise Internal  # stopped with the gateway
-        return ways[0]()
+        await outcome.ended.wait()
+        if outcome.error is not None:
+            raise outcome.error
+        return cast(T, outcome.value)
 
     async def _work(self, key: str, request: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
         answer = None
@@ -130,10 +135,10 @@ class Repeats:
     async def _keep(self, key: str, request: str, answer: Answer | None) -> None:
         try:
             if answer is None or answer.reason in _PASSING:
-                await self.kept.drop(key)
+                await self.store.drop(key)
             else:
                 entry = _Entry(request=request, answer=answer)
-                await self.kept.put(key, entry.model_dump_json().encode(), self.ttl_s)
+                await self.store.put(key, entry.model_dump_json().encode(), self.ttl_s)
         except DependencyUnavailable as error:
             log.warning("answer_not_kept", reason=error.kind.value)
 

@@ -17,7 +17,7 @@ _LONGEST_NAME = 200
 """Bytes of UTF-8; file systems end at 255."""
 
 
-class Tray:
+class Uploads:
     """Photos and pages in a folder each, as `corpus` reads them. Calls block, and are safe from threads."""
 
     def __init__(self, folder: Path, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -> None:

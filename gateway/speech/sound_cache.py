@@ -4,43 +4,43 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from chassis.resilience.single_flight import SingleFlight
-from gateway.speech.addresses import Kept
-from gateway.speech.speaking import Hear
+from gateway.expiring_store import ExpiringStore
+from gateway.speech.synthesis import AudioSink
 
 _MOST_BYTES = 4 * 2**20
 """Of one sound that is kept: minutes of speech."""
 
-Say = Callable[[Hear], Awaitable[None]]
+Say = Callable[[AudioSink], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class MadeSound:
+class CachedSound:
     """A whole sound."""
 
     media_type: str
     content: bytes
 
 
-class Sounds:
+class SoundCache:
     """Keeps them by name for `ttl_s` seconds."""
 
-    def __init__(self, kept: Kept, ttl_s: float) -> None:
+    def __init__(self, kept: ExpiringStore, ttl_s: float) -> None:
         self._kept = kept
         self._ttl_s = ttl_s
-        self._made: dict[str, SingleFlight[MadeSound]] = {}
+        self._made: dict[str, SingleFlight[CachedSound]] = {}
 
-    async def get(self, name: str) -> MadeSound | None:
+    async def get(self, name: str) -> CachedSound | None:
         """The sound, if it has been made and is still there."""
         value = await self._kept.get(name)
         if value is None:
             return None
         media_type, _, content = value.partition(b"\n")
-        return MadeSound(media_type.decode(), content)
+        return CachedSound(media_type.decode(), content)
 
-    def keeping(self, name: str, say: Say) -> Say:
+    def caching(self, name: str, say: Say) -> Say:
         """`say`, whose sound is kept once it is whole."""
 
-        async def kept(hear: Hear) -> None:
+        async def kept(sink: AudioSink) -> None:
             pieces: list[bytes] = []
             size, kind = 0, ""
 
@@ -49,7 +49,7 @@ class Sounds:
                 size, kind = size + len(piece), media_type
                 if size <= _MOST_BYTES:
                     pieces.append(piece)
-                await hear(media_type, piece)
+                await sink(media_type, piece)
 
             await say(both)
             if size <= _MOST_BYTES:
@@ -57,20 +57,20 @@ class Sounds:
 
         return kept
 
-    async def whole(self, name: str, say: Say) -> MadeSound:
+    async def whole(self, name: str, say: Say) -> CachedSound:
         """The sound once it is made, for all who want it meanwhile. Raises what the first `say` raises."""
 
-        async def make() -> MadeSound:
+        async def make() -> CachedSound:
             pieces: list[bytes] = []
             kind = ""
 
-            async def hear(media_type: str, piece: bytes) -> None:
+            async def sink(media_type: str, piece: bytes) -> None:
                 nonlocal kind
                 kind = media_type
                 pieces.append(piece)
 
-            await self.keeping(name, say)(hear)
-            return MadeSound(kind, b"".join(pieces))
+            await self.caching(name, say)(sink)
+            return CachedSound(kind, b"".join(pieces))
 
         flight = self._made.setdefault(name, SingleFlight(at_once=1, every_s=1.0))
         try:

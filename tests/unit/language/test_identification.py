@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.tongues import Tongue, is_english, tongue_of, tongues
+from language.identification import ForeignLanguage, foreign_language_of, foreign_languages, is_english
 from tests.unit.language.hostile import TEXTS
 
 ASKED = {
@@ -148,7 +148,7 @@ Ben ist who?
 )
 def test_a_question_in_another_language_is_known_by_its_language(code: str, question: str) -> None:
     assert not is_english(question)
-    found = tongue_of(question)
+    found = foreign_language_of(question)
     assert found is not None
     assert found.code == code
 
@@ -156,7 +156,7 @@ def test_a_question_in_another_language_is_known_by_its_language(code: str, ques
 @pytest.mark.parametrize("question", ENGLISH)
 def test_a_name_does_not_make_a_question_foreign(question: str) -> None:
     assert is_english(question)
-    assert tongue_of(question) is None
+    assert foreign_language_of(question) is None
 
 
 def test_shouting_hides_no_language() -> None:
@@ -166,22 +166,22 @@ def test_shouting_hides_no_language() -> None:
 
 def test_a_script_that_is_not_listed_is_not_english_either() -> None:
     assert not is_english("இந்த புத்தகத்தை எழுதியவர் யார்?")
-    assert tongue_of("இந்த புத்தகத்தை எழுதியவர் யார்?") is None
+    assert foreign_language_of("இந்த புத்தகத்தை எழுதியவர் யார்?") is None
 
 
-@pytest.mark.parametrize("tongue", tongues(), ids=lambda tongue: tongue.code)
-def test_a_refusal_speaks_of_english_in_its_own_language(tongue: Tongue) -> None:
-    assert NAME_OF_ENGLISH[tongue.code] in tongue.refusal
-    assert NAME_OF_ENGLISH[tongue.code] in tongue.advice
+@pytest.mark.parametrize("language", foreign_languages(), ids=lambda language: language.code)
+def test_a_refusal_speaks_of_english_in_its_own_language(language: ForeignLanguage) -> None:
+    assert NAME_OF_ENGLISH[language.code] in language.refusal
+    assert NAME_OF_ENGLISH[language.code] in language.advice
 
 
 def test_some_twenty_languages_are_known() -> None:
-    assert {each.code for each in tongues()} == set(ASKED)
+    assert {each.code for each in foreign_languages()} == set(ASKED)
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_any_text_is_in_some_language_or_none(text: str) -> None:
-    found = tongue_of(text)
+    found = foreign_language_of(text)
     assert found is None or not is_english(text)
 
 

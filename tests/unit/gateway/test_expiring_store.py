@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from chassis.errors import DependencyUnavailable
-from gateway.serving.kept import Kept, MemoryKept, RedisKept
+from gateway.expiring_store import ExpiringStore, MemoryStore, RedisStore
 from gateway.serving.sessions.redis import connect
 from tests.unit.gateway.sessions.harness import ManualClock
 
@@ -20,7 +20,7 @@ LONG = 600.0
 class Store:
     """A store and its time."""
 
-    kept: Kept
+    kept: ExpiringStore
     pass_long: Callable[[str], Awaitable[None]]
 
 
@@ -32,10 +32,10 @@ async def store(request: pytest.FixtureRequest, anyio_backend: object) -> AsyncI
         async def wait(_: str) -> None:
             clock.now += LONG
 
-        yield Store(MemoryKept(clock=clock), wait)
+        yield Store(MemoryStore(clock=clock), wait)
         return
     client, namespace = connect(request.getfixturevalue("redis_url"), timeout_s=10), uuid.uuid4().hex
-    kept = RedisKept(client, namespace)
+    kept = RedisStore(client, namespace)
 
     async def expire(key: str) -> None:
         assert 0 < await client.pttl(f"{namespace}:{key}") <= LONG * 1000
@@ -64,7 +64,7 @@ async def test_of_several_claims_the_first_one_holds(store: Store) -> None:
 
 
 async def test_memory_stays_within_its_bound_and_the_oldest_give_way() -> None:
-    kept = MemoryKept(max_bytes=100)
+    kept = MemoryStore(max_bytes=100)
     for number in range(50):
         await kept.put(f"{number:02}", bytes(18), LONG)
     held = [number for number in range(50) if await kept.get(f"{number:02}") is not None]
@@ -74,7 +74,7 @@ async def test_memory_stays_within_its_bound_and_the_oldest_give_way() -> None:
 
 
 async def test_a_redis_that_is_away_is_said_to_be() -> None:
-    kept = RedisKept(connect("redis://127.0.0.1:1/0", timeout_s=0.2))
+    kept = RedisStore(connect("redis://127.0.0.1:1/0", timeout_s=0.2))
     with pytest.raises(DependencyUnavailable):
         await kept.claim("a", b"", LONG)
     await kept.close()
