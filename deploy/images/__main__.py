@@ -1,4 +1,4 @@
-"""`python -m deploy.images build [--only NAME …]`, `publish --to REGISTRY`, `sizes`, `list`, `lock`."""
+"""Loreglass's container images: `python -m deploy.images --help`."""
 
 import argparse
 import shutil
@@ -10,12 +10,14 @@ from deploy.images.building import Builder, CannotBuild
 from deploy.images.catalogue import BASE, IMAGES, Image
 from deploy.images.locking import CannotLock, lock
 from deploy.images.measuring import CannotMeasure, table
+from deploy.images.pinning import CannotPin, pin
 from deploy.images.pip_settings import CannotTell
 from deploy.images.publishing import CannotPublish, publish
 
 _HELP = (
     "build them; push them, with digests and SBOMs; measure those that are built; name them;"
-    " resolve anew what each one installs (uv)"
+    " resolve anew what each one installs (uv);"
+    " write digests behind the tags of other people's images (skopeo)"
 )
 
 
@@ -30,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             sys.stdout.writelines(f"{image.name:22} {image.reference}\n" for image in images)
         elif arguments.do == "lock":
             lock(IMAGES)
+        elif arguments.do == "pin":
+            sys.stdout.writelines(f"{reference}\n" for reference in pin())
         elif arguments.do == "build":
             Builder(arguments.engine, arguments.base, arguments.torch_from).build(images)
         elif arguments.do == "publish":
@@ -38,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             publish(arguments.engine, images, arguments.to, arguments.out)
         else:
             sys.stdout.write(table(arguments.engine, images, run=arguments.run))
-    except (CannotBuild, CannotLock, CannotMeasure, CannotPublish, CannotTell) as error:
+    except (CannotBuild, CannotLock, CannotMeasure, CannotPin, CannotPublish, CannotTell) as error:
         sys.exit(str(error))
 
 
@@ -46,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m deploy.images", description="Loreglass's container images."
     )
-    parser.add_argument("do", choices=("build", "publish", "sizes", "list", "lock"), help=_HELP)
+    parser.add_argument("do", choices=("build", "publish", "sizes", "list", "lock", "pin"), help=_HELP)
     parser.add_argument(
         "--only", nargs="+", default=(), metavar="NAME", help="gateway, cropper, cropper-cuda …"
     )

@@ -17,14 +17,19 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     /opt/pip/bin/pip install --disable-pip-version-check --only-binary :all: --target /opt/torch \
         --constraint /opt/constraints.txt ${TORCH_FROM} ${TORCH}
 
+# What is installed, with the hash of each file; a stage of its own, so that other packages' hashes change no layer.
+FROM ${BASE} AS requirements
+ARG REQUIREMENTS
+COPY requirements/hashed.py requirements/hashes.txt requirements/images/${REQUIREMENTS} /opt/
+RUN python /opt/hashed.py /opt/${REQUIREMENTS} > /opt/requirements.txt
+
 # The locked packages, in an environment of their own. Only this stage has pip and binutils.
 FROM ${BASE} AS packages
 RUN apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends binutils \
  && python -m venv /opt/pip && python -m venv --without-pip /opt/venv
-ARG REQUIREMENTS
 ARG TORCH_FROM=
 ARG TORCH_BESIDE=
-COPY requirements/images/${REQUIREMENTS} /opt/requirements.txt
+COPY --from=requirements /opt/requirements.txt /opt/requirements.txt
 # Wheels only: nothing is compiled, so no compiler is ever here. pip's configuration is a secret, because an address
 # may hold a password; a cache saves the next image's downloads. A quarter of what wheels hold nobody runs: tests,
 # sources in C, and debug symbols (those of extension modules; libraries that a wheel bundles were patched by
@@ -33,7 +38,7 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=secret,id=ca \
     --mount=type=cache,target=/root/.cache/pip \
     /opt/pip/bin/pip --python /opt/venv install --disable-pip-version-check --no-deps --no-compile \
-        --only-binary :all: --requirement /opt/requirements.txt \
+        --only-binary :all: --require-hashes --requirement /opt/requirements.txt \
  && if [ -n "${TORCH_BESIDE}" ]; then \
         /opt/pip/bin/pip --python /opt/venv install --disable-pip-version-check --no-deps --no-compile \
             --only-binary :all: ${TORCH_FROM} ${TORCH_BESIDE}; \

@@ -1,0 +1,1 @@
+"""Published advisories held against what is locked."""
