@@ -52,6 +52,24 @@ class PayloadTooLarge(LoreglassError):
     kind = ErrorKind.PAYLOAD_TOO_LARGE
 
 
+class UriTooLong(LoreglassError):
+    """The address in the request line is longer than any of ours."""
+
+    kind = ErrorKind.URI_TOO_LONG
+
+
+class HeadersTooLarge(LoreglassError):
+    """More headers, or larger ones, than are read."""
+
+    kind = ErrorKind.HEADERS_TOO_LARGE
+
+
+class RequestTimeout(LoreglassError):
+    """The request did not come whole, or came too slowly."""
+
+    kind = ErrorKind.REQUEST_TIMEOUT
+
+
 class UnsupportedMediaType(LoreglassError):
     """The request's content type is not one this endpoint reads."""
 
@@ -206,6 +224,9 @@ ERROR_TABLE: dict[ErrorKind, ErrorEntry] = {
     ErrorKind.MALFORMED_REQUEST: ErrorEntry(400, "The request could not be read"),
     ErrorKind.INVALID_REQUEST: ErrorEntry(422, "A value in the request is missing or out of its limits"),
     ErrorKind.PAYLOAD_TOO_LARGE: ErrorEntry(413, "The request is larger than this endpoint takes"),
+    ErrorKind.URI_TOO_LONG: ErrorEntry(414, "The address is too long"),
+    ErrorKind.HEADERS_TOO_LARGE: ErrorEntry(431, "The headers are too many or too large"),
+    ErrorKind.REQUEST_TIMEOUT: ErrorEntry(408, "The request did not come in time"),
     ErrorKind.UNSUPPORTED_MEDIA_TYPE: ErrorEntry(415, "The content type is not supported here"),
     ErrorKind.UNSUPPORTED_IMAGE: ErrorEntry(415, "The upload is not an image format that is read here"),
     ErrorKind.CORRUPT_IMAGE: ErrorEntry(422, "The image could not be decoded"),

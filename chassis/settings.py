@@ -4,6 +4,7 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from chassis.accelerator import Placement
+from chassis.http.connections import ConnectionLimits
 from chassis.http.remote import RemoteServer
 from chassis.models.batching import BatchLimits
 from chassis.models.workers import PoolSize
@@ -22,7 +23,20 @@ class AppSettings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=0, ge=0, le=65535, description="0 picks a free port")
     default_deadline_ms: int = Field(default=30_000, gt=0, description="for callers that send no deadline")
+    hard_stop_ms: int = Field(
+        default=600_000, gt=0, description="of one exchange, whatever its caller's deadline; indexing is long"
+    )
     max_body_bytes: int = Field(default=64 * 2**20, gt=0)
+    max_upload_bytes: int = Field(
+        default=256 * 2**20, gt=0, description="of all bodies held at one time; the next get 503"
+    )
+    max_header_bytes: int = Field(default=32 * 2**10, ge=2**10, description="request line and headers")
+    max_connections: int = Field(default=0, ge=0, description="0: as many as there are descriptors for")
+    max_share_per_address: float = Field(
+        default=1.0, gt=0, le=1, description="of connections and uploads; 1 where all come through a proxy"
+    )
+    header_timeout_s: float = Field(default=10.0, gt=0, description="for the whole of a request's headers")
+    min_body_rate: int = Field(default=1_000, ge=0, description="bytes a second, over ten; slower get 408")
     drain_s: int = Field(
         default=DRAIN_S, ge=0, description="for finishing what is in hand, once told to stop"
     )
@@ -33,6 +47,17 @@ class AppSettings(BaseSettings):
         default=None, description="the old name of trust_remote_sampling; gone in the next version"
     )
     log_level: str = Field(default="info", pattern="(?i)^(debug|info|warning|error|critical)$")
+
+    @property
+    def connection_limits(self) -> ConnectionLimits:
+        """How many connections there may be, and what one may send."""
+        return ConnectionLimits(
+            connections=self.max_connections,
+            share_per_address=self.max_share_per_address,
+            header_bytes=self.max_header_bytes,
+            header_s=self.header_timeout_s,
+            body_rate=self.min_body_rate,
+        )
 
     @property
     def trusts_remote_sampling(self) -> bool:

@@ -61,6 +61,18 @@ class PayloadTooLarge(LoreglassError):
     """More bytes or parts than this endpoint takes."""
 
 
+class UriTooLong(LoreglassError):
+    """The address in the request line is longer than any of the gateway's."""
+
+
+class HeadersTooLarge(LoreglassError):
+    """More headers, or larger ones, than are read."""
+
+
+class RequestTimeout(LoreglassError):
+    """The request did not come whole, or came too slowly."""
+
+
 class UnsupportedMediaType(LoreglassError):
     """The request's content type is not one this endpoint reads."""
 

@@ -1,5 +1,6 @@
 """The app factory: what every service and the gateway share."""
 
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -11,13 +12,16 @@ import structlog
 from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.telemetry import TelemetryConfig
+from starlette.formparsers import MultiPartParser
 from starlette.responses import Response
 
 from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
 from chassis.errors import LoreglassError
+from chassis.http.connections import Connections
 from chassis.http.exchange import ExchangeLimits, ExchangeMiddleware
 from chassis.http.health import health_router
 from chassis.http.problems import install_problem_handlers
+from chassis.http.uploads import UploadBudget
 from chassis.models.batching import BatchLimits, MicroBatcher
 from chassis.models.workers import EnginePool
 from chassis.resilience.deadlines import Deadline
@@ -39,6 +43,9 @@ _NO_TELEMETRY_OF_ITS_OWN: TelemetryConfig = {
     "auto_configure": False,
 }
 """FastAPI would export what exceptions say, which may be a question; `chassis.telemetry.spans` are ours."""
+
+# Files of a form stay in memory, which the upload budget bounds; a temporary folder may be small, or full.
+MultiPartParser.spool_max_size = sys.maxsize
 
 log = structlog.get_logger()
 
@@ -138,11 +145,23 @@ def create_app(
     for router in (*routers, health_router(about), _metrics_router(metrics)):
         app.include_router(router)
     install_problem_handlers(app)
-    limits = ExchangeLimits(
-        settings.default_deadline_ms, settings.max_body_bytes, settings.trusts_remote_sampling
-    )
-    app.add_middleware(ExchangeMiddleware, limits=limits, metrics=metrics)
+    _bound(app, settings, metrics)
     return app
+
+
+def _bound(app: FastAPI, settings: AppSettings, metrics: Metrics) -> None:
+    """What callers may send, hold and wait for; `app.state.connections` is for who serves the app."""
+    connections = Connections(settings.connection_limits, metrics.wire_refused())
+    uploads = UploadBudget(settings.max_upload_bytes, settings.max_share_per_address, settings.max_body_bytes)
+    metrics.watch_wire(lambda: len(connections), lambda: uploads.held_bytes)
+    app.state.connections = connections
+    limits = ExchangeLimits(
+        settings.default_deadline_ms,
+        max(settings.hard_stop_ms, settings.default_deadline_ms),
+        settings.max_body_bytes,
+        settings.trusts_remote_sampling,
+    )
+    app.add_middleware(ExchangeMiddleware, limits=limits, metrics=metrics, uploads=uploads)
 
 
 def _metrics_router(metrics: Metrics) -> APIRouter:

@@ -7,14 +7,24 @@ import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import anyio
 import structlog
 from anyio.streams.memory import MemoryObjectSendStream
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chassis.errors import DeadlineExceeded, Internal, LoreglassError, MalformedRequest, PayloadTooLarge
+from chassis.errors import (
+    DeadlineExceeded,
+    Internal,
+    LoreglassError,
+    MalformedRequest,
+    Overloaded,
+    PayloadTooLarge,
+)
+from chassis.http.connections import address_of
 from chassis.http.problems import noted_problem, problem_response
+from chassis.http.uploads import Upload, UploadBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.metrics import Metrics, known_method
 from chassis.telemetry.setup import exchange_span
@@ -23,8 +33,9 @@ from chassis.telemetry.tracing import CALLER, TRACE_ID, TRACEPARENT, TRACESTATE,
 from contracts import headers
 
 _DEADLINE, _TRACE = headers.DEADLINE.lower().encode(), headers.TRACE.lower().encode()
-_LENGTH, _PARENT, _STATE = b"content-length", TRACEPARENT.encode(), TRACESTATE.encode()
-_READ = frozenset((_DEADLINE, _TRACE, _LENGTH, _PARENT, _STATE))
+_LENGTH, _CODING = b"content-length", b"transfer-encoding"
+_PARENT, _STATE = TRACEPARENT.encode(), TRACESTATE.encode()
+_READ = frozenset((_DEADLINE, _TRACE, _LENGTH, _CODING, _PARENT, _STATE))
 _UNTRACED = frozenset(("/metrics", "/health/live", "/health/ready", "/info"))
 """Asked by machines all day long: neither spans nor, while all is well, log lines."""
 _CLIENT_CLOSED_REQUEST = 499  # nginx's status for a caller that left; only seen in logs and metrics
@@ -39,10 +50,12 @@ log = structlog.get_logger()
 class ExchangeLimits:
     """`default_deadline_ms` is for callers that send none; `max_body_bytes` bounds what is read.
 
+    `hard_stop_ms`: no caller gets more, whatever its header says.
     `trust_remote_sampling`: whether a trace is kept is the caller's to say; not where callers are strangers.
     """
 
     default_deadline_ms: int
+    hard_stop_ms: int
     max_body_bytes: int
     trust_remote_sampling: bool = True
 
@@ -58,6 +71,7 @@ class _Exchange:
     deadline: Deadline | None = None
     status: int = 0
     failure: LoreglassError | None = None
+    upload: Upload | None = None
     caller_left: bool = False
     app_scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
@@ -65,9 +79,10 @@ class _Exchange:
 class ExchangeMiddleware:
     """Gives each request a trace id and a deadline; ends the work when time is over or the caller leaves."""
 
-    def __init__(self, app: ASGIApp, limits: ExchangeLimits, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, limits: ExchangeLimits, metrics: Metrics, uploads: UploadBudget) -> None:
         self._app = app
         self._limits = limits
+        self._uploads = uploads
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,15 +100,18 @@ class ExchangeMiddleware:
             try:
                 await self._run(scope, receive, _Sender(send, exchange), exchange)
             finally:
+                if exchange.upload is not None:
+                    exchange.upload.close()
                 self._finish(scope, exchange)
 
     async def _run(self, scope: Scope, receive: Receive, send: "_Sender", exchange: _Exchange) -> None:
         try:
-            deadline = _deadline(exchange.headers, self._limits.default_deadline_ms)
+            deadline = _deadline(exchange.headers, self._limits)
             exchange.deadline = deadline
             scope.setdefault("state", {}).update(trace_id=exchange.trace_id, deadline=deadline)
             deadline.require()
             _check_declared_length(exchange.headers, self._limits.max_body_bytes)
+            self._find_room(scope, exchange)
             await self._run_watched(scope, receive, send, exchange, deadline)
         except LoreglassError as error:
             exchange.failure = error
@@ -102,6 +120,14 @@ class ExchangeMiddleware:
             exchange.failure = Internal()
         if exchange.failure and not exchange.status and not exchange.caller_left:
             await problem_response(exchange.failure, exchange.trace_id)(scope, receive, send)
+
+    def _find_room(self, scope: Scope, exchange: _Exchange) -> None:
+        declared = _text(exchange.headers, _LENGTH) or "0"
+        size = int(declared) if declared.isdecimal() else 0
+        if size or _CODING in exchange.headers:
+            host = scope["client"][0] if scope.get("client") else ""
+            give_up = partial(_give_up, exchange)
+            exchange.upload = self._uploads.open(address_of(host), size, give_up)
 
     async def _run_watched(
         self, scope: Scope, receive: Receive, send: "_Sender", exchange: _Exchange, deadline: Deadline
@@ -134,9 +160,17 @@ class ExchangeMiddleware:
                 exchange.caller_left = True
                 exchange.app_scope.cancel()
                 return
-            read += len(message.get("body", b""))
+            size = len(message.get("body", b""))
+            read += size
             if read > self._limits.max_body_bytes:
                 exchange.failure = PayloadTooLarge(_too_large(self._limits.max_body_bytes))
+                exchange.app_scope.cancel()
+                return
+            try:
+                if exchange.upload is not None:
+                    exchange.upload.receive(size, more=message.get("more_body", False))
+            except Overloaded as error:
+                exchange.failure = error
                 exchange.app_scope.cancel()
                 return
             await inbox.send(message)
@@ -221,13 +255,18 @@ def _text(given: Mapping[bytes, bytes], name: bytes) -> str | None:
     return None if value is None else value.decode("latin-1")
 
 
-def _deadline(headers_read: Mapping[bytes, bytes], default_ms: int) -> Deadline:
+def _give_up(exchange: _Exchange) -> None:
+    exchange.failure = Overloaded("The body stopped coming, and others needed its place.", retry_after_s=1)
+    exchange.app_scope.cancel()
+
+
+def _deadline(headers_read: Mapping[bytes, bytes], limits: ExchangeLimits) -> Deadline:
     given = _text(headers_read, _DEADLINE)
     if given is None:
-        return Deadline.after_ms(default_ms)
+        return Deadline.after_ms(limits.default_deadline_ms)
     if not given.isdecimal() or len(given) > 9:
         raise MalformedRequest(f"{headers.DEADLINE} must be a whole number of milliseconds.")
-    return Deadline.after_ms(int(given))
+    return Deadline.after_ms(min(int(given), limits.hard_stop_ms))
 
 
 def _check_declared_length(headers_read: Mapping[bytes, bytes], limit: int) -> None:

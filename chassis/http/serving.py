@@ -1,13 +1,16 @@
 """Runs apps on sockets: one app for `python -m services.x`, many for the one-process profile."""
 
+import asyncio
 import contextlib
 import gc
+import math
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, cast
 
 import anyio
 import structlog
@@ -18,6 +21,8 @@ from pydantic_settings import BaseSettings
 from starlette.types import Message, Receive, Scope, Send
 
 from chassis.errors import LoreglassError
+from chassis.http.connections import ConnectionLimits, Connections, connections_allowed
+from chassis.http.protocol import BoundedProtocol
 from chassis.settings import DRAIN_S, AppSettings, TelemetrySettings
 from chassis.startup import CannotStart, WrongSettings, sentence_of
 from chassis.telemetry.logs import configure_logging
@@ -26,7 +31,7 @@ from chassis.telemetry.setup import open_telemetry
 Settings = TypeVar("Settings", bound=AppSettings)
 AnySettings = TypeVar("AnySettings", bound=BaseSettings)
 
-_KEEP_ALIVE_S = 75  # longer than our clients keep idle connections, so that none is closed under a request
+_TICKS_A_SECOND = 10  # of uvicorn
 _EXPLAINED = (CannotStart, LoreglassError, ImportError, OSError)
 """Failures that their text explains; for any other the traceback is logged."""
 
@@ -87,27 +92,38 @@ class _Starting:
 class _Server(uvicorn.Server):
     """uvicorn without its signal handlers: the process has one set for all of its servers."""
 
-    def __init__(self, app: _Starting, config: uvicorn.Config) -> None:
+    def __init__(self, app: _Starting, config: uvicorn.Config, connections: Connections) -> None:
         super().__init__(config)
         self.app = app
+        self._register = connections
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS_A_SECOND == 0:
+            self._register.watch(1.0)
+        return await super().on_tick(counter)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
 
-def _server(bound: BoundApp) -> _Server:
+def _server(bound: BoundApp, allowed: int) -> _Server:
     starting = _Starting(bound.app)
+    connections: Connections = getattr(bound.app.state, "connections", Connections(ConnectionLimits()))
+    connections.fit(allowed)
     return _Server(
         starting,
         uvicorn.Config(
             starting,
+            http=cast(type[asyncio.Protocol], partial(BoundedProtocol, connections=connections)),
+            ws="none",
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_keep_alive=math.ceil(connections.limits.keep_alive_s),
             timeout_graceful_shutdown=bound.drain_s,
         ),
+        connections,
     )
 
 
@@ -117,7 +133,8 @@ async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
 
     Raises `CannotStart` when one of them does not come up.
     """
-    servers = [_server(bound) for bound in apps]
+    allowed = connections_allowed(len(apps))
+    servers = [_server(bound, allowed) for bound in apps]
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
         for server, bound in zip(servers, apps, strict=True):

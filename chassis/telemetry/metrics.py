@@ -97,6 +97,13 @@ class Metrics:
             "Requests that ended because their time was over.",
             ("service", "route"),
         )
+        self._connections = self.gauge("loreglass_connections", "Connections that are open.")
+        self._held = self.gauge("loreglass_upload_bytes", "Of request bodies, held or declared.")
+        self._wire_refused = self.counter(
+            "loreglass_connections_refused_total",
+            "Connections and requests refused before they were read, by reason.",
+            ("service", "reason"),
+        )
         self._working = self.in_flight.labels(self.service)
         self._requests: dict[tuple[str, str, int], Counter] = {}
         self._seconds: dict[tuple[str, str], Histogram] = {}
@@ -195,6 +202,15 @@ class Metrics:
         """Report at each scrape what waits for a model's forward passes."""
         self._batch_waiting.labels(self.service, forward).set_function(lambda: batches.waiting)
         self._batch_oldest.labels(self.service, forward).set_function(lambda: batches.oldest_wait_s)
+
+    def watch_wire(self, connections: Callable[[], float], held_bytes: Callable[[], float]) -> None:
+        """Report at each scrape what callers have open, and what of them is held."""
+        self._connections.labels(self.service).set_function(connections)
+        self._held.labels(self.service).set_function(held_bytes)
+
+    def wire_refused(self) -> Callable[[str], None]:
+        """To be told the reason for each connection or request that is refused before it is read."""
+        return lambda reason: self._wire_refused.labels(self.service, reason).inc()
 
     def refused(self) -> Callable[[], None]:
         """To be called for each call that the engine's queue has no room for."""

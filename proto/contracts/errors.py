@@ -36,6 +36,9 @@ class ErrorKind(StrEnum):
     UNSUPPORTED_AUDIO = "unsupported_audio"
     CORRUPT_AUDIO = "corrupt_audio"
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
+    URI_TOO_LONG = "uri_too_long"
+    HEADERS_TOO_LARGE = "headers_too_large"
+    REQUEST_TIMEOUT = "request_timeout"
 
 
 class Problem(Message):

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import anyio
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request, Response, UploadFile
 
 from chassis.errors import Overloaded
 from chassis.http.app import RequestDeadline, create_app
@@ -23,6 +23,7 @@ class Witness:
     started: anyio.Event = field(default_factory=anyio.Event)
     cancelled: anyio.Event = field(default_factory=anyio.Event)
     ran: list[str] = field(default_factory=list)
+    metrics: Metrics = field(default_factory=lambda: Metrics("probe"))
 
 
 def probe_app(witness: Witness, settings: AppSettings | None = None) -> FastAPI:
@@ -67,10 +68,22 @@ def probe_app(witness: Witness, settings: AppSettings | None = None) -> FastAPI:
     async def item(item: int) -> dict[str, int]:
         return {"item": item}
 
+    _large(router)
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.ready_checks = {}
         yield
 
     chosen = settings or AppSettings(max_body_bytes=10_000)
-    return create_app("probe", chosen, [router], lifespan, Metrics("probe"))
+    return create_app("probe", chosen, [router], lifespan, witness.metrics)
+
+
+def _large(router: APIRouter) -> None:
+    @router.post("/form")
+    async def form(file: UploadFile) -> dict[str, int]:
+        return {"bytes": len(await file.read())}
+
+    @router.get("/much")
+    async def much() -> Response:
+        return Response(b"x" * 64 * 2**20)

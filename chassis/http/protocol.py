@@ -1,0 +1,241 @@
+"""HTTP/1.1 on one connection: uvicorn's protocol, which is told what it may read and for how long.
+
+llhttp keeps a header until it is whole and has no limit of its own, so bytes are counted here before it has them.
+What is refused gets a problem like any other, and is read on for a moment, or it would not see the reply.
+"""
+
+import uuid
+from enum import Enum, auto
+from typing import Any, cast
+
+import httptools
+import structlog
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from chassis.errors import (
+    HeadersTooLarge,
+    LoreglassError,
+    MalformedRequest,
+    Overloaded,
+    RequestTimeout,
+    UriTooLong,
+)
+from chassis.http.connections import Connections
+from chassis.http.problems import problem_response
+from contracts import headers
+
+_RETRY_S = 1.0
+_MOST_UNREAD = 4 * 2**20
+"""Bytes that are thrown away for a caller that still sends once it is refused."""
+
+log = structlog.get_logger()
+
+
+class _Reading(Enum):
+    NOTHING_YET = auto()
+    HEAD = auto()
+    BODY = auto()
+    BETWEEN = auto()
+
+
+class _RefusedError(Exception):
+    """Stops the parser in the middle of what it was given."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """`_run`: bytes since the last piece of body or the start of the message, so those of headers, of chunk
+    extensions and of trailers alike.
+    """
+
+    def __init__(self, *given: Any, connections: Connections, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._register = connections
+        self._limits = connections.limits
+        self._reading = _Reading.NOTHING_YET
+        self._refusal: LoreglassError | None = None
+        self._lingering = False
+        self._segment = self._run = self._head_bytes = self._body_bytes = self._unsent = 0
+        self._waited_s = self._unread_s = 0.0
+
+    # What the event loop says
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        if not self._register.add(self, self.client[0] if self.client else ""):
+            self._refuse(Overloaded("There are too many connections.", retry_after_s=_RETRY_S))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._register.remove(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        self._segment = len(data)
+        self._run += self._segment
+        if self._lingering:
+            if self._run > _MOST_UNREAD:
+                self.transport.abort()
+            return
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserError:
+            self._refuse(self._refusal or MalformedRequest("This is not an HTTP/1.1 request."))
+            return
+        except httptools.HttpParserUpgrade:
+            pass  # no other protocol is spoken here: the request is answered as it stands
+        if self._run > self._limits.header_bytes:
+            self._refuse(self._too_large())
+
+    def shutdown(self) -> None:
+        if self._lingering:
+            self.transport.abort()
+        super().shutdown()
+
+    # What the parser says
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._reading = _Reading.HEAD
+        self._run = self._segment  # a pipelined one is charged with what came before it in the same piece
+        self._head_bytes = 0
+        self._waited_s = 0.0
+
+    def on_url(self, url: bytes) -> None:
+        self.url += url
+        self._head_bytes += len(url)
+        if len(self.url) > self._limits.target_bytes:
+            self._stop(UriTooLong(f"The address is longer than {self._limits.target_bytes >> 10} KiB."))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._head_bytes += len(name) + len(value) + 4
+        if self._head_bytes > self._limits.header_bytes or len(self.headers) >= self._limits.header_lines:
+            self._stop(self._too_large())
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if len(self.pipeline) >= self._limits.pipelined:
+            self._stop(Overloaded("Too many requests at once on one connection.", retry_after_s=_RETRY_S))
+        super().on_headers_complete()
+        self._reading = _Reading.BODY
+        self._body_bytes = 0
+        self._waited_s = 0.0
+        self._register.work(self)
+
+    def on_body(self, body: bytes) -> None:
+        self._run = 0
+        self._body_bytes += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._reading = _Reading.BETWEEN
+        self._run = 0
+        self._waited_s = 0.0
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        goes_on = bool(self.pipeline)
+        super().on_response_complete()
+        if not goes_on:
+            self._waited_s = 0.0
+            self._register.rest(self)
+
+    # What the register says
+
+    def give_way(self) -> None:
+        """See `Connection`."""
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self.transport.close()
+
+    def watch(self, seconds: float) -> None:
+        """See `Connection`."""
+        if self._reply_is_left_unread(seconds):
+            self._register.refused("unread_reply")
+            self.transport.abort()
+        elif self._lingering:
+            self._waited_s += seconds
+            if self._waited_s > self._limits.linger_s and not self._in_hand:
+                self.transport.abort()
+        elif self._reading is _Reading.BODY:
+            self._watch_body(seconds)
+        elif not self.flow.read_paused:
+            self._watch_head(seconds)
+
+    def _reply_is_left_unread(self, seconds: float) -> bool:
+        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
+        self._unread_s = self._unread_s + seconds if self._unsent and self._unsent >= before else 0.0
+        return self._unread_s > self._limits.unread_s
+
+    def _watch_head(self, seconds: float) -> None:
+        if self._reading is _Reading.BETWEEN and self._in_hand:
+            return
+        self._waited_s += seconds
+        if self._reading is _Reading.BETWEEN:
+            if self._waited_s > self._limits.keep_alive_s:
+                self.transport.close()
+        elif self._waited_s > self._limits.header_s and self._reading is _Reading.NOTHING_YET:
+            self._register.refused("silent")
+            self.transport.close()
+        elif self._waited_s > self._limits.header_s:
+            self._refuse(RequestTimeout(f"No whole request came in {self._limits.header_s:.0f} s."))
+
+    def _watch_body(self, seconds: float) -> None:
+        """A body that is not read by us is not slow."""
+        if self._in_hand and self.flow.read_paused:
+            return
+        self._waited_s += seconds
+        if not self._in_hand:  # answered, and still sending
+            if self._waited_s > self._limits.drain_s:
+                self.transport.abort()
+        elif self._waited_s >= self._limits.body_window_s:
+            if self._body_bytes < self._limits.body_rate * self._limits.body_window_s:
+                self._refuse(RequestTimeout("The body came too slowly."))
+            self._waited_s, self._body_bytes = 0.0, 0
+
+    # Refusing
+
+    @property
+    def _in_hand(self) -> bool:
+        """Whether a request of this connection is not answered yet."""
+        return self.cycle is not None and not self.cycle.response_complete and not self.cycle.disconnected
+
+    def _too_large(self) -> HeadersTooLarge:
+        lines, size = self._limits.header_lines, self._limits.header_bytes >> 10
+        return HeadersTooLarge(f"The headers are more than {lines} lines or {size} KiB.")
+
+    def _stop(self, error: LoreglassError) -> None:
+        self._refusal = error
+        raise _RefusedError
+
+    def _refuse(self, error: LoreglassError) -> None:
+        """Answer with `error`, in its turn, and read no further."""
+        self._register.refused(error.kind.value)
+        self._lingering = True
+        self._waited_s, self._run = 0.0, 0
+        if not self._in_hand:
+            self._say(error)
+        elif not self.cycle.more_body:  # what is wrong came after a whole request, which is answered first
+            self.cycle.keep_alive = False
+        elif self.cycle.response_started or self.pipeline:
+            self.transport.abort()
+        else:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            self._say(error)
+
+    def _say(self, error: LoreglassError) -> None:
+        trace_id = uuid.uuid4().hex
+        reply = problem_response(error, trace_id)
+        told = [
+            *self.server_state.default_headers,
+            *reply.raw_headers,
+            (b"connection", b"close"),
+            (headers.TRACE.lower().encode(), trace_id.encode()),
+        ]
+        lines = [STATUS_LINE[reply.status_code], *(b"%s: %s\r\n" % each for each in told), b"\r\n"]
+        log.info("refused_before_reading", problem=error.kind.value, trace_id=trace_id)
+        self.transport.write(b"".join([*lines, cast(bytes, reply.body)]))
+        self.flow.resume_reading()
+        self.transport.write_eof()
+        self._register.rest(self)

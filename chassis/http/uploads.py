@@ -1,0 +1,119 @@
+"""Bytes of request bodies that an app holds at one time, over all of its requests."""
+
+import time
+from collections.abc import Callable
+
+from chassis.errors import Overloaded
+
+_RETRY_S = 2.0
+_STEP_BYTES = 64 * 2**10
+_STALLED_S = 2.0
+"""Where others wait for its place, a body must grow by a step in this time."""
+
+
+class Upload:
+    """The place of one body, held until `close`."""
+
+    def __init__(self, budget: "UploadBudget", address: str, give_up: Callable[[], None]) -> None:
+        self.address = address
+        self.give_up = give_up
+        self.reserved = self.received = 0
+        self.complete = False
+        self.advanced_at = budget.clock()
+        self._budget = budget
+        self._step = 0
+
+    def receive(self, size: int, *, more: bool) -> None:
+        """So much more of it came. Raises `Overloaded` when there is no room for what was not declared."""
+        self.received += size
+        self.complete = not more
+        if self.received > self.reserved:
+            self._budget.reserve(self, self.received - self.reserved)
+        if self.received >= self._step:
+            self._step = self.received + _STEP_BYTES
+            self.advanced_at = self._budget.clock()
+
+    def close(self) -> None:
+        """Nothing of it is kept any longer; said twice, it does no harm."""
+        self._budget.release(self)
+
+
+class UploadBudget:
+    """A body has its place as soon as its length is declared, so that who is refused need not send it first.
+
+    Where there is no room left, bodies that have stopped growing give way; `share_per_address` of the room is for
+    one address.
+    """
+
+    def __init__(
+        self,
+        total_bytes: int,
+        share_per_address: float = 1.0,
+        largest_bytes: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`largest_bytes`: of one body, for which there is room in any case."""
+        self.clock = clock
+        self._total = max(total_bytes, largest_bytes)
+        self._of_one = max(int(self._total * share_per_address), largest_bytes)
+        self._held = 0
+        self._by_address: dict[str, int] = {}
+        self._uploads: dict[Upload, None] = {}
+
+    @property
+    def held_bytes(self) -> int:
+        """What is held or reserved now."""
+        return self._held
+
+    def open(self, address: str, size: int, give_up: Callable[[], None]) -> Upload:
+        """A place for a body of `size` bytes, 0 where that is not known. Raises `Overloaded`.
+
+        `give_up` is called when the place is needed for others.
+        """
+        upload = Upload(self, address, give_up)
+        self._uploads[upload] = None
+        try:
+            self.reserve(upload, size)
+        except Overloaded:
+            del self._uploads[upload]
+            raise
+        return upload
+
+    def reserve(self, upload: Upload, size: int) -> None:
+        """Room for `size` more bytes. Raises `Overloaded`."""
+        if upload not in self._uploads:
+            return
+        while self._by_address.get(upload.address, 0) + size > self._of_one:
+            self._make_room(upload, upload.address)
+        while self._held + size > self._total:
+            self._make_room(upload, None)
+        upload.reserved += size
+        self._held += size
+        self._by_address[upload.address] = self._by_address.get(upload.address, 0) + size
+
+    def _make_room(self, asking: Upload, address: str | None) -> None:
+        before = self.clock() - _STALLED_S
+        stalled = [
+            each
+            for each in self._uploads
+            if not each.complete
+            and each.reserved
+            and each.advanced_at <= before
+            and each is not asking
+            and address in (None, each.address)
+        ]
+        if not stalled:
+            raise Overloaded("Too much is being uploaded just now.", retry_after_s=_RETRY_S)
+        longest = min(stalled, key=lambda each: each.advanced_at)
+        longest.close()
+        longest.give_up()
+
+    def release(self, upload: Upload) -> None:
+        """See `Upload.close`."""
+        if upload not in self._uploads:
+            return
+        del self._uploads[upload]
+        self._held -= upload.reserved
+        left = self._by_address.pop(upload.address, 0) - upload.reserved
+        if left:
+            self._by_address[upload.address] = left

@@ -1,0 +1,298 @@
+"""What one connection may send, and for how long: raw bytes against the real server, on invented time."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+import httpx
+import pytest
+from anyio.abc import SocketStream
+
+from chassis.http.connections import Connections
+from chassis.http.problems import PROBLEM_JSON
+from chassis.settings import AppSettings
+from contracts import headers
+from tests.live import live
+from tests.unit.chassis.apps import Witness, probe_app
+from tests.wire import RawReply, connection, head, read_reply
+
+pytestmark = pytest.mark.anyio
+
+SETTINGS = AppSettings(max_body_bytes=100_000, max_header_bytes=4096, header_timeout_s=10, min_body_rate=100)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An app that is up, what it has seen, and the register of its connections."""
+
+    client: httpx.AsyncClient
+    witness: Witness
+    register: Connections
+
+    @property
+    def url(self) -> str:
+        return str(self.client.base_url)
+
+    async def connections(self, number: int) -> None:
+        """Return once so many are open, the test's own clients left out."""
+        with anyio.fail_after(20):
+            while len(self.register) != number:
+                await anyio.lowlevel.checkpoint()
+
+    def refused(self, reason: str) -> float:
+        text = self.witness.metrics.exposition()[0].decode()
+        name = f'loreglass_connections_refused_total{{reason="{reason}",service="probe"}} '
+        return sum(float(line.removeprefix(name)) for line in text.splitlines() if line.startswith(name))
+
+
+@asynccontextmanager
+async def probe(settings: AppSettings = SETTINGS) -> AsyncIterator[Probe]:
+    witness = Witness()
+    app = probe_app(witness, settings)
+    async with live(app) as client:
+        yield Probe(client, witness, app.state.connections)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Probe]:
+    async with probe() as made:
+        yield made
+
+
+def kind_of(reply: RawReply) -> tuple[int, str]:
+    """Status and kind; every refusal is also checked for its form, and for saying that it closes."""
+    problem = reply.json()
+    assert reply.headers["content-type"] == PROBLEM_JSON
+    assert reply.headers["connection"] == "close"
+    assert problem["status"] == reply.status
+    assert problem["trace_id"] == reply.headers[headers.TRACE.lower()]
+    return reply.status, str(problem["type"]).removeprefix("urn:loreglass:problem:")
+
+
+async def flood(url: str, first: bytes, piece: bytes, times: int) -> tuple[int, str]:
+    """The refusal of what never ends: `piece` after `piece`, until the server answers or `times` are sent."""
+    async with connection(url) as stream:
+        try:
+            await stream.send(first)
+            for _ in range(times):
+                await stream.send(piece)
+        except anyio.BrokenResourceError:
+            pass  # it reads no more
+        with anyio.fail_after(20):
+            return kind_of(await read_reply(stream))
+
+
+async def is_closed(stream: SocketStream) -> None:
+    """Return once the server has closed; what it still says is not looked at."""
+    with anyio.fail_after(20):
+        try:
+            while True:
+                await stream.receive()
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
+            return
+
+
+CHUNKED = head("POST", "/length", Transfer_Encoding="chunked")
+
+
+@pytest.mark.parametrize(
+    ("first", "piece"),
+    [
+        (b"GET /remaining HTTP/1.1\r\n", b"a:b\r\n" * 1000),
+        (b"GET /remaining HTTP/1.1\r\na: ", b"x" * 5000),
+        (b"GET /remaining HTTP/1.1\r\n", b"x" * 5000),
+        (CHUNKED + b"1;", b"x" * 5000),
+        (CHUNKED + b"1\r\nx\r\n0\r\n", b"a:b\r\n" * 1000),
+        (CHUNKED + b"1\r\nx\r\n0\r\na: ", b"x" * 5000),
+    ],
+    ids=["lines", "value", "name", "chunk-extension", "trailer-lines", "trailer-value"],
+)
+async def test_headers_without_end_are_refused(server: Probe, first: bytes, piece: bytes) -> None:
+    assert await flood(server.url, first, piece, 100) == (431, "headers_too_large")
+    assert server.witness.ran == []
+    assert server.refused("headers_too_large") == 1
+
+
+async def test_a_header_that_comes_whole_is_counted_too(server: Probe) -> None:
+    large, many = {"a": "x" * 5000}, {f"a{place}": "b" for place in range(100)}
+    for given in (large, many):
+        reply = await server.client.get("/remaining", headers=given)
+        assert reply.status_code == 431
+    usual = {f"a{place}": "x" * 30 for place in range(60)}
+    assert (await server.client.get("/remaining", headers=usual)).status_code == 200
+
+
+@pytest.mark.parametrize("piece", [b"x" * 9000, b"x" * 3000])
+async def test_an_address_without_end_is_refused(piece: bytes) -> None:
+    async with probe(AppSettings(max_header_bytes=32 * 2**10)) as server:
+        assert await flood(server.url, b"GET /", piece, 100) == (414, "uri_too_long")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"no request at all\r\n\r\n",
+        b"GET /remaining HTTP/9.9\r\n\r\n",
+        head("POST", "/length", Content_Length="-1"),
+        b"POST /length HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        head("POST", "/length", Content_Length=5, Transfer_Encoding="chunked"),
+        CHUNKED + b"not hexadecimal\r\n",
+    ],
+)
+async def test_what_cannot_be_parsed_is_a_problem_like_any_other(server: Probe, sent: bytes) -> None:
+    async with connection(server.url) as stream:
+        await stream.send(sent)
+        assert kind_of(await read_reply(stream)) == (400, "malformed_request")
+        await is_closed(stream)
+    assert server.witness.ran == []
+
+
+async def test_a_switch_of_protocols_is_not_made(server: Probe) -> None:
+    async with connection(server.url) as stream:
+        wanted = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": 13}
+        await stream.send(head("GET", "/remaining", Sec_WebSocket_Key="A" * 22 + "==", **wanted))
+        assert (await read_reply(stream)).status == 200
+
+
+async def test_requests_piled_up_on_one_connection_are_answered_in_part_and_the_rest_is_not_kept() -> None:
+    async with probe() as server, connection(server.url) as stream:
+        with_body = head("POST", "/length", Content_Length=1) + b"x"
+        await stream.send(with_body * 1000)
+        received = b""
+        with anyio.fail_after(20):
+            try:
+                while True:
+                    received += await stream.receive()
+            except (anyio.EndOfStream, anyio.BrokenResourceError):
+                pass
+    assert 1 <= received.count(b"HTTP/1.1 200 OK") <= 17
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /remaining HT", b"GET /remaining HTTP/1.1\r\nHost: a\r\nb: "])
+async def test_half_a_request_has_its_time(server: Probe, sent: bytes) -> None:
+    async with connection(server.url) as stream:
+        await stream.send(sent)
+        await server.connections(1)
+        await anyio.wait_all_tasks_blocked()
+        while server.register and not server.register.watch(4):
+            await anyio.sleep(0.01)
+            if sent and await _has_answered(stream):
+                break
+        await is_closed(stream)
+
+
+async def _has_answered(stream: SocketStream) -> bool:
+    with anyio.move_on_after(0.05):
+        assert kind_of(await read_reply(stream)) == (408, "request_timeout")
+        return True
+    return False
+
+
+async def test_headers_that_come_in_time_are_heard(server: Probe) -> None:
+    async with connection(server.url) as stream:
+        await stream.send(b"GET /remaining HTTP/1.1\r\n")
+        await server.connections(1)
+        server.register.watch(9)
+        await stream.send(b"Host: a\r\n\r\n")
+        assert (await read_reply(stream)).status == 200
+        server.register.watch(60)
+        await stream.send(head("GET", "/remaining"))
+        assert (await read_reply(stream)).status == 200
+
+
+async def test_an_idle_connection_is_kept_for_its_time_and_line_breaks_do_not_lengthen_it(
+    server: Probe,
+) -> None:
+    async with connection(server.url) as stream:
+        await stream.send(head("GET", "/remaining"))
+        await read_reply(stream)
+        for _ in range(3):
+            await stream.send(b"\r\n")
+            server.register.watch(26)
+        await is_closed(stream)
+
+
+async def test_a_body_that_trickles_is_refused_and_its_work_ended(server: Probe) -> None:
+    async with connection(server.url) as stream:
+        await stream.send(head("POST", "/length", Content_Length=50_000) + b"x" * 2_000)
+        await _in_work(server)
+        server.register.watch(10)  # 2,000 bytes in this window, more than 100 a second
+        await stream.send(b"x")
+        await anyio.sleep(0.05)
+        server.register.watch(10)
+        assert kind_of(await read_reply(stream)) == (408, "request_timeout")
+    assert server.witness.ran == []
+    assert server.refused("request_timeout") == 1
+
+
+async def _in_work(server: Probe) -> None:
+    with anyio.fail_after(20):
+        while (
+            'loreglass_requests_in_flight{service="probe"} 2.0'
+            not in (await server.client.get("/metrics")).text
+        ):
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_work_that_takes_long_is_not_a_slow_body(server: Probe) -> None:
+    async with connection(server.url) as stream:
+        await stream.send(head("POST", "/hang", Content_Length=2, X_Deadline_Ms=900) + b"{}")
+        await server.witness.started.wait()
+        for _ in range(10):
+            server.register.watch(10)
+        assert (await read_reply(stream)).status == 504
+
+
+async def test_a_reply_that_nobody_reads_does_not_stay() -> None:
+    """Far more than the kernel's own buffers take: what is left stays with the server."""
+    async with probe(AppSettings()) as server, connection(server.url) as stream:
+        await stream.send(head("GET", "/much"))
+        await server.connections(1)
+        with anyio.fail_after(20):
+            while len(server.register):
+                server.register.watch(10)
+                await anyio.sleep(0.02)
+    assert server.refused("unread_reply") == 1
+
+
+async def test_connections_that_rest_make_room_for_new_ones() -> None:
+    async with probe(AppSettings(max_connections=8)) as server, AsyncExitStack() as resting:
+        for _ in range(40):
+            await resting.enter_async_context(connection(server.url))
+        assert (await server.client.get("/remaining")).status_code == 200
+        assert len(server.register) <= 8
+        assert server.refused("gave_way") >= 32
+
+
+async def test_connections_at_work_are_left_alone_and_the_next_is_told_to_come_back() -> None:
+    async with probe(AppSettings(max_connections=1)) as server, connection(server.url) as busy:
+        await busy.send(head("POST", "/hang", Content_Length=2) + b"{}")
+        await server.witness.started.wait()
+        async with connection(server.url) as stream:
+            reply = await read_reply(stream)
+            assert kind_of(reply) == (503, "overloaded")
+            assert int(reply.headers["retry-after"]) >= 1
+        assert not server.witness.cancelled.is_set()
+
+
+async def test_one_address_has_a_share_of_the_connections() -> None:
+    settings = AppSettings(max_connections=8, max_share_per_address=0.25)
+    async with probe(settings) as server, connection(server.url) as first:
+        async with connection(server.url), connection(server.url):
+            await is_closed(first)
+            assert len(server.register) == 2
+
+
+async def test_no_header_lifts_the_hard_stop() -> None:
+    async with probe(AppSettings(default_deadline_ms=300, hard_stop_ms=500)) as server:
+        told = await server.client.get("/remaining", headers={headers.DEADLINE: "999999999"})
+        assert told.json()["ms"] <= 500
+        reply = await server.client.post("/hang", headers={headers.DEADLINE: "999999999"})
+        assert reply.status_code == 504
+
+
+async def test_a_caller_that_is_refused_unread_may_send_the_rest_and_goes_on(server: Probe) -> None:
+    refused = await server.client.post("/length", content=b"x" * 4 * 2**20)
+    assert refused.status_code == 413
+    assert (await server.client.post("/length", content=b"four")).json() == {"bytes": 4}

@@ -1,0 +1,167 @@
+"""Bodies of many requests at one time: what they may hold together, and who gives way."""
+
+from collections.abc import AsyncIterator
+
+import anyio
+import httpx
+import pytest
+
+from chassis.errors import Overloaded
+from chassis.http.connections import address_of
+from chassis.http.uploads import Upload, UploadBudget
+from chassis.settings import AppSettings
+from tests.live import live
+from tests.unit.chassis.apps import Witness, probe_app
+from tests.wire import connection, head, read_reply
+
+MIB = 2**20
+HERE, THERE = "192.0.2.1", "192.0.2.2"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def budget(clock: Clock) -> UploadBudget:
+    return UploadBudget(8 * MIB, 0.5, clock=clock)
+
+
+def open_one(budget: UploadBudget, size: int, address: str = HERE) -> tuple[Upload, list[bool]]:
+    """An upload, and what becomes true once it is asked to give up."""
+    gave_up: list[bool] = []
+    return budget.open(address, size, lambda: gave_up.append(True)), gave_up
+
+
+def test_what_is_declared_is_held_and_given_back_once(budget: UploadBudget) -> None:
+    upload, _ = open_one(budget, MIB)
+    upload.receive(1000, more=True)
+    assert budget.held_bytes == MIB
+    upload.close()
+    upload.close()
+    assert budget.held_bytes == 0
+
+
+def test_what_is_not_declared_is_held_as_it_comes(budget: UploadBudget) -> None:
+    upload, _ = open_one(budget, 0)
+    for _ in range(4):
+        upload.receive(MIB, more=True)
+    with pytest.raises(Overloaded):
+        upload.receive(MIB, more=True)
+    assert budget.held_bytes == 4 * MIB
+
+
+def test_one_address_has_its_share_and_others_have_the_rest(budget: UploadBudget) -> None:
+    open_one(budget, 4 * MIB)
+    with pytest.raises(Overloaded) as caught:
+        open_one(budget, 1)
+    assert caught.value.retry_after_s
+    open_one(budget, 4 * MIB, THERE)
+    with pytest.raises(Overloaded):
+        open_one(budget, 1, "192.0.2.3")
+    assert budget.held_bytes == 8 * MIB
+
+
+def test_a_body_that_stopped_growing_gives_way_to_one_that_comes(budget: UploadBudget, clock: Clock) -> None:
+    uploads = [open_one(budget, 2 * MIB) for _ in range(2)]
+    uploads[0][0].receive(MIB, more=True)
+    clock.now += 1.5
+    uploads[1][0].receive(MIB, more=True)
+    clock.now += 1
+    open_one(budget, 2 * MIB)
+    assert [gave_up for _, gave_up in uploads] == [[True], []]
+    assert budget.held_bytes == 4 * MIB
+    uploads[0][0].receive(MIB, more=True)  # what was on its way when it gave up counts for nobody
+    uploads[0][0].close()
+    assert budget.held_bytes == 4 * MIB
+
+
+def test_a_trickle_is_no_growth(budget: UploadBudget, clock: Clock) -> None:
+    upload, gave_up = open_one(budget, 4 * MIB)
+    for _ in range(30):
+        upload.receive(100, more=True)
+        clock.now += 0.1
+    open_one(budget, MIB)
+    assert gave_up == [True]
+
+
+def test_a_whole_body_does_not_give_way(budget: UploadBudget, clock: Clock) -> None:
+    upload, gave_up = open_one(budget, 4 * MIB)
+    upload.receive(4 * MIB, more=False)
+    clock.now += 60
+    with pytest.raises(Overloaded):
+        open_one(budget, MIB)
+    assert gave_up == []
+
+
+def test_the_largest_body_has_room_whatever_the_share() -> None:
+    budget = UploadBudget(MIB, 0.1, largest_bytes=4 * MIB)
+    open_one(budget, 4 * MIB)
+    assert budget.held_bytes == 4 * MIB
+
+
+@pytest.mark.parametrize(
+    ("given", "counted"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        ("2001:db8:1:2:ffff::1", "2001:db8:1:2::"),
+        ("fe80::1%eth0", "fe80::"),
+        ("", ""),
+        ("not:an:address", "not:an:address"),
+    ],
+)
+def test_an_address_is_a_host_or_what_one_caller_is_given(given: str, counted: str) -> None:
+    assert address_of(given) == counted
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    settings = AppSettings(max_body_bytes=MIB, max_upload_bytes=2 * MIB)
+    async with live(probe_app(Witness(), settings)) as made:
+        yield made
+
+
+async def held(client: httpx.AsyncClient) -> float:
+    name = 'loreglass_upload_bytes{service="probe"} '
+    lines = (await client.get("/metrics")).text.splitlines()
+    return next(float(line.removeprefix(name)) for line in lines if line.startswith(name))
+
+
+@pytest.mark.anyio
+async def test_unfinished_uploads_are_bounded_and_gone_with_their_callers(client: httpx.AsyncClient) -> None:
+    url = str(client.base_url)
+    unfinished = head("POST", "/length", Content_Length=MIB) + b"x" * 1000
+    async with connection(url) as first, connection(url) as second, connection(url) as third:
+        await first.send(unfinished)
+        await second.send(unfinished)
+        with anyio.fail_after(20):
+            while await held(client) < 2 * MIB:
+                await anyio.lowlevel.checkpoint()
+        await third.send(unfinished)
+        refused = await read_reply(third)
+        assert (refused.status, refused.json()["type"]) == (503, "urn:loreglass:problem:overloaded")
+        assert int(refused.headers["retry-after"]) >= 1
+    with anyio.fail_after(20):
+        while await held(client):
+            await anyio.lowlevel.checkpoint()
+    assert (await client.post("/length", content=b"x" * MIB)).json() == {"bytes": MIB}
+
+
+@pytest.mark.anyio
+async def test_files_of_a_form_need_no_temporary_folder(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
+    reply = await client.post("/form", files={"file": b"x" * (MIB - 1_000)})
+    assert reply.json() == {"bytes": MIB - 1_000}
