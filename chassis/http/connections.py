@@ -145,7 +145,7 @@ def address_of(host: str) -> str:
 def connections_allowed(apps: int) -> int:
     """How many each of so many apps in this process may have.
 
-    Raises the soft limit of descriptors as far as is useful and allowed: 1,024 is for programs that use `select`.
+    Raises the soft limit of descriptors as far as is of use: the usual 1,024 is for programs with `select`.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _WANTED_DESCRIPTORS)

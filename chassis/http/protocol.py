@@ -1,7 +1,8 @@
 """HTTP/1.1 on one connection: uvicorn's protocol, which is told what it may read and for how long.
 
-llhttp keeps a header until it is whole and has no limit of its own, so bytes are counted here before it has them.
-What is refused gets a problem like any other, and is read on for a moment, or it would not see the reply.
+llhttp keeps a header until it is whole and has no limit of its own, so bytes are counted here before it has
+them. Who is refused gets a problem like any other. What it still sends is thrown away for a moment: if the
+connection broke under it, it would read no reply.
 """
 
 import uuid

@@ -39,10 +39,10 @@ class Upload:
 
 
 class UploadBudget:
-    """A body has its place as soon as its length is declared, so that who is refused need not send it first.
+    """A body has its place as soon as its length is declared, so that who is refused need not send it.
 
-    Where there is no room left, bodies that have stopped growing give way; `share_per_address` of the room is for
-    one address.
+    Where there is no room left, bodies that have stopped growing give way. One address has at most
+    `share_per_address` of the room.
     """
 
     def __init__(

@@ -278,10 +278,10 @@ async def test_connections_at_work_are_left_alone_and_the_next_is_told_to_come_b
 
 async def test_one_address_has_a_share_of_the_connections() -> None:
     settings = AppSettings(max_connections=8, max_share_per_address=0.25)
-    async with probe(settings) as server, connection(server.url) as first:
-        async with connection(server.url), connection(server.url):
-            await is_closed(first)
-            assert len(server.register) == 2
+    async with probe(settings) as server, AsyncExitStack() as opened:
+        streams = [await opened.enter_async_context(connection(server.url)) for _ in range(3)]
+        await is_closed(streams[0])
+        assert len(server.register) == 2
 
 
 async def test_no_header_lifts_the_hard_stop() -> None:
