@@ -40,6 +40,8 @@ _UNTRACED = frozenset(("/metrics", "/health/live", "/health/ready", "/info"))
 """Asked by machines all day long: neither spans nor, while all is well, log lines."""
 _CLIENT_CLOSED_REQUEST = 499  # nginx's status for a caller that left; only seen in logs and metrics
 _UNMATCHED = "unmatched"
+_SMALL_BODY = 16 * 2**10
+"""Bytes that are not counted over all requests: connections are, and hold more themselves."""
 _CLIENT_ERROR = 400
 _SERVER_ERROR = 500
 
@@ -124,7 +126,7 @@ class ExchangeMiddleware:
     def _find_room(self, scope: Scope, exchange: _Exchange) -> None:
         declared = _text(exchange.headers, _LENGTH) or "0"
         size = int(declared) if declared.isdecimal() else 0
-        if size or _CODING in exchange.headers:
+        if size > _SMALL_BODY or _CODING in exchange.headers:
             host = scope["client"][0] if scope.get("client") else ""
             give_up = partial(_give_up, exchange)
             exchange.upload = self._uploads.open(address_of(host), size, give_up)

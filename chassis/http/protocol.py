@@ -70,7 +70,6 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        self._unset_keepalive_if_required()
         self._segment = len(data)
         self._run += self._segment
         if self._lingering:
@@ -111,7 +110,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_bytes += len(name) + len(value) + 4
         if self._head_bytes > self._limits.header_bytes or len(self.headers) >= self._limits.header_lines:
             self._stop(self._too_large())
-        super().on_header(name, value)
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= self._limits.pipelined:
@@ -134,11 +136,16 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        goes_on = bool(self.pipeline)
-        super().on_response_complete()
-        if not goes_on:
-            self._waited_s = 0.0
-            self._register.rest(self)
+        """uvicorn's own starts a timer for each; `watch` does without."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._waited_s = 0.0
+        self._register.rest(self)
 
     # What the register says
 

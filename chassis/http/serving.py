@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import gc
-import math
 import signal
 import socket
 import sys
@@ -120,7 +119,6 @@ def _server(bound: BoundApp, allowed: int) -> _Server:
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_keep_alive=math.ceil(connections.limits.keep_alive_s),
             timeout_graceful_shutdown=bound.drain_s,
         ),
         connections,
