@@ -1,8 +1,9 @@
-"""What pydantic refused, in words for whoever wrote it."""
+"""What pydantic demands, for OpenAPI, and what it refused, in words for whoever wrote it."""
 
 from collections.abc import Iterable
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 _PLAIN = {"missing": "must be given", "extra_forbidden": "there is no such field"}
 """In place of what pydantic says, which speaks of fields and inputs."""
@@ -19,3 +20,22 @@ def fault(entry: Iterable[object], kind: str, message: str) -> str:
     where = ".".join(str(part) for part in entry)[:80]
     what = _PLAIN.get(kind) or message.removeprefix("Value error, ")
     return f"{where}: {what}" if where else what
+
+
+def inlined_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Its JSON schema in one piece: within an OpenAPI document, `#/$defs/…` would lead nowhere."""
+    schema = model.model_json_schema()
+    kinds = schema.pop("$defs", {})
+
+    def inline(node: Any) -> Any:
+        if isinstance(node, list):
+            return [inline(each) for each in node]
+        if not isinstance(node, dict):
+            return node
+        kind = kinds[node["$ref"].removeprefix("#/$defs/")] if "$ref" in node else {}
+        # A discriminator names the kinds by their references; their `type` tells them apart as well.
+        rest = {name: each for name, each in node.items() if name not in ("$ref", "discriminator")}
+        return {name: inline(each) for name, each in {**kind, **rest}.items()}
+
+    inlined: dict[str, Any] = inline(schema)
+    return inlined

@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from chassis.errors import InvalidRequest, MalformedRequest, Unauthorized, problem_of
+from chassis.http.bodies import Router
 from chassis.http.problems import problem_response
 from corpus.folders import thing_in
 from corpus.manifests import PHOTO_SUFFIXES
@@ -139,7 +140,7 @@ def _is_loopback(host: str) -> bool:
 
 def operator_router(operator: Operator) -> APIRouter:
     """`/operator`, a page without data that anybody may have, and the routes below it."""
-    router = APIRouter(include_in_schema=False)
+    router = Router(include_in_schema=False)
     router.include_router(_page_router())
     router.include_router(
         _data_router(operator), prefix="/operator", dependencies=[Depends(require_operator)]
@@ -148,7 +149,7 @@ def operator_router(operator: Operator) -> APIRouter:
 
 
 def _page_router() -> APIRouter:
-    router = APIRouter()
+    router = Router()
     folder = Path(__file__).parent
     names = {"": "operator.html", "/operator.css": "operator.css", "/operator.js": "operator.js"}
     files = {
@@ -164,7 +165,7 @@ def _page_router() -> APIRouter:
 
 
 def _data_router(operator: Operator) -> APIRouter:
-    router, indexing = APIRouter(), operator.indexing
+    router, indexing = Router(), operator.indexing
 
     @router.get("/photos")
     async def photos(wanted: Annotated[Slice, Query()]) -> Listing:

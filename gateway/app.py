@@ -12,6 +12,7 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
 from gateway.clients.services import Services
 from gateway.routes import answer, chat, devices, misdirected, sessions, speech, traces
+from gateway.routes.dependencies import caller_of
 from gateway.routes.page import page_router
 from gateway.serving.startup import log_start
 from gateway.settings import GatewaySettings, Reasoning
@@ -49,7 +50,14 @@ def create_app(
         return wired.model() if wired is not None else {}
 
     app = create_chassis_app(
-        "gateway", settings, [*routers, *further], lifespan, metrics, _engine(settings), model=model
+        "gateway",
+        settings,
+        [*routers, *further],
+        lifespan,
+        metrics,
+        _engine(settings),
+        model=model,
+        described_to=caller_of,
     )
     return app
 

@@ -13,10 +13,11 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.telemetry import TelemetryConfig
 from starlette.formparsers import MultiPartParser
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
 from chassis.errors import LoreglassError
+from chassis.http.bodies import BoundedBodies, Router
 from chassis.http.connections import Connections
 from chassis.http.exchange import ExchangeLimits, ExchangeMiddleware
 from chassis.http.health import health_router
@@ -108,10 +109,12 @@ def create_app(
     accelerator: Callable[[], Accelerator] = lambda: Accelerator(CPU, ""),
     takes: Sequence[str] = (),
     model: Callable[[], Mapping[str, str]] = dict,
+    described_to: Callable[..., Any] | None = None,
 ) -> FastAPI:
     """An app with problem+json errors, deadlines, cancellation, metrics and health routes.
 
-    `model`: what `/info` tells of a model's server.
+    `model`: what `/info` tells of a model's server. `described_to`: the dependency that lets callers read
+    `/openapi.json`, where not all may.
 
     `lifespan` must set `app.state.ready_checks`: name -> async callable that raises when it is not.
     """
@@ -119,6 +122,7 @@ def create_app(
         title=f"Loreglass {name}",
         version=version("loreglass"),
         lifespan=lifespan,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -142,7 +146,12 @@ def create_app(
         )
 
     metrics.describe(about)
-    for router in (*routers, health_router(about), _metrics_router(metrics)):
+    for router in (
+        _openapi_router(app, described_to),
+        *routers,
+        health_router(about),
+        _metrics_router(metrics),
+    ):
         app.include_router(router)
     install_problem_handlers(app)
     _bound(app, settings, metrics)
@@ -161,12 +170,24 @@ def _bound(app: FastAPI, settings: AppSettings, metrics: Metrics) -> None:
         settings.max_body_bytes,
         settings.trusts_remote_sampling,
     )
+    app.add_middleware(BoundedBodies)  # inside of the exchange, which is added last
     app.add_middleware(ExchangeMiddleware, limits=limits, metrics=metrics, uploads=uploads)
+
+
+def _openapi_router(app: FastAPI, described_to: Callable[..., Any] | None) -> APIRouter:
+    """`GET /openapi.json`."""
+    router = Router(dependencies=[Depends(described_to)] if described_to else [])
+
+    @router.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> Response:
+        return JSONResponse(app.openapi())
+
+    return router
 
 
 def _metrics_router(metrics: Metrics) -> APIRouter:
     """`GET /metrics`, made four times a second at most."""
-    router = APIRouter()
+    router = Router()
     flights = {rich: SingleFlight[tuple[bytes, str]](at_once=40, every_s=0.25) for rich in (False, True)}
 
     @router.get("/metrics", include_in_schema=False)

@@ -8,6 +8,7 @@ import structlog
 from fastapi import APIRouter, Request
 
 from chassis.errors import LoreglassError, NotReady
+from chassis.http.bodies import Router
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.single_flight import SingleFlight
 from contracts.errors import ErrorKind
@@ -31,7 +32,7 @@ class Note:
 
 def health_router(describe: Callable[[], Info]) -> APIRouter:
     """`/health/live`, `/health/ready` and `/info`; `describe` tells what the app runs on now."""
-    router = APIRouter()
+    router = Router()
     flights = SingleFlight[dict[str, Note]](at_once=10, every_s=1.0)  # each makes engines work
 
     @router.get("/health/live")

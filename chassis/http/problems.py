@@ -92,6 +92,8 @@ def _translate(error: Exception) -> LoreglassError:
     if isinstance(error, RequestValidationError):
         return _from_validation(error)
     if isinstance(error, HTTPException):
+        if isinstance(error.__cause__, LoreglassError):  # FastAPI wraps what reading a body raises
+            return error.__cause__
         kind = _BY_STATUS.get(error.status_code, MalformedRequest)
         return kind()
     raise TypeError(type(error))

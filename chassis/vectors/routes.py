@@ -6,6 +6,8 @@ from fastapi import APIRouter, Depends
 
 from chassis.errors import CollectionNotFound, InvalidRequest
 from chassis.http.app import RequestDeadline, engine_pool
+from chassis.http.bodies import Router, takes_json
+from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from chassis.vectors.names import is_point_id
 from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore
@@ -33,12 +35,14 @@ class Indexed(Protocol):
         ...
 
 
+_IDS = JsonLimits(max_bytes=2**20, max_items=8_192)
+
 Pool = Annotated[EnginePool[Indexed], Depends(engine_pool)]
 
 
 def collections_router() -> APIRouter:
     """Create, list, publish, drop, and ask what is missing; the app's engine must be `Indexed`."""
-    router = APIRouter(prefix="/v1")
+    router = Router(prefix="/v1")
 
     @router.post("/collections")
     async def create_collection(
@@ -68,6 +72,7 @@ def collections_router() -> APIRouter:
         return _wire_all(await pool.run(drop, deadline))
 
     @router.post("/collections/{name}/missing")
+    @takes_json(_IDS)
     async def missing_points(
         name: str, request: PointIds, pool: Pool, deadline: RequestDeadline
     ) -> MissingIds:

@@ -8,6 +8,7 @@ from datetime import datetime
 from chassis.errors import CollectionNotFound, LoreglassError
 from chassis.http.calls import FilePart, ServiceClient
 from chassis.resilience.deadlines import Deadline
+from contracts.addresses import is_source_address
 from contracts.collections import Collections
 from contracts.cropper import CropReply
 from contracts.domain_router import ClassifyReply
@@ -133,7 +134,7 @@ class Services:
             )
         except CollectionNotFound:
             return ()
-        return tuple(_entity(hit) for hit in reply.hits)
+        return _entities(reply)
 
     async def takes_texts(self, deadline: Deadline) -> bool:
         """Whether image search also takes texts, as its `/info` said not long ago; no where it is silent."""
@@ -161,7 +162,7 @@ class Services:
             )
         except CollectionNotFound:
             return ()
-        return tuple(_entity(hit) for hit in reply.hits)
+        return _entities(reply)
 
     async def crop(
         self, jpeg: bytes, labels: Sequence[str], max_regions: int, deadline: Deadline
@@ -204,7 +205,8 @@ class Services:
             )
         except CollectionNotFound:
             return ()
-        return tuple(Passage(hit.snippet, hit.title, hit.url, hit.last_modified) for hit in reply.hits)
+        cited = [hit for hit in reply.hits if is_source_address(hit.url)]
+        return tuple(Passage(hit.snippet, hit.title, hit.url, hit.last_modified) for hit in cited)
 
     async def rerank(
         self,
@@ -302,6 +304,10 @@ class Services:
 
 def _file(field: str, jpeg: bytes) -> FilePart:
     return (field, ("photo.jpg", jpeg, "image/jpeg"))
+
+
+def _entities(reply: ImageSearchReply) -> tuple[Entity, ...]:
+    return tuple(_entity(hit) for hit in reply.hits if not hit.url or is_source_address(hit.url))
 
 
 def _entity(hit: ImageHit) -> Entity:

@@ -3,17 +3,20 @@
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request
+from fastapi import Header, Request
 from starlette.responses import Response
 
 from chassis.errors import problem_of
 from chassis.http.app import RequestDeadline
+from chassis.http.bodies import Router, takes_json
 from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
+from chassis.validation import inlined_schema
 from contracts import headers
 from contracts.answer import (
     Answer,
     AnswerRequest,
+    Experiment,
     IdentifiedEvent,
     StageEvent,
     TokenEvent,
@@ -21,28 +24,24 @@ from contracts.answer import (
 )
 from gateway.planning.run import OnEvent, RunEvent, ignore_events
 from gateway.routes.dependencies import CallerDep, GatewayDep
-from gateway.routes.intake import read_question
+from gateway.routes.intake import JSON_LIMITS, read_question
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.execution import Question
 from gateway.serving.idempotency import checked_key
 from gateway.wiring import Gateway
 
-router = APIRouter()
+router = Router()
 
 _EVENTS = {StageEvent: "stage", TranscriptEvent: "transcript", IdentifiedEvent: "identified"}
-_OWN_SHAPES = {"image": "ImageInput", "experiment": "Experiment", "audio": "AudioInput"}
 
 
 def _body_schema() -> dict[str, Any]:
     """Both forms of the request body, for the OpenAPI document."""
-    in_json = AnswerRequest.model_json_schema()
-    kinds = in_json.pop("$defs")
-    for name, kind in _OWN_SHAPES.items():
-        in_json["properties"][name] = {"anyOf": [kinds[kind], {"type": "null"}], "default": None}
+    in_json = inlined_schema(AnswerRequest)
     in_parts = {
         "image": {"type": "string", "format": "binary"},
         "audio": {"type": "string", "format": "binary"},
-        "experiment": {**kinds["Experiment"], "description": "As JSON text."},
+        "experiment": {**inlined_schema(Experiment), "description": "As JSON text."},
     }
     in_form = {**in_json, "properties": {**in_json["properties"], **in_parts}}
     content = {"multipart/form-data": {"schema": in_form}, "application/json": {"schema": in_json}}
@@ -50,6 +49,7 @@ def _body_schema() -> dict[str, Any]:
 
 
 @router.post("/answer", response_model=Answer, openapi_extra=_body_schema())
+@takes_json(JSON_LIMITS, or_form=True)
 async def answer(
     request: Request,
     response: Response,

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
@@ -27,8 +27,10 @@ from chassis.errors import (
     PipelineNotFound,
 )
 from chassis.http.app import RequestDeadline
+from chassis.http.bodies import Router, read_body, takes_json
+from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
-from chassis.validation import first_fault
+from chassis.validation import first_fault, inlined_schema
 from contracts.answer import DEFAULT_PIPELINE, Answer, IdentifiedEvent, Reason, TranscriptEvent
 from contracts.chat import (
     MOST_MESSAGES,
@@ -54,7 +56,6 @@ from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import allowed, checked_deadline_ms, photo_of, question_text, sound_of
 from gateway.routes.openai_errors import openai_error, refused
 from gateway.routes.streaming import DataStream, Send, pieces
-from gateway.routes.strict_json import read_json
 from gateway.serving.execution import Admitted, Question
 from gateway.serving.sessions.port import Session
 from gateway.settings import Reasoning
@@ -62,8 +63,10 @@ from gateway.speech.audio import Sound
 from gateway.state import Turn
 from gateway.wiring import Gateway
 
-router = APIRouter(prefix="/v1")
+router = Router(prefix="/v1")
 
+_JSON_LIMITS = JsonLimits(max_bytes=None, max_items=32_768, max_depth=64)
+"""Of a whole conversation, and of the tools that clients offer with it, whose schemas are deep."""
 _DONE = "[DONE]"
 _CHARS_A_TOKEN = 4
 _MOST_INSTRUCTION_CHARS = 4_000
@@ -73,9 +76,13 @@ _NOTHING_FOUND = frozenset(
 )
 
 
-@router.get("/models")
-async def list_models(gateway: GatewayDep) -> Models:
+@router.get("/models", response_model=Models)
+async def list_models(request: Request, gateway: GatewayDep) -> Models | Response:
     """The pipelines, as models; first the default, which clients take for a person who chooses none."""
+    try:
+        await caller_of(request, gateway)
+    except LoreglassError as error:
+        return refused(error, request.state.trace_id)
     started = int(gateway.started_at)
     names = sorted(gateway.execution.pipelines, key=lambda name: (name != DEFAULT_PIPELINE, name))
     names += sorted(gateway.settings.model_aliases)
@@ -85,8 +92,11 @@ async def list_models(gateway: GatewayDep) -> Models:
 @router.get("/models/{name}", response_model=Model)
 async def show_model(name: str, request: Request, gateway: GatewayDep) -> Model | Response:
     """One pipeline, as a model."""
-    if _pipeline_of(name, gateway) not in gateway.execution.pipelines:
-        error = PipelineNotFound("There is no pipeline of this name; GET /v1/models lists them.")
+    try:
+        await caller_of(request, gateway)
+        if _pipeline_of(name, gateway) not in gateway.execution.pipelines:
+            raise PipelineNotFound("There is no pipeline of this name; GET /v1/models lists them.")
+    except LoreglassError as error:
         return refused(error, request.state.trace_id)
     return Model(id=name, created=int(gateway.started_at))
 
@@ -112,10 +122,11 @@ async def list_chats(request: Request, gateway: GatewayDep) -> StoredChats | Res
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": ChatRequest.model_json_schema()}},
+            "content": {"application/json": {"schema": inlined_schema(ChatRequest)}},
         }
     },
 )
+@takes_json(_JSON_LIMITS)
 async def complete_chat(
     request: Request, gateway: GatewayDep, exchange: RequestDeadline
 ) -> ChatCompletion | Response:
@@ -124,7 +135,7 @@ async def complete_chat(
     received = Deadline.after_ms(0)
     try:
         caller = await caller_of(request, gateway)  # here, so that a refusal has OpenAI's shape too
-        asked = await anyio.to_thread.run_sync(_request, await request.body())
+        asked = await read_body(request, _request)
         deadline_ms = checked_deadline_ms(asked.deadline_ms, gateway.settings)
         deadline = Deadline(min(received.at + deadline_ms / 1000, exchange.at))
         question = replace(await _question(asked, gateway, deadline_ms, deadline), caller=caller)

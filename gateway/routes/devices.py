@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import structlog
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 from starlette.responses import JSONResponse, Response
@@ -27,6 +27,7 @@ from chassis.errors import (
     problem_of,
 )
 from chassis.http.app import RequestDeadline
+from chassis.http.bodies import Router
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer
@@ -39,7 +40,7 @@ from gateway.serving.sessions.port import ID_BYTES
 from gateway.serving.tenants import Caller
 from gateway.wiring import Gateway
 
-router = APIRouter(prefix="/devices")
+router = Router(prefix="/devices")
 
 DEFAULT_QUESTION = "What is this?"
 _PHOTOS = ("photo", "file", "image")

@@ -24,18 +24,21 @@ from chassis.errors import (
     PayloadTooLarge,
     UnsupportedMediaType,
 )
+from chassis.http.bodies import read_body
 from chassis.images import CleanImage, ImageLimits, clean_image
+from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
 from chassis.validation import first_fault
 from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
-from gateway.routes.strict_json import read_json
 from gateway.serving.execution import Question
 from gateway.settings import GatewaySettings
 from gateway.speech.audio import AudioLimits, Sound, clean_audio
 from gateway.state import Photo
 from gateway.wiring import Gateway
 
+JSON_LIMITS = JsonLimits(max_bytes=None, max_items=512, max_depth=8)
+"""Of a question: a few fields, with photo and sound in base64."""
 _MAX_FORM_FIELDS = 16
 _MAX_FORM_FILES = 2
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -61,7 +64,7 @@ async def read_question(request: Request, gateway: Gateway, received: Deadline) 
     if kind == "multipart/form-data":
         fields, files = await _from_form(request)
     elif kind == "application/json":
-        fields, files = await anyio.to_thread.run_sync(_from_json, await request.body())
+        fields, files = await read_body(request, _from_json)
     else:
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
     return await to_question(fields, files, gateway, received)
@@ -134,7 +137,7 @@ def _text_fields(form: FormData) -> dict[str, Any]:
     fields: dict[str, Any] = {name: form[name] for name in _FIELDS if name in form and name not in empty}
     if isinstance(given := fields.get("experiment"), str):
         try:
-            fields["experiment"] = read_json(given)
+            fields["experiment"] = read_json(given, JSON_LIMITS)
         except MalformedRequest as error:
             raise InvalidRequest("experiment: must be a JSON object.") from error
     return fields

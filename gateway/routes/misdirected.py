@@ -3,13 +3,14 @@
 Their apps show a 404 without words as silence.
 """
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from chassis.errors import NotFound
+from chassis.http.bodies import Router
 from gateway.routes.openai_errors import refused
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 _BOTH = ["GET", "POST"]
 _BASE = "The base address of this model ends in /v1 and in nothing after it"

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from chassis.errors import LoreglassError, NotFound
+from chassis.http.bodies import Router
 from chassis.resilience.deadlines import Deadline
 from gateway.routes.dependencies import GatewayDep
 from gateway.wiring import Gateway
@@ -106,7 +107,7 @@ def _kept(names: Mapping[str, bytes]) -> Iterator[str]:
 def page_router() -> APIRouter:
     """`/`, `/page/…`. Raises `OSError` where the files are missing."""
     files = read_files()
-    router = APIRouter(include_in_schema=False)
+    router = Router(include_in_schema=False)
 
     @router.get("/")
     async def home(request: Request) -> Response:

@@ -1,10 +1,11 @@
 """`DELETE /sessions/{session_id}`."""
 
-from fastapi import APIRouter, status
+from fastapi import status
 
+from chassis.http.bodies import Router
 from gateway.routes.dependencies import CallerDep, GatewayDep
 
-router = APIRouter()
+router = Router()
 
 
 @router.delete("/sessions/{session_id}", status_code=status.HTTP_204_NO_CONTENT)

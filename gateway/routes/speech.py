@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import anyio
 import anyio.to_thread
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -14,16 +14,17 @@ from starlette.types import Receive, Scope, Send
 
 from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest, PayloadTooLarge
 from chassis.http.app import RequestDeadline
+from chassis.http.bodies import Router, read_body
 from chassis.http.problems import note_problem, problem_response
+from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline
-from chassis.validation import first_fault
+from chassis.validation import first_fault, inlined_schema
 from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
 from gateway.planning.run import side_by_side
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import sound_of
 from gateway.routes.openai_errors import refused
 from gateway.routes.ranges import ranged
-from gateway.routes.strict_json import read_json
 from gateway.serving.tenants import Caller
 from gateway.serving.voice import Voice
 from gateway.speech.audio import Sound
@@ -32,7 +33,7 @@ from gateway.speech.sound_cache import Say
 from gateway.speech.synthesis import AudioSink, Utterance
 from gateway.speech.transcription import Transcript
 
-router = APIRouter()
+router = Router()
 
 _FORMATS = ("json", "text", "verbose_json")
 _MAX_FORM_FIELDS = 32
@@ -103,7 +104,7 @@ def _transcription(heard: Transcript, sound: Sound, shape: str) -> Response:
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": SpeechRequest.model_json_schema()}},
+            "content": {"application/json": {"schema": inlined_schema(SpeechRequest)}},
         }
     },
 )
@@ -113,7 +114,7 @@ async def say(request: Request, gateway: GatewayDep, exchange: RequestDeadline) 
     try:
         caller = await caller_of(request, gateway)
         gateway.voice.require_synthesizer()
-        asked = await anyio.to_thread.run_sync(_asked, await request.body())
+        asked = await read_body(request, _asked)
         most = gateway.settings.speech_max_chars
         if len(asked.input) > most:
             raise InvalidRequest(f"input: longer than {most} characters.")

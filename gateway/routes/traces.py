@@ -1,11 +1,10 @@
 """`GET /traces/{trace_id}`."""
 
-from fastapi import APIRouter
-
+from chassis.http.bodies import Router
 from contracts.answer import Trace
 from gateway.routes.dependencies import CallerDep, GatewayDep
 
-router = APIRouter()
+router = Router()
 
 
 @router.get("/traces/{trace_id}")

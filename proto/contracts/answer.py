@@ -67,7 +67,7 @@ class Experiment(Request):
 
     explain: StrictBool = False
     thresholds: dict[str, StrictFloat] = Field(default={}, max_length=32)
-    without: list[StrictStr] = Field(default=[], max_length=32)
+    without: list[StrictStr] = Field(default=[], max_length=32, fail_fast=True)
 
 
 class AnswerRequest(Request):

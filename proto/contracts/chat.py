@@ -3,9 +3,9 @@
 OpenAI's and not ours: there is no `.proto` for it.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from contracts.answer import Answer, Experiment
 from contracts.message import Message
@@ -52,7 +52,7 @@ class ChatMessage(Message):
     """One message of the conversation."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | Annotated[list[Content], Field(max_length=1_024)] | None = None
+    content: str | Annotated[list[Content], Field(max_length=64, fail_fast=True)] | None = None
 
     @property
     def text(self) -> str:
@@ -76,6 +76,10 @@ class ChatMessage(Message):
 
 MOST_MESSAGES = 64
 """Of a longer conversation the newest are read; the reply then names `history` in `degraded`."""
+MOST_CHARS = 1_000_000
+"""Of all messages together: four books. What is read of them is far less."""
+MOST_FILES = 64
+"""Photos and recordings of all messages together."""
 
 
 class ResponseFormat(Message):
@@ -99,20 +103,28 @@ class ChatRequest(Message):
     """
 
     model: str
-    messages: list[ChatMessage] = Field(min_length=1, max_length=4_096)
+    messages: list[ChatMessage] = Field(min_length=1, max_length=1_024, fail_fast=True)
     stream: bool | None = None
     n: Literal[1] | None = None
     tool_choice: Literal["none", "auto"] | None = None
     response_format: ResponseFormat | None = None
     logprobs: Literal[False] | None = None
     function_call: Literal["none", "auto"] | None = None
-    modalities: list[Literal["text"]] | None = Field(default=None, max_length=4)
+    modalities: list[Literal["text"]] | None = Field(default=None, max_length=4, fail_fast=True)
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
-    stop: str | Annotated[list[str], Field(max_length=16)] | None = None
+    stop: str | Annotated[list[str], Field(max_length=16, fail_fast=True)] | None = None
     stream_options: StreamOptions | None = None
     deadline_ms: int | None = None
     experiment: Experiment | None = None
+
+    @model_validator(mode="after")
+    def _holds_what_a_conversation_holds(self) -> Self:
+        if sum(len(each.text) for each in self.messages) > MOST_CHARS:
+            raise ValueError(f"messages: longer than {MOST_CHARS:,} characters together")
+        if sum(len(each.photos) + len(each.sounds) for each in self.messages) > MOST_FILES:
+            raise ValueError(f"messages: more than {MOST_FILES} photos and recordings together")
+        return self
 
 
 class UrlCitation(Message):

@@ -43,7 +43,7 @@ class Collections(Message):
 class PointIds(Request):
     """Ids that the caller asks about (`POST /v1/collections/{name}/missing`)."""
 
-    ids: list[str] = Field(max_length=4096)
+    ids: list[str] = Field(max_length=4096, fail_fast=True)
 
 
 class MissingIds(Message):

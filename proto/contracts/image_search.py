@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from contracts.addresses import SourceAddressOrNone
 from contracts.message import Message, Request
 
 
@@ -40,7 +41,9 @@ class ImageTextSearchRequest(Request):
     A model reads so much of a text as it can (CLIP: 77 tokens).
     """
 
-    texts: list[Annotated[str, Field(min_length=1, max_length=2000)]] = Field(min_length=1, max_length=16)
+    texts: list[Annotated[str, Field(min_length=1, max_length=2000)]] = Field(
+        min_length=1, max_length=16, fail_fast=True
+    )
     k: int = Field(default=5, ge=1, le=100)
     collection: str = "images"
 
@@ -50,12 +53,12 @@ class ImageItem(Request):
 
     id: str
     entity: str
-    attributes: dict[str, str] = {}
+    attributes: dict[str, str] = Field(default={}, max_length=256)
     title: str = ""
-    url: str = ""
+    url: SourceAddressOrNone = ""
 
 
 class ImageItems(Request):
     """The `items` part of `PUT /v1/collections/{name}/images`: one per uploaded photo, same order."""
 
-    items: list[ImageItem]
+    items: list[ImageItem] = Field(fail_fast=True)

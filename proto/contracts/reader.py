@@ -26,7 +26,7 @@ class ReadPassage(Request):
     text: str = Field(max_length=20_000)
     title: str = Field(default="", max_length=1_000)
     kind: PassageKind = PassageKind.PAGE
-    boxes: list[Box] = Field(default=[], max_length=512)
+    boxes: list[Box] = Field(default=[], max_length=512, fail_fast=True)
 
 
 class ReadTurn(Request):
@@ -44,9 +44,9 @@ class ReadRequest(Request):
     """
 
     question: str = Field(min_length=1, max_length=4096)
-    passages: list[ReadPassage] = Field(max_length=64)
+    passages: list[ReadPassage] = Field(max_length=64, fail_fast=True)
     subject: str | None = Field(default=None, max_length=1_000)
-    history: list[ReadTurn] = Field(default=[], max_length=16)
+    history: list[ReadTurn] = Field(default=[], max_length=16, fail_fast=True)
     top_n: int = Field(default=1, ge=1, le=16)
 
 

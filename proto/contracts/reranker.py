@@ -16,7 +16,7 @@ class RerankRequest(Request):
 
     model: str | None = None
     query: str = Field(min_length=1, max_length=4096)
-    documents: list[str] = Field(max_length=512)
+    documents: list[str] = Field(max_length=512, fail_fast=True)
     top_n: int | None = Field(default=None, ge=1)
     return_documents: bool = False
     entity: str | None = None

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from contracts.addresses import SourceAddress
 from contracts.message import Message, Request
 
 
@@ -14,7 +15,7 @@ class TextSearchRequest(Request):
     back; enough for `k` when left out.
     """
 
-    queries: list[str] = Field(min_length=1, max_length=16)
+    queries: list[str] = Field(min_length=1, max_length=16, fail_fast=True)
     k: int = Field(default=10, ge=1, le=100)
     collection: str = "pages"
     depth: int | None = Field(default=None, ge=1, le=400)
@@ -43,7 +44,7 @@ class Chunk(Request):
     """A passage to be indexed; `id` is a UUID made from its content, `position` its place in the page."""
 
     id: str
-    url: str
+    url: SourceAddress
     title: str
     text: str
     position: int = 0
@@ -53,4 +54,4 @@ class Chunk(Request):
 class Chunks(Request):
     """The body of `PUT /v1/collections/{name}/chunks`."""
 
-    chunks: list[Chunk] = Field(min_length=1, max_length=512)
+    chunks: list[Chunk] = Field(min_length=1, max_length=512, fail_fast=True)

@@ -17,9 +17,9 @@ class VerifyRequest(Request):
 
     question: str = Field(min_length=1, max_length=4096)
     answer: str = Field(min_length=1, max_length=8192)
-    evidence: list[str] = Field(max_length=64)
+    evidence: list[str] = Field(max_length=64, fail_fast=True)
     entity: str | None = None
-    token_probabilities: list[float] = Field(default=[], max_length=4096)
+    token_probabilities: list[float] = Field(default=[], max_length=4096, fail_fast=True)
     token_min: float = Field(default=0.60, ge=0, le=1)
     token_mean: float = Field(default=0.90, ge=0, le=1)
     model_judgement: float | None = Field(default=None, ge=0, le=1)

@@ -4,10 +4,11 @@ import base64
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
+from fastapi import Depends, File, Form, Request, UploadFile
 
 from chassis.errors import InvalidRequest
 from chassis.http.app import RequestDeadline, engine_pool
+from chassis.http.bodies import Router
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb, encode_jpeg
 from contracts.cropper import CropReply, Region, RegionKind
@@ -15,7 +16,7 @@ from contracts.geometry import Box, Point
 from services.cropper.engine import Cropper, FoundRegion
 from services.cropper.settings import CropperSettings
 
-router = APIRouter()
+router = Router()
 
 Pool = Annotated[EnginePool[Cropper], Depends(engine_pool)]
 

@@ -3,15 +3,16 @@
 import uuid
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, File, Form, UploadFile
+from fastapi import Depends, File, Form, UploadFile
 
 from chassis.http.app import RequestDeadline, engine_pool
+from chassis.http.bodies import Router
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from contracts.domain_router import Classification, ClassifyReply, Domain
 from services.domain_router.engine import IMAGE_SIDE, DomainRouter
 
-router = APIRouter()
+router = Router()
 
 Pool = Annotated[EnginePool[DomainRouter], Depends(engine_pool)]
 _DOMAINS = list(Domain)

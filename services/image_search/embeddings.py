@@ -14,7 +14,7 @@ class EmbeddingsRequest(Message):
     """`input`: `data:` URIs; nothing is fetched. Unknown options are ignored, as clients expect."""
 
     model: str = ""
-    input: list[str] = Field(min_length=1, max_length=64)
+    input: list[str] = Field(min_length=1, max_length=64, fail_fast=True)
     modality: Literal["image"] = "image"
 
 

@@ -5,14 +5,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
+from fastapi import Depends, File, Form, Request, UploadFile
 from pydantic import ValidationError
 
-from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest
+from chassis.errors import InvalidRequest, LoreglassError
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
+from chassis.http.bodies import Router, takes_json
+from chassis.json_text import JsonLimits, read_json
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
+from chassis.validation import first_fault
 from chassis.vectors.names import is_point_id
 from contracts.collections import Indexed
 from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchReply, ImageTextSearchRequest
@@ -21,7 +24,10 @@ from services.image_search.engine import ImageSearchEngine, KnownThing, StillWan
 from services.image_search.settings import ImageSearchSettings
 from services.image_search.thumbnails import Thumbnails
 
-router = APIRouter()
+router = Router()
+_EMBEDDING = JsonLimits(max_bytes=None, max_items=512)
+_ITEMS = JsonLimits(max_bytes=None, max_items=65_536)
+"""Of things with up to 256 attributes: `corpus` sends eight in a call."""
 
 Pool = Annotated[EnginePool[ImageSearchEngine], Depends(engine_pool)]
 Photos = Annotated[list[UploadFile], File()]
@@ -90,6 +96,7 @@ async def index_images(
 
 
 @router.post("/v1/embeddings")
+@takes_json(_EMBEDDING)
 async def embed_images(
     request: Request, body: EmbeddingsRequest, pool: Pool, deadline: RequestDeadline
 ) -> EmbeddingsReply:
@@ -150,13 +157,9 @@ async def _read(images: Sequence[UploadFile], most: int) -> list[bytes]:
 
 def _items(text: str, photos: int) -> list[ImageItem]:
     try:
-        items = ImageItems.model_validate_json(text).items
+        items = ImageItems.model_validate(read_json(text, _ITEMS)).items
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        if first["type"] == "json_invalid":
-            raise MalformedRequest("items: not valid JSON.") from error
-        place = ".".join(str(part) for part in first["loc"])
-        raise InvalidRequest(f"{place or 'items'}: {first['msg']}") from error
+        raise InvalidRequest(f"{first_fault(error)}.") from error
     if len(items) != photos:
         raise InvalidRequest(f"items: {len(items)} for {photos} images.")
     if not all(is_point_id(item.id) for item in items):

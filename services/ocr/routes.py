@@ -4,9 +4,10 @@ import hashlib
 from typing import Annotated
 
 import anyio.to_thread
-from fastapi import APIRouter, Depends, File, Request, UploadFile
+from fastapi import Depends, File, Request, UploadFile
 
 from chassis.http.app import RequestDeadline, engine_pool
+from chassis.http.bodies import Router
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from contracts.geometry import Point
@@ -14,7 +15,7 @@ from contracts.ocr import OcrReply, TextLine
 from services.ocr.cache import ReplyCache
 from services.ocr.engine import OcrEngine
 
-router = APIRouter()
+router = Router()
 
 Pool = Annotated[EnginePool[OcrEngine], Depends(engine_pool)]
 

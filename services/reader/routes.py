@@ -3,15 +3,19 @@
 import math
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 
 from chassis.errors import InvalidRequest
 from chassis.http.app import RequestDeadline, engine_pool
+from chassis.http.bodies import Router, takes_json
+from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from contracts.reader import ReadAnswer, ReadPassage, ReadReply, ReadRequest, TextSpan
 from services.reader.engine import Answer, Passage, PassageKind, Query, Reader, Span
 
-router = APIRouter()
+router = Router()
+_JSON_LIMITS = JsonLimits(max_bytes=8 * 2**20, max_items=65_536)
+"""Of passages with a box for each line: nine items."""
 
 Pool = Annotated[EnginePool[Reader], Depends(engine_pool)]
 
@@ -20,6 +24,7 @@ MAX_CHARACTERS = 200_000
 
 
 @router.post("/v1/read")
+@takes_json(_JSON_LIMITS)
 async def read(body: ReadRequest, pool: Pool, deadline: RequestDeadline) -> ReadReply:
     """The answers that stand in the passages, best first; none where they say nothing to the question."""
     query = Query(body.question, body.subject, tuple((turn.question, turn.answer) for turn in body.history))

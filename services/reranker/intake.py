@@ -1,26 +1,28 @@
 """Both forms of a rerank request: JSON, or a form that holds the same JSON and a photo."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import anyio.to_thread
 from fastapi import Request
-from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from chassis.errors import InvalidRequest, MalformedRequest, PayloadTooLarge, UnsupportedMediaType
+from chassis.http.bodies import read_body
+from chassis.json_text import JsonLimits, read_json
+from chassis.validation import first_fault, inlined_schema
 from contracts.reranker import RerankRequest
 
+JSON_LIMITS = JsonLimits(max_bytes=16 * 2**20, max_items=2_048)
 _REQUEST = "request"
 _IMAGE = "image"
-_LONGEST_TEXT_PART = 64 * 2**20  # the exchange's limit on the whole body is the one that counts
+_LONGEST_TEXT_PART = 16 * 2**20
 
 
 def body_schema() -> dict[str, Any]:
     """Both forms, for the OpenAPI document."""
-    in_json = RerankRequest.model_json_schema()
+    in_json = inlined_schema(RerankRequest)
     in_form = {
         "type": "object",
         "properties": {_REQUEST: in_json, _IMAGE: {"type": "string", "format": "binary"}},
@@ -38,12 +40,11 @@ async def read_call(request: Request) -> tuple[RerankRequest, bytes | None]:
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
-        body, image = await request.body(), None
-    elif kind == "multipart/form-data":
+        return await read_body(request, _parsed), None
+    if kind == "multipart/form-data":
         body, image = await _read_form(request)
-    else:
-        raise UnsupportedMediaType("Send application/json or multipart/form-data.")
-    return await anyio.to_thread.run_sync(_parsed, body), image
+        return await anyio.to_thread.run_sync(_parsed, body, JSON_LIMITS), image
+    raise UnsupportedMediaType("Send application/json or multipart/form-data.")
 
 
 async def _read_form(request: Request) -> tuple[bytes, bytes | None]:
@@ -79,14 +80,9 @@ async def _content(part: str | UploadFile) -> bytes:
     return part.encode("utf-8", "surrogatepass") if isinstance(part, str) else await part.read()
 
 
-def _parsed(body: bytes) -> RerankRequest:
-    """Blocking. The errors are those of a body that FastAPI reads itself."""
+def _parsed(body: bytes, limits: JsonLimits | None = None) -> RerankRequest:
+    """Blocking."""
     try:
-        return RerankRequest.model_validate_json(body)
+        return RerankRequest.model_validate(read_json(body, limits))
     except ValidationError as error:
-        raise RequestValidationError(_located(error)) from error
-
-
-def _located(error: ValidationError) -> Sequence[Any]:
-    found = error.errors(include_url=False, include_input=False)
-    return [{**each, "loc": ("body", *each["loc"])} for each in found]
+        raise InvalidRequest(f"{first_fault(error)}.") from error

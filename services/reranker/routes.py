@@ -3,22 +3,24 @@
 import uuid
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 
 from chassis.http.app import RequestDeadline, engine_pool
+from chassis.http.bodies import Router, takes_json
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from contracts.reranker import RerankDocument, RerankReply, RerankRequest, RerankResult, RerankUsage
 from services.reranker.engine import Reranker
-from services.reranker.intake import body_schema, read_call
+from services.reranker.intake import JSON_LIMITS, body_schema, read_call
 from services.reranker.settings import RerankerSettings
 
-router = APIRouter()
+router = Router()
 
 Pool = Annotated[EnginePool[Reranker], Depends(engine_pool)]
 
 
 @router.post("/v1/rerank", openapi_extra=body_schema())
+@takes_json(JSON_LIMITS, or_form=True)
 async def rerank(request: Request, pool: Pool, deadline: RequestDeadline) -> RerankReply:
     """Score each document as an answer to the query; best first. The form may bring the photo."""
     settings: RerankerSettings = request.app.state.settings

@@ -2,15 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
+from chassis.http.bodies import Router, takes_json
+from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from contracts.collections import Indexed
 from contracts.text_search import Chunk, Chunks, TextHit, TextSearchReply, TextSearchRequest
 from services.text_search.engine import FusedHit, Passage, TextSearchEngine
 
-router = APIRouter()
+router = Router()
+_INDEXING = JsonLimits(max_bytes=32 * 2**20, max_items=16_384)
+"""Of as many chunks as `Chunks` holds, with 13 items each; `corpus` sends half of it."""
 
 Pool = Annotated[EnginePool[TextSearchEngine], Depends(engine_pool)]
 
@@ -25,6 +29,7 @@ async def search_text(request: TextSearchRequest, pool: Pool, deadline: RequestD
 
 
 @router.put("/v1/collections/{name}/chunks")
+@takes_json(_INDEXING)
 async def index_chunks(
     name: str, request: Chunks, pool: Pool, deadline: RequestDeadline, metrics: AppMetrics
 ) -> Indexed:

@@ -2,15 +2,18 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 
 from chassis.errors import InvalidRequest
 from chassis.http.app import RequestDeadline, engine_pool
+from chassis.http.bodies import Router, takes_json
+from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from contracts.verifier import Check, SupportingSpan, VerifyReply, VerifyRequest
 from services.verifier.engine import ModelSignals, Span, Verdict, Verifier
 
-router = APIRouter()
+router = Router()
+_JSON_LIMITS = JsonLimits(max_bytes=8 * 2**20, max_items=8_192)
 
 Pool = Annotated[EnginePool[Verifier], Depends(engine_pool)]
 
@@ -22,6 +25,7 @@ async def supported_from(request: Request) -> float:
 
 
 @router.post("/v1/verify")
+@takes_json(_JSON_LIMITS)
 async def verify(
     body: VerifyRequest,
     pool: Pool,

@@ -291,7 +291,7 @@ def test_markup_and_odd_addresses_from_the_server_are_only_text(
     services: FakeServices, open_page: Open
 ) -> None:
     hit = TextHit(
-        id="1", url="javascript:alert(1)", title=HOSTILE, snippet=HOSTILE, score=0.9, query_indexes=[0]
+        id="1", url="file:javascript:alert(1)", title=HOSTILE, snippet=HOSTILE, score=0.9, query_indexes=[0]
     )
     services.text_search.reply = TextSearchReply(hits=[hit], collection="pages")
     services.image_search.reply = ImageSearchReply(hits=[image_hit(HOSTILE)], collection="images")

@@ -1,0 +1,121 @@
+"""Bodies of requests: what a route takes of JSON is counted while it comes in, whoever reads it then.
+
+What is refused is still received, and dropped: who breaks off a request reads no reply to it.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio.to_thread
+from fastapi import APIRouter, Request
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from chassis.errors import LoreglassError
+from chassis.json_text import JsonLimits, JsonShape, read_json
+
+Value = TypeVar("Value")
+Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
+
+_FORMS = (b"multipart/form-data", b"application/x-www-form-urlencoded")
+_READ_AT_ONCE = 2**14
+"""Bytes that are read in less time than it takes to hand them to a thread."""
+_LIMITS, _OR_FORM = "_json_limits", "_or_form"
+_USUAL = JsonLimits()
+
+
+def takes_json(limits: JsonLimits, *, or_form: bool = False) -> Callable[[Handler], Handler]:
+    """Says what the route under it takes of JSON, where it is not the usual `JsonLimits`.
+
+    `or_form`: it looks at the content type itself, and reads forms in another way.
+    """
+
+    def declare(handler: Handler) -> Handler:
+        setattr(handler, _LIMITS, limits)
+        setattr(handler, _OR_FORM, or_form)
+        return handler
+
+    return declare
+
+
+class BoundedBodies:
+    """Middleware: every body but a form's is counted as JSON by the limits of the route that reads it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        bounded = _Bounded(scope, receive) if scope["type"] == "http" else receive
+        await self._app(scope, bounded, send)
+
+
+class _Bounded:
+    """The messages of one request. The route is known once it reads the first one."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._shape: JsonShape | None = None
+        self._begun = False
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        if not message.get("body"):
+            return message
+        if not self._begun:
+            self._begun, self._shape = True, _shape_for(self._scope)
+        if self._shape is not None:
+            try:
+                self._shape.feed(message["body"])
+            except LoreglassError:
+                while message.get("more_body"):
+                    message = await self._receive()
+                raise
+        return message
+
+
+def _shape_for(scope: Scope) -> JsonShape | None:
+    handler = getattr(scope.get("route"), "endpoint", None)
+    limits: JsonLimits | None = getattr(handler, _LIMITS, None)
+    if (limits is None or getattr(handler, _OR_FORM)) and _content_type(scope) in _FORMS:
+        return None
+    return JsonShape(limits or _USUAL)
+
+
+def _content_type(scope: Scope) -> bytes:
+    given: bytes = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+    return given.partition(b";")[0].strip().lower()
+
+
+async def read_body(request: Request, read: Callable[[bytes], Value]) -> Value:
+    """The body, read by `read`: a large one in a thread, so that others are answered meanwhile."""
+    body = await request.body()
+    if len(body) <= _READ_AT_ONCE:
+        return read(body)
+    return await anyio.to_thread.run_sync(read, body)
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        """The body's value. Raises `MalformedRequest`."""
+        return await read_body(self, read_json)
+
+
+class _StrictRoute(APIRoute):
+    """FastAPI reads the JSON of its routes as strictly as we do that of ours."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        if self.body_field is None:
+            return handle
+
+        async def handle_strictly(request: Request) -> Response:
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return handle_strictly
+
+
+Router = partial(APIRouter, route_class=_StrictRoute)
+"""The router of every app here; a test looks for others."""
