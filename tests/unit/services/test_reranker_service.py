@@ -123,7 +123,7 @@ async def test_a_form_that_is_wrong_is_a_problem(
         (b"{", "application/json", 400),
         (b"", "application/json", 400),
         (b"\xff\xfe", "application/json", 400),
-        (b'{"query": "\\ud800", "documents": []}', "application/json", 400),
+        (b'{"query": "\\ud800", "documents": []}', "application/json", 422),
         (b"[" * 100_000, "application/json", 400),
         (b"[]", "application/json", 422),
         (b'{"query": "Who?", "documents": "Ada"}', "application/json", 422),

@@ -1,0 +1,138 @@
+"""Every route of every app takes JSON of a bounded shape, also one that says nothing of it."""
+
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import httpx
+import pytest
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+
+from chassis.http import bodies
+from chassis.http.bodies import Router, takes_json
+from chassis.json_text import JsonLimits
+from chassis.settings import AppSettings
+from chassis.telemetry.metrics import Metrics
+from contracts.chat import MOST_CHARS, MOST_FILES, ChatRequest
+from deploy.openapi import APPS, document
+
+pytestmark = pytest.mark.anyio
+
+
+class Names(BaseModel):
+    names: list[str]
+
+
+def app_of(router: APIRouter) -> FastAPI:
+    from chassis.http.app import create_app
+
+    async def never(app: FastAPI) -> None:  # pragma: no cover - no test enters it
+        raise NotImplementedError
+
+    return create_app("probe", AppSettings(), [router], never, Metrics("probe"))  # type: ignore[arg-type]
+
+
+def client_of(router: APIRouter) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app_of(router)), base_url="http://probe")
+
+
+def naming_router() -> APIRouter:
+    router = Router()
+
+    @router.post("/usual")
+    async def usual(body: Names) -> int:
+        return len(body.names)
+
+    @router.post("/many")
+    @takes_json(JsonLimits(max_items=100_000))
+    async def many(body: Names) -> int:
+        return len(body.names)
+
+    return router
+
+
+async def test_a_route_that_says_nothing_is_bounded_and_one_that_does_takes_what_it_says() -> None:
+    async with client_of(naming_router()) as client:
+        sent = {"names": ["a"] * 5_000}
+        reply = await client.post("/usual", json=sent)
+        assert (reply.status_code, reply.json()["type"]) == (413, "urn:loreglass:problem:payload_too_large")
+        assert "1,024 names and values" in reply.json()["detail"]
+        assert (await client.post("/many", json=sent)).json() == 5_000
+        assert (await client.post("/usual", json={"names": ["a"] * 500})).json() == 500
+
+
+async def test_what_is_refused_was_never_read_as_json() -> None:
+    async with client_of(naming_router()) as client:
+        with mock.patch.object(bodies, "read_json", side_effect=AssertionError):
+            reply = await client.post("/usual", content=b'{"names": [' + b"[],{}," * 100_000)
+    assert reply.status_code == 413
+
+
+async def test_fastapis_own_routes_read_json_strictly() -> None:
+    async with client_of(naming_router()) as client:
+        for text in (b'{"names": [], "names": []}', b'{"names": [NaN]}', b"{"):
+            reply = await client.post("/usual", content=text, headers={"Content-Type": "application/json"})
+            assert reply.status_code == 400
+            assert reply.json()["type"] == "urn:loreglass:problem:malformed_request"
+
+
+def routes_below(routes: list[Any]) -> Iterator[APIRoute]:
+    for route in routes:
+        included = getattr(route, "original_router", None)
+        if included is not None:
+            yield from routes_below(included.routes)
+        elif isinstance(route, APIRoute):
+            yield route
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_every_route_of_every_app_is_of_our_router(name: str) -> None:
+    routes = list(routes_below(list(APPS[name]().routes)))
+    assert routes
+    of_fastapi = [route.path for route in routes if type(route) is APIRoute]
+    assert of_fastapi == [], "made by fastapi.APIRouter, not by chassis.http.bodies.Router"
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_every_reference_of_an_openapi_document_leads_somewhere(name: str) -> None:
+    described = document(name)
+
+    def check(node: Any) -> None:
+        if isinstance(node, dict):
+            for key, each in node.items():
+                if key == "$ref":
+                    found: Any = described
+                    for part in each.removeprefix("#/").split("/"):
+                        found = found[part]
+                check(each)
+        elif isinstance(node, list):
+            for each in node:
+                check(each)
+
+    check(described)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"role": "user", "content": "a" * (MOST_CHARS // 2 + 1)}] * 2,
+        [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}] * 60}]
+        * (MOST_FILES // 60 + 1),
+        [{"role": "user", "content": [{"type": "text", "text": "a"}] * 100}],
+        [{"role": "user", "content": "a"}] * 2_000,
+    ],
+    ids=["characters", "photos", "parts", "messages"],
+)
+def test_a_chat_holds_what_a_conversation_holds(messages: list[Any]) -> None:
+    with pytest.raises(ValueError, match="messages"):
+        ChatRequest.model_validate({"model": "loreglass", "messages": messages})
+
+
+def test_validation_stops_at_the_first_wrong_message() -> None:
+    from pydantic import ValidationError
+
+    with pytest.raises(ValidationError) as caught:
+        ChatRequest.model_validate({"model": "loreglass", "messages": [1] * 1_000})
+    assert caught.value.error_count() == 1
