@@ -52,6 +52,17 @@ async def test_nobody_asks_without_a_key(services: FakeServices, keys: str) -> N
     assert services.ocr.calls == []
 
 
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/models/loreglass", "/openapi.json"])
+async def test_what_is_served_is_told_to_those_with_a_key(
+    services: FakeServices, keys: str, path: str
+) -> None:
+    async with gateway_before(services, keys=keys) as world:
+        without, with_one = await world.client.get(path), await world.client.get(path, headers=bearing(ANNA))
+        page = await world.client.get("/")
+    assert (without.status_code, with_one.status_code, page.status_code) == (401, 200, 200)
+    assert ("error" in without.json()) == path.startswith("/v1/")
+
+
 async def test_a_tenant_sees_neither_sessions_nor_traces_of_another(
     services: FakeServices, keys: str
 ) -> None:

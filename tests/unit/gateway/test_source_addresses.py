@@ -1,0 +1,54 @@
+"""What a browser would run is no source: indexes refuse it, and the gateway drops it whoever let it in."""
+
+import pytest
+from pydantic import ValidationError
+
+from contracts.addresses import is_source_address
+from contracts.image_search import ImageItem, ImageSearchReply
+from contracts.text_search import Chunk, TextSearchReply
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.platform import gateway_before
+
+RUN = [
+    "javascript:alert(1)",
+    " JavaScript:alert(1)",
+    "java\nscript:alert(1)",
+    "data:text/html,x",
+    "https://a\x00b",
+    "vbscript:x",
+    "//a.example/b",
+    "https:javascript",
+]
+
+
+@pytest.mark.parametrize("url", RUN)
+def test_write_routes_refuse_what_is_no_address(url: str) -> None:
+    assert not is_source_address(url)
+    with pytest.raises(ValidationError, match="must be an http://"):
+        Chunk(id="1", url=url, title="A", text="B")
+    with pytest.raises(ValidationError, match="must be an http://"):
+        ImageItem(id="1", entity="A", url=url)
+
+
+@pytest.mark.parametrize("url", ["https://a.example/b c?d=é#f", "HTTP://a.example", "file:a/salt.html"])
+def test_pages_of_the_web_and_of_folders_have_addresses(url: str) -> None:
+    assert is_source_address(url)
+    assert Chunk(id="1", url=url, title="A", text="B").url == url
+    assert ImageItem(id="1", entity="A").url == ""
+
+
+@pytest.mark.anyio
+async def test_what_an_index_holds_all_the_same_is_cited_by_nobody(services: FakeServices) -> None:
+    async with gateway_before(services) as world:
+        assert (await world.ask()).citations
+        pages, things = services.text_search.reply, services.image_search.reply
+        assert isinstance(pages, TextSearchReply)
+        assert isinstance(things, ImageSearchReply)
+        odd = {"url": "javascript:alert(1)"}
+        services.text_search.reply = pages.model_copy(
+            update={"hits": [hit.model_copy(update=odd) for hit in pages.hits]}
+        )
+        services.image_search.reply = things.model_copy(
+            update={"hits": [hit.model_copy(update=odd) for hit in things.hits]}
+        )
+        assert [each.url for each in (await world.ask()).citations if each.url] == []
