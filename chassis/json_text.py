@@ -50,6 +50,8 @@ class JsonShape:
             self._count(self._outside_strings(piece[start : start + _STEP]))
 
     def _outside_strings(self, piece: bytes) -> bytes:
+        if self._in_string and not self._escaped and b'"' not in piece and b"\\" not in piece:
+            return b""  # as most of a photo in base64
         if self._escaped:
             piece, self._escaped = piece[1:], False
         if b"\\" in piece:
