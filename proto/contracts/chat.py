@@ -76,8 +76,8 @@ class ChatMessage(Message):
 
 MOST_MESSAGES = 64
 """Of a longer conversation the newest are read; the reply then names `history` in `degraded`."""
-MOST_CHARS = 1_000_000
-"""Of all messages together: four books. What is read of them is far less."""
+MOST_CHARS = 4_000_000
+"""Of all messages together. What is read of them is far less; apps that paste whole books are still answered."""
 MOST_FILES = 64
 """Photos and recordings of all messages together."""
 
