@@ -7,21 +7,11 @@ only there is x265 (GPL) loaded, which the package that decodes HEIC brings alon
 
 import io
 import math
-import os
-import subprocess
-import sys
 from enum import StrEnum
 
 from PIL import Image
 
-from chassis.upright import Fault, ImageLimits, as_rgb, header_fault, turn_upright
-
-MEMORY_BYTES = 2**30
-"""Of a decoder: 48 megapixels take 380 MB from HEIC, 450 from AVIF, twice that with 10 bits and alpha."""
-CPU_S = 15
-"""48 megapixels take 1 to 3."""
-WALL_S = 20.0
-"""For a decoder that waits instead of working."""
+from chassis.upright import Fault, ImageLimits, NotDecoded, as_rgb, header_fault, turn_upright
 
 _HEIC_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"mif1"})
 _AVIF_BRANDS = frozenset({b"avif"})
@@ -41,14 +31,6 @@ class Kind(StrEnum):
     SEQUENCE = "sequence"
 
 
-class NotDecoded(Exception):
-    """The decoder gave no picture."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.name)
-        self.fault = fault
-
-
 def kind_of(data: bytes) -> Kind | None:
     """What the first box of the file says it is; None where it is something else."""
     if data[4:8] != b"ftyp":
@@ -62,51 +44,24 @@ def kind_of(data: bytes) -> Kind | None:
     return Kind.HEIC if brands & _HEIC_BRANDS else None
 
 
-def decoded(data: bytes, kind: Kind, limits: ImageLimits, max_side: int | None, wall_s: float) -> Image.Image:
-    """The upright picture as RGB, scaled down to `max_side` where given, in `wall_s` seconds. Blocking.
+def decoded(data: bytes, kind: Kind, limits: ImageLimits, max_side: int | None) -> Image.Image:
+    """The upright picture as RGB, scaled down to `max_side` where given. In a decoder's process only.
 
-    Raises `NotDecoded`, or `TimeoutError`.
+    Raises `NotDecoded`, or whatever the decoder raises.
     """
     if kind is Kind.SEQUENCE:
         raise NotDecoded(Fault.ANIMATED)
-    numbers = (limits.max_pixels, limits.min_side, limits.max_aspect, max_side or 0)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "chassis.heif", kind.value, *map(str, numbers)],
-            input=data,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=wall_s,
-            env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TimeoutError from error
-    if done.returncode:
-        known = done.returncode in list(Fault)
-        raise NotDecoded(Fault(done.returncode) if known else Fault.CORRUPT)
-    with Image.open(io.BytesIO(done.stdout), formats=("PPM",)) as picture:
-        picture.load()
-        return picture
-
-
-def main(kind: Kind, limits: ImageLimits, max_side: int | None) -> Fault | None:
-    """Of the process: the file on standard input, the picture as PPM on standard output."""
-    data = sys.stdin.buffer.read()
     if kind is Kind.HEIC and not _can_heic():
-        return Fault.NO_DECODER
-    _bound()
-    Image.MAX_IMAGE_PIXELS = None  # the limits say it
+        raise NotDecoded(Fault.NO_DECODER)
     with Image.open(io.BytesIO(data), formats=(kind.value,)) as picture:
         if fault := header_fault(picture, limits):
-            return fault
+            raise NotDecoded(fault)
         transfer = _transfer(picture)
         turn_upright(picture)
         rgb = as_rgb(picture, max_side)
     if transfer in (_PQ, _HLG):
         rgb = rgb.point([_tone(level / 255, transfer) for level in range(256)] * 3)
-    rgb.save(sys.stdout.buffer, "PPM")
-    return None
+    return rgb
 
 
 def _can_heic() -> bool:
@@ -118,15 +73,6 @@ def _can_heic() -> bool:
     chosen.THUMBNAILS = chosen.DEPTH_IMAGES = chosen.AUX_IMAGES = False  # a gain map is no photo
     pillow_heif.register_heif_opener()
     return True
-
-
-def _bound() -> None:
-    """Memory and processor time of this process, where the system can."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _transfer(picture: Image.Image) -> int:
@@ -156,14 +102,3 @@ def _hlg_nits(level: float) -> float:
     bright = (math.exp((level - 0.55991073) / 0.17883277) + 0.28466892) / 12
     scene = level**2 / 3 if level <= 0.5 else bright
     return _PEAK_NITS * math.pow(scene, 1.2)
-
-
-if __name__ == "__main__":
-    _, _kind, _pixels, _side, _aspect, _max_side = sys.argv
-    try:
-        _fault = main(
-            Kind(_kind), ImageLimits(0, int(_pixels), int(_side), float(_aspect)), int(_max_side) or None
-        )
-    except Exception:  # noqa: BLE001 - whatever it is, there is no picture
-        _fault = Fault.CORRUPT
-    sys.exit(_fault or 0)

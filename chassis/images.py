@@ -1,31 +1,38 @@
 """Hostile bytes to pixels: limits first, orientation applied, metadata gone.
 
 Nothing is decoded before its header has been checked; formats are an allow-list, so that the
-decoders of exotic formats never run. HEIC and AVIF are decoded by a process of their own.
+decoders of exotic formats never run. What callers send is decoded by processes that can be stopped
+(`PhotoDecoders`); HEIC and AVIF by processes everywhere.
 """
 
 import hashlib
-import io
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from PIL import Image, UnidentifiedImageError, _imaging
+from PIL import Image
 
 from chassis import heif
-from chassis.errors import CorruptImage, DeadlineExceeded, ImageTooLarge, LoreglassError, UnsupportedImage
+from chassis.decoding import photos
+from chassis.decoding.photos import SIZE
+from chassis.decoding.photos import encoded as encoded
+from chassis.decoding.pool import Decoders, Ending, NoReply, OnEnd, Program, Reply, decode_once
+from chassis.errors import CorruptImage, ImageTooLarge, LoreglassError, UnsupportedImage
 from chassis.resilience.deadlines import Deadline
-from chassis.upright import Fault, as_rgb, header_fault, turn_upright
+from chassis.upright import Fault, NotDecoded, as_rgb, turn_upright
 from chassis.upright import ImageLimits as ImageLimits
 
-Image.MAX_IMAGE_PIXELS = None  # ImageLimits is checked on the header instead of Pillow's global
-# Without them Pillow gives back each picture's memory and has the next one's zeroed: half of a photo's time.
-_imaging.set_blocks_max(4)  # of 16 MiB
-
-_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")  # MPO opens as JPEG
+PROGRAM = Program("chassis.decoding.photos", "photo", most_s=10.0)
+_DAMAGED = "The image is damaged or incomplete."
 _REFUSALS = {
     Fault.SHOWS_NOTHING: (UnsupportedImage, "The image is too small or too narrow to show anything."),
     Fault.ANIMATED: (UnsupportedImage, "Animated images are not read; send a still photo."),
-    Fault.CORRUPT: (CorruptImage, "The image is damaged or incomplete."),
+    Fault.CORRUPT: (CorruptImage, _DAMAGED),
     Fault.NO_DECODER: (UnsupportedImage, "HEIC photos cannot be read by this installation; send a JPEG."),
+    Fault.UNKNOWN: (UnsupportedImage, "Send a JPEG, PNG, WebP, HEIC, AVIF, GIF, BMP or TIFF image."),
+    Fault.TOO_MANY_SCANS: (
+        UnsupportedImage,
+        f"The JPEG is stored in more than {photos.MOST_SCANS} scans; send an ordinary one.",
+    ),
 }
 
 
@@ -39,67 +46,64 @@ class CleanImage:
     digest: str
 
 
-def clean_image(
-    data: bytes, limits: ImageLimits, max_side: int, quality: int = 92, deadline: Deadline | None = None
-) -> CleanImage:
-    """Decode, turn upright, drop all metadata, scale down to `max_side`, re-encode. Blocking.
+class PhotoDecoders:
+    """`clean_image` for what strangers send, in processes that are killed when nobody waits for them."""
 
-    Raises what `upright_rgb` raises.
-    """
-    picture = upright_rgb(data, limits, max_side, deadline)
-    jpeg = encoded(picture, quality)
-    return CleanImage(jpeg, picture.width, picture.height, hashlib.sha256(jpeg).hexdigest())
+    def __init__(
+        self,
+        at_once: int,
+        on_end: OnEnd = lambda _what, _why: None,
+        on_done: Callable[[float], None] = lambda _seconds: None,
+    ) -> None:
+        """See `Decoders`."""
+        self._decoders = Decoders(PROGRAM, at_once, on_end, on_done)
+        self.check = self._decoders.check
+        self.close = self._decoders.close
+
+    async def clean(
+        self, data: bytes, limits: ImageLimits, max_side: int, deadline: Deadline, quality: int = 92
+    ) -> CleanImage:
+        """Decode, turn upright, drop all metadata, scale down to `max_side`, re-encode.
+
+        Raises what `upright_rgb` raises, `DeadlineExceeded`, and `Overloaded` where no process starts.
+        """
+        _check_size(data, limits)
+        try:
+            reply = await self._decoders.run(photos.arguments_of(limits, max_side, quality), data, deadline)
+        except NoReply as error:
+            raise _unanswered(error) from error
+        width, height = _size(reply, limits)
+        return _clean(bytes(memoryview(reply.content)[SIZE.size :]), width, height)
 
 
-def encoded(picture: Image.Image, quality: int) -> bytes:
-    """As JPEG."""
-    buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=quality)
-    return buffer.getvalue()
+def clean_image(data: bytes, limits: ImageLimits, max_side: int, quality: int = 92) -> CleanImage:
+    """As `PhotoDecoders.clean`, in this process. Blocking. Raises what `upright_rgb` raises."""
+    picture = upright_rgb(data, limits, max_side)
+    return _clean(encoded(picture, quality), *picture.size)
 
 
-def upright_rgb(
-    data: bytes, limits: ImageLimits, max_side: int | None, deadline: Deadline | None = None
-) -> Image.Image:
+def _clean(jpeg: bytes, width: int, height: int) -> CleanImage:
+    return CleanImage(jpeg, width, height, hashlib.sha256(jpeg).hexdigest())
+
+
+def upright_rgb(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Image:
     """The upright picture as RGB, scaled down to `max_side` where given.
 
-    Raises `UnsupportedImage`, `CorruptImage` or `ImageTooLarge`, and `DeadlineExceeded` where the decoder is
-    a process that `deadline` ends. Blocking.
+    Raises `UnsupportedImage`, `CorruptImage` or `ImageTooLarge`. Blocking.
     """
-    if not data:
-        raise CorruptImage("The image is empty.")
-    if len(data) > limits.max_bytes:
-        raise ImageTooLarge(f"The image is larger than {limits.max_bytes // 2**20} MiB.")
+    _check_size(data, limits)
     try:
-        if (kind := heif.kind_of(data)) is not None:
-            return _by_process(data, kind, limits, max_side, deadline)
-        with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
-            if fault := header_fault(picture, limits):
-                raise heif.NotDecoded(fault)
-            if max_side:
-                picture.draft("RGB", (max_side, max_side))  # JPEG only: decode at 1/2, 1/4 or 1/8
-            turn_upright(picture)
-            return as_rgb(picture, max_side)
-    except DeadlineExceeded:
-        raise
-    except heif.NotDecoded as error:
+        if heif.kind_of(data) in (heif.Kind.HEIC, heif.Kind.AVIF):
+            reply = decode_once(PROGRAM, photos.arguments_of(limits, max_side, None), data)
+            size = _size(reply, limits)
+            return Image.frombytes("RGB", size, memoryview(reply.content)[SIZE.size :])
+        return photos.decoded(data, limits, max_side)
+    except NoReply as error:
+        raise _unanswered(error) from error
+    except NotDecoded as error:
         raise _refusal(error.fault, limits) from error
-    except UnidentifiedImageError as error:
-        raise UnsupportedImage("Send a JPEG, PNG, WebP, HEIC, AVIF, GIF, BMP or TIFF image.") from error
-    except Exception as error:
-        raise CorruptImage("The image is damaged or incomplete.") from error
-
-
-def _by_process(
-    data: bytes, kind: heif.Kind, limits: ImageLimits, max_side: int | None, deadline: Deadline | None
-) -> Image.Image:
-    left_s = heif.WALL_S if deadline is None else deadline.remaining_s()
-    try:
-        return heif.decoded(data, kind, limits, max_side, min(heif.WALL_S, left_s))
-    except TimeoutError as error:
-        if left_s < heif.WALL_S:
-            raise DeadlineExceeded("The time was over before the photo was decoded.") from error
-        raise
+    except ValueError as error:
+        raise CorruptImage(_DAMAGED) from error
 
 
 def upright(picture: Image.Image, max_side: int | None) -> Image.Image:
@@ -107,6 +111,31 @@ def upright(picture: Image.Image, max_side: int | None) -> Image.Image:
     copy = picture.copy()
     turn_upright(copy)
     return as_rgb(copy, max_side)
+
+
+def _check_size(data: bytes, limits: ImageLimits) -> None:
+    if not data:
+        raise CorruptImage("The image is empty.")
+    if len(data) > limits.max_bytes:
+        raise ImageTooLarge(f"The image is larger than {limits.max_bytes // 2**20} MiB.")
+
+
+def _size(reply: Reply, limits: ImageLimits) -> tuple[int, int]:
+    """Of the picture in a reply, which is as hostile as what was decoded."""
+    if reply.status:
+        known = reply.status in list(Fault)
+        raise _refusal(Fault(reply.status) if known else Fault.CORRUPT, limits)
+    if len(reply.content) < SIZE.size:
+        raise CorruptImage(_DAMAGED)
+    width, height = SIZE.unpack_from(reply.content)
+    if not 0 < width * height <= limits.max_pixels:
+        raise CorruptImage(_DAMAGED)
+    return width, height
+
+
+def _unanswered(error: NoReply) -> LoreglassError:
+    slow = error.ending in (Ending.CPU, Ending.CLOCK)
+    return CorruptImage("The image takes too long to decode." if slow else _DAMAGED)
 
 
 def _refusal(fault: Fault, limits: ImageLimits) -> LoreglassError:

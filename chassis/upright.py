@@ -29,13 +29,23 @@ class ImageLimits:
 
 
 class Fault(IntEnum):
-    """Why a picture is not decoded; the numbers are those that a decoding process ends with."""
+    """Why a picture is not decoded; the numbers are the status of a decoder's reply."""
 
     TOO_LARGE = 3
     SHOWS_NOTHING = 4
     ANIMATED = 5
     CORRUPT = 6
     NO_DECODER = 7
+    UNKNOWN = 8
+    TOO_MANY_SCANS = 9
+
+
+class NotDecoded(Exception):
+    """The decoder gave no picture."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.name)
+        self.fault = fault
 
 
 def header_fault(picture: Image.Image, limits: ImageLimits) -> Fault | None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import anyio
 import httpx
 from anyio.abc import TaskGroup
 from pydantic import SecretStr
 
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.health import Note
+from chassis.images import PhotoDecoders
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
@@ -36,7 +36,7 @@ from gateway.serving.budget_metrics import BudgetMetrics
 from gateway.serving.execution import Execution, Tier
 from gateway.serving.guards import Guards
 from gateway.serving.idempotency import Idempotency
-from gateway.serving.measures import QuestionMetrics, QuestionRecord, log_question
+from gateway.serving.measures import DecoderMetrics, QuestionMetrics, QuestionRecord, log_question
 from gateway.serving.placement_watch import PlacementWatch
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits, SessionStore
@@ -45,6 +45,7 @@ from gateway.serving.tenants import Keys
 from gateway.serving.traces import MemoryTraceStore, SharedTraceStore, TraceStore
 from gateway.serving.voice import Voice, voice_note
 from gateway.settings import GatewaySettings, Reasoning, SessionBackend
+from gateway.speech.audio import SoundDecoders
 from gateway.speech.server import SpeechEndpoint, SpeechServer
 from gateway.speech.signed_urls import SignedSpeechUrls
 from gateway.speech.sound_cache import SoundCache
@@ -65,7 +66,7 @@ _TRACES_FOR_S = 600.0
 class Gateway:
     """What the routes need. `checks`: what readiness exercises, by name.
 
-    `photo_decoded` is told how many seconds a photo took. `model`: what its server was found to do.
+    `model`: what its server was found to do.
     """
 
     execution: Execution
@@ -73,11 +74,10 @@ class Gateway:
     services: Services
     settings: GatewaySettings
     keys: Keys
-    photo_slots: anyio.CapacityLimiter
+    photos: PhotoDecoders
     started_at: float
     checks: Mapping[str, Check]
     voice: Voice
-    photo_decoded: Callable[[float], None] = lambda _: None
     model: Callable[[], Mapping[str, str]] = dict
 
 
@@ -126,10 +126,16 @@ async def wire(
         tiers = _tiers(settings, reasoners, clock, estimates, budget)
         traces = await resources.enter_async_context(_traces(settings))
         tell, holds = partial(_tell, questions, budget), services.holds_anything
-        voice = _voice(settings, http, guards, kept, clock, budget)
+        decoding = DecoderMetrics(metrics.registry)
+        photos = PhotoDecoders(settings.photo_decoders, decoding.ended, questions.decoded)
+        resources.callback(photos.close)
+        recordings = SoundDecoders(settings.audio_decoders, decoding.ended)
+        resources.callback(recordings.close)
+        voice = _voice(settings, http, guards, kept, clock, budget, recordings)
         execution = Execution(pipelines, sessions, traces, tiers, tell, holds, voice=voice)
         checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
         checks |= reasoners.checks
+        checks["photos"] = photos.check
         checks |= {name: partial(voice_note, server) for name, server in voice.servers.items()}
         if settings.reasoning is Reasoning.VLM:
             checks["deadline"] = partial(_deadline_note, tiers[0].planner, settings)
@@ -145,8 +151,7 @@ async def wire(
             services=services,
             settings=settings,
             keys=Keys.load(settings.keys, clock),
-            photo_slots=anyio.CapacityLimiter(settings.photo_decoders),
-            photo_decoded=questions.decoded,
+            photos=photos,
             voice=voice,
             started_at=time.time(),
             checks=checks,
@@ -229,6 +234,7 @@ def _voice(
     kept: ExpiringStore,
     clock: Clock,
     budget: BudgetMetrics,
+    decoders: SoundDecoders,
 ) -> Voice:
     """What hears and what speaks, as far as the settings name servers for it."""
 
@@ -248,7 +254,7 @@ def _voice(
         use("tts", settings.tts_url, settings.tts_model, settings.tts_key, settings.tts_at_once)
     speaks = "tts" in servers
     return Voice(
-        slots=anyio.CapacityLimiter(settings.audio_decoders),
+        decoders=decoders,
         turns=turns,
         transcriber=Transcriber(servers["stt"]) if "stt" in servers else None,
         synthesizer=Synthesizer(servers["tts"]) if speaks else None,

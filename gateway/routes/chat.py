@@ -180,7 +180,7 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
     photo = None
     if sent:
         data = await anyio.to_thread.run_sync(_photo_bytes, sent[-1])
-        photo = await photo_of(data, gateway.settings, gateway.photo_slots, deadline, gateway.photo_decoded)
+        photo = await photo_of(data, gateway.settings, gateway.photos, deadline)
     is_new = bool(last.photos)
     carried = Session("", None if is_new else photo, read)
     sound = await _sound(last, gateway, deadline)

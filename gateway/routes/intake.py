@@ -1,14 +1,11 @@
 """From a hostile request to a checked question: both forms of `POST /answer` end here."""
 
 import re
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import anyio
 import anyio.to_thread
 from fastapi import Request
 from pydantic import ValidationError
@@ -16,7 +13,6 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from chassis.errors import (
-    DeadlineExceeded,
     ExperimentsNotAllowed,
     ImageUrlNotAllowed,
     InvalidRequest,
@@ -25,7 +21,7 @@ from chassis.errors import (
     UnsupportedMediaType,
 )
 from chassis.http.bodies import read_body
-from chassis.images import CleanImage, ImageLimits, clean_image
+from chassis.images import ImageLimits, PhotoDecoders
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
@@ -33,7 +29,7 @@ from chassis.validation import first_fault
 from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
 from gateway.serving.execution import Question
 from gateway.settings import GatewaySettings
-from gateway.speech.audio import AudioLimits, Sound, clean_audio
+from gateway.speech.audio import AudioLimits, Sound
 from gateway.state import Photo
 from gateway.wiring import Gateway
 
@@ -82,7 +78,7 @@ async def to_question(fields: AnswerRequest, files: Files, gateway: Gateway, rec
     sound = await sound_of(files.audio, gateway, due) if files.audio is not None else None
     photo = None
     if files.image is not None:
-        photo = await photo_of(files.image, gateway.settings, gateway.photo_slots, due, gateway.photo_decoded)
+        photo = await photo_of(files.image, gateway.settings, gateway.photos, due)
     pipeline = fields.pipeline or DEFAULT_PIPELINE
     return Question(text, photo, fields.session_id, deadline_ms, pipeline, experiment=experiment, sound=sound)
 
@@ -197,55 +193,21 @@ def checked_deadline_ms(asked: int | None, settings: GatewaySettings) -> int:
 
 
 async def photo_of(
-    data: bytes,
-    settings: GatewaySettings,
-    slots: anyio.CapacityLimiter,
-    deadline: Deadline,
-    on_decoded: Callable[[float], None] = lambda _: None,
+    data: bytes, settings: GatewaySettings, photos: PhotoDecoders, deadline: Deadline
 ) -> Photo:
-    """Decoded in one of a few slots, each kept until its decoder is done: a photo may need 800 MB.
-
-    `on_decoded` is told the seconds. Raises `DeadlineExceeded` when no slot came free in time, or what
-    `clean_image` raises.
-    """
+    """Decoded by one of a few processes. Raises what `PhotoDecoders.clean` raises."""
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     with span("photo"):
-        async with _slot(slots, deadline, "photo"):
-            began = time.perf_counter()
-            try:
-                clean: CleanImage = await anyio.to_thread.run_sync(
-                    partial(clean_image, data, limits, settings.photo_max_side, deadline=deadline)
-                )
-            finally:
-                on_decoded(time.perf_counter() - began)
+        clean = await photos.clean(data, limits, settings.photo_max_side, deadline)
     return Photo(clean.jpeg, clean.width, clean.height, clean.digest)
 
 
 async def sound_of(data: bytes, gateway: Gateway, deadline: Deadline) -> Sound:
-    """Decoded in one of a few slots.
+    """Decoded by one of a few processes.
 
-    Raises `NotConfigured` where nothing here hears, `DeadlineExceeded` when no slot came free in time, or
-    what `clean_audio` raises.
+    Raises `NotConfigured` where nothing here hears, or what `SoundDecoders.clean` raises.
     """
     gateway.voice.require_transcriber()
     limits = AudioLimits(gateway.settings.audio_max_bytes, gateway.settings.audio_max_s)
     with span("sound"):
-        async with _slot(gateway.voice.slots, deadline, "sound"):
-            return await anyio.to_thread.run_sync(clean_audio, data, limits, deadline)
-
-
-@asynccontextmanager
-async def _slot(slots: anyio.CapacityLimiter, deadline: Deadline, what: str) -> AsyncIterator[None]:
-    holder = object()
-    try:
-        slots.acquire_on_behalf_of_nowait(holder)
-    except anyio.WouldBlock:
-        try:
-            with anyio.fail_after(deadline.remaining_s()):
-                await slots.acquire_on_behalf_of(holder)
-        except TimeoutError as error:
-            raise DeadlineExceeded(f"The time was over before the {what} could be read.") from error
-    try:
-        yield
-    finally:
-        slots.release_on_behalf_of(holder)
+        return await gateway.voice.decoders.clean(data, limits, deadline)

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import product
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
+from chassis.decoding.pool import Ending
 from chassis.errors import PROBLEM_TYPE_PREFIX
 from chassis.telemetry.metrics import exemplar
 from contracts.answer import Reason, Route, StageTrace, Trace
@@ -171,6 +173,24 @@ class QuestionMetrics:
                 self._questions.labels(pipeline, route.value, reason.value)
         for ending in (FAILED, LEFT):
             self._questions.labels(pipeline, NONE, ending)
+
+
+class DecoderMetrics:
+    """Decoder processes that are no more, by what they decoded and why they ended."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._ended = Counter(
+            "loreglass_decoder_ended_total",
+            "Decoder processes that ended: spent after many jobs, or killed as the reason says.",
+            ("what", "reason"),
+            registry=registry,
+        )
+        for what, reason in product(("photo", "sound"), Ending):
+            self._ended.labels(what, reason.value)
+
+    def ended(self, what: str, reason: Ending) -> None:
+        """Count one."""
+        self._ended.labels(what, reason.value).inc()
 
 
 class _Times:

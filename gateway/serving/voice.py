@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-import anyio
-
 from chassis.errors import NotConfigured
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Deadline
@@ -18,7 +16,7 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission
 from gateway.serving.tenants import Caller
-from gateway.speech.audio import Sound
+from gateway.speech.audio import Sound, SoundDecoders
 from gateway.speech.plain import spoken
 from gateway.speech.server import SpeechServer
 from gateway.speech.signed_urls import SignedSpeechUrls, SpokenText
@@ -37,11 +35,11 @@ _MOST_WORDS_CHARS = 2_000
 class Voice:
     """The parts that are set up here; None for those that are not.
 
-    `turns`: who may use the server of this name next, besides questions, which have their own. `slots`: for
-    decoding.
+    `turns`: who may use the server of this name next, besides questions, which have their own. `decoders`: of
+    what was recorded.
     """
 
-    slots: anyio.CapacityLimiter
+    decoders: SoundDecoders
     turns: Mapping[str, Admission] = field(default_factory=dict)
     transcriber: Transcriber | None = None
     synthesizer: Synthesizer | None = None
@@ -113,5 +111,5 @@ def with_words(query: Query, words: str | None) -> Query:
     return query if words is None else replace(query, question=f"{query.question}\n{words}".strip())
 
 
-NO_VOICE = Voice(anyio.CapacityLimiter(1))
+NO_VOICE = Voice(SoundDecoders(1))
 """Neither hears nor speaks."""

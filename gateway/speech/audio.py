@@ -1,20 +1,19 @@
 """Hostile sound to what every transcription server reads: WAV, 16 kHz, mono, 16 bits.
 
 What is so already passes without a decoder. Anything else is told by its first bytes, and decoded by a
-process of its own (`decoder`), whose limits hold whatever the file says.
+process (`decoder`), whose limits hold whatever the file says.
 """
 
 import array
 import hashlib
 import io
 import struct
-import subprocess
 import sys
 import wave
 from dataclasses import dataclass
-from pathlib import Path
 
-from chassis.errors import CorruptAudio, DeadlineExceeded, PayloadTooLarge, UnsupportedAudio
+from chassis.decoding.pool import Decoders, Ending, NoReply, OnEnd, Program, Reply
+from chassis.errors import CorruptAudio, PayloadTooLarge, UnsupportedAudio
 from chassis.resilience.deadlines import Deadline
 from gateway.speech import decoder
 from gateway.speech.decoder import RATE
@@ -22,9 +21,9 @@ from gateway.speech.decoder import RATE
 _BYTES_A_SAMPLE = 2
 _RIGHT = b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, RATE, RATE * 2, 2, 16) + b"data"
 """How a WAV goes on behind its length that needs no decoder: plain samples, one channel."""
-_DECODING_S = 8.0
-"""At most, by the clock: its own limit counts processor time."""
+PROGRAM = Program("gateway.speech.decoder", "sound", most_s=8.0)
 _STARTS = {b"OggS": "ogg", b"fLaC": "flac", b"\x1aE\xdf\xa3": "matroska", b"ID3": "mp3"}
+_DAMAGED = "The sound is damaged or incomplete."
 _READ_HERE = "Send WAV, MP3, M4A, AAC, Ogg, WebM or FLAC."
 _HEARD_FROM = 130
 """A sample of at least so much (48 dB below full scale) is no silence: a microphone's own noise is less."""
@@ -54,21 +53,34 @@ class Sound:
         return hashlib.sha256(self.wav).hexdigest()
 
 
-def clean_audio(data: bytes, limits: AudioLimits, deadline: Deadline | None = None) -> Sound:
-    """Decode, mix down, resample; all that was not sound is gone. Blocking.
+class SoundDecoders:
+    """Hostile sound to `Sound`, in processes that are killed when nobody waits for them."""
 
-    Raises `UnsupportedAudio`, `CorruptAudio` or `PayloadTooLarge`, and `DeadlineExceeded` where the caller's
-    time is over before it is decoded.
-    """
-    if not data:
-        raise CorruptAudio("The sound is empty.")
-    if len(data) > limits.max_bytes:
-        raise PayloadTooLarge(f"The sound is larger than {limits.max_bytes // 2**20} MiB.")
-    samples = _as_it_is(data, limits)
-    if samples is None:
-        samples = _decoded(data, limits, deadline)
-    seconds = len(samples) / _BYTES_A_SAMPLE / RATE
-    return Sound(_wav(samples), seconds, seconds < _LEAST_S or _peak(samples) < _HEARD_FROM)
+    def __init__(self, at_once: int, on_end: OnEnd = lambda _what, _why: None) -> None:
+        """See `Decoders`."""
+        self._decoders = Decoders(PROGRAM, at_once, on_end)
+        self.check = self._decoders.check
+        self.close = self._decoders.close
+
+    async def clean(self, data: bytes, limits: AudioLimits, deadline: Deadline) -> Sound:
+        """Decode, mix down, resample; all that was not sound is gone.
+
+        Raises `UnsupportedAudio`, `CorruptAudio` or `PayloadTooLarge`, `DeadlineExceeded` where the caller's
+        time is over before it is decoded, and `Overloaded` where no process can be started.
+        """
+        if not data:
+            raise CorruptAudio("The sound is empty.")
+        if len(data) > limits.max_bytes:
+            raise PayloadTooLarge(f"The sound is larger than {limits.max_bytes // 2**20} MiB.")
+        samples = _as_it_is(data, limits)
+        if samples is None:
+            try:
+                reply = await self._decoders.run([_demuxer(data), str(limits.max_s)], data, deadline)
+            except NoReply as error:
+                raise _unanswered(error) from error
+            samples = _samples(reply, limits)
+        seconds = len(samples) / _BYTES_A_SAMPLE / RATE
+        return Sound(_wav(samples), seconds, seconds < _LEAST_S or _peak(samples) < _HEARD_FROM)
 
 
 def _as_it_is(data: bytes, limits: AudioLimits) -> bytes | None:
@@ -85,30 +97,20 @@ def _as_it_is(data: bytes, limits: AudioLimits) -> bytes | None:
     return samples[: len(samples) // _BYTES_A_SAMPLE * _BYTES_A_SAMPLE]
 
 
-def _decoded(data: bytes, limits: AudioLimits, deadline: Deadline | None) -> bytes:
-    left_s = _DECODING_S if deadline is None else deadline.remaining_s()
-    command = [sys.executable, "-I", str(Path(decoder.__file__)), _demuxer(data), str(limits.max_s)]
-    try:
-        done = subprocess.run(
-            command,
-            input=data,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=min(_DECODING_S, left_s),
-            env={},  # what hostile bytes make of it is told no secret
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        if left_s < _DECODING_S:
-            raise DeadlineExceeded("The time was over before the sound was decoded.") from error
-        raise CorruptAudio("The sound takes too long to decode.") from error
-    if done.returncode == decoder.UNSUPPORTED:
+def _samples(reply: Reply, limits: AudioLimits) -> bytes:
+    """Raises what says why there are none."""
+    if reply.status == decoder.UNSUPPORTED:
         raise UnsupportedAudio(f"There is no sound in the file, or none that is read here. {_READ_HERE}")
-    if done.returncode == decoder.TOO_LONG:
+    if reply.status == decoder.TOO_LONG:
         raise _too_long(limits)
-    if done.returncode != 0:
-        raise CorruptAudio("The sound is damaged or incomplete.")
-    return done.stdout
+    if reply.status:
+        raise CorruptAudio(_DAMAGED)
+    return bytes(reply.content)
+
+
+def _unanswered(error: NoReply) -> CorruptAudio:
+    slow = error.ending in (Ending.CPU, Ending.CLOCK)
+    return CorruptAudio("The sound takes too long to decode." if slow else _DAMAGED)
 
 
 def _demuxer(data: bytes) -> str:

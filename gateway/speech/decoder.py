@@ -1,26 +1,27 @@
-"""Decodes one sound in a process of its own: hostile bytes on stdin, 16 kHz mono 16-bit samples on stdout.
+"""Decodes sound in a process of its own: hostile bytes to 16 kHz mono 16-bit samples.
 
-    python decoder.py DEMUXER MOST_SECONDS
+    python -m gateway.speech.decoder     # see `chassis.decoding.program`; arguments: DEMUXER MOST_SECONDS
 
-It imports nothing of Loreglass, so that it starts quickly, and takes away from itself what decoding does not
-need before it looks at a byte: memory, processor time, files. A table in a file that asks for gigabytes, a
-decoder that runs in circles or crashes: all of them end here, and the gateway goes on. FFmpeg is told which
-demuxer to use, so that playlists and other files that name files are not even recognised.
+It imports nothing else of Loreglass, so that it starts quickly, and takes away from itself what decoding
+does not need before it looks at a byte: memory, processor time, files. A table in a file that asks for
+gigabytes, a decoder that runs in circles or crashes: all of them end here, and the gateway goes on. FFmpeg is
+told which demuxer to use, so that playlists and other files that name files are not even recognised.
 """
 
 import io
 import resource
-import sys
 import wave
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from chassis.decoding.program import Bounds, Result, serve
+
 UNSUPPORTED, CORRUPT, TOO_LONG = 3, 4, 5
-"""What it exits with; 0 means that the samples are on stdout, anything else that it came to harm."""
+"""The status of a reply; 0 means that it is the samples, anything else that the decoder came to harm."""
 
 RATE = 16_000
 _MEMORY = 384 << 20
-_PROCESSOR_S = 5
+_PROCESSOR_S = 5.0
 _PCM = ("pcm_s16le", "pcm_s24le", "pcm_s32le", "pcm_u8", "pcm_f32le", "pcm_alaw", "pcm_mulaw")
 _CODECS = (*_PCM, "mp3float", "mp3", "aac", "alac", "flac", "opus", "libopus", "vorbis")
 _RATES = range(8_000, 192_001)
@@ -32,7 +33,7 @@ _CLOSED = {"protocol_whitelist": "none", "codec_whitelist": ",".join(_CODECS), "
 
 
 class Refused(Exception):
-    """`args`: the exit status."""
+    """`args`: the status."""
 
 
 def decode(data: bytes, demuxer: str, most_s: float) -> bytes:
@@ -82,28 +83,19 @@ def _silence() -> bytes:
         return written.getvalue()
 
 
-def main() -> int:
-    """See above."""
-    demuxer, most_s = sys.argv[1], float(sys.argv[2])
+def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
     import av
 
-    decode(_silence(), "wav", 1.0)  # loads what decoding needs, before files are taken away
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (_PROCESSOR_S, _PROCESSOR_S))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    data = sys.stdin.buffer.read()
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+    demuxer, most_s = arguments
     try:
-        samples = decode(data, demuxer, most_s)
+        samples = decode(data, demuxer.decode("ascii"), float(most_s))
     except Refused as refused:
-        return int(refused.args[0])
+        return int(refused.args[0]), ()
     except (av.FFmpegError, ValueError, MemoryError):
-        return CORRUPT
-    if not samples:
-        return CORRUPT
-    sys.stdout.buffer.write(samples)
-    return 0
+        return CORRUPT, ()
+    return (0, (samples,)) if samples else (CORRUPT, ())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    decode(_silence(), "wav", 1.0)  # loads what decoding needs, before files are taken away
+    serve(_handle, Bounds(_PROCESSOR_S, ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_NOFILE, 3))))

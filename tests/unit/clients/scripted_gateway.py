@@ -10,6 +10,7 @@ import httpx
 
 from chassis.http.calls import ServiceClient
 from chassis.http.serving import BoundApp, listen, running
+from chassis.images import PhotoDecoders
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import Experiment
 from gateway.app import create_app
@@ -97,17 +98,19 @@ async def scripted_gateway(
                 vary=vary,
             )
             checks = {name: partial(services.ready, name) for name in Services.names()}
+            photos = PhotoDecoders(1)
             yield Gateway(
                 execution=execution,
                 repeats=Idempotency(MemoryStore(), going_on, settings.session_ttl_s),
                 services=services,
                 settings=settings,
                 keys=Keys.load(keys),
-                photo_slots=anyio.CapacityLimiter(1),
+                photos=photos,
                 voice=NO_VOICE,
                 started_at=0.0,
                 checks=checks,
             )
+            photos.close()
             going_on.cancel_scope.cancel()
             await sessions.close()
 

@@ -4,7 +4,7 @@ import base64
 import io
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from typing import Any
 
 import anyio
@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from chassis.errors import DeadlineExceeded
+from chassis.images import PhotoDecoders
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from gateway.routes.intake import photo_of
@@ -95,21 +96,22 @@ async def test_who_is_sent_away_pushes_no_conversation_out(services: FakeService
 
 async def test_a_question_without_any_time_is_late_and_not_one_too_many(services: FakeServices) -> None:
     async with gateway_before(services) as world:
-        answer = await world.ask(deadline_ms="1")
+        mine = await world.ask()
+        answer = await world.ask(photo=None, session_id=mine.session_id or "", deadline_ms="1")
     assert answer.reason is Reason.TIMED_OUT
 
 
 async def test_a_photo_keeps_the_pixels_that_print_is_read_at() -> None:
-    slots, sent = anyio.CapacityLimiter(1), io.BytesIO()
+    sent = io.BytesIO()
     Image.new("RGB", (4000, 3000), "grey").save(sent, "JPEG")
-    photo = await photo_of(sent.getvalue(), GatewaySettings(), slots, Deadline.after_ms(60_000))
+    with closing(PhotoDecoders(1)) as photos:
+        photo = await photo_of(sent.getvalue(), GatewaySettings(), photos, Deadline.after_ms(60_000))
     assert max(photo.width, photo.height) == OcrSettings().max_side
 
 
 async def test_a_photo_is_not_waited_for_longer_than_the_question_has() -> None:
-    slots = anyio.CapacityLimiter(1)
-    async with slots:
+    with closing(PhotoDecoders(1)) as photos:
         with pytest.raises(DeadlineExceeded):
-            await photo_of(PHOTO, GatewaySettings(), slots, Deadline.after_ms(0))
-    assert (await photo_of(PHOTO, GatewaySettings(), slots, Deadline.after_ms(0))).width == 320
-    assert slots.borrowed_tokens == 0
+            await photo_of(PHOTO, GatewaySettings(), photos, Deadline.after_ms(0))
+        photo = await photo_of(PHOTO, GatewaySettings(), photos, Deadline.after_ms(60_000))
+    assert photo.width == 320

@@ -6,22 +6,30 @@ import subprocess
 import sys
 import time
 import wave
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import pairwise
 from pathlib import Path
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from chassis.decoding.pool import decode_once
 from chassis.errors import CorruptAudio, DeadlineExceeded, PayloadTooLarge, UnsupportedAudio
 from chassis.resilience.deadlines import Deadline
 from gateway.speech import audio, decoder
-from gateway.speech.audio import AudioLimits, Sound, clean_audio
+from gateway.speech.audio import AudioLimits, Sound, SoundDecoders
 from tests.unit.gateway.speech.sounds import CONTAINERS, film, recorded, tone
 
 LIMITS = AudioLimits()
+
+
+def clean_audio(data: bytes, limits: AudioLimits, deadline: Deadline | None = None) -> Sound:
+    """By decoders of its own."""
+    with closing(SoundDecoders(1)) as decoders:
+        return anyio.run(decoders.clean, data, limits, deadline or Deadline.after_ms(60_000))
 
 
 def samples_of(sound: Sound) -> bytes:
@@ -46,7 +54,7 @@ def test_every_recorders_file_becomes_the_same_sound(name: str) -> None:
 
 
 def test_what_is_right_already_passes_without_a_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a decoder was started"))
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a decoder was started"))
     wav = tone(1.0)
     assert clean_audio(wav, LIMITS).wav == wav
 
@@ -95,7 +103,7 @@ PLAYLISTS = {
 def test_what_names_other_files_or_is_no_sound_is_not_even_decoded(
     data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a decoder was started"))
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a decoder was started"))
     with pytest.raises(UnsupportedAudio, match="Send WAV"):
         clean_audio(data, LIMITS)
 
@@ -108,13 +116,8 @@ def test_even_a_playlists_own_demuxer_opens_no_other_file(demuxer: str, tmp_path
         "hls": f"#EXTM3U\n#EXTINF:1,\n{other}\n#EXT-X-ENDLIST\n",
         "concat": f"ffconcat version 1.0\nfile '{other}'\n",
     }
-    done = subprocess.run(
-        [sys.executable, "-I", str(Path(decoder.__file__)), demuxer, "60"],
-        input=lists[demuxer].encode(),
-        capture_output=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (decoder.CORRUPT, b"")
+    reply = decode_once(audio.PROGRAM, [demuxer, "60"], lists[demuxer].encode())
+    assert (reply.status, reply.content) == (decoder.CORRUPT, b"")
 
 
 def test_a_film_without_sound_is_no_recording() -> None:
@@ -135,7 +138,7 @@ def test_a_table_that_asks_for_gigabytes_ends_the_decoder_and_not_the_gateway() 
     began = time.monotonic()
     with pytest.raises(CorruptAudio):
         clean_audio(bytes(data), LIMITS)
-    assert time.monotonic() - began < audio._DECODING_S + 5
+    assert time.monotonic() - began < audio.PROGRAM.most_s + 5
 
 
 def test_a_decoder_gets_no_more_time_than_its_caller_has(

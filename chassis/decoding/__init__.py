@@ -1,0 +1,1 @@
+"""Decoders of hostile bytes, as processes that can be stopped."""

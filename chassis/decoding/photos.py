@@ -1,0 +1,121 @@
+"""Photos to pixels, of Pillow alone: in decoder processes, and in services with what the gateway let through.
+
+python -m chassis.decoding.photos     # see `program`; arguments of a job: `arguments_of`
+"""
+
+import io
+import re
+import struct
+from collections.abc import Sequence
+
+from PIL import Image, UnidentifiedImageError, _imaging
+
+from chassis import heif
+from chassis.decoding.program import Bounds, Result, serve
+from chassis.upright import Fault, ImageLimits, NotDecoded, as_rgb, header_fault, turn_upright
+
+MOST_SCANS = 64
+"""Of a progressive JPEG. libjpeg's own script (jcparam.c) has 10 for colour, 18 for CMYK; mozjpeg tries 64 to
+choose from. Each scan costs a pass over all pixels, and 75 bytes."""
+CPU_S = 5.0
+"""Of a process for one photo: 48 megapixels take 1 to 3."""
+MEMORY_BYTES = 2**30
+"""Of a process: 48 megapixels take 380 MB from HEIC, 450 from AVIF, twice that with 10 bits and alpha."""
+SIZE = struct.Struct(">II")
+"""Width and height, before the pixels or the JPEG in a reply."""
+
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")  # MPO opens as JPEG
+_SCAN = b"\xff\xda"
+_MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])")
+_END, _START_OF_SCAN, _ALONE = 0xD9, 0xDA, frozenset((0x01, 0xD8))
+_OPEN_FILES = 32
+
+Image.MAX_IMAGE_PIXELS = None  # ImageLimits is checked on the header instead of Pillow's global
+# Without them Pillow gives back each picture's memory and has the next one's zeroed: half of a photo's time.
+_imaging.set_blocks_max(4)  # of 16 MiB
+
+
+def decoded(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Image:
+    """The upright picture as RGB, scaled down to `max_side` where given. Blocking.
+
+    Raises `NotDecoded`. HEIC and AVIF are for processes of their own: see `heif`.
+    """
+    try:
+        if (kind := heif.kind_of(data)) is not None:
+            return heif.decoded(data, kind, limits, max_side)
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
+            if fault := header_fault(picture, limits) or _scans_fault(picture, data):
+                raise NotDecoded(fault)
+            if max_side:
+                picture.draft("RGB", (max_side, max_side))  # JPEG only: decode at 1/2, 1/4 or 1/8
+            turn_upright(picture)
+            return as_rgb(picture, max_side)
+    except NotDecoded:
+        raise
+    except UnidentifiedImageError as error:
+        raise NotDecoded(Fault.UNKNOWN) from error
+    except Exception as error:
+        raise NotDecoded(Fault.CORRUPT) from error
+
+
+def _scans_fault(picture: Image.Image, data: bytes) -> Fault | None:
+    if picture.format not in ("JPEG", "MPO") or scans(data) <= MOST_SCANS:
+        return None
+    return Fault.TOO_MANY_SCANS
+
+
+def scans(data: bytes) -> int:
+    """Of a JPEG's first picture; more where the bytes of a scan stand elsewhere too, as long as it is few.
+
+    A scan's two bytes cannot occur in what is coded (T.81, B.1.1.2), so that there are at most as many scans
+    as places. Only where these are many is it walked from marker to marker, past thumbnails and profiles.
+    """
+    most = data.count(_SCAN)
+    if most <= MOST_SCANS:
+        return most
+    found, at = 0, 0
+    while (marker := _MARKER.search(data, at)) is not None:
+        kind, at = marker[1][0], marker.end()
+        if kind == _END:
+            break
+        if kind not in _ALONE:
+            at += int.from_bytes(data[at : at + 2])
+        found += kind == _START_OF_SCAN
+    return found
+
+
+def arguments_of(limits: ImageLimits, max_side: int | None, quality: int | None) -> list[str]:
+    """Of a job. Without `quality` the reply has pixels, else a JPEG."""
+    bounds = (limits.max_bytes, limits.max_pixels, limits.min_side, limits.max_aspect)
+    return [str(each) for each in (*bounds, max_side or 0, quality or 0)]
+
+
+def encoded(picture: Image.Image, quality: int) -> bytes:
+    """As JPEG."""
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=quality)
+    return buffer.getvalue()
+
+
+def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
+    size, pixels, side, aspect, max_side, quality = arguments
+    limits = ImageLimits(int(size), int(pixels), int(side), float(aspect))
+    try:
+        picture = decoded(data, limits, int(max_side) or None)
+        content = encoded(picture, int(quality)) if int(quality) else picture.tobytes()
+    except NotDecoded as error:
+        return error.fault, ()
+    except Exception:  # noqa: BLE001 - whatever it is, there is no picture
+        return Fault.CORRUPT, ()
+    return 0, (SIZE.pack(*picture.size), content)
+
+
+def _bounds() -> Bounds:
+    import resource
+
+    return Bounds(CPU_S, ((resource.RLIMIT_DATA, MEMORY_BYTES), (resource.RLIMIT_NOFILE, _OPEN_FILES)))
+
+
+if __name__ == "__main__":
+    Image.preinit()
+    serve(_handle, _bounds())
