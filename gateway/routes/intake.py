@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import anyio.to_thread
 from fastapi import Request
 from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
