@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -36,7 +37,7 @@ ABOUT = About(
     " of its questions one after the other; then each service in a process of its own, for its memory.",
     "none: figures to compare with.",
 )
-_SAMPLE = ROOT / "var" / "sample"
+SAMPLE = ROOT / "var" / "sample"
 _SERVICES = tuple(app.name for app in APPS if app.name != "gateway")
 """In the order in which `deploy.one_process` gives them their ports."""
 _WARM_UP = 6
@@ -46,17 +47,17 @@ Timings = dict[str, list[float]]
 
 async def run(bench: Bench) -> Sequence[Table]:
     """Stages, start-up, memory, size."""
-    if not (_SAMPLE / "truth.jsonl").exists():
-        generate_world(Split.SAMPLE, _SAMPLE, None, None)
-    world = load_world(_SAMPLE)
+    if not (SAMPLE / "truth.jsonl").exists():
+        generate_world(Split.SAMPLE, SAMPLE, None, None)
+    world = load_world(SAMPLE)
     chosen = [*world.single, *world.multi][: bench.count(24, least=6)]
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         bench.progress(0.0, "indexing")
-        with _one_process(data) as (_, urls, _):
-            await asyncio.to_thread(_index, urls)
+        with one_process(data) as (_, urls, _):
+            await asyncio.to_thread(put_index, urls)
         bench.progress(0.2, "starting")
-        with _one_process(data) as (pid, urls, ready_s):
+        with one_process(data) as (pid, urls, ready_s):
             idle_mib = memory_mib(pid)
             timings = _ask_all(urls["gateway"], chosen, bench, since=0.25, until=0.8)
             process = ("one process", number(ready_s), number(idle_mib, 0), number(memory_mib(pid), 0))
@@ -69,7 +70,9 @@ async def run(bench: Bench) -> Sequence[Table]:
 
 
 @contextmanager
-def _one_process(data: Path) -> Iterator[tuple[int, Mapping[str, str], float]]:
+def one_process(
+    data: Path, further: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[tuple[int, Mapping[str, str], float]]:
     """The process, its addresses by name, and the seconds from its start until it was ready."""
     gateway, first, *_ = free_ports(1 + len(_SERVICES))
     settings = {
@@ -77,6 +80,7 @@ def _one_process(data: Path) -> Iterator[tuple[int, Mapping[str, str], float]]:
         "LOREGLASS_SERVICE_PORT": str(first),
         "LOREGLASS_DATA_DIR": str(data),
         "LOREGLASS_LOG_LEVEL": "warning",
+        **further,
     }
     urls = {name: _url(first + place) for place, name in enumerate(_SERVICES)} | {"gateway": _url(gateway)}
     began = time.monotonic()
@@ -89,13 +93,14 @@ def _url(port: int) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def _index(urls: Mapping[str, str]) -> None:
+def put_index(urls: Mapping[str, str]) -> None:
+    """Index the sample world."""
     quiet = Console(quiet=True)
     for ingest, what, file, service in (
         (ingest_photos, "images", "images.jsonl", "image_search"),
         (ingest_pages, "pages", "pages.jsonl", "text_search"),
     ):
-        if index(ingest, what, _SAMPLE / file, urls[service], replace=True, console=quiet):
+        if index(ingest, what, SAMPLE / file, urls[service], replace=True, console=quiet):
             raise RuntimeError(f"The {what} could not be indexed.")
 
 

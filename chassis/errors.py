@@ -178,6 +178,12 @@ class IdempotencyKeyReused(LoreglassError):
     kind = ErrorKind.IDEMPOTENCY_KEY_REUSED
 
 
+class QuotaExceeded(LoreglassError):
+    """The caller's tenant has used up what it may ask; `retry_after_s` says when there is more."""
+
+    kind = ErrorKind.QUOTA_EXCEEDED
+
+
 class NotFound(LoreglassError):
     """No such route."""
 
@@ -245,6 +251,7 @@ ERROR_TABLE: dict[ErrorKind, ErrorEntry] = {
     ErrorKind.UNSUPPORTED_AUDIO: ErrorEntry(415, "The upload is not a sound format that is read here"),
     ErrorKind.CORRUPT_AUDIO: ErrorEntry(422, "The sound could not be decoded"),
     ErrorKind.IDEMPOTENCY_KEY_REUSED: ErrorEntry(422, "The idempotency key belongs to another request"),
+    ErrorKind.QUOTA_EXCEEDED: ErrorEntry(429, "More than this tenant may ask"),
     ErrorKind.NOT_FOUND: ErrorEntry(404, "No such route"),
     ErrorKind.METHOD_NOT_ALLOWED: ErrorEntry(405, "This method is not allowed here"),
     ErrorKind.DEADLINE_EXCEEDED: ErrorEntry(504, "The deadline has passed"),

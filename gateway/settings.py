@@ -164,6 +164,15 @@ class GatewaySettings(AppSettings):
     max_in_flight: int = Field(default=8, ge=1, description="questions worked on at once")
     max_waiting: int = Field(default=32, ge=0, description="questions that wait their turn; the next get 503")
     keys: Path | None = Field(default=None, description="callers' keys; without it everybody may ask")
+    tenant_requests_per_minute: int = Field(
+        default=1_200, ge=1, description="of one tenant with keys, unless their file says otherwise"
+    )
+    tenant_in_flight: int = Field(default=64, ge=1, description="its requests at once, at this gateway")
+    tenant_sessions: int = Field(default=5_000, ge=1, description="its newest are kept")
+    tenant_traces: int = Field(default=5_000, ge=1, description="its newest are kept")
+    tenant_stored_bytes: int = Field(
+        default=256 * 2**20, ge=1, description="of its sessions, and as much of its kept replies"
+    )
     experiments: bool = Field(
         default=False, description="callers may set thresholds for their question and have it explained"
     )

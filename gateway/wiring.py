@@ -12,16 +12,20 @@ from typing import Any
 import httpx
 from anyio.abc import TaskGroup
 from pydantic import SecretStr
+from redis.asyncio import Redis
 
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.health import Note
 from chassis.images import PhotoDecoders
 from chassis.resilience.deadlines import Clock, Deadline
+from chassis.scope import scope_of
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
+from contracts.errors import ErrorKind
 from gateway.catalogue import every_pipeline
 from gateway.clients.services import PhotoRecipients, Services
-from gateway.expiring_store import ExpiringStore, MemoryStore, RedisStore
+from gateway.expiring_store import ExpiringStore
+from gateway.serving.stores import MemoryStore, RedisStore
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH as LOREGLASS
 from gateway.planning.advice import deadline_advice
 from gateway.planning.estimates import Estimates
@@ -38,10 +42,12 @@ from gateway.serving.guards import Guards
 from gateway.serving.idempotency import Idempotency
 from gateway.serving.measures import DecoderMetrics, QuestionMetrics, QuestionRecord, log_question
 from gateway.serving.placement_watch import PlacementWatch
+from gateway.serving.quotas import MemoryRates, Quotas, RedisRates
+from gateway.serving.redis_values import answers
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits, SessionStore
 from gateway.serving.sessions.redis import RedisSessionStore, connect
-from gateway.serving.tenants import Keys
+from gateway.serving.tenants import Keys, Quota
 from gateway.serving.traces import MemoryTraceStore, SharedTraceStore, TraceStore
 from gateway.serving.voice import Voice, voice_note
 from gateway.settings import GatewaySettings, Reasoning, SessionBackend
@@ -57,6 +63,7 @@ from gateway.thresholds import RetrievalLimits, load_thresholds
 
 _TRACE_CONNECTIONS = 4
 _KEPT_CONNECTIONS = 8
+_RATE_CONNECTIONS = 8
 _SOUND_BYTES = 32 * 2**20
 _TRACES_FOR_S = 600.0
 """Not long: they lie beside people's sessions, and a trace is a few kilobytes."""
@@ -74,6 +81,8 @@ class Gateway:
     services: Services
     settings: GatewaySettings
     keys: Keys
+    quotas: Quotas
+    photo_slots: Admission
     photos: PhotoDecoders
     started_at: float
     checks: Mapping[str, Check]
@@ -109,9 +118,10 @@ async def wire(
     """Open everything, hand it out, close it in reverse order. `clock`: what all deadlines are read on."""
     async with AsyncExitStack() as resources:
         http = await resources.enter_async_context(open_http())
-        sessions = _sessions(settings)
+        keys = Keys.load(settings.keys, clock, _quota(settings))
+        sessions = _sessions(settings, keys)
         resources.push_async_callback(sessions.close)
-        kept = _kept(settings, clock)
+        kept = _kept(settings, keys, clock)
         resources.push_async_callback(kept.close)
         going_on = await resources.enter_async_context(_cancelled_at_the_end())
         cards = Cards(settings.placement) if settings.placement else None
@@ -124,19 +134,26 @@ async def wire(
         estimates = _estimates(settings, clock)
         budget = BudgetMetrics(metrics.registry, estimates)
         tiers = _tiers(settings, reasoners, clock, estimates, budget)
-        traces = await resources.enter_async_context(_traces(settings))
+        traces = await resources.enter_async_context(_traces(settings, keys))
         tell, holds = partial(_tell, questions, budget), services.holds_anything
         decoding = DecoderMetrics(metrics.registry)
         photos = PhotoDecoders(settings.photo_decoders, decoding.ended, questions.decoded)
         resources.callback(photos.close)
         recordings = SoundDecoders(settings.audio_decoders, decoding.ended)
         resources.callback(recordings.close)
-        voice = _voice(settings, http, guards, kept, clock, budget, recordings)
-        execution = Execution(pipelines, sessions, traces, tiers, tell, holds, voice=voice)
+        scope = partial(scope_of, _secret(settings))
+        voice = _voice(settings, http, guards, kept, keys, clock, budget, recordings)
+        execution = Execution(pipelines, sessions, traces, tiers, tell, holds, voice=voice, scope_of=scope)
         checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
         checks |= reasoners.checks
         checks["photos"] = photos.check
         checks |= {name: partial(voice_note, server) for name, server in voice.servers.items()}
+        quotas = Quotas(keys.quota, MemoryRates(clock), budget.exceeded)
+        if settings.sessions is SessionBackend.REDIS:
+            client = connect(settings.redis_url, max_connections=_RATE_CONNECTIONS)
+            rates = await resources.enter_async_context(aclosing(RedisRates(client, clock)))
+            quotas = Quotas(keys.quota, rates, budget.exceeded)
+            checks["redis"] = partial(_redis_note, client)
         if settings.reasoning is Reasoning.VLM:
             checks["deadline"] = partial(_deadline_note, tiers[0].planner, settings)
         if reasoners.keep_probing is not None:
@@ -150,7 +167,9 @@ async def wire(
             idempotency=Idempotency(kept, going_on, settings.session_ttl_s),
             services=services,
             settings=settings,
-            keys=Keys.load(settings.keys, clock),
+            keys=keys,
+            quotas=quotas,
+            photo_slots=_slots(settings, settings.photo_decoders, clock),
             photos=photos,
             voice=voice,
             started_at=time.time(),
@@ -215,14 +234,14 @@ def _services(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards
 
 
 @asynccontextmanager
-async def _traces(settings: GatewaySettings) -> AsyncIterator[TraceStore]:
+async def _traces(settings: GatewaySettings, keys: Keys) -> AsyncIterator[TraceStore]:
     """Shared by the gateways that share their sessions."""
-    own = MemoryTraceStore(settings.trace_limit)
+    own = MemoryTraceStore(settings.trace_limit, keys.traces)
     if settings.sessions is not SessionBackend.REDIS:
         yield own
         return
     client = connect(settings.redis_url, max_connections=_TRACE_CONNECTIONS)
-    shared = SharedTraceStore(own, client, _TRACES_FOR_S)
+    shared = SharedTraceStore(own, client, _TRACES_FOR_S, allowance_of=keys.traces)
     async with aclosing(shared), background_task(shared.run):
         yield shared
 
@@ -232,6 +251,7 @@ def _voice(
     http: httpx.AsyncClient,
     guards: Guards,
     kept: ExpiringStore,
+    keys: Keys,
     clock: Clock,
     budget: BudgetMetrics,
     decoders: SoundDecoders,
@@ -255,12 +275,13 @@ def _voice(
     speaks = "tts" in servers
     return Voice(
         decoders=decoders,
+        slots=_slots(settings, settings.audio_decoders, clock),
         turns=turns,
         transcriber=Transcriber(servers["stt"]) if "stt" in servers else None,
         synthesizer=Synthesizer(servers["tts"]) if speaks else None,
         # As long as an answer is kept for who asks again: its address must still be good.
         signed_urls=SignedSpeechUrls(_secret(settings), kept, settings.session_ttl_s) if speaks else None,
-        sound_cache=SoundCache(MemoryStore(_SOUND_BYTES, clock), settings.session_ttl_s),
+        sound_cache=SoundCache(MemoryStore(_SOUND_BYTES, clock, keys.kept), settings.session_ttl_s),
         servers=servers,
         most_chars=settings.speech_max_chars,
     )
@@ -275,15 +296,42 @@ def _secret(settings: GatewaySettings) -> bytes:
     return secrets.token_bytes(32)
 
 
-def _kept(settings: GatewaySettings, clock: Clock) -> ExpiringStore:
+def _kept(settings: GatewaySettings, keys: Keys, clock: Clock) -> ExpiringStore:
     """Shared by the gateways that share their sessions."""
     if settings.sessions is SessionBackend.REDIS:
-        return RedisStore(connect(settings.redis_url, max_connections=_KEPT_CONNECTIONS))
-    return MemoryStore(clock=clock)
+        client = connect(settings.redis_url, max_connections=_KEPT_CONNECTIONS)
+        return RedisStore(client, ttl_s=settings.session_ttl_s, allowance_of=keys.kept)
+    return MemoryStore(clock=clock, allowance_of=keys.kept)
 
 
-def _sessions(settings: GatewaySettings) -> SessionStore:
+def _sessions(settings: GatewaySettings, keys: Keys) -> SessionStore:
     limits = SessionLimits(ttl_s=settings.session_ttl_s)
     if settings.sessions is SessionBackend.REDIS:
-        return RedisSessionStore(connect(settings.redis_url), limits)
-    return MemorySessionStore(limits, max_sessions=settings.session_limit, max_bytes=settings.session_bytes)
+        return RedisSessionStore(connect(settings.redis_url), limits, allowance_of=keys.sessions)
+    return MemorySessionStore(
+        limits,
+        max_sessions=settings.session_limit,
+        max_bytes=settings.session_bytes,
+        allowance_of=keys.sessions,
+    )
+
+
+def _quota(settings: GatewaySettings) -> Quota:
+    return Quota(
+        requests_per_minute=settings.tenant_requests_per_minute,
+        in_flight=settings.tenant_in_flight,
+        sessions=settings.tenant_sessions,
+        traces=settings.tenant_traces,
+        stored_bytes=settings.tenant_stored_bytes,
+    )
+
+
+def _slots(settings: GatewaySettings, at_once: int, clock: Clock) -> Admission:
+    """For decoding, before a question is let in: whose turn it is, is decided as it is for questions."""
+    waiting = settings.max_in_flight + settings.max_waiting
+    return Admission(AdmissionLimits(at_once, waiting), clock)
+
+
+async def _redis_note(client: Redis, deadline: Deadline) -> Note:
+    """Without it questions are answered, as first ones; to stop all gateways at once would help nobody."""
+    return Note("ok" if await answers(client, deadline) else ErrorKind.DEPENDENCY_UNAVAILABLE.value)

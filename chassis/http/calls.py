@@ -14,6 +14,7 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassErr
 from chassis.http.problems import PROBLEM_JSON
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
+from chassis.scope import current_scope
 from chassis.telemetry.spans import Attribute, Span, span, trace_headers
 from contracts import headers
 from contracts.errors import Problem
@@ -126,6 +127,8 @@ class ServiceClient:
     ) -> httpx.Response:
         given = request.pop("headers", {})
         sent = {**given, headers.DEADLINE: str(math.ceil(deadline.remaining_ms())), **trace_headers()}
+        if scope := current_scope():
+            sent[headers.CACHE_SCOPE] = scope
         timeout = httpx.Timeout(deadline.remaining_s(), connect=min(CONNECT_S, deadline.remaining_s()))
         try:
             with anyio.fail_after(deadline.remaining_s()):  # httpx's own limits start anew with each read

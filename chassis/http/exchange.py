@@ -6,6 +6,7 @@ Pure ASGI, so that a caller's leaving is seen while the app works: the app's tas
 import time
 import uuid
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -26,6 +27,7 @@ from chassis.http.connections import address_of
 from chassis.http.problems import noted_problem, problem_response
 from chassis.http.uploads import Upload, UploadBudget
 from chassis.resilience.deadlines import Deadline
+from chassis.scope import read_scope, scoped
 from chassis.telemetry.metrics import Metrics, known_method
 from chassis.telemetry.setup import exchange_span
 from chassis.telemetry.spans import UNRECORDED, Span
@@ -35,7 +37,8 @@ from contracts import headers
 _DEADLINE, _TRACE = headers.DEADLINE.lower().encode(), headers.TRACE.lower().encode()
 _LENGTH, _CODING = b"content-length", b"transfer-encoding"
 _PARENT, _STATE = TRACEPARENT.encode(), TRACESTATE.encode()
-_READ = frozenset((_DEADLINE, _TRACE, _LENGTH, _CODING, _PARENT, _STATE))
+_SCOPE = headers.CACHE_SCOPE.lower().encode()
+_READ = frozenset((_DEADLINE, _TRACE, _LENGTH, _CODING, _PARENT, _STATE, _SCOPE))
 _UNTRACED = frozenset(("/metrics", "/health/live", "/health/ready", "/info"))
 """Asked by machines all day long: neither spans nor, while all is well, log lines."""
 _CLIENT_CLOSED_REQUEST = 499  # nginx's status for a caller that left; only seen in logs and metrics
@@ -110,11 +113,16 @@ class ExchangeMiddleware:
         try:
             deadline = _deadline(exchange.headers, self._limits)
             exchange.deadline = deadline
-            scope.setdefault("state", {}).update(trace_id=exchange.trace_id, deadline=deadline)
-            deadline.require()
-            _check_declared_length(exchange.headers, self._limits.max_body_bytes)
-            self._find_room(scope, exchange)
-            await self._run_watched(scope, receive, send, exchange, deadline)
+            with (
+                scoped(read_scope(_text(exchange.headers, _SCOPE) or "")),
+                ExitStack() as ended,  # what a route has to be done once the reply is sent, or not wanted
+            ):
+                told = {"trace_id": exchange.trace_id, "deadline": deadline, "ended": ended}
+                scope.setdefault("state", {}).update(told)
+                deadline.require()
+                _check_declared_length(exchange.headers, self._limits.max_body_bytes)
+                self._find_room(scope, exchange)
+                await self._run_watched(scope, receive, send, exchange, deadline)
         except LoreglassError as error:
             exchange.failure = error
         except Exception:

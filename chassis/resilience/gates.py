@@ -3,6 +3,7 @@
 import asyncio
 import math
 from bisect import insort
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import anyio
 
 from chassis.errors import DeadlineExceeded, Overloaded
 from chassis.resilience.deadlines import Deadline
+from chassis.scope import current_scope
 
 _RETRY_AFTER_S = 1.0
 _ROUNDING = 1e-9
@@ -35,6 +37,7 @@ class _Waiter:
     deadline: Deadline = field(compare=False)
     weight: float = field(compare=False)
     needed_ms: float = field(compare=False)
+    scope: str = field(default_factory=current_scope, compare=False)
     state: _State = field(default=_State.WAITING, compare=False)
     called: anyio.Event | None = field(default=None, compare=False)
 
@@ -57,7 +60,9 @@ class _Waiter:
 class Gate:
     """`capacity` in any unit of weight; at most `max_waiting` wait. For one event loop.
 
-    Earliest deadline first, because the work that others made late helps nobody (Google, "Site Reliability
+    Of those who wait, the scope (see `chassis.scope`) that has the fewest inside is next, and of equals the one
+    whose last turn is longest ago: however many calls one sends, another waits for no more than those inside.
+    Within a scope it is the earliest deadline first, because the work that others made late helps nobody (Google, "Site Reliability
     Engineering", ch. 22: queues that outlast their requests' deadlines). All deadlines must be on one clock.
     """
 
@@ -69,7 +74,9 @@ class Gate:
         self._capacity = capacity
         self._waiters: list[_Waiter] = []
         self._arrivals = 0
-        self._inside = 0
+        self._inside: Counter[str] = Counter()
+        self._last_turn: dict[str, int] = {}
+        self._turns = 0
         self._in_use = 0.0
 
     @property
@@ -92,7 +99,7 @@ class Gate:
     @property
     def inside(self) -> int:
         """Calls inside."""
-        return self._inside
+        return self._inside.total()
 
     @property
     def waiting(self) -> int:
@@ -105,7 +112,7 @@ class Gate:
     ) -> AsyncIterator[None]:
         """Be inside with `weight` for the length of the block, or `most_s` if that is shorter.
 
-        Raises `Overloaded` when as many as may wait have earlier deadlines, and `DeadlineExceeded` once less
+        Raises `Overloaded` when too many wait, of the scope that has the most and with the latest deadline, and `DeadlineExceeded` once less
         than `needed_ms` is left. Leaving the queue or the block in any way gives the weight back.
         """
         if not (weight >= 0 and math.isfinite(weight)):
@@ -144,22 +151,30 @@ class Gate:
         if waiter.state is _State.WAITING:
             self._waiters.remove(waiter)
         elif waiter.state is _State.INSIDE:
-            self._inside -= 1
+            self._inside -= Counter((waiter.scope,))
             self._in_use = self._in_use - waiter.weight if self._inside else 0.0
         waiter.state = _State.LEFT
         self._let_in()
+        if not self._inside:
+            self._last_turn.clear()  # nobody waits then, either
 
     def _let_in(self) -> None:
         while self._waiters:
-            first = self._waiters[0]
-            if first.expired:
-                self._waiters.pop(0).call(_State.EXPIRED)
-            elif self._fits(first.weight):
-                self._waiters.pop(0).call(_State.INSIDE)
-                self._inside += 1
-                self._in_use += first.weight
-            else:
+            first = min(self._waiters, key=self._precedence)
+            if not first.expired and not self._fits(first.weight):
                 return
+            self._waiters.remove(first)
+            if first.expired:
+                first.call(_State.EXPIRED)
+                continue
+            first.call(_State.INSIDE)
+            self._inside[first.scope] += 1
+            self._in_use += first.weight
+            self._turns += 1
+            self._last_turn[first.scope] = self._turns
+
+    def _precedence(self, waiter: _Waiter) -> tuple[int, int, _Waiter]:
+        return self._inside[waiter.scope], self._last_turn.get(waiter.scope, 0), waiter
 
     def _fits(self, weight: float) -> bool:
         return not self._inside or self._in_use + weight <= self._capacity + _ROUNDING
@@ -170,4 +185,8 @@ class Gate:
                 self._waiters.remove(waiter)
                 waiter.call(_State.EXPIRED)
         while len(self._waiters) > self.max_waiting:
-            self._waiters.pop().call(_State.REFUSED)
+            waiting = Counter(waiter.scope for waiter in self._waiters)
+            most = max(waiting.values())
+            last = max(waiter for waiter in self._waiters if waiting[waiter.scope] == most)
+            self._waiters.remove(last)
+            last.call(_State.REFUSED)

@@ -1,6 +1,6 @@
 """`POST /answer`: the platform's main job."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Header, Request
@@ -67,8 +67,7 @@ async def answer(
     """
     key = checked_key(idempotency_key)
     received = Deadline.after_ms(0)
-    asked = await read_question(request, gateway, received)
-    question = replace(asked, caller=caller)
+    question = await read_question(request, gateway, caller, received)
     deadline = Deadline(min(received.at + question.deadline_ms / 1000, exchange.at))
     asking = _Asking(gateway, question, key, request.state.trace_id, deadline)
     if "text/event-stream" in request.headers.get("accept", ""):

@@ -58,6 +58,7 @@ from gateway.routes.openai_errors import openai_error, refused
 from gateway.routes.streaming import DataStream, Send, pieces
 from gateway.serving.execution import Admitted, Question
 from gateway.serving.sessions.port import Session
+from gateway.serving.tenants import Caller
 from gateway.settings import Reasoning
 from gateway.speech.audio import Sound
 from gateway.state import Turn
@@ -138,7 +139,7 @@ async def complete_chat(
         asked = await read_body(request, _request)
         deadline_ms = checked_deadline_ms(asked.deadline_ms, gateway.settings)
         deadline = Deadline(min(received.at + deadline_ms / 1000, exchange.at))
-        question = replace(await _question(asked, gateway, deadline_ms, deadline), caller=caller)
+        question = await _question(asked, gateway, caller, deadline_ms, deadline)
         admitted = await gateway.execution.admit(question)
         if asked.stream:
             return _stream(gateway, asked, admitted, trace_id, deadline)
@@ -156,7 +157,9 @@ def _request(body: bytes) -> ChatRequest:
         raise InvalidRequest(f"{first_fault(error)}.") from error
 
 
-async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, deadline: Deadline) -> Question:
+async def _question(
+    asked: ChatRequest, gateway: Gateway, caller: Caller, deadline_ms: int, deadline: Deadline
+) -> Question:
     experiment = allowed(asked.experiment, gateway.settings)
     last = asked.messages[-1]
     if last.role != "user":
@@ -180,10 +183,10 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
     photo = None
     if sent:
         data = await anyio.to_thread.run_sync(_photo_bytes, sent[-1])
-        photo = await photo_of(data, gateway.settings, gateway.photos, deadline)
+        photo = await photo_of(data, gateway, caller, deadline)
     is_new = bool(last.photos)
     carried = Session("", None if is_new else photo, read)
-    sound = await _sound(last, gateway, deadline)
+    sound = await _sound(last, gateway, caller, deadline)
     return Question(
         text=question_text(text, gateway.settings) if text or sound is None else "",
         sound=sound,
@@ -192,6 +195,7 @@ async def _question(asked: ChatRequest, gateway: Gateway, deadline_ms: int, dead
         deadline_ms=deadline_ms,
         pipeline=_pipeline_of(asked.model, gateway),
         carried=carried,
+        caller=caller,
         instructions=instructions[:heard],
         unread=tuple(unread),
         experiment=experiment,
@@ -206,14 +210,14 @@ def _both_ends(text: str, longest: int) -> str:
     return f"{text[:half].rstrip()}\n…\n{text[-half:].lstrip()}"
 
 
-async def _sound(message: ChatMessage, gateway: Gateway, deadline: Deadline) -> Sound | None:
+async def _sound(message: ChatMessage, gateway: Gateway, caller: Caller, deadline: Deadline) -> Sound | None:
     """What was said in it. Raises what `sound_of` raises, and `InvalidRequest` or `MalformedRequest`."""
     if not message.sounds:
         return None
     if len(message.sounds) > 1:
         raise InvalidRequest("messages: one recording a message is heard.")
     data = await anyio.to_thread.run_sync(_sound_bytes, message.sounds[0])
-    return await sound_of(data, gateway, deadline)
+    return await sound_of(data, gateway, caller, deadline)
 
 
 def _sound_bytes(data: str) -> bytes:

@@ -19,8 +19,13 @@ GatewayDep = Annotated[Gateway, Depends(gateway_of)]
 
 
 async def caller_of(request: Request, gateway: GatewayDep) -> Caller:
-    """Who asks. Raises `Unauthorized` where keys are needed, and `InvalidRequest` for an unknown priority."""
-    return gateway.keys.caller(request.headers.get("authorization"), request.headers.get(PRIORITY))
+    """Who asks: from now on it counts for its tenant, until the exchange has ended.
+
+    Raises `Unauthorized` where keys are needed, `InvalidRequest` for an unknown priority, `QuotaExceeded`.
+    """
+    caller = gateway.keys.caller(request.headers.get("authorization"), request.headers.get(PRIORITY))
+    request.state.ended.callback(await gateway.quotas.enter(caller.tenant))
+    return caller
 
 
 CallerDep = Annotated[Caller, Depends(caller_of)]

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import structlog
 from fastapi import Query, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.responses import JSONResponse, Response
 
@@ -114,9 +114,9 @@ async def ask_with_photo(
     sent = Deadline.after_ms(0)  # the device's patience begins when it has sent everything
 
     async def ask() -> Answer:
-        asked = await to_question(as_fields(fields), Files(form.photo), gateway, sent)
+        asked = await to_question(as_fields(fields), Files(form.photo), gateway, caller, sent)
         session_id = _conversation(request, session)
-        asked = replace(asked, caller=caller, session_id=session_id, opens_session=session_id is not None)
+        asked = replace(asked, session_id=session_id, opens_session=session_id is not None)
         deadline = Deadline(min(sent.at + asked.deadline_ms / 1000, exchange.at))
         admitted = await gateway.execution.admit(asked)
         return await gateway.execution.answer(admitted, request.state.trace_id, deadline, ignore_events)
@@ -178,6 +178,14 @@ class _PendingReply(BaseModel):
     reply: PhotoQuestionReply | None = None
 
 
+def _pending(kept: bytes | None) -> _PendingReply | None:
+    """None for what is none of ours, too."""
+    try:
+        return _PendingReply.model_validate_json(kept) if kept is not None else None
+    except ValidationError:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class _ReplyStore:
     """Where the reply to the request of `trace_id` waits for the phone.
@@ -203,22 +211,21 @@ class _ReplyStore:
 
     async def get(self) -> PhotoQuestionReply:
         """Raises `NotFound` or `DependencyUnavailable`."""
-        found = await self.kept.get(self._key)
-        reply = _PendingReply.model_validate_json(found).reply if found is not None else None
+        found = _pending(await self.kept.get(self._key))
+        reply = found.reply if found is not None else None
         if reply is None:
             raise NotFound("There is no answer to a photo of this requestId, or not yet.")
         return reply
 
     async def _found(self) -> _PendingReply | None:
         try:
-            found = await self.kept.get(self._key)
+            return _pending(await self.kept.get(self._key))
         except DependencyUnavailable:  # told where it is put
             return None
-        return _PendingReply.model_validate_json(found) if found is not None else None
 
     async def _put(self, entry: _PendingReply) -> None:
         try:
-            await self.kept.put(self._key, entry.model_dump_json().encode(), _KEPT_FOR_S)
+            await self.kept.put(self._key, entry.model_dump_json().encode(), _KEPT_FOR_S, self.tenant)
         except DependencyUnavailable as error:
             log.warning("answer_not_kept", reason=error.kind.value)
 

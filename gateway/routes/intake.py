@@ -20,13 +20,14 @@ from chassis.errors import (
     UnsupportedMediaType,
 )
 from chassis.http.bodies import read_body
-from chassis.images import ImageLimits, PhotoDecoders
+from chassis.images import ImageLimits
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
 from chassis.validation import first_fault
 from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
 from gateway.serving.execution import Question
+from gateway.serving.tenants import Caller
 from gateway.settings import GatewaySettings
 from gateway.speech.audio import AudioLimits, Sound
 from gateway.state import Photo
@@ -49,8 +50,8 @@ class Files:
     audio: bytes | None = None
 
 
-async def read_question(request: Request, gateway: Gateway, received: Deadline) -> Question:
-    """The question of a multipart or JSON request; its time runs from when it was `received`.
+async def read_question(request: Request, gateway: Gateway, caller: Caller, received: Deadline) -> Question:
+    """The caller's question of a multipart or JSON request; its time runs from when it was `received`.
 
     Raises `MalformedRequest`, `InvalidRequest`, `PayloadTooLarge`, `UnsupportedMediaType`,
     `ImageUrlNotAllowed`, `ExperimentsNotAllowed`, `NotConfigured`, or what `photo_of` and `sound_of` raise.
@@ -62,10 +63,12 @@ async def read_question(request: Request, gateway: Gateway, received: Deadline) 
         fields, files = await read_body(request, _from_json)
     else:
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
-    return await to_question(fields, files, gateway, received)
+    return await to_question(fields, files, gateway, caller, received)
 
 
-async def to_question(fields: AnswerRequest, files: Files, gateway: Gateway, received: Deadline) -> Question:
+async def to_question(
+    fields: AnswerRequest, files: Files, gateway: Gateway, caller: Caller, received: Deadline
+) -> Question:
     """The fields, checked against this gateway's settings, photo and sound decoded.
 
     Raises `InvalidRequest`, `ExperimentsNotAllowed`, or what `photo_of` and `sound_of` raise.
@@ -74,12 +77,21 @@ async def to_question(fields: AnswerRequest, files: Files, gateway: Gateway, rec
     text = _asked_in_words(fields, files, gateway.settings)
     deadline_ms = checked_deadline_ms(fields.deadline_ms, gateway.settings)
     due = Deadline(received.at + deadline_ms / 1000, received.clock)
-    sound = await sound_of(files.audio, gateway, due) if files.audio is not None else None
+    sound = await sound_of(files.audio, gateway, caller, due) if files.audio is not None else None
     photo = None
     if files.image is not None:
-        photo = await photo_of(files.image, gateway.settings, gateway.photos, due)
+        photo = await photo_of(files.image, gateway, caller, due)
     pipeline = fields.pipeline or DEFAULT_PIPELINE
-    return Question(text, photo, fields.session_id, deadline_ms, pipeline, experiment=experiment, sound=sound)
+    return Question(
+        text,
+        photo,
+        fields.session_id,
+        deadline_ms,
+        pipeline,
+        caller=caller,
+        experiment=experiment,
+        sound=sound,
+    )
 
 
 def _asked_in_words(fields: AnswerRequest, files: Files, settings: GatewaySettings) -> str:
@@ -191,22 +203,27 @@ def checked_deadline_ms(asked: int | None, settings: GatewaySettings) -> int:
     return deadline_ms
 
 
-async def photo_of(
-    data: bytes, settings: GatewaySettings, photos: PhotoDecoders, deadline: Deadline
-) -> Photo:
-    """Decoded by one of a few processes. Raises what `PhotoDecoders.clean` raises."""
+async def photo_of(data: bytes, gateway: Gateway, caller: Caller, deadline: Deadline) -> Photo:
+    """Decoded by one of a few processes, the tenants taking turns.
+
+    Raises `Overloaded` or `DeadlineExceeded` when its turn does not come, or what `PhotoDecoders.clean` raises.
+    """
+    settings = gateway.settings
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     with span("photo"):
-        clean = await photos.clean(data, limits, settings.photo_max_side, deadline)
+        async with gateway.photo_slots.admitted(caller.tenant, caller.priority, deadline):
+            clean = await gateway.photos.clean(data, limits, settings.photo_max_side, deadline)
     return Photo(clean.jpeg, clean.width, clean.height, clean.digest)
 
 
-async def sound_of(data: bytes, gateway: Gateway, deadline: Deadline) -> Sound:
-    """Decoded by one of a few processes.
+async def sound_of(data: bytes, gateway: Gateway, caller: Caller, deadline: Deadline) -> Sound:
+    """Decoded by one of a few processes, the tenants taking turns.
 
-    Raises `NotConfigured` where nothing here hears, or what `SoundDecoders.clean` raises.
+    Raises `NotConfigured` where nothing here hears, `Overloaded` or `DeadlineExceeded` when its turn does not
+    come, or what `SoundDecoders.clean` raises.
     """
     gateway.voice.require_transcriber()
     limits = AudioLimits(gateway.settings.audio_max_bytes, gateway.settings.audio_max_s)
     with span("sound"):
-        return await gateway.voice.decoders.clean(data, limits, deadline)
+        async with gateway.voice.slots.admitted(caller.tenant, caller.priority, deadline):
+            return await gateway.voice.decoders.clean(data, limits, deadline)

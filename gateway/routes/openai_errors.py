@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from chassis.errors import ERROR_TABLE, LoreglassError, problem_of
+from chassis.errors import ERROR_TABLE, LoreglassError, QuotaExceeded, problem_of
 from chassis.http.problems import problem_response
 
 
@@ -17,4 +17,6 @@ def openai_error(error: LoreglassError) -> dict[str, Any]:
     """The member that OpenAI's clients read, beside the problem+json that ours do."""
     body = problem_of(error)
     kind = "server_error" if ERROR_TABLE[error.kind].status >= 500 else "invalid_request_error"
+    if isinstance(error, QuotaExceeded):
+        kind = "rate_limit_error"
     return {"message": body.detail, "type": kind, "param": None, "code": error.kind.value}

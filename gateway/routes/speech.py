@@ -62,7 +62,7 @@ async def transcribe(request: Request, gateway: GatewayDep, exchange: RequestDea
         caller = await caller_of(request, gateway)
         transcriber = gateway.voice.require_transcriber()
         data, shape = await _recording(request)
-        sound = await sound_of(data, gateway, exchange)
+        sound = await sound_of(data, gateway, caller, exchange)
         async with gateway.voice.turn("stt", caller, exchange):
             heard = await transcriber.transcribe(sound, exchange)
     except LoreglassError as error:
@@ -153,10 +153,10 @@ async def listen(
     asked = request.headers.get("range")
     sound = await voice.sound_cache.get(address_id)
     if sound is None and asked is None:
-        kept = voice.sound_cache.caching(address_id, say)
+        kept = voice.sound_cache.caching(address_id, say, spoken_text.tenant)
         return _SoundStream(kept, lambda error: problem_response(error, request.state.trace_id))
     if sound is None:
-        sound = await voice.sound_cache.whole(address_id, say)
+        sound = await voice.sound_cache.whole(address_id, say, spoken_text.tenant)
     return ranged(sound.content, sound.media_type, asked, _HEADERS)
 
 

@@ -10,6 +10,7 @@ from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import WORKING
 from gateway.planning.stages import STAGE_BUDGETS, Stage
 from gateway.serving.admission import Admission, Refusal
+from gateway.serving.quotas import Exceeded
 from gateway.state import Priority
 
 
@@ -40,6 +41,14 @@ class BudgetMetrics:
             ("tier", "priority", "reason"),
             registry=registry,
         )
+        self._exceeded = Counter(
+            "loreglass_quota_exceeded_total",
+            "Requests that were more than their tenant may have.",
+            ("quota",),
+            registry=registry,
+        )
+        for exceeded in Exceeded:
+            self._exceeded.labels(exceeded.value)
         self._cap = Gauge(
             "loreglass_stage_cap_seconds",
             "The most time that a stage gets.",
@@ -65,6 +74,10 @@ class BudgetMetrics:
     def refused(self, tier: str, priority: Priority, refusal: Refusal) -> None:
         """Count one whom the tier sent away."""
         self._refused.labels(tier, priority.value, refusal.value).inc()
+
+    def exceeded(self, exceeded: Exceeded) -> None:
+        """Count one that its tenant's quota did not let in; the log of the request names no tenant."""
+        self._exceeded.labels(exceeded.value).inc()
 
     def reached(self, names: Iterable[str]) -> None:
         """Report of the stages of these names, from now on, what they may take and are believed to take."""

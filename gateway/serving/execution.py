@@ -17,6 +17,7 @@ from chassis.errors import (
     problem_of,
 )
 from chassis.resilience.deadlines import Deadline
+from chassis.scope import scoped
 from chassis.telemetry.spans import CURRENT
 from contracts.answer import Answer, Experiment, ModelUsage, Reason, Route, Trace
 from contracts.errors import Problem
@@ -124,7 +125,7 @@ class Execution:
     `tiers`: a question that one refuses tries the next, where less is done (degrade before shed). `on_end` is
     told of each question once, however it ended. `holds_anything`: whether the searches have an index to look
     into; without it nobody is told that they have none. `vary`: makes the pipeline that an experiment wants.
-    `voice`: what hears and speaks.
+    `voice`: what hears and speaks. `scope_of`: of a tenant, in which services work for it.
     """
 
     def __init__(
@@ -137,6 +138,7 @@ class Execution:
         holds_anything: HoldsAnything | None = None,
         vary: Vary = varied,
         voice: Voice = NO_VOICE,
+        scope_of: Callable[[str], str] = lambda _: "",
     ) -> None:
         self.pipelines = pipelines
         self.sessions = sessions
@@ -146,6 +148,7 @@ class Execution:
         self._holds_anything = holds_anything
         self._vary = vary
         self._voice = voice
+        self._scope_of = scope_of
 
     async def admit(self, question: Question) -> Admitted:
         """Everything that can be refused before any work is done.
@@ -167,7 +170,7 @@ class Execution:
         experiment = admitted.question.experiment
         explain = Explaining() if experiment and experiment.explain else SILENT
         run = Run(trace_id, deadline, on_event, explain=explain)
-        with calls_counted() as calls:
+        with calls_counted() as calls, scoped(self._scope_of(admitted.question.caller.tenant)):
             ending = _Ending(calls)
             try:
                 return await self._reply(admitted, run, ending)

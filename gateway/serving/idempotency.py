@@ -8,6 +8,7 @@ tried again.
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar, cast
@@ -92,15 +93,22 @@ class Idempotency:
         claim = _Entry(request=request).model_dump_json().encode()
         while True:
             try:
-                found = await self.store.claim(key, claim, max(0.0, deadline.remaining_s()) + _GRACE_S)
+                left_s = max(0.0, deadline.remaining_s())
+                found = await self.store.claim(key, claim, left_s + _GRACE_S, name[0])
             except DependencyUnavailable as error:
                 log.warning("idempotency_store_away", reason=error.kind.value)
                 return await work(), False
             if found is None:
-                return await self.to_completion(partial(self._work, key, request, work)), False
-            answer = _answer_of(found, request)
-            if answer is not None:
-                return answer, True
+                return await self.to_completion(partial(self._work, key, name[0], request, work)), False
+            entry = _entry_of(found)
+            if entry is None:
+                await self._forget(key)
+            elif entry.request != request:
+                raise IdempotencyKeyReused(
+                    "This key was sent before with another request; make a new one for this."
+                )
+            elif entry.answer is not None:
+                return entry.answer, True
             if deadline.remaining_s() <= _LOOK_EVERY_S:
                 raise DeadlineExceeded("The same request is still being worked on.")
             await anyio.sleep(_LOOK_EVERY_S)
@@ -123,32 +131,37 @@ class Idempotency:
             raise outcome.error
         return cast(T, outcome.value)
 
-    async def _work(self, key: str, request: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def _forget(self, key: str) -> None:
+        """What is none of ours."""
+        log.warning("stored_value_unreadable", what="kept")
+        with suppress(DependencyUnavailable):
+            await self.store.drop(key)
+
+    async def _work(
+        self, key: str, tenant: str, request: str, work: Callable[[], Awaitable[Answer]]
+    ) -> Answer:
         answer = None
         try:
             answer = await work()
             return answer
         finally:
             with anyio.CancelScope(shield=True):
-                await self._keep(key, request, answer)
+                await self._keep(key, tenant, request, answer)
 
-    async def _keep(self, key: str, request: str, answer: Answer | None) -> None:
+    async def _keep(self, key: str, tenant: str, request: str, answer: Answer | None) -> None:
         try:
             if answer is None or answer.reason in _PASSING:
                 await self.store.drop(key)
             else:
                 entry = _Entry(request=request, answer=answer)
-                await self.store.put(key, entry.model_dump_json().encode(), self.ttl_s)
+                await self.store.put(key, entry.model_dump_json().encode(), self.ttl_s, tenant)
         except DependencyUnavailable as error:
             log.warning("answer_not_kept", reason=error.kind.value)
 
 
-def _answer_of(kept: bytes, request: str) -> Answer | None:
-    """The answer under a key; None while it is being worked out. Raises `IdempotencyKeyReused`."""
+def _entry_of(kept: bytes) -> _Entry | None:
+    """None for what is none of ours."""
     try:
-        entry = _Entry.model_validate_json(kept)
-    except ValidationError as error:
-        raise Internal from error
-    if entry.request != request:
-        raise IdempotencyKeyReused("This key was sent before with another request; make a new one for this.")
-    return entry.answer
+        return _Entry.model_validate_json(kept)
+    except ValidationError:
+        return None

@@ -6,7 +6,8 @@ file is read again when it changes. It holds digests only, and neither keys nor 
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from chassis.resilience.deadlines import Clock
 from chassis.startup import WrongSettings
 from chassis.toml_files import checked, read_toml
 from contracts import headers
+from gateway.serving.holdings import Allowance
 from gateway.state import Priority
 
 PUBLIC = "public"
@@ -41,6 +43,20 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class Quota:
+    """What one tenant may have, beside others: requests, and the newest of what is kept for it.
+
+    `stored_bytes`: of its conversations, and again of the answers and sounds that it may ask for once more.
+    """
+
+    requests_per_minute: float = inf
+    in_flight: float = inf
+    sessions: float = inf
+    traces: float = inf
+    stored_bytes: float = inf
+
+
+@dataclass(frozen=True, slots=True)
 class _Grant:
     """What a key is for. `priority`: the highest that it may ask for."""
 
@@ -60,31 +76,60 @@ class _Entry(BaseModel):
     operator: Annotated[bool, Field(strict=True)] = False
 
 
+_Count = Annotated[int, Field(strict=True, ge=1)]
+
+
+class _TenantEntry(BaseModel):
+    """A tenant with a quota of its own, as the file has it; what is left out is as for everybody."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    name: Annotated[str, Field(strict=True, pattern=f"^(?:{TENANT_NAME.pattern})$")]
+    requests_per_minute: _Count | None = None
+    in_flight: _Count | None = None
+    sessions: _Count | None = None
+    traces: _Count | None = None
+    stored_bytes: _Count | None = None
+
+
 class _KeysFile(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     key: list[_Entry] = []
+    tenant: list[_TenantEntry] = []
 
 
-_Grants = Mapping[str, _Grant]
+@dataclass(frozen=True, slots=True)
+class _Grants:
+    """What the file says, by a key's prefix and by a tenant's name."""
+
+    keys: Mapping[str, _Grant] = field(default_factory=dict)
+    quotas: Mapping[str, Quota] = field(default_factory=dict)
+
+
 _Version = tuple[int, int, int]
 
 
 class Keys:
     """The keys that are let in. Without a file every caller is, with any key or none."""
 
-    def __init__(self, path: Path | None, clock: Clock = time.monotonic) -> None:
+    def __init__(self, path: Path | None, clock: Clock = time.monotonic, quota: Quota = Quota()) -> None:
         self._path = path
         self._clock = clock
         self._looked_at = clock()
         self._version = _version(path)
-        self._grants: _Grants = _read(path) if path else {}
+        self._quota = quota
+        self._grants = _read(path, quota) if path else _Grants()
         self.fault: str | None = None
 
     @classmethod
-    def load(cls, path: Path | None, clock: Clock = time.monotonic) -> "Keys":
-        """The keys of the file. Raises `WrongSettings`."""
-        return cls(path, clock)
+    def load(cls, path: Path | None, clock: Clock = time.monotonic, quota: Quota = Quota()) -> "Keys":
+        """The file's keys. `quota`: of tenants without one of their own there. Raises `WrongSettings`."""
+        return cls(path, clock, quota)
+
+    def quota(self, tenant: str) -> Quota:
+        """What it may have; everything where there are no keys, for then there is nobody beside it."""
+        return self._grants.quotas.get(tenant, self._quota) if self._path else Quota()
 
     def caller(self, authorization: str | None, wanted: str | None) -> Caller:
         """Who sends these two headers, `Authorization` and `headers.PRIORITY`.
@@ -95,6 +140,19 @@ class Keys:
         granted = self._granted(authorization)
         return replace(granted, priority=_lower_of(granted.priority, wanted))
 
+    def sessions(self, tenant: str) -> Allowance:
+        """Of conversations that are remembered for it."""
+        quota = self.quota(tenant)
+        return Allowance(quota.sessions, quota.stored_bytes)
+
+    def traces(self, tenant: str) -> Allowance:
+        """Of traces that are kept for it."""
+        return Allowance(self.quota(tenant).traces)
+
+    def kept(self, tenant: str) -> Allowance:
+        """Of answers and sounds that it may ask for once more."""
+        return Allowance(size=self.quota(tenant).stored_bytes)
+
     def _granted(self, authorization: str | None) -> Caller:
         if self._path is None:
             return Caller(PUBLIC, Priority.INTERACTIVE)
@@ -103,7 +161,7 @@ class Keys:
         key = ApiKey.parse(token.strip()) if scheme.lower() == "bearer" else None
         if key is None:
             raise Unauthorized("Send a key: Authorization: Bearer lg_...")
-        grant = self._grants.get(key.prefix)
+        grant = self._grants.keys.get(key.prefix)
         known = key.has_digest(grant.sha256 if grant else _NO_DIGEST)
         if grant is None or not known:
             raise Unauthorized("This key is not known here.")
@@ -120,12 +178,12 @@ class Keys:
             return
         self._version = version
         try:
-            self._grants, self.fault = _read(path), None
+            self._grants, self.fault = _read(path, self._quota), None
         except WrongSettings as error:
             self.fault = str(error)
             log.error("keys_file_unusable", fault=self.fault)
         else:
-            log.info("keys_file_read", keys=len(self._grants))
+            log.info("keys_file_read", keys=len(self._grants.keys))
 
 
 def _lower_of(granted: Priority, wanted: str | None) -> Priority:
@@ -147,11 +205,13 @@ def _version(path: Path | None) -> _Version | None:
     return (found.st_ino, found.st_mtime_ns, found.st_size) if found else None
 
 
-def _read(path: Path) -> _Grants:
+def _read(path: Path, quota: Quota) -> _Grants:
     name = f"The keys file {path}"
     grants: dict[str, _Grant] = {}
-    for number, entry in enumerate(checked(_KeysFile, read_toml(path, name), name).key, start=1):
+    file = checked(_KeysFile, read_toml(path, name), name)
+    for number, entry in enumerate(file.key, start=1):
         if entry.prefix in grants:
             raise WrongSettings(f"{name} cannot be used: key {number} has the prefix of an earlier one.")
         grants[entry.prefix] = _Grant(entry.sha256, Caller(entry.tenant, entry.priority, entry.operator))
-    return grants
+    own = (each.model_dump(exclude_none=True) for each in file.tenant)
+    return _Grants(grants, {each.pop("name"): replace(quota, **each) for each in own})

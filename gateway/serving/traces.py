@@ -1,7 +1,6 @@
 """Finished traces: a gateway's newest in its memory and, where gateways share a Redis, everybody's there."""
 
 import re
-from collections import OrderedDict
 from typing import Protocol
 
 import anyio
@@ -9,8 +8,10 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from chassis.errors import DependencyUnavailable, TraceNotFound
+from chassis.errors import TraceNotFound
 from contracts.answer import Trace
+from gateway.serving.holdings import Allowance, AllowanceOf, Holdings, RedisHoldings, unlimited
+from gateway.serving.redis_values import Unreadable, delete_unreadable, reading, redis_errors
 
 _FORMAT = "1"
 """Part of every key: a gateway that writes traces in another way does not find these."""
@@ -33,17 +34,18 @@ class TraceStore(Protocol):
 
 
 class MemoryTraceStore:
-    """The newest `limit` traces of this gateway."""
+    """The newest traces of this gateway, `limit` at most; when full, see `Holdings`."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._traces: OrderedDict[tuple[str, str], Trace] = OrderedDict()
+    def __init__(self, limit: int, allowance_of: AllowanceOf = unlimited) -> None:
+        self._holdings = Holdings[tuple[str, str]](Allowance(limit), allowance_of)
+        self._traces: dict[tuple[str, str], Trace] = {}
 
     def add(self, trace: Trace, tenant: str) -> None:
         """See `TraceStore`."""
-        self._traces[tenant, trace.trace_id] = trace
-        if len(self._traces) > self._limit:
-            self._traces.popitem(last=False)
+        key = tenant, trace.trace_id
+        self._traces[key] = trace
+        for gone in self._holdings.add(tenant, key, 0):
+            del self._traces[gone]
 
     async def get(self, trace_id: str, tenant: str) -> Trace:
         """See `TraceStore`."""
@@ -60,19 +62,25 @@ class SharedTraceStore:
     """
 
     def __init__(
-        self, own: MemoryTraceStore, client: Redis, ttl_s: float, namespace: str = "loreglass"
+        self,
+        own: MemoryTraceStore,
+        client: Redis,
+        ttl_s: float,
+        namespace: str = "loreglass",
+        allowance_of: AllowanceOf = unlimited,
     ) -> None:
         self._own = own
         self._client = client
         self._ttl_ms = max(1, round(ttl_s * 1000))
         self._namespace = namespace
-        self._send, self._receive = anyio.create_memory_object_stream[tuple[str, str]](_WAITING)
+        self._holdings = RedisHoldings(client, f"{namespace}:trace", ttl_s, allowance_of)
+        self._send, self._receive = anyio.create_memory_object_stream[tuple[str, Trace]](_WAITING)
 
     def add(self, trace: Trace, tenant: str) -> None:
         """See `TraceStore`."""
         self._own.add(trace, tenant)
         try:
-            self._send.send_nowait((self._key(trace.trace_id, tenant), trace.model_dump_json()))
+            self._send.send_nowait((tenant, trace))
         except (anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             log.debug("trace_not_shared", reason=type(error).__name__)
 
@@ -83,21 +91,30 @@ class SharedTraceStore:
         except TraceNotFound:
             if not _TRACE_ID.fullmatch(trace_id):
                 raise
+        key = self._key(trace_id, tenant)
         try:
-            kept = await self._client.get(self._key(trace_id, tenant))
-        except (RedisError, OSError) as error:
-            raise DependencyUnavailable("Traces of other gateways cannot be looked for now.") from error
-        if kept is None:
-            raise TraceNotFound("There is no trace with this id, or it is no longer kept.")
-        return Trace.model_validate_json(kept)
+            with redis_errors("Traces of other gateways cannot be looked for now."):
+                kept = await self._client.get(key)
+            if kept is not None:
+                with reading():
+                    return Trace.model_validate_json(kept)
+        except Unreadable:
+            await delete_unreadable(self._client, "trace", key)
+        raise TraceNotFound("There is no trace with this id, or it is no longer kept.")
 
     async def run(self) -> None:
         """Write what is added, until cancelled."""
-        async for key, trace in self._receive:
+        async for tenant, trace in self._receive:
             try:
-                await self._client.set(key, trace, px=self._ttl_ms)
+                await self._share(trace, tenant)
             except (RedisError, OSError) as error:
                 log.warning("trace_not_shared", reason=type(error).__name__)
+
+    async def _share(self, trace: Trace, tenant: str) -> None:
+        written = trace.model_dump_json()
+        await self._client.set(self._key(trace.trace_id, tenant), written, px=self._ttl_ms)
+        for gone in await self._holdings.add(tenant, trace.trace_id, len(written)):
+            await self._client.delete(self._key(gone, tenant))
 
     async def aclose(self) -> None:
         """Close the client."""

@@ -10,11 +10,11 @@ from chassis.http.health import Note
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Route
 from contracts.errors import ErrorKind
-from gateway.expiring_store import MemoryStore
+from gateway.serving.stores import MemoryStore
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.serving.admission import Admission
+from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.tenants import Caller
 from gateway.speech.audio import Sound, SoundDecoders
 from gateway.speech.plain import spoken
@@ -40,6 +40,7 @@ class Voice:
     """
 
     decoders: SoundDecoders
+    slots: Admission
     turns: Mapping[str, Admission] = field(default_factory=dict)
     transcriber: Transcriber | None = None
     synthesizer: Synthesizer | None = None
@@ -111,5 +112,5 @@ def with_words(query: Query, words: str | None) -> Query:
     return query if words is None else replace(query, question=f"{query.question}\n{words}".strip())
 
 
-NO_VOICE = Voice(SoundDecoders(1))
+NO_VOICE = Voice(SoundDecoders(1), Admission(AdmissionLimits(1, 0)))
 """Neither hears nor speaks."""

@@ -46,7 +46,9 @@ class SignedSpeechUrls:
         """An address, relative to the gateway's, that is good for a while. Raises what keeping raises."""
         name = secrets.token_urlsafe(_NAME_BYTES)
         until = f"{int(self._now() + self._ttl_s):x}"
-        await self._kept.put(_key(name), spoken_text.model_dump_json().encode(), self._ttl_s)
+        await self._kept.put(
+            _key(name), spoken_text.model_dump_json().encode(), self._ttl_s, spoken_text.tenant
+        )
         return f"{PATH}/{name}.{until}.{self._signature(name, until)}"
 
     async def find(self, address_id: str) -> SpokenText:

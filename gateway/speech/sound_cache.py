@@ -37,7 +37,7 @@ class SoundCache:
         media_type, _, content = value.partition(b"\n")
         return CachedSound(media_type.decode(), content)
 
-    def caching(self, name: str, say: Say) -> Say:
+    def caching(self, name: str, say: Say, tenant: str) -> Say:
         """`say`, whose sound is kept once it is whole."""
 
         async def kept(sink: AudioSink) -> None:
@@ -53,11 +53,11 @@ class SoundCache:
 
             await say(both)
             if size <= _MOST_BYTES:
-                await self._kept.put(name, b"\n".join((kind.encode(), b"".join(pieces))), self._ttl_s)
+                await self._kept.put(name, b"\n".join((kind.encode(), b"".join(pieces))), self._ttl_s, tenant)
 
         return kept
 
-    async def whole(self, name: str, say: Say) -> CachedSound:
+    async def whole(self, name: str, say: Say, tenant: str) -> CachedSound:
         """The sound once it is made, for all who want it meanwhile. Raises what the first `say` raises."""
 
         async def make() -> CachedSound:
@@ -69,7 +69,7 @@ class SoundCache:
                 kind = media_type
                 pieces.append(piece)
 
-            await self.caching(name, say)(sink)
+            await self.caching(name, say, tenant)(sink)
             return CachedSound(kind, b"".join(pieces))
 
         flight = self._made.setdefault(name, SingleFlight(at_once=1, every_s=1.0))

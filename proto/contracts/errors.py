@@ -39,6 +39,7 @@ class ErrorKind(StrEnum):
     URI_TOO_LONG = "uri_too_long"
     HEADERS_TOO_LARGE = "headers_too_large"
     REQUEST_TIMEOUT = "request_timeout"
+    QUOTA_EXCEEDED = "quota_exceeded"
 
 
 class Problem(Message):

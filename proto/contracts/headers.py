@@ -9,6 +9,9 @@ TRACE = "X-Trace-Id"
 PRIORITY = "X-Priority"
 """`interactive`, `standard` or `background`; the gateway lowers it to what the caller's key allows."""
 
+CACHE_SCOPE = "X-Cache-Scope"
+"""32 lower-case hex digits, between gateway and services: what is cached in one scope, no other one sees."""
+
 IDEMPOTENCY_KEY = "Idempotency-Key"
 """1 to 128 visible ASCII characters: a request sent again under its key gets the first one's answer."""
 

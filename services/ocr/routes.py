@@ -10,6 +10,7 @@ from chassis.http.app import RequestDeadline, engine_pool
 from chassis.http.bodies import Router
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
+from chassis.scope import current_scope
 from contracts.geometry import Point
 from contracts.ocr import OcrReply, TextLine
 from services.ocr.cache import ReplyCache
@@ -24,16 +25,17 @@ Pool = Annotated[EnginePool[OcrEngine], Depends(engine_pool)]
 async def read_photo(
     request: Request, image: Annotated[UploadFile, File()], pool: Pool, deadline: RequestDeadline
 ) -> OcrReply:
-    """The photo's text lines in reading order; a photo seen before is answered from the cache."""
+    """The photo's text lines in reading order; a photo seen before in the same scope is answered from the cache."""
     cache: ReplyCache = request.app.state.reply_cache
     max_side: int = request.app.state.max_side
     data = await image.read()
     digest = (await anyio.to_thread.run_sync(hashlib.sha256, data)).hexdigest()
-    kept = cache.get(digest)
+    key = current_scope(), digest
+    kept = cache.get(key)
     if kept is not None:
         return kept
     reply = await pool.run(lambda engine: _read(engine, data, max_side), deadline)
-    cache.put(digest, reply)
+    cache.put(key, reply)
     return reply
 
 

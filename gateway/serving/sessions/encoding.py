@@ -13,9 +13,12 @@ def encode_turn(turn: Turn) -> bytes:
 
 
 def decode_turn(encoded: bytes) -> Turn:
-    """The turn that `encode_turn` was given."""
+    """The turn that `encode_turn` was given. Raises `ValueError`, `TypeError` or `LookupError` for others."""
     fields: dict[str, Any] = json.loads(encoded)
-    return Turn(**{**fields, "entity": _decode_entity(fields["entity"])})
+    turn = Turn(**{**fields, "entity": _decode_entity(fields["entity"])})
+    if not (isinstance(turn.question, str) and isinstance(turn.answer, str)):
+        raise TypeError("a turn that is none of ours")
+    return turn
 
 
 def _decode_entity(fields: dict[str, Any] | None) -> Entity | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from chassis.errors import SessionNotFound
 from chassis.resilience.deadlines import Clock
+from gateway.serving.holdings import Allowance, AllowanceOf, Holdings, unlimited
 from gateway.serving.sessions.port import Session, SessionLimits, new_session_id, require_session_id
 from gateway.serving.tenants import PUBLIC
 from gateway.state import Photo, Turn
@@ -31,8 +32,8 @@ class _Kept:
 class MemorySessionStore:
     """A `SessionStore` for one event loop: no method suspends, so each is one step for all the others.
 
-    When full, the sessions that were neither read nor written for longest go first. Expired sessions go
-    at the next call of any method.
+    When full, or beyond a tenant's allowance, those that `Holdings` names go: of a tenant the sessions that
+    were neither read nor written for longest. Expired ones go at the next call of any method.
     """
 
     def __init__(
@@ -41,26 +42,24 @@ class MemorySessionStore:
         *,
         max_sessions: int = 1024,
         max_bytes: int = 256 * 2**20,
+        allowance_of: AllowanceOf = unlimited,
         clock: Clock = time.monotonic,
     ) -> None:
         self._limits = limits or SessionLimits()
         if max_sessions < 1 or max_bytes < self._limits.max_session_bytes:
             raise ValueError("the store must have room for at least one session of the largest size")
-        self._max_sessions = max_sessions
-        self._max_bytes = max_bytes
         self._clock = clock
-        self._by_use: OrderedDict[_Key, _Kept] = OrderedDict()
-        self._by_write: OrderedDict[_Key, None] = OrderedDict()
-        self._bytes = 0
+        self._holdings = Holdings[_Key](Allowance(max_sessions, max_bytes), allowance_of)
+        self._by_write: OrderedDict[_Key, _Kept] = OrderedDict()
 
     def __len__(self) -> int:
         """How many sessions are held."""
-        return len(self._by_use)
+        return len(self._by_write)
 
     @property
     def held_bytes(self) -> int:
         """Bytes of the photos and turns that are held."""
-        return self._bytes
+        return self._holdings.size
 
     async def create(self, tenant: str = PUBLIC, session_id: str | None = None) -> Session:
         """See `SessionStore`."""
@@ -72,7 +71,7 @@ class MemorySessionStore:
     async def get(self, session_id: str, tenant: str = PUBLIC) -> Session:
         """See `SessionStore`."""
         kept = self._find((tenant, session_id))
-        self._by_use.move_to_end((tenant, session_id))
+        self._holdings.use(tenant, (tenant, session_id))
         return kept.session
 
     async def append_turn(
@@ -93,38 +92,32 @@ class MemorySessionStore:
 
     async def close(self) -> None:
         """See `SessionStore`."""
-        self._by_use.clear()
+        self._holdings.clear()
         self._by_write.clear()
-        self._bytes = 0
 
     def _find(self, key: _Key) -> _Kept:
         require_session_id(key[1])
         self._forget_expired()
-        kept = self._by_use.get(key)
+        kept = self._by_write.get(key)
         if kept is None:
             raise SessionNotFound
         return kept
 
     def _keep(self, key: _Key, session: Session, turn_bytes: tuple[int, ...]) -> None:
         kept = _Kept(session, turn_bytes, self._clock())
-        if key in self._by_use:
-            self._drop(key)
-        while self._by_use and (
-            len(self._by_use) >= self._max_sessions or self._bytes + kept.size > self._max_bytes
-        ):
-            self._drop(next(iter(self._by_use)))
-        self._by_use[key] = kept
-        self._by_write[key] = None
-        self._bytes += kept.size
+        self._by_write[key] = kept
+        self._by_write.move_to_end(key)
+        for gone in self._holdings.add(key[0], key, kept.size):
+            del self._by_write[gone]
 
     def _drop(self, key: _Key) -> None:
-        self._bytes -= self._by_use.pop(key).size
+        self._holdings.remove(key[0], key)
         del self._by_write[key]
 
     def _forget_expired(self) -> None:
         oldest_kept = self._clock() - self._limits.ttl_s
         while self._by_write:
             key = next(iter(self._by_write))
-            if self._by_use[key].written_at > oldest_kept:
+            if self._by_write[key].written_at > oldest_kept:
                 break
             self._drop(key)

@@ -5,15 +5,14 @@ itself bounds the total: give it `maxmemory` and `maxmemory-policy volatile-ttl`
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
 
-from chassis.errors import DependencyUnavailable, SessionNotFound
+from chassis.errors import SessionNotFound
+from gateway.serving.holdings import AllowanceOf, RedisHoldings, unlimited
+from gateway.serving.redis_values import Unreadable, delete_unreadable, reading, redis_errors
 from gateway.serving.sessions.encoding import decode_turn
 from gateway.serving.sessions.port import Session, SessionLimits, new_session_id, require_session_id
 from gateway.serving.tenants import PUBLIC
@@ -29,20 +28,29 @@ redis.call('LTRIM', KEYS[2], -tonumber(ARGV[2]), -1)
 if ARGV[4] then redis.call('HSET', KEYS[1], 'photo', ARGV[4], 'jpeg', ARGV[5]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
-return 1
+return 1 + redis.call('HSTRLEN', KEYS[1], 'jpeg') + redis.call('MEMORY', 'USAGE', KEYS[2])
 """
-"""One step for all clients. Arguments: turn, turns to keep, milliseconds to live, photo's facts, JPEG."""
+"""One step for all clients; gives the session's bytes, about. Arguments: turn, turns to keep, milliseconds to
+live, photo's facts, JPEG.
+"""
+_UNANSWERED = "The session store does not answer."
 
 
 class RedisSessionStore:
     """A `SessionStore` that owns `client`. `namespace` keeps platforms that share a Redis apart."""
 
     def __init__(
-        self, client: Redis, limits: SessionLimits | None = None, *, namespace: str = "loreglass"
+        self,
+        client: Redis,
+        limits: SessionLimits | None = None,
+        *,
+        namespace: str = "loreglass",
+        allowance_of: AllowanceOf = unlimited,
     ) -> None:
         self._client = client
         self._limits = limits or SessionLimits()
         self._namespace = namespace
+        self._holdings = RedisHoldings(client, f"{namespace}:session", self._limits.ttl_s, allowance_of)
         self._append = client.register_script(_APPEND)
         self._ttl_ms = max(1, round(self._limits.ttl_s * 1000))
 
@@ -50,8 +58,9 @@ class RedisSessionStore:
         """See `SessionStore`."""
         session = Session(session_id or new_session_id())
         key, _ = self._keys(session.session_id, tenant)
-        with _redis_errors():
+        with redis_errors(_UNANSWERED):
             async with self._client.pipeline(transaction=True) as pipeline:
+                pipeline.delete(key)  # whatever lies there
                 pipeline.hset(key, "photo", b"")
                 pipeline.pexpire(key, self._ttl_ms)
                 await pipeline.execute()
@@ -60,15 +69,18 @@ class RedisSessionStore:
     async def get(self, session_id: str, tenant: str = PUBLIC) -> Session:
         """See `SessionStore`."""
         key, turns_key = self._keys(session_id, tenant)
-        with _redis_errors():
-            async with self._client.pipeline(transaction=True) as pipeline:
-                pipeline.hmget(key, "photo", "jpeg")
-                pipeline.lrange(turns_key, 0, -1)
-                (facts, jpeg), turns = await pipeline.execute()
-        if facts is None:
-            raise SessionNotFound
-        photo = Photo(jpeg=jpeg, **json.loads(facts)) if facts else None
-        return Session(session_id, photo, tuple(decode_turn(turn) for turn in turns))
+        try:
+            with redis_errors(_UNANSWERED):
+                async with self._client.pipeline(transaction=True) as pipeline:
+                    pipeline.hmget(key, "photo", "jpeg")
+                    pipeline.lrange(turns_key, 0, -1)
+                    (facts, jpeg), turns = await pipeline.execute()
+            if facts is not None:
+                with reading():
+                    return Session(session_id, _photo(facts, jpeg), tuple(map(decode_turn, turns)))
+        except Unreadable:
+            await delete_unreadable(self._client, "session", key, turns_key)
+        raise SessionNotFound
 
     async def append_turn(
         self, session_id: str, turn: Turn, photo: Photo | None = None, tenant: str = PUBLIC
@@ -81,15 +93,24 @@ class RedisSessionStore:
         ]
         if photo is not None:
             arguments += [_photo_facts(photo), photo.jpeg]
-        with _redis_errors():
-            appended = await self._append(keys=self._keys(session_id, tenant), args=arguments)
-        if not appended:
+        keys = self._keys(session_id, tenant)
+        try:
+            with redis_errors(_UNANSWERED):
+                size = await self._append(keys=keys, args=arguments)
+        except Unreadable:
+            await delete_unreadable(self._client, "session", *keys)
+            raise SessionNotFound from None
+        if not size:
             raise SessionNotFound
+        with redis_errors(_UNANSWERED):
+            for gone in await self._holdings.add(tenant, session_id, size):
+                await self._client.delete(*self._keys(gone, tenant))
 
     async def delete(self, session_id: str, tenant: str = PUBLIC) -> None:
         """See `SessionStore`."""
-        with _redis_errors():
+        with redis_errors(_UNANSWERED):
             deleted = await self._client.delete(*self._keys(session_id, tenant))
+            await self._holdings.remove(tenant, session_id)
         if not deleted:
             raise SessionNotFound
 
@@ -124,9 +145,9 @@ def _photo_facts(photo: Photo) -> str:
     return json.dumps({"width": photo.width, "height": photo.height, "digest": photo.digest})
 
 
-@contextmanager
-def _redis_errors() -> Iterator[None]:
-    try:
-        yield
-    except (RedisError, OSError) as error:
-        raise DependencyUnavailable("The session store does not answer.") from error
+def _photo(facts: bytes, jpeg: bytes | None) -> Photo | None:
+    if not facts:
+        return None
+    if jpeg is None:
+        raise ValueError("a photo without its bytes")
+    return Photo(jpeg=jpeg, **json.loads(facts))

@@ -15,7 +15,7 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import Experiment
 from gateway.app import create_app
 from gateway.clients.services import Services
-from gateway.expiring_store import MemoryStore
+from gateway.serving.stores import MemoryStore
 from gateway.pipelines.experiments import varied
 from gateway.pipelines.port import Pipeline
 from gateway.planning.estimates import Estimates

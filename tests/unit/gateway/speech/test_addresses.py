@@ -3,7 +3,7 @@
 import pytest
 
 from chassis.errors import NotFound
-from gateway.expiring_store import MemoryStore
+from gateway.serving.stores import MemoryStore
 from gateway.speech.signed_urls import PATH, SignedSpeechUrls, SpokenText
 from gateway.state import Priority
 from tests.unit.gateway.wired import wired_gateway

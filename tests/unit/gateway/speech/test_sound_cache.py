@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from chassis.errors import DependencyUnavailable
-from gateway.expiring_store import MemoryStore
+from gateway.serving.stores import MemoryStore
 from gateway.speech.sound_cache import CachedSound, SoundCache
 from gateway.speech.synthesis import AudioSink
 
@@ -22,7 +22,7 @@ async def test_a_sound_that_several_want_at_once_is_made_once(size: int) -> None
         await hear("audio/mpeg", bytes(size))
 
     async def want() -> None:
-        got.append(await sounds.whole("name", say))
+        got.append(await sounds.whole("name", say, "acme"))
 
     async with anyio.create_task_group() as group:
         for _ in range(3):
@@ -43,5 +43,5 @@ async def test_what_failed_is_tried_again() -> None:
         await hear("audio/mpeg", b"ID3")
 
     with pytest.raises(DependencyUnavailable):
-        await sounds.whole("name", fail)
-    assert (await sounds.whole("name", say)).content == b"ID3"
+        await sounds.whole("name", fail, "acme")
+    assert (await sounds.whole("name", say, "acme")).content == b"ID3"

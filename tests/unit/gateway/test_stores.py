@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from chassis.errors import DependencyUnavailable
-from gateway.expiring_store import ExpiringStore, MemoryStore, RedisStore
+from gateway.expiring_store import ExpiringStore
+from gateway.serving.stores import MemoryStore, RedisStore
 from gateway.serving.sessions.redis import connect
 from tests.unit.gateway.sessions.harness import ManualClock
 
