@@ -25,7 +25,6 @@ from contracts.errors import ErrorKind
 from gateway.catalogue import every_pipeline
 from gateway.clients.services import PhotoRecipients, Services
 from gateway.expiring_store import ExpiringStore
-from gateway.serving.stores import MemoryStore, RedisStore
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH as LOREGLASS
 from gateway.planning.advice import deadline_advice
 from gateway.planning.estimates import Estimates
@@ -47,6 +46,7 @@ from gateway.serving.redis_values import answers
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits, SessionStore
 from gateway.serving.sessions.redis import RedisSessionStore, connect
+from gateway.serving.stores import MemoryStore, RedisStore
 from gateway.serving.tenants import Keys, Quota
 from gateway.serving.traces import MemoryTraceStore, SharedTraceStore, TraceStore
 from gateway.serving.voice import Voice, voice_note

@@ -60,10 +60,11 @@ class _Waiter:
 class Gate:
     """`capacity` in any unit of weight; at most `max_waiting` wait. For one event loop.
 
-    Of those who wait, the scope (see `chassis.scope`) that has the fewest inside is next, and of equals the one
-    whose last turn is longest ago: however many calls one sends, another waits for no more than those inside.
-    Within a scope it is the earliest deadline first, because the work that others made late helps nobody (Google, "Site Reliability
-    Engineering", ch. 22: queues that outlast their requests' deadlines). All deadlines must be on one clock.
+    Of those who wait, the scope (see `chassis.scope`) that has the fewest inside is next, and of equals the
+    one whose last turn is longest ago: however many calls one sends, another waits for those inside only.
+    Within a scope it is the earliest deadline first, because the work that others made late helps nobody
+    (Google, "Site Reliability Engineering", ch. 22: queues that outlast their requests' deadlines). All
+    deadlines must be on one clock.
     """
 
     def __init__(self, name: str, capacity: float, max_waiting: int) -> None:
@@ -112,8 +113,9 @@ class Gate:
     ) -> AsyncIterator[None]:
         """Be inside with `weight` for the length of the block, or `most_s` if that is shorter.
 
-        Raises `Overloaded` when too many wait, of the scope that has the most and with the latest deadline, and `DeadlineExceeded` once less
-        than `needed_ms` is left. Leaving the queue or the block in any way gives the weight back.
+        Raises `Overloaded` when too many wait and this is the latest of the scope with the most, and
+        `DeadlineExceeded` once less than `needed_ms` is left. Leaving the queue or the block in any way gives
+        the weight back.
         """
         if not (weight >= 0 and math.isfinite(weight)):
             raise ValueError(f"A weight must be a number of 0 or more, not {weight}.")

@@ -183,7 +183,7 @@ async def _question(
     photo = None
     if sent:
         data = await anyio.to_thread.run_sync(_photo_bytes, sent[-1])
-        photo = await photo_of(data, gateway, caller, deadline)
+        photo = await photo_of(data, gateway.settings, gateway.photos, gateway.photo_slots, deadline, caller)
     is_new = bool(last.photos)
     carried = Session("", None if is_new else photo, read)
     sound = await _sound(last, gateway, caller, deadline)

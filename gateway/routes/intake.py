@@ -26,6 +26,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
 from chassis.validation import first_fault
 from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
+from gateway.serving.admission import Admission
 from gateway.serving.execution import Question
 from gateway.serving.tenants import Caller
 from gateway.settings import GatewaySettings
@@ -80,7 +81,9 @@ async def to_question(
     sound = await sound_of(files.audio, gateway, caller, due) if files.audio is not None else None
     photo = None
     if files.image is not None:
-        photo = await photo_of(files.image, gateway, caller, due)
+        photo = await photo_of(
+            files.image, gateway.settings, gateway.photos, gateway.photo_slots, due, caller
+        )
     pipeline = fields.pipeline or DEFAULT_PIPELINE
     return Question(
         text,
@@ -203,16 +206,23 @@ def checked_deadline_ms(asked: int | None, settings: GatewaySettings) -> int:
     return deadline_ms
 
 
-async def photo_of(data: bytes, gateway: Gateway, caller: Caller, deadline: Deadline) -> Photo:
+async def photo_of(
+    data: bytes,
+    settings: GatewaySettings,
+    photos: PhotoDecoders,
+    slots: Admission,
+    deadline: Deadline,
+    caller: Caller,
+) -> Photo:
     """Decoded by one of a few processes, the tenants taking turns.
 
-    Raises `Overloaded` or `DeadlineExceeded` when its turn does not come, or what `PhotoDecoders.clean` raises.
+    Raises `Overloaded` or `DeadlineExceeded` when its turn does not come, or what `PhotoDecoders.clean`
+    raises.
     """
-    settings = gateway.settings
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     with span("photo"):
-        async with gateway.photo_slots.admitted(caller.tenant, caller.priority, deadline):
-            clean = await gateway.photos.clean(data, limits, settings.photo_max_side, deadline)
+        async with slots.admitted(caller.tenant, caller.priority, deadline):
+            clean = await photos.clean(data, limits, settings.photo_max_side, deadline)
     return Photo(clean.jpeg, clean.width, clean.height, clean.digest)
 
 

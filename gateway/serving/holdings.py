@@ -107,9 +107,12 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 for _, over in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ttl)) do forget(over) end
 forget(name)
-redis.call('ZADD', KEYS[1], now, name)
-redis.call('HSET', KEYS[2], name, size)
-local held, gone = redis.call('HINCRBY', KEYS[2], '', size), {}
+local held, gone = 0, {}
+if size ~= '' then
+  redis.call('ZADD', KEYS[1], now, name)
+  redis.call('HSET', KEYS[2], name, size)
+  held = redis.call('HINCRBY', KEYS[2], '', size)
+end
 while redis.call('ZCARD', KEYS[1]) > count or held > most do
   local oldest = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
   if oldest == name then break end
@@ -122,7 +125,7 @@ redis.call('PEXPIRE', KEYS[2], ttl)
 return gone
 """
 """One step for all clients. Keys: names by the time of their last write, their sizes and, under no name, the
-sum. Arguments: name, size, milliseconds to live, and what the tenant may hold, of names and in all."""
+sum. Arguments: name, size (empty: it is gone), milliseconds to live, and what the tenant may hold, of names and in all."""
 _NO_LIMIT = 2**53
 
 
@@ -150,9 +153,9 @@ class RedisHoldings:
         return [each.decode() for each in gone]
 
     async def remove(self, tenant: str, name: str) -> None:
-        """`name` is held no longer: it weighs nothing, and is forgotten with its time."""
+        """`name` is held no longer."""
         if self._allowance_of(tenant) != Allowance():
-            await self._add(keys=self._keys(tenant), args=[name, 0, self._ttl_ms, _NO_LIMIT, _NO_LIMIT])
+            await self._add(keys=self._keys(tenant), args=[name, "", self._ttl_ms, _NO_LIMIT, _NO_LIMIT])
 
     def _keys(self, tenant: str) -> tuple[str, str]:
         """The braces put both on one node of a Redis cluster."""

@@ -10,11 +10,11 @@ from chassis.http.health import Note
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Route
 from contracts.errors import ErrorKind
-from gateway.serving.stores import MemoryStore
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.stores import MemoryStore
 from gateway.serving.tenants import Caller
 from gateway.speech.audio import Sound, SoundDecoders
 from gateway.speech.plain import spoken

@@ -25,7 +25,7 @@ Pool = Annotated[EnginePool[OcrEngine], Depends(engine_pool)]
 async def read_photo(
     request: Request, image: Annotated[UploadFile, File()], pool: Pool, deadline: RequestDeadline
 ) -> OcrReply:
-    """The photo's text lines in reading order; a photo seen before in the same scope is answered from the cache."""
+    """The photo's text lines in reading order; one seen before in the same scope comes from the cache."""
     cache: ReplyCache = request.app.state.reply_cache
     max_side: int = request.app.state.max_side
     data = await image.read()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
+from chassis.scope import scoped
 
 pytestmark = pytest.mark.anyio
 
@@ -95,6 +96,30 @@ async def test_those_who_wait_are_let_in_by_their_deadlines_and_equals_by_their_
         for _ in range(4):
             await it.leave(it.entered[-1])
         assert it.entered[1:] == [soonest, soon, also_soon, late]
+
+
+async def test_a_scope_that_sends_little_waits_for_those_inside_and_not_for_those_who_wait() -> None:
+    async with room(2) as it:
+        with scoped("noisy"):
+            noisy = [await it.visit(1_000 + nth) for nth in range(9)]
+        with scoped("quiet"):
+            quiet = [await it.visit(9_000), await it.visit(8_000)]
+        await it.leave(noisy[0])
+        assert it.entered[2:] == quiet[1:]  # its own most urgent one
+        await it.leave(noisy[1])
+        assert it.entered[3] is noisy[2]  # each has one inside, and it is noisy's turn
+        await it.leave(quiet[1])
+        assert it.entered[4] is quiet[0]
+
+
+async def test_a_full_queue_refuses_the_scope_that_waits_with_most() -> None:
+    async with room(1, max_waiting=3) as it:
+        with scoped("noisy"):
+            noisy = [await it.visit(1_000 + nth) for nth in range(4)]
+        with scoped("quiet"):
+            quiet = await it.visit(50_000)
+        assert isinstance(noisy[-1].error, Overloaded)
+        assert quiet.error is None
 
 
 async def test_nobody_slips_past_a_heavy_one_whose_turn_it_is() -> None:

@@ -15,7 +15,6 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import Experiment
 from gateway.app import create_app
 from gateway.clients.services import Services
-from gateway.serving.stores import MemoryStore
 from gateway.pipelines.experiments import varied
 from gateway.pipelines.port import Pipeline
 from gateway.planning.estimates import Estimates
@@ -27,8 +26,10 @@ from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.execution import Execution, Tier
 from gateway.serving.idempotency import Idempotency
+from gateway.serving.quotas import Quotas
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits
+from gateway.serving.stores import MemoryStore
 from gateway.serving.tenants import Keys
 from gateway.serving.traces import MemoryTraceStore
 from gateway.serving.voice import NO_VOICE
@@ -106,6 +107,8 @@ async def scripted_gateway(
                 settings=settings,
                 keys=Keys.load(keys),
                 photos=photos,
+                quotas=Quotas(Keys.load(keys).quota),
+                photo_slots=Admission(AdmissionLimits(1, 16)),
                 voice=NO_VOICE,
                 started_at=0.0,
                 checks=checks,

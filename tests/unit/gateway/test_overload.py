@@ -17,7 +17,11 @@ from chassis.images import PhotoDecoders
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from gateway.routes.intake import photo_of
+from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.execution import ANYBODY
+from gateway.serving.tenants import PUBLIC, Caller
 from gateway.settings import GatewaySettings
+from gateway.state import Priority
 from services.ocr.settings import OcrSettings
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
@@ -102,16 +106,37 @@ async def test_a_question_without_any_time_is_late_and_not_one_too_many(services
 
 
 async def test_a_photo_keeps_the_pixels_that_print_is_read_at() -> None:
-    sent = io.BytesIO()
+    slots, sent = Admission(AdmissionLimits(1, 1)), io.BytesIO()
     Image.new("RGB", (4000, 3000), "grey").save(sent, "JPEG")
     with closing(PhotoDecoders(1)) as photos:
-        photo = await photo_of(sent.getvalue(), GatewaySettings(), photos, Deadline.after_ms(60_000))
+        due = Deadline.after_ms(60_000)
+        photo = await photo_of(sent.getvalue(), GatewaySettings(), photos, slots, due, ANYBODY)
     assert max(photo.width, photo.height) == OcrSettings().max_side
 
 
 async def test_a_photo_is_not_waited_for_longer_than_the_question_has() -> None:
+    slots, soon = Admission(AdmissionLimits(1, 1)), Deadline.after_ms(20)
     with closing(PhotoDecoders(1)) as photos:
         with pytest.raises(DeadlineExceeded):
-            await photo_of(PHOTO, GatewaySettings(), photos, Deadline.after_ms(0))
-        photo = await photo_of(PHOTO, GatewaySettings(), photos, Deadline.after_ms(60_000))
+            async with slots.admitted(PUBLIC, Priority.INTERACTIVE, Deadline.after_ms(60_000)):
+                await photo_of(PHOTO, GatewaySettings(), photos, slots, soon, ANYBODY)
+        due = Deadline.after_ms(60_000)
+        photo = await photo_of(PHOTO, GatewaySettings(), photos, slots, due, ANYBODY)
     assert photo.width == 320
+    assert slots.in_flight == slots.waiting == 0
+
+
+async def test_a_photo_is_decoded_before_those_that_another_tenant_sent_first() -> None:
+    slots, decoded = Admission(AdmissionLimits(1, 60)), list[str]()
+
+    async def decode(tenant: str) -> None:
+        caller = Caller(tenant, Priority.INTERACTIVE)
+        await photo_of(PHOTO, GatewaySettings(), photos, slots, Deadline.after_ms(60_000), caller)
+        decoded.append(tenant)
+
+    with closing(PhotoDecoders(1)) as photos:
+        async with anyio.create_task_group() as group:
+            for tenant in [*["noisy"] * 12, "quiet"]:
+                group.start_soon(decode, tenant)
+                await anyio.lowlevel.checkpoint()
+    assert decoded.index("quiet") <= 2

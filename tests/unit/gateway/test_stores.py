@@ -8,8 +8,8 @@ import pytest
 
 from chassis.errors import DependencyUnavailable
 from gateway.expiring_store import ExpiringStore
-from gateway.serving.stores import MemoryStore, RedisStore
 from gateway.serving.sessions.redis import connect
+from gateway.serving.stores import MemoryStore, RedisStore
 from tests.unit.gateway.sessions.harness import ManualClock
 
 pytestmark = pytest.mark.anyio

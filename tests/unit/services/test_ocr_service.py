@@ -6,6 +6,8 @@ import httpx
 import pytest
 from PIL import Image
 
+from chassis.scope import scope_of
+from contracts.headers import CACHE_SCOPE
 from contracts.ocr import OcrReply
 from services.ocr.app import create_app
 from services.ocr.cache import ReplyCache
@@ -43,6 +45,17 @@ async def test_the_same_photo_is_read_once() -> None:
     assert again.json() == first.json()
 
 
+async def test_what_one_scope_has_asked_is_not_found_by_another() -> None:
+    app, looked_up = create_app(OcrSettings(port=0)), list[bool]()
+    app.state.reply_cache = ReplyCache(8, looked_up.append)
+    one, other = (scope_of(b"secret", tenant) for tenant in ("acme", "bolt"))
+    async with live(app) as client:
+        for scope in (one, other, None, "no scope's name", one, other):
+            client.headers[CACHE_SCOPE] = scope or ""
+            assert (await read(client, jpeg())).status_code == 200
+    assert looked_up == [False, False, False, True, True, True]
+
+
 async def test_text_renamed_to_jpg_is_refused() -> None:
     async with live(create_app(OcrSettings(port=0))) as client:
         reply = await read(client, b"just words")
@@ -66,15 +79,15 @@ async def test_readiness_reads_a_picture() -> None:
 def test_the_cache_forgets_the_least_recently_used() -> None:
     cache = ReplyCache(2)
     replies = [OcrReply(lines=[], width=side, height=side) for side in (1, 2, 3)]
-    cache.put("a", replies[0])
-    cache.put("b", replies[1])
-    assert cache.get("a") == replies[0]
-    cache.put("c", replies[2])
-    assert cache.get("b") is None
-    assert (cache.get("a"), cache.get("c"), len(cache)) == (replies[0], replies[2], 2)
+    cache.put(("", "a"), replies[0])
+    cache.put(("", "b"), replies[1])
+    assert cache.get(("", "a")) == replies[0]
+    cache.put(("", "c"), replies[2])
+    assert cache.get(("", "b")) is None
+    assert (cache.get(("", "a")), cache.get(("", "c")), len(cache)) == (replies[0], replies[2], 2)
 
 
 def test_a_cache_without_room_keeps_nothing() -> None:
     cache = ReplyCache(0)
-    cache.put("a", OcrReply(lines=[], width=1, height=1))
-    assert cache.get("a") is None
+    cache.put(("", "a"), OcrReply(lines=[], width=1, height=1))
+    assert cache.get(("", "a")) is None

@@ -7,9 +7,11 @@ from contextlib import aclosing
 
 import pytest
 from redis.asyncio import Redis
+from structlog.testing import capture_logs
 
 from bench.ports import free_ports
 from chassis.errors import DependencyUnavailable, SessionNotFound
+from gateway.serving.holdings import Allowance
 from gateway.serving.sessions.port import SessionStore, new_session_id
 from gateway.serving.sessions.redis import RedisSessionStore, connect
 from tests.unit.gateway.sessions.harness import LIMITS, photo, turn
@@ -89,10 +91,68 @@ async def test_a_redis_that_never_replies_is_an_unavailable_dependency(call: Cal
                 await call(RedisSessionStore(client, LIMITS))
 
 
-async def test_keys_of_another_kind_are_an_unavailable_dependency_not_a_crash(redis_client: Redis) -> None:
-    store = RedisSessionStore(redis_client, LIMITS, namespace="odd")
+@pytest.mark.parametrize("call", ["get", "append_turn", "create"])
+async def test_a_key_of_another_kind_passes_for_none_and_is_deleted(redis_client: Redis, call: str) -> None:
+    store = RedisSessionStore(redis_client, LIMITS, namespace=f"odd-{call}")
     session_id = (await store.create()).session_id
-    (key,) = await redis_client.keys("odd:*")
+    (key,) = await redis_client.keys(f"odd-{call}:*")
     await redis_client.set(key, "not a session")
-    with pytest.raises(DependencyUnavailable):
+    with capture_logs() as logs:
+        if call == "create":
+            await store.create(session_id=session_id)
+            assert (await store.get(session_id)).turns == ()
+            return
+        for _ in range(2):
+            with pytest.raises(SessionNotFound):
+                await (store.get(session_id) if call == "get" else store.append_turn(session_id, turn()))
+    assert await redis_client.keys(f"odd-{call}:*") == []
+    assert [line["what"] for line in logs] == ["session"]
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"{", b"[]", b"null", b"\xff", b'{"question":1,"entity":null}', b"[" * 10_000]
+)
+@pytest.mark.parametrize("part", ["turn", "photo"])
+async def test_what_is_no_turn_or_photo_of_ours_passes_for_no_session(
+    redis_client: Redis, garbage: bytes, part: str
+) -> None:
+    store = RedisSessionStore(redis_client, LIMITS, namespace="broken")
+    session_id = (await store.create()).session_id
+    await store.append_turn(session_id, turn(), photo())
+    key, turns = sorted(await redis_client.keys("broken:*"))
+    await (
+        redis_client.lset(turns, 0, garbage) if part == "turn" else redis_client.hset(key, "photo", garbage)
+    )
+    with pytest.raises(SessionNotFound):
         await store.get(session_id)
+    assert await redis_client.keys("broken:*") == []
+
+
+async def test_a_tenant_keeps_its_newest_sessions_and_takes_no_other_ones(redis_client: Redis) -> None:
+    def allowed(_: str) -> Allowance:
+        return Allowance(count=3, size=3_000)
+
+    store = RedisSessionStore(redis_client, LIMITS, namespace="shared", allowance_of=allowed)
+    quiet = (await store.create("quiet")).session_id
+    await store.append_turn(quiet, turn(), tenant="quiet")
+    noisy = [(await store.create("noisy")).session_id for _ in range(6)]
+    for each in noisy:
+        await store.append_turn(each, turn(), tenant="noisy")
+    await store.delete(noisy[-1], "noisy")
+    await store.append_turn(noisy[-2], turn(), photo(bytes(1_000)), tenant="noisy")
+    assert len((await store.get(quiet, "quiet")).turns) == 1
+    assert await _found(store, noisy) == [False, False, False, True, True, False]
+    await store.append_turn(noisy[-2], turn(), photo(bytes(2_000)), tenant="noisy")  # too many bytes
+    assert await _found(store, noisy) == [False, False, False, False, True, False]
+
+
+async def _found(store: RedisSessionStore, ids: list[str]) -> list[bool]:
+    found = []
+    for session_id in ids:
+        try:
+            await store.get(session_id, "noisy")
+        except SessionNotFound:
+            found.append(False)
+        else:
+            found.append(True)
+    return found

@@ -1,0 +1,170 @@
+"""A tenant may ask so much, and is told when it may ask again; others do not notice."""
+
+import uuid
+from contextlib import aclosing
+from pathlib import Path
+
+import anyio
+import pytest
+from redis.asyncio import Redis
+
+from bench.ports import free_ports
+from chassis.errors import QuotaExceeded
+from chassis.keys import ApiKey
+from chassis.startup import WrongSettings
+from clients.keys import entry
+from gateway.serving.quotas import Exceeded, MemoryRates, Quotas, RedisRates
+from gateway.serving.sessions.redis import connect
+from gateway.serving.tenants import Keys, Quota
+from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.platform import QUESTION, gateway_before
+from tests.unit.gateway.sessions.harness import ManualClock
+
+pytestmark = pytest.mark.anyio
+
+ACME, BOLT = ApiKey.new(), ApiKey.new()
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    """Two tenants; one has a quota of its own."""
+    path = tmp_path / "keys.toml"
+    own = '[[tenant]]\nname = "acme"\nrequests_per_minute = 3\nin_flight = 2\n'
+    path.write_text(entry(ACME, "acme", "interactive") + entry(BOLT, "bolt", "interactive") + own)
+    return path
+
+
+def bearer(key: ApiKey) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key.text}"}
+
+
+async def test_a_bucket_holds_a_minutes_requests_and_fills_at_their_rate() -> None:
+    clock = ManualClock()
+    rates = MemoryRates(clock)
+    assert [await rates.take("acme", 6) for _ in range(7)] == pytest.approx([0.0] * 6 + [10.0])
+    assert await rates.take("bolt", 6) == 0
+    clock.now += 10.0
+    assert [await rates.take("acme", 6) for _ in range(2)] == pytest.approx([0.0, 10.0])
+    clock.now += 1e6
+    assert [await rates.take("acme", 6) for _ in range(7)] == pytest.approx([0.0] * 6 + [10.0])
+
+
+async def test_gateways_that_share_a_redis_share_the_bucket(redis_client: Redis) -> None:
+    namespace = uuid.uuid4().hex
+    gateways = [RedisRates(redis_client, namespace=namespace) for _ in range(2)]
+    waits = [await gateways[number % 2].take("acme", 4) for number in range(5)]
+    assert waits[:4] == [0.0] * 4
+    assert 0 < waits[4] <= 15
+    [key] = await redis_client.keys(f"{namespace}:*")
+    assert 0 < await redis_client.pttl(key) <= 60_000
+
+
+@pytest.mark.parametrize("garbage", ["none of ours", "list"])
+async def test_what_is_no_bucket_passes_for_a_full_one(redis_client: Redis, garbage: str) -> None:
+    namespace = uuid.uuid4().hex
+    key = f"{namespace}:rate:1:acme"
+    await (redis_client.rpush(key, "x") if garbage == "list" else redis_client.set(key, garbage))
+    assert await RedisRates(redis_client, namespace=namespace).take("acme", 4) == 0
+
+
+async def test_without_redis_each_gateway_counts_for_itself() -> None:
+    [port] = free_ports(1)
+    async with aclosing(RedisRates(connect(f"redis://127.0.0.1:{port}/0"), ManualClock())) as rates:
+        assert [await rates.take("acme", 2) for _ in range(3)] == pytest.approx([0.0, 0.0, 30.0])
+
+
+async def test_one_that_is_counted_out_makes_room_for_the_next() -> None:
+    told: list[Exceeded] = []
+    quotas = Quotas(lambda _: Quota(in_flight=1), on_exceeded=told.append)
+    leave = await quotas.enter("acme")
+    await quotas.enter("bolt")
+    with pytest.raises(QuotaExceeded):
+        await quotas.enter("acme")
+    leave()
+    await quotas.enter("acme")
+    assert told == [Exceeded.IN_FLIGHT]
+
+
+async def test_over_its_rate_a_tenant_gets_429_and_others_are_answered(
+    services: FakeServices, keys: Path
+) -> None:
+    async with gateway_before(services, keys=keys) as world:
+
+        async def ask(key: ApiKey, path: str = "/answer", **body: object) -> int:
+            replies.append(await world.client.post(path, json=body, headers=bearer(key)))
+            return replies[-1].status_code
+
+        replies: list = []
+        chat = {"model": "loreglass", "messages": [{"role": "user", "content": QUESTION}]}
+        assert [await ask(ACME, question=QUESTION) for _ in range(4)] == [200, 200, 200, 429]
+        assert replies[-1].json()["type"] == "urn:loreglass:problem:quota_exceeded"
+        assert 1 <= int(replies[-1].headers["retry-after"]) <= 20
+        assert await ask(ACME, "/v1/chat/completions", **chat) == 429
+        assert replies[-1].json()["error"]["type"] == "rate_limit_error"
+        assert await ask(BOLT, question=QUESTION) == 200
+        metrics = (await world.client.get("/metrics")).text
+        assert 'loreglass_quota_exceeded_total{quota="rate"} 2.0' in metrics
+
+
+async def test_requests_in_flight_are_counted_until_they_have_ended(
+    services: FakeServices, keys: Path
+) -> None:
+    services.text_search.mood = Mood.HELD
+    async with gateway_before(services, keys=keys) as world:
+        statuses: list[int] = []
+
+        async def ask() -> None:
+            reply = await world.client.post("/answer", json={"question": QUESTION}, headers=bearer(ACME))
+            statuses.append(reply.status_code)
+
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                for _ in range(3):
+                    group.start_soon(ask)
+                while not statuses:
+                    await anyio.sleep(0.01)
+                services.text_search.release.set()
+        assert sorted(statuses) == [200, 200, 429]
+
+
+async def test_without_keys_there_is_nobody_to_protect(services: FakeServices) -> None:
+    async with gateway_before(services, tenant_requests_per_minute=1) as world:
+        for _ in range(3):
+            assert (await world.post(photo=None)).status_code == 200
+
+
+async def test_anothers_flood_takes_neither_session_nor_trace(services: FakeServices, keys: Path) -> None:
+    async with gateway_before(services, keys=keys, session_limit=3, trace_limit=3) as world:
+
+        async def ask(key: ApiKey, **more: str) -> dict:
+            body = {"question": QUESTION, **more}
+            return (await world.client.post("/answer", json=body, headers=bearer(key))).json()
+
+        mine = await ask(ACME)
+        for _ in range(8):
+            await ask(BOLT)
+        trace = await world.client.get(f"/traces/{mine['trace_id']}", headers=bearer(ACME))
+        assert trace.status_code == 200
+        assert (await ask(ACME, session_id=mine["session_id"]))["session_id"] == mine["session_id"]
+
+
+def test_a_tenants_own_quota_replaces_what_it_names(keys: Path) -> None:
+    read = Keys.load(keys, quota=Quota(sessions=7))
+    assert read.quota("acme") == Quota(requests_per_minute=3, in_flight=2, sessions=7)
+    assert read.quota("bolt") == Quota(sessions=7)
+
+
+@pytest.mark.parametrize("line", ["in_flight = 0", 'in_flight = "2"', "requests = 3"])
+def test_a_quota_that_cannot_be_is_said_to_be_wrong(keys: Path, line: str) -> None:
+    keys.write_text(f'[[tenant]]\nname = "acme"\n{line}\n')
+    with pytest.raises(WrongSettings, match="tenant"):
+        Keys.load(keys)
+
+
+async def test_readiness_says_that_redis_is_away(services: FakeServices) -> None:
+    [port] = free_ports(1)
+    url = f"redis://127.0.0.1:{port}/0"
+    async with gateway_before(services, sessions="redis", redis_url=url) as world:
+        ready = await world.client.get("/health/ready")
+    assert ready.status_code == 200
+    assert ready.json()["checks"]["redis"] == "dependency_unavailable"
