@@ -97,7 +97,7 @@ for i, kind in ipairs({'zset', 'hash'}) do
   if redis.call('TYPE', KEYS[i]).ok ~= kind then redis.call('DEL', KEYS[i]) end
 end
 local function forget(name)
-  redis.call('HINCRBY', KEYS[2], '', -(tonumber(redis.call('HGET', KEYS[2], name) or 0)))
+  redis.call('HINCRBY', KEYS[2], '', 0 - tonumber(redis.call('HGET', KEYS[2], name) or 0))
   redis.call('HDEL', KEYS[2], name)
   redis.call('ZREM', KEYS[1], name)
 end
@@ -125,7 +125,8 @@ redis.call('PEXPIRE', KEYS[2], ttl)
 return gone
 """
 """One step for all clients. Keys: names by the time of their last write, their sizes and, under no name, the
-sum. Arguments: name, size (empty: it is gone), milliseconds to live, and what the tenant may hold, of names and in all."""
+sum. Arguments: name, size (empty: it is gone), milliseconds to live, how many names and what size may be.
+"""
 _NO_LIMIT = 2**53
 
 

@@ -29,8 +29,8 @@ ACME, BOLT = ApiKey.new(), ApiKey.new()
 def keys(tmp_path: Path) -> Path:
     """Two tenants; one has a quota of its own."""
     path = tmp_path / "keys.toml"
-    own = '[[tenant]]\nname = "acme"\nrequests_per_minute = 3\nin_flight = 2\n'
-    path.write_text(entry(ACME, "acme", "interactive") + entry(BOLT, "bolt", "interactive") + own)
+    own = '\n[[tenant]]\nname = "acme"\nrequests_per_minute = 3\nin_flight = 2\n'
+    path.write_text("\n".join((entry(ACME, "acme", "interactive"), entry(BOLT, "bolt", "interactive"), own)))
     return path
 
 
@@ -111,18 +111,18 @@ async def test_requests_in_flight_are_counted_until_they_have_ended(
 ) -> None:
     services.text_search.mood = Mood.HELD
     async with gateway_before(services, keys=keys) as world:
-        statuses: list[int] = []
+        statuses, refused = list[int](), anyio.Event()
 
         async def ask() -> None:
             reply = await world.client.post("/answer", json={"question": QUESTION}, headers=bearer(ACME))
             statuses.append(reply.status_code)
+            refused.set()
 
         with anyio.fail_after(60):
             async with anyio.create_task_group() as group:
                 for _ in range(3):
                     group.start_soon(ask)
-                while not statuses:
-                    await anyio.sleep(0.01)
+                await refused.wait()
                 services.text_search.release.set()
         assert sorted(statuses) == [200, 200, 429]
 
