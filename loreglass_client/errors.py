@@ -145,6 +145,10 @@ class IdempotencyKeyReused(LoreglassError):
     """The key was sent before, with another request."""
 
 
+class QuotaExceeded(LoreglassError):
+    """The caller's tenant has used up what it may ask; `retry_after_s` says when there is more."""
+
+
 class NotFound(LoreglassError):
     """No such route."""
 

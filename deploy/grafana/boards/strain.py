@@ -56,6 +56,21 @@ DOOR = Row(
             stacked=True,
         ),
         Panel(
+            "Over quota",
+            Kind.TIMESERIES,
+            "Requests that were refused with 429 because their tenant asked more a minute, or more at once,"
+            " than it may. Which tenant: questions by tenant.",
+            (
+                Query(
+                    or_zero(per_second("loreglass_quota_exceeded_total", "quota", GATEWAY), quota="none"),
+                    "{{quota}}",
+                ),
+            ),
+            Unit.PER_SECOND,
+            width=5,
+            stacked=True,
+        ),
+        Panel(
             "Deadlines missed",
             Kind.TIMESERIES,
             "refused: said in time that the time was too short; late: answered after the deadline, which"
