@@ -20,7 +20,7 @@ from chassis.errors import (
     UnsupportedMediaType,
 )
 from chassis.http.bodies import read_body
-from chassis.images import ImageLimits
+from chassis.images import ImageLimits, PhotoDecoders
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
