@@ -28,7 +28,7 @@ _More = Callable[[], Awaitable[bytes | None]]
 
 _CONNECT_S = 5.0
 _MOST_BYTES = 64 * 2**20  # of a reply
-_OK, _BUSY = 200, 503
+_OK, _BUSY = 200, (429, 503)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Retries:
 
     def pause_s(self, error: LoreglassError, tried: int) -> float | None:
         """Seconds until the next try; None where there is none."""
-        told_s = error.retry_after_s if error.status == _BUSY else None
+        told_s = error.retry_after_s if error.status in _BUSY else None
         if tried >= self.most or not (isinstance(error, Unreachable) or told_s is not None):
             return None
         return self.chance() * min(self.longest_s, self.first_s * 2.0**tried) if told_s is None else told_s
