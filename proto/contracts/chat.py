@@ -77,7 +77,7 @@ class ChatMessage(Message):
 MOST_MESSAGES = 64
 """Of a longer conversation the newest are read; the reply then names `history` in `degraded`."""
 MOST_CHARS = 4_000_000
-"""Of all messages together. What is read of them is far less; apps that paste whole books are still answered."""
+"""Of all messages together. What is read of them is far less; who pastes a whole book is still answered."""
 MOST_FILES = 64
 """Photos and recordings of all messages together."""
 
