@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, File, Form, Request, UploadFile
 from pydantic import ValidationError
 
-from chassis.errors import InvalidRequest, LoreglassError
+from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
 from chassis.http.bodies import Router, takes_json
 from chassis.json_text import JsonLimits, read_json
@@ -158,6 +158,8 @@ async def _read(images: Sequence[UploadFile], most: int) -> list[bytes]:
 def _items(text: str, photos: int) -> list[ImageItem]:
     try:
         items = ImageItems.model_validate(read_json(text, _ITEMS)).items
+    except MalformedRequest as error:
+        raise MalformedRequest("items: not valid JSON.") from error
     except ValidationError as error:
         raise InvalidRequest(f"{first_fault(error)}.") from error
     if len(items) != photos:
