@@ -1,0 +1,279 @@
+"""Photos are decoded where it can be stopped: who leaves, is late or attacks takes nobody's slot along."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from chassis import images
+from chassis.decoding import photos, pool
+from chassis.decoding.pool import Decoders, Ending, Program, decode_once, environment
+from chassis.errors import CorruptImage, DeadlineExceeded, NotReady, Overloaded, UnsupportedImage
+from chassis.images import CleanImage, ImageLimits, PhotoDecoders, clean_image
+from chassis.pixels import decode_rgb
+from chassis.resilience.deadlines import Deadline
+from tests.unit.chassis import pictures
+from tests.unit.chassis.scans import many_scans, segment
+
+PHOTO = pictures.encoded(pictures.scene(), "JPEG")
+pytestmark = pytest.mark.anyio
+
+SLOW = many_scans(7_000, 7_048, photos.MOST_SCANS)
+"""50 megapixels, as many scans as are decoded: seconds of work."""
+
+
+class Ours:
+    """Decoders, and why their processes ended."""
+
+    def __init__(self, at_once: int = 1) -> None:
+        self.ended: list[Ending] = []
+        self.decoders = PhotoDecoders(at_once, lambda _, why: self.ended.append(why))
+
+    async def clean(self, data: bytes, ms: float = 60_000) -> CleanImage:
+        return await self.decoders.clean(data, ImageLimits(), 1_600, Deadline.after_ms(ms))
+
+
+@pytest.fixture
+async def ours() -> AsyncIterator[Ours]:
+    made = Ours()
+    yield made
+    made.decoders.close()
+
+
+def children() -> list[int]:
+    """Processes of ours, ended ones that nobody has waited for included."""
+    return [int(each) for each in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF"])
+async def test_a_process_gives_the_same_as_decoding_here(kind: str, ours: Ours) -> None:
+    data = pictures.encoded(pictures.scene(), kind)
+    assert await ours.clean(data) == clean_image(data, ImageLimits(), 1_600)
+
+
+async def test_one_process_does_one_photo_after_the_other(ours: Ours) -> None:
+    before = set(children())
+    await ours.clean(PHOTO)
+    first = set(children()) - before
+    for refused in (b"words", PHOTO[:200]):
+        with pytest.raises((UnsupportedImage, CorruptImage)):
+            await ours.clean(refused)
+    await ours.clean(PHOTO)
+    assert set(children()) - before == first
+    assert len(first) == 1
+    ours.decoders.close()
+    assert not first & set(children())
+
+
+async def test_who_leaves_frees_the_slot_at_once(ours: Ours) -> None:
+    await ours.clean(PHOTO)
+    async with anyio.create_task_group() as group:
+        group.start_soon(ours.clean, SLOW)
+        await anyio.sleep(0.05)
+        group.cancel_scope.cancel()
+    assert ours.ended == [Ending.LEFT]
+    assert (await ours.clean(PHOTO)).width == 96
+
+
+async def test_a_photo_gets_no_more_time_than_its_caller_has(ours: Ours) -> None:
+    await ours.clean(PHOTO)
+    with pytest.raises(DeadlineExceeded, match="before the photo was decoded"):
+        await ours.clean(SLOW, ms=50)
+    assert ours.ended == [Ending.LATE]
+    assert (await ours.clean(PHOTO)).width == 96
+
+
+def test_what_takes_too_much_of_the_processor_is_ended(tmp_path: Path) -> None:
+    """In a process of a smaller bound, so that the test need not last as long as the real one allows."""
+    program = tmp_path / "hasty.py"
+    program.write_text(
+        "from chassis.decoding import photos\nfrom chassis.decoding.program import Bounds, serve\n"
+        "serve(photos._handle, Bounds(0.05, photos._bounds().limits))\n"
+    )
+    reply = subprocess.run(
+        [sys.executable, str(program)],
+        input=_job(SLOW),
+        capture_output=True,
+        env=environment(),
+        check=False,
+    )
+    assert (reply.returncode, reply.stdout) == (-signal.SIGPROF, b"")
+
+
+def _job(data: bytes) -> bytes:
+    return pool._job(photos.arguments_of(ImageLimits(), 1_600, 92), data) + data
+
+
+async def test_a_process_that_is_killed_while_it_decodes_is_one_corrupt_image(ours: Ours) -> None:
+    before = set(children())
+    await ours.clean(PHOTO)
+    (process,) = set(children()) - before
+
+    async def kill() -> None:
+        await anyio.sleep(0.05)
+        os.kill(process, signal.SIGKILL)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(kill)
+        with pytest.raises(CorruptImage):
+            await ours.clean(SLOW)
+    assert ours.ended == [Ending.DIED]
+    assert (await ours.clean(PHOTO)).width == 96
+
+
+async def test_a_process_that_was_killed_while_idle_costs_nobody_a_photo(ours: Ours) -> None:
+    before = set(children())
+    await ours.clean(PHOTO)
+    for process in set(children()) - before:
+        os.kill(process, signal.SIGKILL)
+        await anyio.to_thread.run_sync(os.waitid, os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    assert (await ours.clean(PHOTO)).width == 96
+    assert ours.ended == [Ending.DIED]
+
+
+async def test_a_process_that_reads_nothing_is_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
+) -> None:
+    monkeypatch.setattr(sys, "executable", script(tmp_path, "exec sleep 30"))
+    with pytest.raises(DeadlineExceeded):
+        await ours.clean(PHOTO + bytes(4 << 20), ms=50)
+
+
+async def test_a_process_is_told_no_secrets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
+) -> None:
+    told = tmp_path / "told"
+    monkeypatch.setattr(sys, "executable", script(tmp_path, f"env > {told}; exit 1"))
+    monkeypatch.setenv("LOREGLASS_GATEWAY_STT_KEY", "hush")
+    with pytest.raises(CorruptImage):
+        await ours.clean(PHOTO)
+    assert "hush" not in told.read_text()
+
+
+@pytest.mark.parametrize("reply", [r"\0\0\377\377\377\377", r"\0\0\0\0\0\2xx", r"\377\0\0\0\0\0"])
+async def test_a_reply_is_as_hostile_as_what_was_decoded(
+    reply: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
+) -> None:
+    monkeypatch.setattr(sys, "executable", script(tmp_path, f"printf '{reply}'; cat >/dev/null"))
+    with pytest.raises(CorruptImage):
+        await ours.clean(PHOTO)
+
+
+def script(folder: Path, line: str) -> str:
+    """A program in the place of Python."""
+    made = folder / "python"
+    made.write_text(f"#!/bin/sh\n{line}\n")
+    made.chmod(0o755)
+    return str(made)
+
+
+async def test_readiness_tries_a_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours) -> None:
+    await ours.decoders.check(Deadline.after_ms(60_000))
+    ours.decoders.close()
+    monkeypatch.setattr(sys, "executable", script(tmp_path, "exit 1"))
+    with pytest.raises(NotReady, match="does not start"):
+        await ours.decoders.check(Deadline.after_ms(60_000))
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(Overloaded):
+        await ours.decoders.check(Deadline.after_ms(60_000))
+
+
+async def test_readiness_notices_decoders_that_do_not_come_to_an_end() -> None:
+    decoders = Decoders(Program("chassis.decoding.photos", "photo", most_s=60.0), 1)
+    async with anyio.create_task_group() as group:
+        group.start_soon(
+            decoders.run, photos.arguments_of(ImageLimits(), 9, 9), SLOW, Deadline.after_ms(60_000)
+        )
+        await anyio.sleep(0.05)
+        await decoders.check(Deadline.after_ms(1_000))  # busy is no fault
+        (worker,) = decoders._working
+        worker.began -= 70.0
+        with pytest.raises(NotReady, match="do not come to an end"):
+            await decoders.check(Deadline.after_ms(1_000))
+        group.cancel_scope.cancel()
+    decoders.close()
+
+
+def test_processes_end_with_what_started_them() -> None:
+    """However it ends: their standard input is over then, and ours, which they would hold open."""
+    line = (
+        "import anyio, os, signal, sys\n"
+        "from chassis.images import ImageLimits, PhotoDecoders\n"
+        "from chassis.resilience.deadlines import Deadline\n"
+        "decoders = PhotoDecoders(1)\n"
+        "anyio.run(decoders.clean, sys.stdin.buffer.read(), ImageLimits(), 64, Deadline.after_ms(60_000))\n"
+        "os.write(1, b'%d' % decoders._decoders._idle[0].process.pid)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", line], input=PHOTO, stdout=subprocess.PIPE, env=environment(), check=False
+    )
+    try:
+        process = os.pidfd_open(int(done.stdout))
+    except ProcessLookupError:
+        return
+    assert select.select([process], [], [], 30)[0]
+    os.close(process)
+
+
+@pytest.mark.parametrize("limit", ["RLIMIT_DATA", "RLIMIT_NOFILE", "RLIMIT_CORE", "RLIMIT_FSIZE"])
+def test_a_process_takes_from_itself_what_decoding_does_not_need(limit: str) -> None:
+    script = (
+        "import resource\nfrom chassis.decoding import photos\nfrom chassis.decoding.program import serve\n"
+        f"serve(lambda *_: (0, (repr(resource.getrlimit(resource.{limit})).encode(),)), photos._bounds())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=_job(b""), stdout=subprocess.PIPE, env=environment(), check=True
+    )
+    most = {"RLIMIT_DATA": photos.MEMORY_BYTES, "RLIMIT_NOFILE": photos._OPEN_FILES}.get(limit, 0)
+    assert done.stdout.endswith(f"({most}, {most})".encode())
+
+
+def test_what_libraries_print_goes_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
+    data = pictures.encoded(pictures.scene(), "TIFF", compression="tiff_lzw")
+    damaged = data[:8] + bytes(reversed(data[8:200])) + data[200:]
+    decode_once(images.PROGRAM, photos.arguments_of(ImageLimits(), 64, None), damaged)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_more_scans_than_any_camera_writes_are_refused_undecoded() -> None:
+    for scans in (photos.MOST_SCANS + 1, 700):
+        with pytest.raises(UnsupportedImage, match="scans"):
+            decode_rgb(many_scans(7_000, 7_048, scans))
+    assert decode_rgb(many_scans(64, 64, photos.MOST_SCANS)).shape == (64, 64, 3)
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
+def test_what_libjpeg_writes_has_a_fraction_of_the_scans(mode: str) -> None:
+    data = pictures.encoded(pictures.scene().convert(mode), "JPEG", progressive=True)
+    assert photos.scans(data) in (6, 10, 18)
+    assert decode_rgb(data).shape == (64, 96, 3)
+
+
+def test_scans_are_counted_in_the_picture_and_not_in_its_thumbnail_or_behind_it() -> None:
+    other = many_scans(32, 32, 100)
+    plain = many_scans(64, 64, 3, before=segment(0xE1, other)) + other
+    assert photos.scans(plain) == 3
+    assert decode_rgb(plain).shape == (64, 64, 3)
+    assert photos.scans(b"\xff\xd8\xff\xff\xff" + other[3:]) == 100  # filled up, as T.81 allows
+
+
+async def test_a_program_that_waits_is_ended_by_the_clock(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(images, "PROGRAM", replace(images.PROGRAM, most_s=0.05))
+    monkeypatch.setattr(sys, "executable", script(tmp_path, "exec sleep 30"))
+    ours = Ours()
+    with pytest.raises(CorruptImage, match="too long"):
+        await ours.clean(PHOTO)
+    assert Counter(ours.ended) == {Ending.CLOCK: 1}
+    ours.decoders.close()
