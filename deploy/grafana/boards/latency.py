@@ -91,6 +91,20 @@ _STAGES = Row(
             Unit.SECONDS,
             colours={"half": GREEN, "95 %": YELLOW},
         ),
+        Panel(
+            "Decoders ended",
+            Kind.TIMESERIES,
+            "Processes that decode photos and sound, by why they are no more. `cpu` and `clock`: a file that was"
+            " too much work; `died`: it crashed, or memory was short; `left`, `late`: nobody waited any more.",
+            (
+                Query(
+                    per_second("loreglass_decoder_ended_total", "what, reason", GATEWAY),
+                    "{{what}}: {{reason}}",
+                ),
+            ),
+            Unit.PER_SECOND,
+            stacked=True,
+        ),
     ),
 )
 
