@@ -199,6 +199,7 @@ class Decoders:
             raise NoReply(ending) from error
         except (EOFError, OSError) as error:
             ending = Ending.DIED
+            worker.process.kill()  # it may live and have said what nobody understands
             if await anyio.to_thread.run_sync(worker.process.wait) == _CPU_SIGNAL:
                 ending = Ending.CPU
             raise NoReply(ending) from error

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import pillow_heif
 import pytest
 
 from chassis import images
@@ -23,6 +24,8 @@ from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
 from tests.unit.chassis import pictures
 from tests.unit.chassis.scans import many_scans, segment
+
+pillow_heif.register_heif_opener()  # to write them
 
 PHOTO = pictures.encoded(pictures.scene(), "JPEG")
 pytestmark = pytest.mark.anyio
