@@ -51,9 +51,10 @@ class TextLine:
 
 @dataclass(frozen=True, slots=True)
 class PhotoText:
-    """What OCR read, in reading order."""
+    """What OCR read, in reading order; `left_out`: lines that it found and did not read."""
 
     lines: tuple[TextLine, ...] = ()
+    left_out: int = 0
 
     @property
     def plain(self) -> str:

@@ -15,8 +15,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from chassis.errors import DeadlineExceeded, NotReady
-from chassis.models.workers import Call, current_call
+from chassis.errors import NotReady
+from chassis.models.workers import Abandoned, Call, current_call
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,10 +30,6 @@ class BatchLimits:
 
     max_batch: int = 16
     max_wait_ms: float = 3.0
-
-
-class Abandoned(DeadlineExceeded):
-    """The caller left, or its time was over, before its items were computed."""
 
 
 @dataclass(slots=True, eq=False)

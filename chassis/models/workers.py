@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from chassis.resilience.deadlines import Clock, Deadline
 from chassis.telemetry.spans import span
 
 Engine = TypeVar("Engine")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -44,12 +45,33 @@ class Call:
         self._left.set()
 
 
+class Abandoned(DeadlineExceeded):
+    """The caller left, or its time was over, before the work was done."""
+
+
 _CURRENT: ContextVar[Call | None] = ContextVar("current_call", default=None)
 
 
 def current_call() -> Call | None:
     """In a pool's thread: the call that it works for."""
     return _CURRENT.get()
+
+
+def while_wanted(items: Iterable[Item]) -> Iterator[Item]:
+    """`items`, as long as somebody waits for the current call. Raises `Abandoned` before the next otherwise.
+
+    A thread cannot be stopped from outside, so an engine's loop over pieces of work runs through here.
+    """
+    for item in items:
+        require_caller()
+        yield item
+
+
+def require_caller() -> None:
+    """Go on with the current call only if somebody waits for it. Raises `Abandoned`."""
+    call = current_call()
+    if call is not None and call.abandoned:
+        raise Abandoned("Nobody waits for this work any more.")
 
 
 def nobody() -> None:
@@ -60,7 +82,7 @@ class EnginePool(Generic[Engine]):
     """Runs calls on an engine in threads, in the context of their callers.
 
     A caller that leaves while its call waits takes the call with it; one that leaves while the call
-    runs stops waiting at once, and the thread is free again when the call returns.
+    runs stops waiting at once, and the thread is free again when the engine next asks `require_caller`.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ def photo_text(reply: OcrReply) -> PhotoText:
     )
     if abs(angle) >= _ORDERED_WITHIN:
         lines = tuple(sorted(lines, key=lambda line: (line.box[1] + line.box[3], line.box[0])))
-    return PhotoText(lines)
+    return PhotoText(lines, reply.lines_left_out)
 
 
 def _text_angle(lines: Sequence[ReadLine]) -> float:

@@ -239,6 +239,10 @@ class Run:
             self._degraded[stage.value] = None
         await self._record(stage, SKIPPED, self.elapsed_ms(), "")
 
+    def did_less(self, name: str) -> None:
+        """Note in `degraded` that a stage did less than there was to do."""
+        self._degraded[name] = None
+
     def look_at(self, kind: LookedAtKind, place: Box, text: str = "") -> None:
         """Note a region of the photo that was looked at; only so many are told."""
         if len(self.looked_at) < _MOST_LOOKED_AT:

@@ -16,6 +16,7 @@ from gateway.state import DomainGuess, Entity, PhotoText, Query
 CLASSIFY_MS = 500  # an answer is not worth waiting longer for its label, at the usual deadline
 CLASSIFY_CHARS = 4_096  # what one call takes
 ADVICE_WAIT_S = 0.04  # a router that sees the photo takes 12 ms on an L40S
+OCR_LINES = "ocr_lines"  # in `degraded`: the photo has more lines than are read
 SURE = 0.5  # likelier than all other domains together
 
 
@@ -25,6 +26,8 @@ async def read_text(services: Services, query: Query, run: Run) -> PhotoText:
     async with run.optional(Stage.OCR), run.stage(Stage.OCR) as deadline:
         if query.photo is not None:
             text = await services.read_text(query.photo.jpeg, deadline)
+    if text.left_out:
+        run.did_less(OCR_LINES)
     for line in text.lines:
         run.look_at(LookedAtKind.TEXT, line.place, line.text)
     return text

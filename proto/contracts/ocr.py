@@ -13,8 +13,12 @@ class TextLine(Message):
 
 
 class OcrReply(Message):
-    """Lines in reading order; `width` and `height` are the photo's pixels as the service saw it."""
+    """Lines in reading order; `width` and `height` are the photo's pixels as the service saw it.
+
+    `lines_left_out`: found and not read, because the page has more than is read of one photo.
+    """
 
     lines: list[TextLine]
     width: int
     height: int
+    lines_left_out: int = 0

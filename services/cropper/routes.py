@@ -9,7 +9,7 @@ from fastapi import Depends, File, Form, Request, UploadFile
 from chassis.errors import InvalidRequest
 from chassis.http.app import RequestDeadline, engine_pool
 from chassis.http.bodies import Router
-from chassis.models.workers import EnginePool
+from chassis.models.workers import EnginePool, while_wanted
 from chassis.pixels import decode_rgb, encode_jpeg
 from contracts.cropper import CropReply, Region, RegionKind
 from contracts.geometry import Box, Point
@@ -48,7 +48,9 @@ def _crop(
 ) -> CropReply:
     photo = decode_rgb(data, max_side=settings.max_side)
     height, width = photo.shape[:2]
-    regions = [_region(found, settings.jpeg_quality) for found in engine.crop(photo, labels, limit)]
+    regions = [
+        _region(found, settings.jpeg_quality) for found in while_wanted(engine.crop(photo, labels, limit))
+    ]
     return CropReply(regions=regions, width=width, height=height)
 
 

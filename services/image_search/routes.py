@@ -12,7 +12,7 @@ from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
 from chassis.http.bodies import Router, takes_json
 from chassis.json_text import JsonLimits, read_json
-from chassis.models.workers import EnginePool
+from chassis.models.workers import EnginePool, while_wanted
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import first_fault
@@ -50,7 +50,7 @@ async def search_images(
     with _wanted(deadline, settings.reserve_ms) as still_wanted:
         seen = await pool.run(
             lambda engine: engine.search(
-                [decode_rgb(data, max_side=settings.max_side) for data in uploads],
+                [decode_rgb(data, max_side=settings.max_side) for data in while_wanted(uploads)],
                 k,
                 collection,
                 still_wanted,
@@ -105,7 +105,9 @@ async def embed_images(
     model, vectors = await pool.run(
         lambda engine: (
             engine.name,
-            engine.embed([decode_rgb(data_of_uri(uri), max_side=max_side) for uri in body.input]),
+            engine.embed(
+                [decode_rgb(data_of_uri(uri), max_side=max_side) for uri in while_wanted(body.input)]
+            ),
         ),
         deadline,
     )
@@ -122,7 +124,7 @@ def _index(
 ) -> dict[str, str]:
     rejected: dict[str, str] = {}
     things = []
-    for item, data in zip(items, uploads, strict=True):
+    for item, data in while_wanted(zip(items, uploads, strict=True)):
         try:
             photo = decode_rgb(data, max_side=settings.max_side)
         except LoreglassError as error:

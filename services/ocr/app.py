@@ -8,8 +8,8 @@ from PIL import Image, ImageDraw
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.telemetry.metrics import Metrics
-from services.ocr.cache import ReplyCache
 from services.ocr.engine import RGB, OcrEngine
+from services.ocr.reading import PhotoReader
 from services.ocr.routes import router
 from services.ocr.settings import OcrSettings
 
@@ -24,8 +24,7 @@ def create_app(settings: OcrSettings) -> FastAPI:
     )
     app = create_service(spec, settings)
     metrics: Metrics = app.state.metrics
-    app.state.reply_cache = ReplyCache(settings.cache_entries, metrics.lookups("replies"))
-    app.state.max_side = settings.max_side
+    app.state.reader = PhotoReader(settings.max_side, settings.cache_entries, metrics.lookups("replies"))
     return app
 
 
@@ -34,7 +33,11 @@ def open_engine(settings: OcrSettings, resources: EngineResources) -> OcrEngine:
     from services.ocr.engines.pocket import PocketOcr, PocketOcrOptions
 
     options = PocketOcrOptions(
-        settings.detection_side, settings.min_score, settings.threads, settings.max_lines
+        settings.detection_side,
+        settings.min_score,
+        settings.threads,
+        settings.max_lines,
+        settings.max_text_width,
     )
     return PocketOcr(options, settings.workers)
 

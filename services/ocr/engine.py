@@ -1,10 +1,15 @@
 """What the routes need from an engine."""
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from chassis.models.workers import require_caller
+
+Piece = TypeVar("Piece")
 
 RGB = NDArray[np.uint8]
 """(height, width, 3), 8 bits a channel."""
@@ -22,11 +27,37 @@ class RecognizedLine:
     quadrilateral: Quadrilateral
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Lines in reading order; `left_out`: lines that were found, but too many to be read."""
+
+    lines: tuple[RecognizedLine, ...]
+    left_out: int = 0
+
+
+class Progress:
+    """The pieces of a photo's reading that are done: who asks for it again need not wait for them again."""
+
+    def __init__(self) -> None:
+        self._done: dict[Hashable, Any] = {}
+
+    def piece(self, name: Hashable, work: Callable[[], Piece]) -> Piece:
+        """What `work` returns, or returned before. Raises `Abandoned` rather than work for nobody."""
+        if name not in self._done:
+            require_caller()
+            self._done[name] = work()
+        found: Piece = self._done[name]
+        return found
+
+
 class OcrEngine(Protocol):
     """Reads photos; implementations are synchronous, blocking and thread-safe."""
 
     name: str
 
-    def read(self, image: RGB) -> tuple[RecognizedLine, ...]:
-        """The lines of `image` in reading order; none is a normal outcome."""
+    def read(self, image: RGB, progress: Progress | None = None) -> Page:
+        """The lines of `image`; none is a normal outcome. Goes on from `progress` of the same photo.
+
+        Raises `Abandoned` between pieces of the work once nobody waits for it.
+        """
         ...

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from chassis.errors import InvalidRequest
 from chassis.http.app import RequestDeadline, engine_pool
 from chassis.http.bodies import Router, takes_json
 from chassis.models.workers import EnginePool
@@ -18,6 +19,9 @@ router = Router()
 
 Pool = Annotated[EnginePool[Reranker], Depends(engine_pool)]
 
+MAX_CHARACTERS = 2_000_000
+"""Of all documents together: reranking takes time with every one of them."""
+
 
 @router.post("/v1/rerank", openapi_extra=body_schema())
 @takes_json(JSON_LIMITS, or_form=True)
@@ -25,6 +29,9 @@ async def rerank(request: Request, pool: Pool, deadline: RequestDeadline) -> Rer
     """Score each document as an answer to the query; best first. The form may bring the photo."""
     settings: RerankerSettings = request.app.state.settings
     asked, image = await read_call(request)
+    characters = len(asked.entity or "") + sum(map(len, asked.documents))
+    if characters > MAX_CHARACTERS:
+        raise InvalidRequest(f"documents: {characters} characters together; {MAX_CHARACTERS} are read.")
     scores = await pool.run(lambda engine: _scores(engine, asked, image, settings.max_side), deadline)
     best_first = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
     return RerankReply(

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import Depends
 
+from chassis.errors import InvalidRequest
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
 from chassis.http.bodies import Router, takes_json
 from chassis.json_text import JsonLimits
@@ -18,10 +19,15 @@ _INDEXING = JsonLimits(max_bytes=32 * 2**20, max_items=16_384)
 
 Pool = Annotated[EnginePool[TextSearchEngine], Depends(engine_pool)]
 
+MAX_QUERY_CHARACTERS = 8_192
+"""A longer one is no question: every word of it is looked up."""
+
 
 @router.post("/v1/text-search")
 async def search_text(request: TextSearchRequest, pool: Pool, deadline: RequestDeadline) -> TextSearchReply:
     """The best passages for all sub-queries together, at most one a page."""
+    if any(len(query) > MAX_QUERY_CHARACTERS for query in request.queries):
+        raise InvalidRequest(f"queries: at most {MAX_QUERY_CHARACTERS} characters each.")
     hits = await pool.run(
         lambda engine: engine.search(request.queries, request.k, request.collection, request.depth), deadline
     )

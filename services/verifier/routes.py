@@ -17,6 +17,9 @@ _JSON_LIMITS = JsonLimits(max_bytes=8 * 2**20, max_items=8_192)
 
 Pool = Annotated[EnginePool[Verifier], Depends(engine_pool)]
 
+MAX_CHARACTERS = 200_000
+"""Of all evidence together: verifying takes time with every one of them."""
+
 
 async def supported_from(request: Request) -> float:
     """The threshold that this app was set to."""
@@ -34,6 +37,9 @@ async def verify(
 ) -> VerifyReply:
     """Whether the evidence supports the answer, where it does, and what was missing."""
     signals = _signals(body)
+    characters = len(body.entity or "") + sum(map(len, body.evidence))
+    if characters > MAX_CHARACTERS:
+        raise InvalidRequest(f"evidence: {characters} characters together; {MAX_CHARACTERS} are read.")
     verdict: Verdict = await pool.run(
         lambda engine: engine.verify(body.question, body.answer, body.evidence, body.entity, signals),
         deadline,

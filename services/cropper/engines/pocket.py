@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from chassis.models.workers import require_caller, while_wanted
 from services.cropper.engine import RGB, Corners, FoundRegion, Kind
 from services.cropper.framing import is_small, touches_edge
 from services.cropper.proposals.edges import View, look
@@ -34,13 +35,15 @@ class PocketCropper:
         if limit < 1 or min(photo.shape[:2]) < SMALLEST_PHOTO:
             return []
         view = look(photo)
-        proposals = [*_outlines(view), *_texts(view)]
+        outlines = _outlines(view)
+        require_caller()
+        proposals = [*outlines, *_texts(view)]
         rated = [_rate(proposal, labels) for proposal in proposals]
         quads = [quad for _, quad, _ in proposals]
         chosen = keep_apart(quads, [score for _, score in rated], MOST_OVERLAP, limit)
         return [
             _region(photo, proposals[place][0], rated[place], proposals[place][1] / view.scale)
-            for place in chosen
+            for place in while_wanted(chosen)
         ]
 
 

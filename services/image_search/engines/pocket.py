@@ -9,6 +9,7 @@ import numpy as np
 import structlog
 
 from chassis.errors import NotSupported
+from chassis.models.workers import while_wanted
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.classical.artefact import Artefact, load
 from services.image_search.classical.calibration import Claim, settle
@@ -121,7 +122,7 @@ class PocketImageSearch:
         self._store.require(collection, self.schema)
         rejected = {}
         points = []
-        for thing in things:
+        for thing in while_wanted(things):
             key = content_key(thing.photo, self._options.describe)
             features = self._described(key, thing.photo)
             if len(features) < FEWEST_KEYPOINTS:
@@ -136,7 +137,7 @@ class PocketImageSearch:
         """See the protocol."""
         rows = [
             self._artefact.vlad.encode(QueryFeatures.of(describe(photo, self._options.describe)).vectors)
-            for photo in photos
+            for photo in while_wanted(photos)
         ]
         return np.stack(rows) if rows else np.zeros((0, self._artefact.vlad.size), np.float32)
 

@@ -5,11 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import cv2
 import numpy as np
 
-from services.ocr.engine import RGB, Quadrilateral, RecognizedLine
+from services.ocr.engine import RGB, Page, Progress, Quadrilateral, RecognizedLine
+from services.ocr.engines.bounds import batches, most_useful
 from services.ocr.engines.layout import reading_order
 from services.ocr.engines.light import brightened
 from services.ocr.engines.rapid import BGR, Crop, Points, RapidModels, cut_line
@@ -26,12 +28,16 @@ _MARGIN = 0.03
 
 @dataclass(frozen=True, slots=True)
 class PocketOcrOptions:
-    """`detection_side`: longer side in pixels at which lines are searched; `min_score`: lines below go."""
+    """`detection_side`: longer side in pixels at which lines are searched; `min_score`: lines below go.
+
+    `max_lines` and `max_text_width`: see `most_useful`.
+    """
 
     detection_side: int = 960
     min_score: float = 0.5
     threads: int = 1
     max_lines: int = 200
+    max_text_width: int = 64_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +63,19 @@ class PocketOcr:
         for _ in range(workers):
             self._idle.put(RapidModels(self._options.detection_side, self._options.threads))
 
-    def read(self, image: RGB) -> tuple[RecognizedLine, ...]:
-        """Lines in reading order."""
+    def read(self, image: RGB, progress: Progress | None = None) -> Page:
+        """See the protocol."""
         photo = brightened(np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2BGR), dtype=np.uint8))
         with self._models() as models:
-            readings = self._readings(models, photo)
+            readings, left_out = self._readings(models, photo, progress or Progress())
         kept = [reading for reading in readings if reading.text and reading.score >= self._options.min_score]
         corners = [reading.corners for reading in kept]
         turns = _dominant_turns(kept)
         order = reading_order(corners, [reading.text for reading in kept], turns or 0)
-        return tuple(
+        lines = tuple(
             RecognizedLine(kept[i].text, min(1.0, kept[i].score), _quadrilateral(corners[i])) for i in order
         )
+        return Page(lines, left_out)
 
     @contextmanager
     def _models(self) -> Iterator[RapidModels]:
@@ -78,26 +85,30 @@ class PocketOcr:
         finally:
             self._idle.put(models)
 
-    def _found(self, models: RapidModels, photo: BGR) -> list[Points]:
+    def _found(self, models: RapidModels, photo: BGR, progress: Progress) -> list[Points]:
         """Where the lines are; small print in part of the photo is searched there once more, from nearer."""
-        boxes = models.detect(photo)
+        boxes = progress.piece("boxes", lambda: models.detect(photo))
         region = _small_print(boxes, photo, self._options.detection_side)
         if region is None:
             return boxes
         left, top, right, bottom = region
-        nearer = models.detect(np.ascontiguousarray(photo[top:bottom, left:right]))
+        part = np.ascontiguousarray(photo[top:bottom, left:right])
+        nearer = progress.piece("nearer", lambda: models.detect(part))
         return [box + np.array((left, top)) for box in nearer] if len(nearer) >= len(boxes) else boxes
 
-    def _readings(self, models: RapidModels, photo: BGR) -> list[_Reading]:
-        boxes = self._found(models, photo)[: self._options.max_lines]
+    def _readings(self, models: RapidModels, photo: BGR, progress: Progress) -> tuple[list[_Reading], int]:
+        found = self._found(models, photo, progress)
+        boxes, left_out = most_useful(
+            found, photo.shape[:2], self._options.max_lines, self._options.max_text_width
+        )
         crops = [cut_line(photo, box) for box in boxes]
-        flipped = models.upside_down(crops)
+        flipped = progress.piece("flipped", lambda: models.upside_down(crops))
         crops = [crop.turned(2) if p > 0.9 else crop for crop, p in zip(crops, flipped, strict=True)]
-        readings = _read_all(models, crops, boxes)
+        readings = _read_all(models, crops, boxes, progress)
         turns = _dominant_turns(readings)
-        if turns is None:
-            return readings
-        return _reread_doubtful(models, readings, crops, turns)
+        if turns is not None:
+            readings = _reread_doubtful(models, readings, crops, turns, progress)
+        return readings, left_out
 
 
 def _small_print(
@@ -118,11 +129,21 @@ def _small_print(
     return int(low[0]), int(low[1]), int(high[0]), int(high[1])
 
 
-def _read_all(models: RapidModels, crops: Sequence[Crop], boxes: Sequence[Points]) -> list[_Reading]:
-    texts = models.recognize(crops)
+def _read_all(
+    models: RapidModels,
+    crops: Sequence[Crop],
+    boxes: Sequence[Points],
+    progress: Progress,
+    again: bool = False,
+) -> list[_Reading]:
+    """`again`: these are other crops of lines that were read before."""
+    texts: dict[int, tuple[str, float]] = {}
+    for places in batches([crop.pixels.shape[:2] for crop in crops]):
+        batch = [crops[place] for place in places]
+        texts |= zip(places, progress.piece((again, places), partial(models.recognize, batch)), strict=True)
     return [
-        _Reading(text, score, crop.quarter_turns, np.roll(box, -crop.quarter_turns, axis=0))
-        for (text, score), crop, box in zip(texts, crops, boxes, strict=True)
+        _Reading(*texts[place], crop.quarter_turns, np.roll(box, -crop.quarter_turns, axis=0))
+        for place, (crop, box) in enumerate(zip(crops, boxes, strict=True))
     ]
 
 
@@ -138,7 +159,11 @@ def _dominant_turns(readings: Sequence[_Reading]) -> int | None:
 
 
 def _reread_doubtful(
-    models: RapidModels, readings: Sequence[_Reading], crops: Sequence[Crop], turns: int
+    models: RapidModels,
+    readings: Sequence[_Reading],
+    crops: Sequence[Crop],
+    turns: int,
+    progress: Progress,
 ) -> list[_Reading]:
     """A short line may be misjudged alone (a single "1" looks like a line on its side)."""
     doubtful = [
@@ -147,7 +172,7 @@ def _reread_doubtful(
     again = [crops[i].turned((turns - crops[i].quarter_turns) % 4) for i in doubtful]
     boxes = [np.roll(readings[i].corners, readings[i].turns, axis=0) for i in doubtful]
     better = list(readings)
-    for i, reading in zip(doubtful, _read_all(models, again, boxes), strict=True):
+    for i, reading in zip(doubtful, _read_all(models, again, boxes, progress, again=True), strict=True):
         if reading.text and reading.score > better[i].score:
             better[i] = reading
     return better

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from chassis.calibration import LogisticCurve
+from chassis.models.workers import while_wanted
 from language.questions import AnswerType
 from services.reader.engine import PassageKind
 from services.reader.engines.features import (
@@ -74,7 +75,7 @@ class ProseReader:
         """The best span of each of the likeliest sentences of pages, likeliest sentence first."""
         passages = passage_features(asked, prepared)
         scored: list[Scored] = []
-        for place in likely_places(asked, prepared, PassageKind.PAGE):
+        for place in while_wanted(likely_places(asked, prepared, PassageKind.PAGE)):
             sentence = prepared.sentences[place]
             features = sentence_features(asked, sentence, passages[sentence.passage])
             scored.append(Scored(self.sentences.logit(values(features)), place, sentence, features))
@@ -85,7 +86,7 @@ class ProseReader:
         sharing = [each for each in scored if _shares(asked, each.features)]
         ranked = sorted(sharing, key=lambda each: (-each.logit, each.place))
         found = []
-        for each in ranked[:MOST_PROPOSALS]:
+        for each in while_wanted(ranked[:MOST_PROPOSALS]):
             rival = next((other.logit for other in ranked if other is not each), each.logit - NO_RIVAL)
             proposal = self._best_span(asked, each.sentence, each.features, each.logit, each.logit - rival)
             if proposal is not None:

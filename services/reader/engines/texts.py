@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from chassis.models.workers import while_wanted
 from language.dates import dates
 from language.names import names
 from language.quantities import quantities
@@ -178,7 +179,7 @@ def prepare(passages: Sequence[Passage]) -> Prepared:
     wholes: list[frozenset[str]] = []
     titles: list[frozenset[str]] = []
     records: dict[str, frozenset[str]] = {}
-    for place, passage in enumerate(passages):
+    for place, passage in while_wanted(enumerate(passages)):
         title = frozenset(word.stem for word in tokens(passage.title))
         titles.append(title)
         own = list(_sentences(place, passage))

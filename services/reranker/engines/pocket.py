@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chassis.calibration import LogisticCurve
+from chassis.models.workers import while_wanted
 from services.reranker.engine import SAMPLE, Photo
 from services.reranker.engines.features import Features, ask, measure
 
@@ -33,7 +34,7 @@ class PocketReranker:
     ) -> list[float]:
         """Probability for each document, in order; the photo is not looked at."""
         asked = ask(query, entity)
-        return [self._curve.probability(measure(asked, text).vector()) for text in documents]
+        return [self._curve.probability(measure(asked, text).vector()) for text in while_wanted(documents)]
 
     def probe(self) -> list[float]:
         """Score a sample."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from chassis.models.workers import while_wanted
 from chassis.vectors.port import CollectionSchema, VectorStore
 from services.text_search.engine import Candidate, FusedHit, Passage
 from services.text_search.fusion import fuse
@@ -34,7 +35,7 @@ class PocketTextSearch:
         """See the protocol."""
         self._store.require(collection, _SCHEMA, whole=False)
         limit = depth or k * OVERFETCH
-        return fuse([self._rank(query, limit, collection) for query in queries], k)
+        return fuse([self._rank(query, limit, collection) for query in while_wanted(queries)], k)
 
     def _rank(self, query: str, limit: int, collection: str) -> list[Candidate]:
         found = self._store.search(collection, TERMS, self._terms.of_query(query), limit)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from chassis.models.workers import while_wanted
 from language.dates import Date, dates
 from language.names import Name, mentions, names
 from language.paraphrase import expansions
@@ -78,7 +79,11 @@ def read(text: str) -> Facts:
 def statements(evidence: Sequence[str], sought: str, entity: str | None) -> list[Statement]:
     """The sentences that share most with `sought`, in order; a stem counts the less, the more have it."""
     wanted = content_stems(sought)
-    every = [found for index, passage in enumerate(evidence) for found in _cut(index, passage, entity)]
+    every = [
+        found
+        for index, passage in while_wanted(enumerate(evidence))
+        for found in _cut(index, passage, entity)
+    ]
     shared = [wanted & content_stems(found[3]) for found in every]
     having = Counter(each for found in shared for each in found)
     weights = [sum(1 / having[each] for each in found) for found in shared]

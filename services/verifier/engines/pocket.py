@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chassis.calibration import LogisticCurve
+from chassis.models.workers import while_wanted
 from contracts.verifier import CheckName
 from language.names import mentions
 from services.verifier.engine import NO_SIGNALS, CheckOutcome, ModelSignals, Span, Verdict
@@ -73,7 +74,11 @@ class PocketVerifier:
 def weigh(question: str, answer: str, evidence: Sequence[str], entity: str | None) -> list[Support]:
     """Each of the answer's claims against the evidence; empty when either side has none."""
     read = statements(evidence, f"{question} {answer} {entity or ''}", entity)
-    return [Weighing(claim, read).support() for claim in claims_of(question, answer, entity)] if read else []
+    return (
+        [Weighing(claim, read).support() for claim in while_wanted(claims_of(question, answer, entity))]
+        if read
+        else []
+    )
 
 
 def weakest(supports: Sequence[Support], probability: Callable[[Features], float]) -> Features:

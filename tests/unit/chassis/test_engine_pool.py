@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from chassis.errors import CorruptImage, DeadlineExceeded, Overloaded
-from chassis.models.workers import EnginePool, PoolSize, current_call
+from chassis.models.workers import EnginePool, PoolSize, current_call, while_wanted
 from chassis.resilience.deadlines import Deadline
 
 pytestmark = pytest.mark.anyio
@@ -182,6 +182,26 @@ async def test_work_can_tell_whether_its_caller_still_waits(gate: Gate) -> None:
     await settled(pool, 0)
     pool.close()
     assert seen == [False, True]
+
+
+async def test_a_loop_over_pieces_ends_when_its_caller_has_left(gate: Gate) -> None:
+    pool = EnginePool(gate, PoolSize(1, 0))
+    async with anyio.create_task_group() as group:
+        group.start_soon(
+            pool.run,
+            lambda engine: [engine.work(piece) for piece in while_wanted(["one", "two", "three"])],
+            Deadline.after_ms(PLENTY_MS),
+        )
+        await entered(gate)
+        group.cancel_scope.cancel()
+    gate.opened.set()
+    await settled(pool, 0)
+    pool.close()
+    assert gate.calls == ["one"]
+
+
+def test_outside_a_pool_a_loop_runs_to_its_end() -> None:
+    assert list(while_wanted([1, 2])) == [1, 2]
 
 
 def test_outside_a_pool_there_is_no_call() -> None:

@@ -334,3 +334,11 @@ async def test_a_caller_that_leaves_takes_the_whole_run_with_it(services: FakeSe
             await services.ocr.left.wait()
             await services.image_search.left.wait()
         await world.quiet()
+
+
+async def test_print_that_was_not_read_is_told(services: FakeServices) -> None:
+    services.ocr.reply = OcrReply(lines=[text_line("THE SALT ROAD")], width=96, height=64, lines_left_out=40)
+    async with gateway_before(services) as world:
+        answer = await world.ask()
+    assert answer.degraded == ["ocr_lines"]
+    assert answer.reason is Reason.ANSWERED

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from services.ocr.engine import Page
 from services.ocr.engines.light import brightened
 from services.ocr.engines.pocket import PocketOcr
 from tests.unit.services.ocr_pictures import RGB, page, squeezed
@@ -21,7 +22,7 @@ def engine() -> PocketOcr:
 
 
 def texts(engine: PocketOcr, picture: RGB) -> list[str]:
-    return [squeezed(line.text) for line in engine.read(picture)]
+    return [squeezed(line.text) for line in engine.read(picture).lines]
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3])
@@ -30,14 +31,14 @@ def test_a_photo_held_any_way_round_reads_the_same(engine: PocketOcr, turns: int
 
 
 def test_the_first_corner_is_where_the_text_starts(engine: PocketOcr) -> None:
-    title = engine.read(np.ascontiguousarray(np.rot90(BOOK, 2)))[0]
+    title = engine.read(np.ascontiguousarray(np.rot90(BOOK, 2))).lines[0]
     (start_x, start_y), (end_x, _), *_ = title.quadrilateral
     assert start_x > end_x
     assert start_y > BOOK.shape[0] / 2
 
 
 def test_scores_and_corners_are_within_their_ranges(engine: PocketOcr) -> None:
-    for line in engine.read(BOOK):
+    for line in engine.read(BOOK).lines:
         assert 0.5 <= line.score <= 1.0
         assert len(line.quadrilateral) == 4
 
@@ -54,7 +55,7 @@ def test_small_print_in_a_part_of_a_large_photo_is_read_whole(engine: PocketOcr)
     rows = [(700, 500 + 24 * row, f"{dish} {dishes[dish]}") for row, dish in enumerate(dishes)]
     beside = [(860, top, text) for _, top, text in rows]
     seen = page([*rows, *beside], size=(1920, 1440), height=10)
-    lines = engine.read(seen)
+    lines = engine.read(seen).lines
     assert sorted(squeezed(line.text) for line in lines) == sorted(2 * [squeezed(row[2]) for row in rows])
     starts = sorted((round(line.quadrilateral[0][0], -1), line.quadrilateral[0][1]) for line in lines)
     expected = sorted((left, top) for left, top, _ in (*rows, *beside))
@@ -66,7 +67,7 @@ def test_a_bright_photo_is_left_as_it_is() -> None:
 
 
 def test_a_photo_without_text_has_no_lines(engine: PocketOcr) -> None:
-    assert engine.read(np.full((480, 640, 3), 200, dtype=np.uint8)) == ()
+    assert engine.read(np.full((480, 640, 3), 200, dtype=np.uint8)) == Page(())
 
 
 @pytest.mark.parametrize("size", [(16, 16), (16, 640), (640, 16)])

@@ -1,0 +1,193 @@
+"""A page with more print than can be read in time: bounded, shared, stopped, and gone on with."""
+
+import io
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import anyio
+import numpy as np
+import pytest
+from PIL import Image
+
+from chassis.errors import DeadlineExceeded
+from chassis.models.workers import EnginePool, PoolSize
+from chassis.resilience.deadlines import Deadline
+from services.ocr.engine import RGB, OcrEngine, Page, Progress, RecognizedLine
+from services.ocr.engines.bounds import batches, most_useful
+from services.ocr.engines.pocket import PocketOcr, PocketOcrOptions
+from services.ocr.engines.rapid import Crop, RapidModels
+from services.ocr.reading import PhotoReader
+from tests.unit.services.ocr_pictures import page, squeezed
+
+PIECES = 4
+LINE = RecognizedLine("The Salt Road", 0.9, ((0, 0), (9, 0), (9, 4), (0, 4)))
+
+
+def box(left: float, top: float, width: float, height: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+    right, bottom = left + width, top + height
+    return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], dtype=np.float64)
+
+
+def test_what_is_left_out_is_the_smallest_print_and_the_farthest_from_the_middle() -> None:
+    title, middle, corner = box(0, 0, 200, 40), box(450, 490, 100, 20), box(0, 980, 100, 20)
+    chosen, left_out = most_useful([title, corner, middle], (1000, 1000), 2, 64_000)
+    assert left_out == 1
+    assert [each.tolist() for each in chosen] == [title.tolist(), middle.tolist()]
+
+
+def test_wide_lines_are_fewer() -> None:
+    wide = [box(0, 20 * row, 1900, 20) for row in range(50)]  # 4,560 pixels each at the recogniser's height
+    chosen, left_out = most_useful(wide, (1000, 1900), 200, 64_000)
+    assert (len(chosen), left_out) == (14, 36)
+
+
+def test_a_page_within_the_bounds_is_read_whole() -> None:
+    lines = [box(0, 30 * row, 300, 20) for row in range(30)]
+    chosen, left_out = most_useful(lines, (1000, 1000), 200, 64_000)
+    assert (len(chosen), left_out) == (30, 0)
+
+
+def test_no_batch_is_longer_than_can_be_waited_for() -> None:
+    sizes = [(10, width) for width in range(20, 2000, 20)]
+    found = list(batches(sizes))
+    assert sorted(place for batch in found for place in batch) == list(range(len(sizes)))
+    assert all(
+        len(batch) * max(320, 48 * max(sizes[place][1] for place in batch) / 10) <= 9_600 for batch in found
+    )
+
+
+def test_a_dense_page_says_how_many_lines_it_left_out() -> None:
+    rows = [
+        (40, 20 + 40 * row, f"{word} soup") for row, word in enumerate(["leek", "pea", "beet", "rye", "plum"])
+    ]
+    seen = page(rows, (480, 260), height=24)
+    read = PocketOcr(PocketOcrOptions(max_lines=2)).read(seen)
+    assert (len(read.lines), read.left_out) == (2, 3)
+    assert "beetsoup" in [squeezed(line.text) for line in read.lines]  # in the middle
+
+
+def test_what_was_read_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    recognize: Callable[[RapidModels, Sequence[Crop]], Any] = RapidModels.recognize
+
+    def counted(models: RapidModels, crops: Sequence[Crop]) -> Any:
+        if len(calls) == 1:
+            calls.append(0)
+            raise DeadlineExceeded  # as when the caller leaves after the first batch
+        calls.append(len(crops))
+        return recognize(models, crops)
+
+    monkeypatch.setattr(RapidModels, "recognize", counted)
+    seen = page([(40, 20 + 60 * row, f"row {row} of 8") for row in range(8)], (640, 520))
+    engine, progress = PocketOcr(), Progress()
+    with pytest.raises(DeadlineExceeded):
+        engine.read(seen, progress)
+    read = engine.read(seen, progress)
+    assert len(read.lines) == 8
+    assert calls == [6, 0, 2]
+
+
+class SteppedEngine:
+    """Each piece of a page waits until the test lets it go."""
+
+    name = "stepped"
+
+    def __init__(self) -> None:
+        self.entered = threading.Semaphore(0)
+        self.go = threading.Semaphore(0)
+        self.pieces = 0
+
+    def read(self, image: RGB, progress: Progress | None = None) -> Page:
+        """As an engine that looks up between pieces."""
+        for place in range(PIECES):
+            (progress or Progress()).piece(place, self._work)
+        return Page((LINE,), left_out=7)
+
+    def _work(self) -> None:
+        self.entered.release()
+        self.go.acquire(timeout=30)
+        self.pieces += 1
+
+
+@pytest.fixture
+def stepped() -> Iterator[SteppedEngine]:
+    made = SteppedEngine()
+    yield made
+    made.go.release(100)
+
+
+async def entered(engine: SteppedEngine) -> None:
+    await anyio.to_thread.run_sync(engine.entered.acquire, abandon_on_cancel=True)
+
+
+async def idle(pool: EnginePool[OcrEngine]) -> None:
+    with anyio.fail_after(20):
+        while pool.depth:
+            await anyio.lowlevel.checkpoint()
+
+
+def photo_file(shade: int = 200) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (64, 64), (shade, shade, shade)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+@pytest.mark.anyio
+async def test_work_that_nobody_waits_for_stops_and_the_next_asker_goes_on_with_it(
+    stepped: SteppedEngine,
+) -> None:
+    pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
+    reader = PhotoReader(1920, 8, lambda _: None)
+    async with anyio.create_task_group() as group:
+        group.start_soon(reader.read, photo_file(), pool, Deadline.after_ms(60_000))
+        await entered(stepped)
+        group.cancel_scope.cancel()
+    stepped.go.release()
+    await idle(pool)
+    assert stepped.pieces == 1
+    stepped.go.release(PIECES)
+    reply = await reader.read(photo_file(), pool, Deadline.after_ms(60_000))
+    assert (stepped.pieces, reply.lines_left_out) == (PIECES, 7)
+    assert await reader.read(photo_file(), pool, Deadline.after_ms(60_000)) == reply
+    assert stepped.pieces == PIECES
+    pool.close()
+
+
+@pytest.mark.anyio
+async def test_two_who_ask_at_once_share_the_work_also_when_the_first_leaves(stepped: SteppedEngine) -> None:
+    pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
+    reader = PhotoReader(1920, 8, lambda _: None)
+    replies = []
+
+    async def ask() -> None:
+        replies.append(await reader.read(photo_file(), pool, Deadline.after_ms(60_000)))
+
+    async with anyio.create_task_group() as group:
+        async with anyio.create_task_group() as first:
+            first.start_soon(ask)
+            await entered(stepped)
+            group.start_soon(ask)
+            await anyio.wait_all_tasks_blocked()
+            first.cancel_scope.cancel()
+        stepped.go.release(PIECES)
+    assert (len(replies), stepped.pieces, pool.depth) == (1, PIECES, 0)
+    pool.close()
+
+
+@pytest.mark.anyio
+async def test_a_photo_behind_a_dense_one_waits_for_a_piece_of_it_only(stepped: SteppedEngine) -> None:
+    pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
+    reader = PhotoReader(1920, 8, lambda _: None)
+    async with anyio.create_task_group() as group:
+        async with anyio.create_task_group() as first:
+            first.start_soon(reader.read, photo_file(), pool, Deadline.after_ms(60_000))
+            await entered(stepped)
+            group.start_soon(reader.read, photo_file(90), pool, Deadline.after_ms(60_000))
+            await anyio.wait_all_tasks_blocked()
+            first.cancel_scope.cancel()
+        stepped.go.release()
+        await entered(stepped)  # the other photo's first piece: the dense one's second never began
+        assert stepped.pieces == 1
+        stepped.go.release(PIECES)
+    pool.close()
