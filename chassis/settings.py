@@ -1,9 +1,12 @@
 """Settings that every app has. Built once at the edge; nothing else reads the environment."""
 
+from pathlib import Path
+
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from chassis.accelerator import Placement
+from chassis.http.access import Access
 from chassis.http.connections import ConnectionLimits
 from chassis.http.remote import RemoteServer
 from chassis.models.batching import BatchLimits
@@ -12,6 +15,7 @@ from chassis.startup import WrongSettings
 
 POCKET = "pocket"
 DRAIN_S = 3
+_SHORTEST_TOKEN = 16
 _OTLP_PROTOCOL = "http/protobuf"
 
 
@@ -65,12 +69,71 @@ class AppSettings(BaseSettings):
         return self.trust_remote_sampling if self.heed_sampling is None else self.heed_sampling
 
 
+class ServiceToken(BaseSettings):
+    """The token that services ask their readers for, from `LOREGLASS_SERVICE_TOKEN` or a file."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", env_prefix="LOREGLASS_SERVICE_", env_ignore_empty=True
+    )
+
+    token: SecretStr = Field(default=SecretStr(""), description="for routes that read")
+    token_file: Path | None = Field(default=None, description="a file that holds it instead")
+
+    def read_token(self) -> str:
+        """Empty where none is set. Raises `WrongSettings`."""
+        return _secret("LOREGLASS_SERVICE_TOKEN", self.token, self.token_file)
+
+
+class WriteToken(BaseSettings):
+    """The token that services ask those for who write, from `LOREGLASS_SERVICE_WRITE_TOKEN` or a file."""
+
+    model_config = ServiceToken.model_config
+
+    write_token: SecretStr = Field(default=SecretStr(""), description="for all routes, also those that write")
+    write_token_file: Path | None = Field(default=None, description="a file that holds it instead")
+
+    def write_secret(self) -> str:
+        """Empty where none is set. Raises `WrongSettings`."""
+        return _secret("LOREGLASS_SERVICE_WRITE_TOKEN", self.write_token, self.write_token_file)
+
+
+class ServiceAccess(ServiceToken, WriteToken):
+    """Whom a service lets in: both tokens, and the names that it goes by besides its own."""
+
+    allowed_hosts: str = Field(default="", description="further host names, with commas between; * for any")
+
+    def open(self) -> Access:
+        """Raises `WrongSettings` where a token cannot be read, is too short, or reads and writes alike."""
+        read, write = self.read_token(), self.write_secret()
+        if read and read == write:
+            raise WrongSettings("LOREGLASS_SERVICE_WRITE_TOKEN: another one than LOREGLASS_SERVICE_TOKEN.")
+        if read and not write:
+            raise WrongSettings("LOREGLASS_SERVICE_WRITE_TOKEN: needed beside LOREGLASS_SERVICE_TOKEN.")
+        hosts = frozenset(name.strip().lower() for name in self.allowed_hosts.split(",") if name.strip())
+        return Access(read, write, hosts)
+
+
+def _secret(name: str, value: SecretStr, file: Path | None) -> str:
+    text = value.get_secret_value()
+    if file is not None:
+        try:
+            text = file.read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise WrongSettings(f"{name}_FILE: it cannot be read.") from error
+        if not text:
+            raise WrongSettings(f"{name}_FILE: it is empty.")
+    if text and (len(text) < _SHORTEST_TOKEN or not text.isascii() or not text.isprintable() or " " in text):
+        raise WrongSettings(f"{name}: at least {_SHORTEST_TOKEN} printable characters.")
+    return text
+
+
 class ServiceSettings(AppSettings):
     """Settings of a model service: how many calls run at once and how many may wait."""
 
     engine: str = POCKET
     workers: int = Field(default=1, ge=1)
     queue: int = Field(default=32, ge=0)
+    access: ServiceAccess = Field(default_factory=ServiceAccess)
 
     @property
     def pool_size(self) -> PoolSize:

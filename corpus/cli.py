@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
+import httpx
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -177,14 +178,19 @@ def rollback(index: Annotated[Index, typer.Argument(help="which index to lead ba
     out.print(f"Readers of {index} see {now}. {left} is kept until the next `loreglass index {index}`.")
 
 
+def _service(http: httpx.AsyncClient, index: Index, settings: CorpusSettings) -> ServiceClient:
+    token = settings.access.write_secret()
+    return ServiceClient(http, index.service, index.url(settings), token=token)
+
+
 async def _versions(index: Index, settings: CorpusSettings) -> list[Collection]:
     async with http_client() as http:
-        return await list_versions(ServiceClient(http, index.service, index.url(settings)), Patience())
+        return await list_versions(_service(http, index, settings), Patience())
 
 
 async def _roll_back(index: Index, settings: CorpusSettings) -> tuple[str, str]:
     async with http_client() as http:
-        return await roll_back(ServiceClient(http, index.service, index.url(settings)), index, Patience())
+        return await roll_back(_service(http, index, settings), index, Patience())
 
 
 def _rows(index: Index, held: Sequence[Collection]) -> Iterator[tuple[str, str, str, str]]:

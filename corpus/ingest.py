@@ -17,6 +17,7 @@ from contracts.text_search import Chunks
 from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
 from corpus.manifests import Rejected, count_photos, count_records, manifest_digest, read_photos
 from corpus.pipeline import Batching, Pipeline, Progress, Told
+from corpus.settings import write_token
 from corpus.versions import CALL_MS, Patience, Version
 
 IMAGES = "images"
@@ -36,7 +37,8 @@ class IngestOptions:
     """`replace`: the index is to hold this manifest alone; else it is added to what is published.
 
     `started` is told how many records there are, `progress` how many are done, `told` what became of each. It
-    is in the index once the ingestion has ended; readers see nothing of it before.
+    is in the index once the ingestion has ended; readers see nothing of it before. `token`: what the services
+    ask those for who write.
     """
 
     replace: bool = False
@@ -44,6 +46,7 @@ class IngestOptions:
     progress: Progress = lambda _: None
     told: Told = lambda where, outcome, reason: None
     patience: Patience = field(default_factory=Patience)
+    token: str = field(default_factory=write_token, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ async def index_photos(
 ) -> IngestReport:
     """Index photos from anywhere. Raises `LoreglassError`, and what the source raises."""
     async with http_client() as http:
-        service = ServiceClient(http, "image_search", image_search_url)
+        service = ServiceClient(http, "image_search", image_search_url, token=options.token)
 
         async def send(version: str, items: Sequence[PhotoItem]) -> Mapping[str, str]:
             return await _send_photos(service, options.patience, version, items)
@@ -107,7 +110,7 @@ async def index_photos(
 async def index_pages(source: Source[PageItem], text_search_url: str, options: IngestOptions) -> IngestReport:
     """Index pages from anywhere. Raises as `index_photos` does."""
     async with http_client() as http:
-        service = ServiceClient(http, "text_search", text_search_url)
+        service = ServiceClient(http, "text_search", text_search_url, token=options.token)
 
         async def send(version: str, items: Sequence[PageItem]) -> Mapping[str, str]:
             return await _send_pages(service, options.patience, version, items)

@@ -1,6 +1,9 @@
-"""Where the services are, from `LOREGLASS_IMAGE_SEARCH_URL` and `LOREGLASS_TEXT_SEARCH_URL`."""
+"""Where the services are (`LOREGLASS_IMAGE_SEARCH_URL`, `LOREGLASS_TEXT_SEARCH_URL`), and their token."""
 
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from chassis.settings import WriteToken
 
 
 class CorpusSettings(BaseSettings):
@@ -10,3 +13,9 @@ class CorpusSettings(BaseSettings):
 
     image_search_url: str = "http://127.0.0.1:7103"
     text_search_url: str = "http://127.0.0.1:7104"
+    access: WriteToken = Field(default_factory=WriteToken)
+
+
+def write_token() -> str:
+    """What the services ask those for who write; empty where they are open. Raises `WrongSettings`."""
+    return CorpusSettings().access.write_secret()

@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from chassis.settings import AppSettings
+from chassis.settings import AppSettings, ServiceToken
 from gateway.planning.latencies import VlmSpeed
 from gateway.planning.placement import PlacementPlan
 from gateway.planning.stages import PROMPTS, USUAL_DEADLINE_MS, Stage
@@ -85,6 +85,7 @@ class GatewaySettings(AppSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_GATEWAY_")
 
     port: int = 7100
+    services: ServiceToken = Field(default_factory=ServiceToken, description="what the services ask for")
     default_deadline_ms: int = Field(
         default=65_000, description="hard stop of one exchange; see max_deadline_ms"
     )

@@ -223,8 +223,10 @@ def _tiers(
 
 
 def _services(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards) -> Services:
+    token = settings.services.read_token()
+
     def client(name: str) -> ServiceClient:
-        return ServiceClient(http, name, getattr(settings, f"{name}_url"), guards.adaptive(name))
+        return ServiceClient(http, name, getattr(settings, f"{name}_url"), guards.adaptive(name), token)
 
     return Services(
         **{name: client(name) for name in Services.names()},

@@ -14,13 +14,15 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.telemetry import TelemetryConfig
 from starlette.formparsers import MultiPartParser
 from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute
 
 from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
 from chassis.errors import LoreglassError
+from chassis.http.access import Access, AccessMiddleware, is_loopback
 from chassis.http.bodies import BoundedBodies, Router
 from chassis.http.connections import Connections
 from chassis.http.exchange import ExchangeLimits, ExchangeMiddleware
-from chassis.http.health import health_router
+from chassis.http.health import Note, health_router
 from chassis.http.problems import install_problem_handlers
 from chassis.http.uploads import UploadBudget
 from chassis.models.batching import BatchLimits, MicroBatcher
@@ -88,7 +90,7 @@ class EngineResources:
 class ServiceSpec(Generic[Engine]):
     """What makes a model service: how its engine opens and closes, and a call that proves it works.
 
-    `takes`: see `Info`.
+    `takes`: see `Info`. `write_routers`: those that change what the service holds; they take another token.
     """
 
     name: str
@@ -97,6 +99,7 @@ class ServiceSpec(Generic[Engine]):
     probe: Callable[[Engine], object]
     close_engine: Callable[[Engine], None] = lambda _: None
     takes: Sequence[str] = ()
+    write_routers: Sequence[APIRouter] = ()
 
 
 def create_app(
@@ -110,11 +113,12 @@ def create_app(
     takes: Sequence[str] = (),
     model: Callable[[], Mapping[str, str]] = dict,
     described_to: Callable[..., Any] | None = None,
+    access: tuple[Access, Sequence[BaseRoute]] | None = None,
 ) -> FastAPI:
     """An app with problem+json errors, deadlines, cancellation, metrics and health routes.
 
     `model`: what `/info` tells of a model's server. `described_to`: the dependency that lets callers read
-    `/openapi.json`, where not all may.
+    `/openapi.json`, where not all may. `access`: who is let in, and the routes that write.
 
     `lifespan` must set `app.state.ready_checks`: name -> async callable that raises when it is not.
     """
@@ -154,6 +158,9 @@ def create_app(
     ):
         app.include_router(router)
     install_problem_handlers(app)
+    app.add_middleware(BoundedBodies)  # inside of the others: bodies of strangers are not read
+    if access is not None:
+        app.add_middleware(AccessMiddleware, name=name, access=access[0], write_routes=access[1])
     _bound(app, settings, metrics)
     return app
 
@@ -170,7 +177,6 @@ def _bound(app: FastAPI, settings: AppSettings, metrics: Metrics) -> None:
         settings.max_body_bytes,
         settings.trusts_remote_sampling,
     )
-    app.add_middleware(BoundedBodies)  # inside of the exchange, which is added last
     app.add_middleware(ExchangeMiddleware, limits=limits, metrics=metrics, uploads=uploads)
 
 
@@ -206,6 +212,7 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
     It has done one piece of work before the first request reaches it, so that nobody waits for a warm-up.
     """
     metrics = Metrics(spec.name)
+    access = settings.access.open()
     held = EngineResources(metrics)
 
     @asynccontextmanager
@@ -220,18 +227,27 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
             await to_thread.run_sync(_warm_up, spec, engine)
             app.state.pool = pool
             app.state.ready_checks = {"engine": partial(pool.run, spec.probe)}
+            if not access.token and not is_loopback(settings.host):
+                log.warning("service_without_token", service=spec.name, setting="LOREGLASS_SERVICE_TOKEN")
+                app.state.ready_checks["access"] = _open_to_all
             yield
 
     return create_app(
         spec.name,
         settings,
-        spec.routers,
+        [*spec.routers, *spec.write_routers],
         lifespan,
         metrics,
         settings.engine,
         lambda: held.accelerator,
         spec.takes,
+        access=(access, [route for router in spec.write_routers for route in router.routes]),
     )
+
+
+async def _open_to_all(_: Deadline) -> Note:
+    """Ready all the same; operators are told."""
+    return Note("no token: whoever reaches this port may read and write")
 
 
 def _warm_up(spec: ServiceSpec[Engine], engine: Engine) -> None:

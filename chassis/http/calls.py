@@ -49,11 +49,19 @@ class ServiceClient:
     the service, and such calls are too quick to tell the limit anything of work.
     """
 
-    def __init__(self, http: httpx.AsyncClient, name: str, base_url: str, guard: Guard | None = None) -> None:
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        name: str,
+        base_url: str,
+        guard: Guard | None = None,
+        token: str = "",
+    ) -> None:
         self._http = http
         self._name = name
         self._base_url = base_url.rstrip("/")
         self._guard = guard
+        self._authorization = {"Authorization": f"Bearer {token}"} if token else {}
 
     async def get(self, path: str, reply: type[Reply], deadline: Deadline) -> Reply:
         """GET `path`."""
@@ -126,7 +134,12 @@ class ServiceClient:
         self, method: str, path: str, deadline: Deadline, call: Span, **request: Any
     ) -> httpx.Response:
         given = request.pop("headers", {})
-        sent = {**given, headers.DEADLINE: str(math.ceil(deadline.remaining_ms())), **trace_headers()}
+        sent = {
+            **self._authorization,
+            **given,
+            headers.DEADLINE: str(math.ceil(deadline.remaining_ms())),
+            **trace_headers(),
+        }
         if scope := current_scope():
             sent[headers.CACHE_SCOPE] = scope
         timeout = httpx.Timeout(deadline.remaining_s(), connect=min(CONNECT_S, deadline.remaining_s()))

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -60,9 +60,9 @@ class SharedCalls(Generic[T]):
     """Callers who ask for the same thing at the same time share one call; the last to leave cancels it."""
 
     def __init__(self) -> None:
-        self._flights: dict[str, _Flight[T]] = {}
+        self._flights: dict[Hashable, _Flight[T]] = {}
 
-    async def get(self, key: str, begin: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
+    async def get(self, key: Hashable, begin: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
         """What `begin` gives the first who asks for `key`; `begin` keeps to the deadline of its own caller.
 
         One with a later deadline than the first begins anew when the first one's time is over. Raises what
@@ -81,7 +81,7 @@ class SharedCalls(Generic[T]):
                 if began or deadline.remaining_ms() <= 0:
                     raise
 
-    def _begun(self, key: str, begin: Callable[[], Awaitable[T]]) -> _Flight[T]:
+    def _begun(self, key: Hashable, begin: Callable[[], Awaitable[T]]) -> _Flight[T]:
         async def begun() -> T:
             return await begin()
 
@@ -89,7 +89,7 @@ class SharedCalls(Generic[T]):
         flight.task.add_done_callback(lambda task: self._ended(key, flight))
         return flight
 
-    async def _wait(self, key: str, flight: _Flight[T]) -> T:
+    async def _wait(self, key: Hashable, flight: _Flight[T]) -> T:
         flight.callers += 1
         try:
             return await asyncio.shield(flight.task)
@@ -99,11 +99,11 @@ class SharedCalls(Generic[T]):
                 flight.task.cancel()
                 self._forget(key, flight)
 
-    def _ended(self, key: str, flight: _Flight[T]) -> None:
+    def _ended(self, key: Hashable, flight: _Flight[T]) -> None:
         self._forget(key, flight)
         if not flight.task.cancelled():
             flight.task.exception()  # told to those who wait; nobody may, by now
 
-    def _forget(self, key: str, flight: _Flight[T]) -> None:
+    def _forget(self, key: Hashable, flight: _Flight[T]) -> None:
         if self._flights.get(key) is flight:
             del self._flights[key]

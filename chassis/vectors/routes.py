@@ -41,7 +41,19 @@ Pool = Annotated[EnginePool[Indexed], Depends(engine_pool)]
 
 
 def collections_router() -> APIRouter:
-    """Create, list, publish, drop, and ask what is missing; the app's engine must be `Indexed`."""
+    """List the collections; the app's engine must be `Indexed`."""
+    router = Router(prefix="/v1")
+
+    @router.get("/collections")
+    async def list_collections(pool: Pool, deadline: RequestDeadline) -> Collections:
+        """Every version, its size and its aliases."""
+        return _wire_all(await pool.run(lambda engine: engine.store.collections(), deadline))
+
+    return router
+
+
+def indexing_router() -> APIRouter:
+    """Create, publish, drop, and ask what is missing: for those who write."""
     router = Router(prefix="/v1")
 
     @router.post("/collections")
@@ -55,11 +67,6 @@ def collections_router() -> APIRouter:
             return _info(engine.store, request.name)
 
         return _wire(await pool.run(create, deadline))
-
-    @router.get("/collections")
-    async def list_collections(pool: Pool, deadline: RequestDeadline) -> Collections:
-        """Every version, its size and its aliases."""
-        return _wire_all(await pool.run(lambda engine: engine.store.collections(), deadline))
 
     @router.delete("/collections/{name}")
     async def drop_collection(name: str, pool: Pool, deadline: RequestDeadline) -> Collections:

@@ -8,9 +8,9 @@ from fastapi import FastAPI
 from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import VectorStore
-from chassis.vectors.routes import collections_router
+from chassis.vectors.routes import collections_router, indexing_router
 from services.image_search.engine import ImageSearchEngine
-from services.image_search.routes import router
+from services.image_search.routes import router, write_router
 from services.image_search.settings import Engine, ImageSearchSettings
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def create_app(settings: ImageSearchSettings) -> FastAPI:
     spec = ServiceSpec(
         name="image_search",
         routers=[router, collections_router()],
+        write_routers=[write_router, indexing_router()],
         open_engine=partial(open_engine, settings),
         probe=lambda engine: engine.probe(),
         close_engine=lambda engine: engine.store.close(),

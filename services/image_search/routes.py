@@ -25,6 +25,7 @@ from services.image_search.settings import ImageSearchSettings
 from services.image_search.thumbnails import Thumbnails
 
 router = Router()
+write_router = Router()
 _EMBEDDING = JsonLimits(max_bytes=None, max_items=512)
 _ITEMS = JsonLimits(max_bytes=None, max_items=65_536)
 """Of things with up to 256 attributes: `corpus` sends eight in a call."""
@@ -75,7 +76,7 @@ async def search_by_text(
     return ImageSearchReply(hits=[_hit(thing) for thing in seen], collection=body.collection)
 
 
-@router.put("/v1/collections/{name}/images")
+@write_router.put("/v1/collections/{name}/images")
 async def index_images(
     request: Request,
     name: str,

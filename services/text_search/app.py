@@ -7,11 +7,11 @@ from fastapi import FastAPI
 from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import VectorStore
-from chassis.vectors.routes import collections_router
+from chassis.vectors.routes import collections_router, indexing_router
 from services.text_search.encoding import Instructions, TextEncoder
 from services.text_search.engine import TextSearchEngine
 from services.text_search.lexical import Bm25
-from services.text_search.routes import router
+from services.text_search.routes import router, write_router
 from services.text_search.settings import Engine, TextSearchSettings
 
 
@@ -20,6 +20,7 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
     spec = ServiceSpec(
         name="text_search",
         routers=[router, collections_router()],
+        write_routers=[write_router, indexing_router()],
         open_engine=partial(open_engine, settings),
         probe=lambda engine: engine.probe(),
         close_engine=lambda engine: engine.store.close(),

@@ -14,6 +14,7 @@ from contracts.text_search import Chunk, Chunks, TextHit, TextSearchReply, TextS
 from services.text_search.engine import FusedHit, Passage, TextSearchEngine
 
 router = Router()
+write_router = Router()
 _INDEXING = JsonLimits(max_bytes=32 * 2**20, max_items=16_384)
 """Of as many chunks as `Chunks` holds, with 13 items each; `corpus` sends half of it."""
 
@@ -34,7 +35,7 @@ async def search_text(request: TextSearchRequest, pool: Pool, deadline: RequestD
     return TextSearchReply(hits=[_hit(hit) for hit in hits], collection=request.collection)
 
 
-@router.put("/v1/collections/{name}/chunks")
+@write_router.put("/v1/collections/{name}/chunks")
 @takes_json(_INDEXING)
 async def index_chunks(
     name: str, request: Chunks, pool: Pool, deadline: RequestDeadline, metrics: AppMetrics

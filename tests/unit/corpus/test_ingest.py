@@ -21,7 +21,7 @@ from chassis.http.app import ServiceSpec, create_service
 from chassis.settings import ServiceSettings
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import CollectionSchema, StoredPoint, VectorStore
-from chassis.vectors.routes import collections_router
+from chassis.vectors.routes import collections_router, indexing_router
 from contracts.collections import Indexed
 from contracts.image_search import ImageItems
 from corpus.ingest import IngestOptions, IngestReport, ingest_pages, ingest_photos
@@ -255,7 +255,7 @@ def photo_shelf(folder: Path, busy: int = 0) -> Any:
 
     spec = ServiceSpec(
         name="photo_shelf",
-        routers=[router, collections_router()],
+        routers=[router, collections_router(), indexing_router()],
         open_engine=lambda _: PhotoShelf(EdgeStore(folder / "vectors")),
         probe=lambda engine: engine.store.collections(),
         close_engine=lambda engine: engine.store.close(),

@@ -1,0 +1,95 @@
+"""Who may call a service: a token for those who read, another for those who write."""
+
+import hmac
+import ipaddress
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from chassis.errors import LoreglassError, MalformedRequest, Unauthorized
+from chassis.http.problems import problem_response
+
+OPEN_PATHS = frozenset({"/health/live", "/health/ready", "/metrics"})
+"""For probes and Prometheus, which hold no token. They tell nothing of questions."""
+
+_LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_CLUSTER = re.compile(r"\.[a-z0-9-]+\.svc(\.cluster\.local)?")
+_SCHEME = b"bearer "
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """`token`: for routes that read; `write_token`: for all routes. Empty where the routes are open.
+
+    `hosts`: further names that the service answers to; `*` for any.
+    """
+
+    token: str = field(default="", repr=False)
+    write_token: str = field(default="", repr=False)
+    hosts: frozenset[str] = frozenset()
+
+    def allows(self, given: bytes | None, *, writes: bool) -> bool:
+        """Whether an `Authorization` header is enough. No comparison tells by its time how much was right."""
+        needed = [self.write_token] if writes else [self.token, self.write_token]
+        if not needed[0]:
+            return True
+        shown = (given or b"")[len(_SCHEME) :] if (given or b"").lower().startswith(_SCHEME) else b""
+        return any([hmac.compare_digest(shown, token.encode()) for token in needed if token])
+
+    def answers_to(self, host: str, name: str) -> bool:
+        """Whether a `Host` header names this service: no page in a browser can make one up that does."""
+        without_port = re.sub(r":\d*\Z", "", host.lower())
+        if without_port in _LOCAL or "*" in self.hosts or without_port in self.hosts or _is_ip(without_port):
+            return True
+        own = name.replace("_", "-")
+        return without_port in (name, own) or (
+            without_port.startswith(own) and _CLUSTER.fullmatch(without_port, len(own)) is not None
+        )
+
+
+class AccessMiddleware:
+    """Refuses before a byte of the body is read."""
+
+    def __init__(self, app: ASGIApp, name: str, access: Access, write_routes: Sequence[BaseRoute]) -> None:
+        self._app = app
+        self._name = name
+        self._access = access
+        self._write_routes = write_routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
+            refusal = self._refusal(scope)
+            if refusal is not None:
+                trace_id = scope.get("state", {}).get("trace_id")
+                await problem_response(refusal, trace_id)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> LoreglassError | None:
+        given = dict(scope["headers"])
+        if not self._access.answers_to(given.get(b"host", b"").decode("latin-1"), self._name):
+            return MalformedRequest("This service does not go by that host name.")
+        writes = any(route.matches(scope)[0] is Match.FULL for route in self._write_routes)
+        if not self._access.allows(given.get(b"authorization"), writes=writes):
+            return Unauthorized("This service needs its token.")
+        return None
+
+
+def _is_ip(host: str) -> bool:
+    """An address is no name that somebody else could point here."""
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def is_loopback(host: str) -> bool:
+    """Whether who listens there is reached from this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
