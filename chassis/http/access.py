@@ -12,8 +12,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from chassis.errors import LoreglassError, MalformedRequest, Unauthorized
 from chassis.http.problems import problem_response
 
-OPEN_PATHS = frozenset({"/health/live", "/health/ready", "/metrics"})
-"""For probes and Prometheus, which hold no token. They tell nothing of questions."""
+OPEN_PATHS = frozenset({"/health/live", "/health/ready", "/info", "/metrics"})
+"""For probes, Prometheus and `loreglass doctor`, which hold no token. They tell nothing of questions."""
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _CLUSTER = re.compile(r"\.[a-z0-9-]+\.svc(\.cluster\.local)?")

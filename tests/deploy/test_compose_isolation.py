@@ -107,3 +107,14 @@ def test_alertmanager_reaches_out_and_nobody_of_the_platform_but_prometheus() ->
 
 def test_no_secret_is_ever_committed() -> None:
     assert (ROOT / "deploy/compose/secrets/.gitignore").read_text().split() == ["*", "!.gitignore"]
+
+
+def test_the_gateway_never_holds_the_token_of_those_who_write() -> None:
+    added = load("deploy/compose/tokens.yml")["services"]
+    assert added["gateway"]["secrets"] == added["gateway-l40s"]["secrets"] == ["service_token"]
+    assert added["corpus"]["secrets"] == ["service_write_token"]
+    own = {app.host for app in APPS if app.name != "gateway"}
+    services = set(added) - {"gateway", "gateway-l40s", "corpus"}
+    assert services == {f"{host}{twin}" for host in own for twin in ("", "-l40s")}
+    for name in services:
+        assert added[name]["secrets"] == ["service_token", "service_write_token"], name

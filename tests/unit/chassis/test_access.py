@@ -67,7 +67,7 @@ async def test_those_who_read_and_those_who_write_have_tokens_of_their_own(
         assert WRITE not in reply.text
 
 
-@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/metrics"])
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/info", "/metrics"])
 async def test_probes_and_prometheus_need_no_token(path: str) -> None:
     async with service() as client:
         reply = await client.get(path, headers={"Host": "10.1.2.3:7104"})
