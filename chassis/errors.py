@@ -184,6 +184,12 @@ class QuotaExceeded(LoreglassError):
     kind = ErrorKind.QUOTA_EXCEEDED
 
 
+class StorageFull(LoreglassError):
+    """There is no room on the disk for what is to be kept; what is there stays, and is served."""
+
+    kind = ErrorKind.STORAGE_FULL
+
+
 class NotFound(LoreglassError):
     """No such route."""
 
@@ -252,6 +258,7 @@ ERROR_TABLE: dict[ErrorKind, ErrorEntry] = {
     ErrorKind.CORRUPT_AUDIO: ErrorEntry(422, "The sound could not be decoded"),
     ErrorKind.IDEMPOTENCY_KEY_REUSED: ErrorEntry(422, "The idempotency key belongs to another request"),
     ErrorKind.QUOTA_EXCEEDED: ErrorEntry(429, "More than this tenant may ask"),
+    ErrorKind.STORAGE_FULL: ErrorEntry(507, "The disk is full"),
     ErrorKind.NOT_FOUND: ErrorEntry(404, "No such route"),
     ErrorKind.METHOD_NOT_ALLOWED: ErrorEntry(405, "This method is not allowed here"),
     ErrorKind.DEADLINE_EXCEEDED: ErrorEntry(504, "The deadline has passed"),

@@ -16,7 +16,7 @@ from rich.table import Table
 from chassis.errors import LoreglassError
 from chassis.http.calls import ServiceClient, http_client
 from chassis.picture_cache import PictureCache
-from contracts.collections import Collection
+from contracts.collections import PREVIOUS, Collection
 from corpus.crag_mm.image_index import Pictures, image_source
 from corpus.crag_mm.web_index import page_source
 from corpus.ingest import (
@@ -31,7 +31,7 @@ from corpus.ingest import (
 )
 from corpus.manifests import ManifestError
 from corpus.settings import CorpusSettings
-from corpus.versions import PREVIOUS, Patience, list_versions, roll_back
+from corpus.versions import Patience, list_versions, roll_back
 
 PICTURES = Path("var/pictures")
 """Where the pictures of CRAG-MM's image index are kept unless told otherwise."""

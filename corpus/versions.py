@@ -12,6 +12,7 @@ from chassis.errors import CollectionNotFound, LoreglassError
 from chassis.http.calls import ServiceClient
 from chassis.resilience.deadlines import Deadline
 from contracts.collections import (
+    PREVIOUS,
     Collection,
     Collections,
     CreateCollection,
@@ -30,9 +31,6 @@ CALL_MS = 120_000
 LONG_CALL_MS = 570_000
 """For copying a base and for publishing, which builds the index."""
 MOST_IDS = 4096
-
-PREVIOUS = "-previous"
-"""Added to an alias: the version that readers saw before, to which they can be led back."""
 
 _PASSING = frozenset({ErrorKind.OVERLOADED, ErrorKind.DEPENDENCY_UNAVAILABLE, ErrorKind.NOT_READY})
 _PAUSES_S = (0.25, 0.5, 1.0, 2.0)

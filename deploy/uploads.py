@@ -1,5 +1,6 @@
 """What was handed over to be indexed and waits for it: files in a folder, bounded, that outlive a restart."""
 
+import os
 import shutil
 import threading
 import unicodedata
@@ -7,7 +8,15 @@ import uuid
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from chassis.errors import DependencyUnavailable, InvalidRequest, PayloadTooLarge, UnsupportedMediaType
+from chassis.errors import (
+    DependencyUnavailable,
+    InvalidRequest,
+    PayloadTooLarge,
+    StorageFull,
+    UnsupportedMediaType,
+)
+from chassis.resilience.room import is_full
+from chassis.vectors.files import sync_folder
 from corpus.folders import thing_in
 from corpus.manifests import LARGEST_PAGE, LARGEST_PHOTO, METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
 
@@ -30,7 +39,7 @@ class Uploads:
 
         The folder that it comes from stays part of a photo's name only where that says what it shows. A photo
         that nothing names is refused, unless a `metadata.jsonl` waits that may. Raises `InvalidRequest`,
-        `UnsupportedMediaType`, `PayloadTooLarge`, and `DependencyUnavailable` for a disk that takes no more.
+        `UnsupportedMediaType`, `PayloadTooLarge`, `StorageFull`, and `DependencyUnavailable` where it cannot be kept.
         """
         place, path = self._place(name)
         largest = LARGEST_PAGE if place is self.pages else LARGEST_PHOTO
@@ -50,10 +59,17 @@ class Uploads:
                 try:
                     with fresh.open("wb") as stream:
                         shutil.copyfileobj(content, stream, 1 << 20)
+                        stream.flush()
+                        os.fsync(stream.fileno())
                     fresh.replace(place / path)
+                    sync_folder((place / path).parent)
                 finally:
                     fresh.unlink(missing_ok=True)
             except OSError as error:
+                if is_full(error):
+                    raise StorageFull(
+                        "The disk is full, the file was not kept: make room, then try again."
+                    ) from error
                 raise DependencyUnavailable(f"The file cannot be kept ({error.strerror}).") from error
         return path.as_posix()
 

@@ -149,6 +149,10 @@ class QuotaExceeded(LoreglassError):
     """The caller's tenant has used up what it may ask; `retry_after_s` says when there is more."""
 
 
+class StorageFull(LoreglassError):
+    """There is no room on the platform's disk."""
+
+
 class NotFound(LoreglassError):
     """No such route."""
 

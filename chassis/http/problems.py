@@ -21,6 +21,7 @@ from chassis.errors import (
     UnsupportedMediaType,
     problem_of,
 )
+from chassis.resilience.room import is_full, storage_full
 from chassis.validation import fault
 
 PROBLEM_JSON = "application/problem+json"
@@ -76,13 +77,15 @@ def install_problem_handlers(app: FastAPI) -> None:
     """Make every error of `app` a problem+json; unexpected ones are the exchange middleware's."""
 
     async def handle(request: Request, error: Exception) -> Response:
+        if isinstance(error, OSError) and not is_full(error):
+            raise error  # unexpected, as any other
         problem = _translate(error)
         reply = problem_response(problem, getattr(request.state, "trace_id", None))
         if isinstance(error, HTTPException) and error.headers:
             reply.headers.update(error.headers)  # a 405 says which methods are allowed
         return reply
 
-    for kind in (LoreglassError, RequestValidationError, HTTPException):
+    for kind in (LoreglassError, RequestValidationError, HTTPException, OSError):
         app.add_exception_handler(kind, handle)
 
 
@@ -96,6 +99,8 @@ def _translate(error: Exception) -> LoreglassError:
             return error.__cause__
         kind = _BY_STATUS.get(error.status_code, MalformedRequest)
         return kind()
+    if isinstance(error, OSError):
+        return storage_full()
     raise TypeError(type(error))
 
 

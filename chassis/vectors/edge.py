@@ -3,9 +3,12 @@
 Layout under the store's folder, which one process at a time may open:
 
     store.lock
-    aliases.json                    alias -> version, replaced atomically
+    aliases.json                    alias -> version, with a checksum, replaced atomically
+    aliases.before.json             what it said before
     collections/<version>/schema.json
+    collections/<version>/seal.json its files and their checksums, from its publication until it is written to
     collections/<version>/shard/    the Edge shard
+    set_aside/<name>.<time>/        what was found broken at a start, and why
 """
 
 import dataclasses
@@ -19,10 +22,14 @@ from pathlib import Path
 from typing import IO, Any
 
 import qdrant_edge as edge
+import structlog
 
-from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
+from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable, LoreglassError
+from chassis.resilience.room import MIB, Room
+from chassis.vectors.alias_file import AliasFile
+from chassis.vectors.checked import Damaged
 from chassis.vectors.conflicts import require_schema
-from chassis.vectors.files import copy_folder, replace_text, sync_folder
+from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder
 from chassis.vectors.names import is_collection_name, not_found, require_collection_name
 from chassis.vectors.port import (
     RANK_CONSTANT,
@@ -34,41 +41,93 @@ from chassis.vectors.port import (
     StoredPoint,
     in_fused_order,
 )
+from chassis.vectors.seal import break_seal
+from chassis.vectors.version_folders import SetAside, Version, edge_errors, open_version, seal
+from contracts.collections import PREVIOUS
+
+log = structlog.get_logger()
 
 SCROLL_PAGE = 256
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Version:
-    """An open shard. Searches need no lock; writes and copies take turns."""
-
-    folder: Path
-    shard: edge.EdgeShard
-    schema: CollectionSchema
-    writing: threading.Lock
+GROWTH = 4
+"""Bytes on the disk at most for each that is written: the log, the storage, and an index over it."""
+MOST_NOTES = 3
 
 
 class EdgeStore:
     """`VectorStore` on Qdrant Edge. A version's shard is opened when it is first used."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, room: Room | None = None) -> None:
         """Open or create the store in `path`. Raises `DependencyUnavailable` when another process has it."""
         self._folder = path / "collections"
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock_file = _lock_store(path / "store.lock")
-        self._aliases_file = path / "aliases.json"
-        self._aliases = _read_aliases(self._aliases_file)
-        self._open: dict[str, _Version] = {}
+        self._room = room or Room(path)
+        self._set_aside = SetAside(path / "set_aside")
+        self._alias_file = AliasFile(path)
+        self._open: dict[str, Version] = {}
         self._opening = threading.Lock()
         self._changing = threading.Lock()
         for leftover in self._folder.glob(".*"):
             shutil.rmtree(leftover)
+        self._open_all()
+        if self._alias_file.fault and (path / "aliases.json").exists():
+            self._set_aside.take(path / "aliases.json", self._alias_file.fault)
+        self._lead()
+
+    def _open_all(self) -> None:
+        """Broken versions are set aside; the others are there."""
+        for folder in sorted(self._folder.iterdir()):
+            if not self._exists(folder.name):
+                continue
+            try:
+                self._open[folder.name] = open_version(folder, self._room)
+            except Damaged as error:
+                self._set_aside.take(folder, str(error))
+            except LoreglassError as error:  # tried again when it is asked for
+                log.warning("collection_not_opened", collection=folder.name, reason=error.detail)
+
+    def _lead(self) -> None:
+        """Aliases lead to their versions or, where one is gone, to what readers saw before."""
+        told, led = self._alias_file.aliases, {}
+        self._misled: dict[str, str] = {}
+        for alias, target in told.items():
+            before = told.get(alias + PREVIOUS, "")
+            found = next((each for each in (target, before) if each and self._exists(each)), None)
+            if found is not None:
+                led[alias] = found
+            if found != target:
+                self._misled[alias] = found or ""
+                log.error("alias_not_as_told", alias=alias, told=target, led_to=found)
+        self._aliases = led
+
+    def notes(self) -> list[str]:
+        """See the port."""
+        misled = {alias: led for alias, led in self._misled.items() if not alias.endswith(PREVIOUS)}
+        notes = [_misled_note(alias, led) for alias, led in misled.items()]
+        if fault := self._alias_file.fault:
+            notes.append(
+                f"The aliases of before their last change are used: {fault}. See loreglass index list, then"
+                " loreglass doctor --repair, or loreglass index rollback."
+            )
+        free = self._room.free()
+        if free < self._room.reserve:
+            notes.append(
+                f"The disk of the index has {free // MIB:,} MiB left; nothing is indexed with less than"
+                f" {self._room.reserve // MIB:,} MiB. Searches go on."
+            )
+        return notes + self._set_aside.notes()[:MOST_NOTES]
+
+    def repair(self) -> None:
+        """Write down where readers are led now, with a checksum. Nothing is deleted."""
+        with self._changing:
+            self._alias_file.write(self._aliases)
+            self._lead()
 
     def create(self, name: str, schema: CollectionSchema, base: str | None = None) -> None:
         """See the port. A copy is made beside its place and renamed into it when it is whole."""
         require_collection_name(name)
         with self._changing:
-            if name in self._aliases:
+            if name in self._alias_file.aliases:
                 raise CollectionConflict(f"{name!r} is an alias.")
             source = self._version(base) if base is not None else None
             held = self._version(name) if (self._folder / name).is_dir() else None
@@ -78,8 +137,19 @@ class EdgeStore:
             if held is None:
                 self._build(name, schema, source)
 
-    def _build(self, name: str, schema: CollectionSchema, source: _Version | None) -> None:
+    def _build(self, name: str, schema: CollectionSchema, source: Version | None) -> None:
+        self._room.require(allocated(source.folder) if source else MIB)
         building = self._folder / f".building-{uuid.uuid4().hex}"
+        try:
+            with edge_errors():
+                self._fill(building, schema, source)
+        except Exception:
+            shutil.rmtree(building, ignore_errors=True)
+            raise
+        building.rename(self._folder / name)
+        sync_folder(self._folder)
+
+    def _fill(self, building: Path, schema: CollectionSchema, source: Version | None) -> None:
         building.mkdir()
         if source is None:
             (building / "shard").mkdir()
@@ -89,8 +159,6 @@ class EdgeStore:
                 source.shard.flush()
                 copy_folder(source.folder / "shard", building / "shard")
         replace_text(building / "schema.json", json.dumps(dataclasses.asdict(schema)))
-        building.rename(self._folder / name)
-        sync_folder(self._folder)
 
     def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
         """See the port."""
@@ -99,7 +167,8 @@ class EdgeStore:
     def drop(self, name: str) -> None:
         """See the port. A search that is under way keeps the shard's open files and ends well."""
         with self._changing:
-            if name in self._aliases or name in self._aliases.values():
+            told = self._alias_file.aliases
+            if name in told or name in {*told.values(), *self._aliases.values()}:
                 raise CollectionConflict(f"{name!r} is published.")
             if not self._exists(name):
                 raise not_found(name)
@@ -119,12 +188,14 @@ class EdgeStore:
             if not self._exists(name):
                 raise not_found(name)
             version = self._version(name)
-            with version.writing:
-                version.shard.optimize()
-                version.shard.flush()
-            aliases = {**self._aliases, alias: name}
-            replace_text(self._aliases_file, json.dumps(aliases, indent=2, sort_keys=True))
-            self._aliases = aliases
+            with version.writing, edge_errors():
+                if not version.sealed:
+                    self._room.require(allocated(version.folder))
+                    version.shard.optimize()
+                    version.shard.flush()
+                    seal(version)
+                self._alias_file.write({**self._alias_file.aliases, alias: name})
+            self._lead()
 
     def collections(self) -> list[CollectionInfo]:
         """See the port. It waits for no copy or publication, so that a health check may call it."""
@@ -132,9 +203,15 @@ class EdgeStore:
         infos: list[CollectionInfo] = []
         for name in sorted(folder.name for folder in self._folder.iterdir() if self._exists(folder.name)):
             try:
-                points = self._version(name).shard.count(edge.CountRequest(exact=True))
+                version = self._version(name)
+                with edge_errors():
+                    points = version.shard.count(edge.CountRequest(exact=True))
             except CollectionNotFound:
                 continue  # dropped since the folder was listed
+            except DependencyUnavailable:
+                if name in aliases.values():
+                    raise  # whoever indexes must not take it for an index that holds nothing
+                continue
             pointing = tuple(sorted(alias for alias, target in aliases.items() if target == name))
             infos.append(CollectionInfo(name, points, pointing))
         return infos
@@ -149,7 +226,7 @@ class EdgeStore:
             )
             for point in points
         ]
-        self._update(name, edge.UpdateOperation.upsert_points(written))
+        self._update(name, edge.UpdateOperation.upsert_points(written), sum(map(_bytes_of, points)))
 
     def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
         """See the port."""
@@ -159,15 +236,20 @@ class EdgeStore:
         )
         self._update(name, edge.UpdateOperation.delete_points_by_filter(chosen))
 
-    def _update(self, name: str, operation: edge.UpdateOperation) -> None:
+    def _update(self, name: str, operation: edge.UpdateOperation, size: int = 0) -> None:
         version = self._version(name)
-        with version.writing:
+        with version.writing, edge_errors():
+            self._room.require(GROWTH * size)
+            if version.sealed:
+                break_seal(version.folder)
+                version.sealed = False
             version.shard.update(operation)
             version.shard.flush()
 
     def missing(self, name: str, ids: Sequence[str]) -> list[str]:
         """See the port."""
-        records = self._version(name).shard.retrieve(list(ids), False, False)
+        with edge_errors():
+            records = self._version(name).shard.retrieve(list(ids), False, False)
         held = {str(record.id) for record in records}
         return [point_id for point_id in ids if point_id not in held]
 
@@ -193,7 +275,8 @@ class EdgeStore:
         return in_fused_order(self._query(name, request))
 
     def _query(self, name: str, request: edge.QueryRequest) -> list[ScoredPoint]:
-        points = self._version(name).shard.query(request)
+        with edge_errors():
+            points = self._version(name).shard.query(request)
         return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in points]
 
     def scroll(self, name: str) -> Iterator[ScoredPoint]:
@@ -202,7 +285,8 @@ class EdgeStore:
         offset = None
         while True:
             page = edge.ScrollRequest(offset=offset, limit=SCROLL_PAGE, with_payload=True)
-            records, offset = shard.scroll(page)
+            with edge_errors():
+                records, offset = shard.scroll(page)
             for record in records:
                 yield ScoredPoint(str(record.id), 0.0, record.payload or {})
             if offset is None:
@@ -221,7 +305,7 @@ class EdgeStore:
     def _exists(self, name: str) -> bool:
         return is_collection_name(name) and (self._folder / name).is_dir()
 
-    def _version(self, name: str) -> _Version:
+    def _version(self, name: str) -> Version:
         target = self._aliases.get(name, name)
         opened = self._open.get(target)
         if opened is not None:
@@ -232,7 +316,12 @@ class EdgeStore:
             if target not in self._open:
                 if not self._exists(target):
                     raise not_found(name)
-                self._open[target] = _open_version(self._folder / target)
+                try:
+                    self._open[target] = open_version(self._folder / target, self._room)
+                except Damaged as error:
+                    raise DependencyUnavailable(
+                        "A collection is broken; a restart of the service sets it aside."
+                    ) from error
             return self._open[target]
 
 
@@ -246,23 +335,21 @@ def _lock_store(path: Path) -> IO[str]:
     return stream
 
 
-def _read_aliases(path: Path) -> dict[str, str]:
-    if not path.exists():
-        return {}
-    aliases: dict[str, str] = json.loads(path.read_text("utf-8"))
-    return aliases
-
-
-def _open_version(folder: Path) -> _Version:
-    stored = json.loads((folder / "schema.json").read_text("utf-8"))
-    schema = CollectionSchema(
-        dense=stored["dense"],
-        sparse=tuple(stored["sparse"]),
-        idf=tuple(stored["idf"]),
-        keywords=tuple(stored["keywords"]),
-        encoder=stored.get("encoder", ""),  # collections of before there were encoders do not have it
+def _misled_note(alias: str, led: str) -> str:
+    what = (
+        f"see the version before it, {led!r}: index again what was indexed since"
+        if led
+        else "see nothing: index again, or restore a backup"
     )
-    return _Version(folder, edge.EdgeShard.load(str(folder / "shard")), schema, threading.Lock())
+    return f"What {alias!r} points at is broken or gone, and its readers {what}."
+
+
+def _bytes_of(point: StoredPoint) -> int:
+    numbers = sum(
+        2 * len(vector.indices) if isinstance(vector, SparseVector) else len(vector)
+        for vector in point.vectors.values()
+    )
+    return 4 * numbers + len(json.dumps(dict(point.payload)))
 
 
 def _create_shard(folder: Path, schema: CollectionSchema) -> None:

@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -17,12 +18,21 @@ def sync_folder(folder: Path) -> None:
 
 def replace_text(path: Path, text: str) -> None:
     """Write `path` so that a reader, or a crash, meets the old text or the new one and nothing between."""
-    fresh = path.with_name(f".{path.name}.new")
-    with fresh.open("w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    fresh.replace(path)
+    replace_bytes(path, text.encode())
+
+
+def replace_bytes(path: Path, content: bytes, fresh: Path | None = None) -> None:
+    """As `replace_text`. Where it fails, nothing of it is left. `fresh`: where it is written first."""
+    fresh = fresh or path.with_name(f".{path.name}.new")
+    try:
+        with fresh.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
 
 
@@ -36,15 +46,26 @@ def copy_folder(source: Path, target: Path) -> None:
         sync_folder(Path(folder))
 
 
+def allocated(folder: Path) -> int:
+    """Bytes that the files of a folder take on the disk."""
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*"))
+
+
+def data_ranges(descriptor: int) -> Iterator[tuple[int, int]]:
+    """Where a file has data: starts and ends, without its holes."""
+    size = os.fstat(descriptor).st_size
+    offset = 0
+    while (offset := _next_data(descriptor, offset, size)) < size:
+        end = os.lseek(descriptor, offset, os.SEEK_HOLE)
+        yield offset, end
+        offset = end
+
+
 def _copy_sparse(source: str, target: str) -> str:
     with Path(source).open("rb", buffering=0) as reader, Path(target).open("wb", buffering=0) as writer:
-        size = os.fstat(reader.fileno()).st_size
-        os.truncate(writer.fileno(), size)
-        offset = 0
-        while (offset := _next_data(reader.fileno(), offset, size)) < size:
-            end = os.lseek(reader.fileno(), offset, os.SEEK_HOLE)
-            _copy_range(reader.fileno(), writer.fileno(), offset, end)
-            offset = end
+        os.truncate(writer.fileno(), os.fstat(reader.fileno()).st_size)
+        for start, end in data_ranges(reader.fileno()):
+            _copy_range(reader.fileno(), writer.fileno(), start, end)
         os.fsync(writer.fileno())
     shutil.copymode(source, target)
     return target

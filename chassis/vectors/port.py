@@ -128,6 +128,10 @@ class VectorStore(Protocol):
         """Every point's payload, in id order (score 0)."""
         ...
 
+    def notes(self) -> list[str]:
+        """What the operator should know of the store, and what to do; empty where all is well."""
+        ...
+
     def close(self) -> None:
         """Flush and let go of the files or connections."""
         ...

@@ -182,6 +182,10 @@ class ServerStore:
             for record in records:
                 yield ScoredPoint(str(record.id), 0.0, record.payload or {})
 
+    def notes(self) -> list[str]:
+        """See the port: a server tells its own operators."""
+        return []
+
     def close(self) -> None:
         """See the port."""
         self._hedger.close()

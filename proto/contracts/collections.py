@@ -11,6 +11,9 @@ from contracts.message import Message, Request
 
 COLLECTION_NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
+PREVIOUS = "-previous"
+"""Added to an alias: the version that readers saw before, to which they can be led back."""
+
 
 class CreateCollection(Request):
     """`base`: what the new version starts as a copy of. Creating a name twice is one creation."""

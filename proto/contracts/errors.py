@@ -40,6 +40,7 @@ class ErrorKind(StrEnum):
     HEADERS_TOO_LARGE = "headers_too_large"
     REQUEST_TIMEOUT = "request_timeout"
     QUOTA_EXCEEDED = "quota_exceeded"
+    STORAGE_FULL = "storage_full"
 
 
 class Problem(Message):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
+from chassis.resilience.room import MIB, Room
+from chassis.vectors.health import probed
 from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import collections_router, indexing_router
@@ -24,7 +26,7 @@ def create_app(settings: ImageSearchSettings) -> FastAPI:
         routers=[router, collections_router()],
         write_routers=[write_router, indexing_router()],
         open_engine=partial(open_engine, settings),
-        probe=lambda engine: engine.probe(),
+        probe=probed,
         close_engine=lambda engine: engine.store.close(),
         takes=("image", "text") if settings.takes_texts else ("image",),
     )
@@ -52,7 +54,7 @@ def open_store(settings: ImageSearchSettings) -> VectorStore:
         return ServerStore(QdrantClient(url=settings.qdrant_url))
     from chassis.vectors.edge import EdgeStore
 
-    return EdgeStore(settings.data_dir)
+    return EdgeStore(settings.data_dir, Room(settings.data_dir, settings.disk_reserve_mib * MIB))
 
 
 def _open_pocket(settings: ImageSearchSettings, _: EngineResources) -> ImageSearchEngine:

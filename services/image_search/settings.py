@@ -32,6 +32,11 @@ class ImageSearchSettings(RemoteModelSettings):
     thumbnails: bool = Field(
         default=False, description="keep a small picture of each indexed photo in data_dir, for its operator"
     )
+    disk_reserve_mib: int = Field(
+        default=256,
+        ge=8,
+        description="kept free on the disk of the embedded store: with less nothing is indexed",
+    )
     qdrant_url: str = Field(default="", description="a Qdrant server to use instead of the embedded store")
     max_images: int = Field(default=16, ge=1, description="photos in one search or indexing call")
     max_side: int = Field(default=1600, ge=320, description="photos are shrunk to this when decoded, pixels")

@@ -7,6 +7,7 @@ from PIL import Image
 
 from chassis.images import encoded
 from chassis.pixels import RGB
+from chassis.vectors.files import replace_bytes
 
 SIDE = 192
 """Of the longer side, pixels: some six kilobytes a picture."""
@@ -28,8 +29,7 @@ class Thumbnails:
         picture = Image.fromarray(photo)
         picture.thumbnail((SIDE, SIDE))
         fresh = path.with_name(f".{uuid.uuid4().hex}")
-        fresh.write_bytes(encoded(picture, _QUALITY))
-        fresh.replace(path)
+        replace_bytes(path, encoded(picture, _QUALITY), fresh)
 
     def read(self, point_id: str) -> bytes | None:
         """A point's picture as JPEG; None where none was kept. Blocking."""

@@ -5,6 +5,8 @@ from functools import partial
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
+from chassis.resilience.room import MIB, Room
+from chassis.vectors.health import probed
 from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import collections_router, indexing_router
@@ -22,7 +24,7 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
         routers=[router, collections_router()],
         write_routers=[write_router, indexing_router()],
         open_engine=partial(open_engine, settings),
-        probe=lambda engine: engine.probe(),
+        probe=probed,
         close_engine=lambda engine: engine.store.close(),
     )
     return create_service(spec, settings)
@@ -87,4 +89,4 @@ def open_store(settings: TextSearchSettings) -> VectorStore:
         return ServerStore(QdrantClient(url=settings.qdrant_url))
     from chassis.vectors.edge import EdgeStore
 
-    return EdgeStore(settings.data_dir)
+    return EdgeStore(settings.data_dir, Room(settings.data_dir, settings.disk_reserve_mib * MIB))

@@ -27,6 +27,11 @@ class TextSearchSettings(RemoteModelSettings):
     engine: Engine = Engine.POCKET
     workers: int = Field(default=2, ge=1, description="pocket: a search need not wait for an indexing call")
     data_dir: Path = Field(default=Path("var/text_search"), description="of the embedded store")
+    disk_reserve_mib: int = Field(
+        default=256,
+        ge=8,
+        description="kept free on the disk of the embedded store: with less nothing is indexed",
+    )
     qdrant_url: str = Field(default="", description="a Qdrant server to use instead of the embedded store")
     bm25_k1: float = Field(default=1.2, ge=0)
     bm25_b: float = Field(default=0.6, ge=0, le=1)

@@ -6,7 +6,6 @@ descriptors and plainness as bytes.
 """
 
 import hashlib
-import os
 import struct
 import threading
 import uuid
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from chassis.vectors.files import replace_bytes, sync_folder
 from services.image_search.classical.features import (
     DESCRIPTOR_SIZE,
     RGB,
@@ -60,16 +60,8 @@ class FeatureFolder:
         path = self._path(key)
         path.parent.mkdir(exist_ok=True)
         fresh = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        with fresh.open("wb") as stream:
-            stream.write(encode(features))
-            stream.flush()
-            os.fsync(stream.fileno())
-        fresh.replace(path)
-        descriptor = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        replace_bytes(path, encode(features), fresh)
+        sync_folder(self._folder)
 
     def read(self, key: str) -> LocalFeatures:
         """Raises `FileNotFoundError` and `DamagedFeatures`."""

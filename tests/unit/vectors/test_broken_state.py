@@ -1,0 +1,256 @@
+"""What the store on disk does with broken files, a full disk and a broken alias file: the rest goes on."""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from chassis.errors import CollectionNotFound, StorageFull
+from chassis.resilience.room import MIB, Room
+from chassis.vectors.edge import EdgeStore
+from chassis.vectors.files import copy_folder
+from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint
+
+SCHEMA = CollectionSchema(sparse=("terms",), idf=("terms",), keywords=("url",))
+EVERY = SparseVector((1000,), (1.0,))
+
+
+def points(first: int, last: int) -> list[StoredPoint]:
+    return [
+        StoredPoint(
+            str(uuid.UUID(int=number)), {"terms": SparseVector((number, 1000), (1.0, 1.0))}, {"url": "u" * 50}
+        )
+        for number in range(first, last)
+    ]
+
+
+@contextmanager
+def opened(folder: Path, room: Room | None = None) -> Iterator[EdgeStore]:
+    store = EdgeStore(folder, room)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def found(store: EdgeStore, alias: str = "pages") -> int:
+    return len(store.search(alias, "terms", EVERY, 500))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Published: `v2` with 30 points; before it `v1` with 20; `v3`, half filled, with 40."""
+    with opened(tmp_path / "store") as store:
+        store.create("v1", SCHEMA)
+        store.upsert("v1", points(0, 20))
+        store.publish("pages", "v1")
+        store.create("v2", SCHEMA, base="pages")
+        store.upsert("v2", points(20, 30))
+        store.publish("pages-previous", "v1")
+        store.publish("pages", "v2")
+        store.create("v3", SCHEMA, base="pages")
+        store.upsert("v3", points(30, 40))
+    return tmp_path / "store"
+
+
+def shard_file(folder: Path, version: str, name: str) -> Path:
+    return next((folder / "collections" / version).rglob(name))
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+@pytest.mark.parametrize("name", ["segment.json", "mutable_id_tracker.versions", "page_0.dat", "schema.json"])
+def test_a_broken_old_version_is_set_aside_and_the_rest_starts(folder: Path, name: str) -> None:
+    cut(shard_file(folder, "v1", name))
+    with opened(folder) as store:
+        assert found(store) == 30
+        assert [info.name for info in store.collections()] == ["v2", "v3"]
+        (note,) = store.notes()
+    assert "v1 was found broken" in note
+    (place,) = (folder / "set_aside").iterdir()
+    assert (place / "v1" / "shard").is_dir()
+    assert json.loads((place / "reason.json").read_text())["content"]["name"] == "v1"
+
+
+def test_a_broken_version_that_was_being_filled_is_set_aside(folder: Path) -> None:
+    cut(shard_file(folder, "v3", "segment.json"))
+    with opened(folder) as store:
+        assert [info.name for info in store.collections()] == ["v1", "v2"]
+        assert found(store) == 30
+
+
+def test_readers_of_a_broken_version_are_led_to_the_one_before_and_it_is_said(folder: Path) -> None:
+    cut(shard_file(folder, "v2", "mutable_id_tracker.versions"))
+    with opened(folder) as store:
+        assert found(store) == 20
+        assert any("see the version before it, 'v1'" in note for note in store.notes())
+        store.create("v4", SCHEMA, base="pages")
+        store.upsert("v4", points(20, 31))
+        store.publish("pages", "v4")
+        assert found(store) == 31
+        assert not any("see the version before" in note for note in store.notes())
+
+
+def test_with_nothing_whole_to_lead_to_that_is_said_and_a_new_index_can_be_made(folder: Path) -> None:
+    for version in ("v1", "v2"):
+        cut(shard_file(folder, version, "mutable_id_tracker.versions"))
+    with opened(folder) as store:
+        with pytest.raises(CollectionNotFound):
+            found(store)
+        assert any("index again, or restore a backup" in note for note in store.notes())
+        store.create("v4", SCHEMA)
+        store.upsert("v4", points(0, 3))
+        store.publish("pages", "v4")
+        assert found(store) == 3
+
+
+def test_every_file_of_a_published_version_may_be_cut_short(folder: Path, tmp_path: Path) -> None:
+    """Readers get all 30 points, or the 20 of the version before and a note: never some of the 30."""
+    shard = folder / "collections" / "v2"
+    names = [path.relative_to(folder) for path in sorted(shard.rglob("*")) if path.is_file()]
+    seen = {}
+    for number, name in enumerate(names):
+        copy = tmp_path / f"copy{number}"
+        copy_folder(folder, copy)
+        cut(copy / name)
+        with opened(copy) as store:
+            seen[str(name)] = (found(store), any("set aside" in note for note in store.notes()))
+    assert set(seen.values()) == {(30, False), (20, True)}
+    assert all("wal/" in name or "seal" in name or "journal" in name for name in seen if seen[name][0] == 30)
+
+
+def test_a_flipped_bit_in_a_published_version_is_found(folder: Path) -> None:
+    path = shard_file(folder, "v2", "page_0.dat")
+    with path.open("r+b") as stream:
+        first = stream.read(1)
+        stream.seek(0)
+        stream.write(bytes([first[0] ^ 1]))
+    with opened(folder) as store:
+        assert found(store) == 20
+
+
+def test_a_version_whose_holes_were_filled_by_a_copy_is_whole(folder: Path) -> None:
+    path = shard_file(folder, "v2", "flags_a.dat")
+    path.write_bytes(path.read_bytes())
+    with opened(folder) as store:
+        assert found(store) == 30
+        assert store.notes() == []
+
+
+@pytest.mark.parametrize("broken", [b"", b"{", b'{"pages": 3}', None])
+def test_a_broken_alias_file_gives_way_to_the_one_before(folder: Path, broken: bytes | None) -> None:
+    path = folder / "aliases.json"
+    if broken is None:
+        path.unlink()
+    else:
+        path.write_bytes(broken)
+    with opened(folder) as store:
+        assert found(store) == 20
+        assert any("aliases of before their last change are used" in note for note in store.notes())
+        store.publish("pages", "v2")
+        assert found(store) == 30
+    with opened(folder) as store:
+        assert found(store) == 30
+
+
+def test_an_alias_file_with_a_wrong_checksum_gives_way_too(folder: Path) -> None:
+    path = folder / "aliases.json"
+    path.write_text(path.read_text().replace('"v2"', '"v3"'))
+    with opened(folder) as store:
+        assert found(store) == 20
+
+
+def test_aliases_of_before_there_were_checksums_are_read(folder: Path) -> None:
+    (folder / "aliases.json").write_text(json.dumps({"pages": "v1"}))
+    (folder / "aliases.before.json").unlink()
+    with opened(folder) as store:
+        assert found(store) == 20
+        assert store.notes() == []
+
+
+def test_versions_of_before_there_were_seals_are_opened(folder: Path) -> None:
+    for path in folder.rglob("seal.json"):
+        path.unlink()
+    with opened(folder) as store:
+        assert found(store) == 30
+        assert len(store.collections()) == 3
+
+
+def test_repair_makes_what_readers_see_lasting_and_deletes_nothing(folder: Path) -> None:
+    cut(shard_file(folder, "v2", "segment.json"))
+    with opened(folder) as store:
+        store.repair()
+        assert found(store) == 20
+    with opened(folder) as store:
+        assert [each for each in store.notes() if "set aside" not in each] == []
+    assert len(list((folder / "set_aside").iterdir())) == 1
+
+
+WRITES: dict[str, Callable[[EdgeStore], None]] = {
+    "create": lambda store: store.create("v4", SCHEMA),
+    "copy": lambda store: store.create("v4", SCHEMA, base="pages"),
+    "upsert": lambda store: store.upsert("v3", points(40, 50)),
+    "publish": lambda store: store.publish("pages", "v3"),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_with_little_room_a_write_is_refused_in_a_sentence_and_readers_go_on(
+    folder: Path, write: str
+) -> None:
+    with opened(folder, Room(folder, 256 * MIB, lambda _: 100 * MIB)) as store:
+        with pytest.raises(StorageFull, match="make room, then go on"):
+            WRITES[write](store)
+        assert found(store) == 30
+        assert any("nothing is indexed with less" in note for note in store.notes())
+        assert [info.name for info in store.collections()] == ["v1", "v2", "v3"]
+    with opened(folder) as store:
+        WRITES[write](store)
+
+
+FILL = """
+import sys, uuid
+from pathlib import Path
+from chassis.errors import StorageFull
+from chassis.resilience.room import MIB, Room
+from chassis.vectors.edge import EdgeStore
+from tests.unit.vectors.test_broken_state import SCHEMA, found, points
+store = EdgeStore(Path(sys.argv[1]), Room(Path(sys.argv[1]), 8 * MIB))
+store.create("v1", SCHEMA)
+store.upsert("v1", points(0, 50))
+store.publish("pages", "v1")
+store.create("v2", SCHEMA, base="pages")
+try:
+    for first in range(50, 200_000, 500):
+        store.upsert("v2", points(first, first + 500))
+except StorageFull as error:
+    print(error.detail, found(store))
+store.close()
+"""
+
+
+def test_indexing_on_a_disk_that_fills_up_ends_in_a_sentence(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("a file system cannot be mounted here")
+    try:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        command = [sys.executable, "-c", FILL, str(disk)]
+        filled = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert filled.returncode == 0, (filled.returncode, filled.stderr)
+        assert "make room" in filled.stdout
+        assert filled.stdout.split()[-1] == "50"
+        with opened(disk) as store:
+            assert found(store) == 50
+    finally:
+        subprocess.run(["umount", disk], check=True)
