@@ -33,7 +33,8 @@ Body = TypeVar("Body", bound=BaseModel)
 @dataclass(frozen=True, slots=True)
 class Part:
     """One app as it answers now. `info` is None where nothing answers, `health` where it is not ready;
-    `trouble` says why. `holds`: photos or passages that are published for searching.
+    `trouble` says why. `holds`: photos or passages that are published for searching;
+    `unpublished`: versions that no reader sees.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Part:
     health: Health | None = None
     trouble: str = ""
     holds: int | None = None
+    unpublished: tuple[str, ...] = ()
 
     @property
     def state(self) -> str:
@@ -82,6 +84,11 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
         yield f"Start {', '.join(away)}; the log of each says why it is down."
     for part in parts:
         yield from part.notes
+        if part.unpublished:
+            yield (
+                f"The {part.name} has versions that nobody sees ({', '.join(part.unpublished)}): one is being"
+                " filled, or an indexing was interrupted. Its command goes on where it was, and then drops them."
+            )
         if part.info and part.info.model:
             yield f"Probed by the {part.name}, its model's server: {told_abilities(part.info.model)}"
     if not any(part.holds for part in parts) and any(part.holds is not None for part in parts):
@@ -157,7 +164,12 @@ async def _part(http: httpx.AsyncClient, name: str, url: str) -> Part:
         if isinstance(held, Collections)
         else None
     )
-    return Part(name, url, info, health if isinstance(health, Health) else None, trouble, holds)
+    left = (
+        tuple(each.name for each in held.collections if not each.aliases)
+        if isinstance(held, Collections)
+        else ()
+    )
+    return Part(name, url, info, health if isinstance(health, Health) else None, trouble, holds, left)
 
 
 async def _get(http: httpx.AsyncClient, url: str, kind: type[Body]) -> Body | str:

@@ -12,10 +12,9 @@ from chassis.errors import (
     DependencyUnavailable,
     InvalidRequest,
     PayloadTooLarge,
-    StorageFull,
     UnsupportedMediaType,
 )
-from chassis.resilience.room import is_full
+from chassis.resilience.room import is_full, storage_full
 from chassis.vectors.files import sync_folder
 from corpus.folders import thing_in
 from corpus.manifests import LARGEST_PAGE, LARGEST_PHOTO, METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
@@ -67,9 +66,7 @@ class Uploads:
                     fresh.unlink(missing_ok=True)
             except OSError as error:
                 if is_full(error):
-                    raise StorageFull(
-                        "The disk is full, the file was not kept: make room, then try again."
-                    ) from error
+                    raise storage_full() from error
                 raise DependencyUnavailable(f"The file cannot be kept ({error.strerror}).") from error
         return path.as_posix()
 

@@ -1,7 +1,8 @@
 """What a version is made of when it is published: each file with its size and checksum.
 
 A truncated file that is mapped ends the process, and Edge reads a shortened list of ids as a smaller
-index. Both are found before Edge opens the files. Not looked at: what Edge drops or makes anew when it opens a shard.
+index. Both are found before Edge opens the files. Not looked at: what Edge drops or makes anew when it opens
+a shard.
 """
 
 import os

@@ -240,7 +240,7 @@ store.close()
 def test_indexing_on_a_disk_that_fills_up_ends_in_a_sentence(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", disk], capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", disk], capture_output=True)
     if mounted.returncode:
         pytest.skip("a file system cannot be mounted here")
     try:

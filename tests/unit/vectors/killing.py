@@ -1,0 +1,172 @@
+"""An indexing that is stopped at every write, and what a restart finds.
+
+`python -m tests.unit.vectors.killing` stops at each fsync, rename, removal and opening for writing, then by
+SIGKILL at seeded moments of Edge's own writes, and prints a table; `--every 1 --kills 50` is the long form.
+"""
+
+import argparse
+import builtins
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from chassis.vectors.edge import EdgeStore
+from chassis.vectors.files import copy_folder
+from tests.unit.vectors.test_broken_state import SCHEMA, found, points
+
+STOPPED = 77
+PUBLISHED, NEW = 20, 30
+_WRITES = ("fsync", "rename", "replace", "unlink", "rmdir", "mkdir", "truncate", "pwrite")
+
+
+def prepare(folder: Path) -> None:
+    """An index that readers see."""
+    store = EdgeStore(folder)
+    store.create("v1", SCHEMA)
+    store.upsert("v1", points(0, PUBLISHED))
+    store.publish("pages", "v1")
+    store.close()
+
+
+def index(folder: Path) -> None:
+    """What `corpus` asks of a service: a copy, points, the aliases, and the removal of what is older."""
+    store = EdgeStore(folder)
+    store.create("v2", SCHEMA, base="pages")
+    for first in range(PUBLISHED, NEW, 5):
+        store.upsert("v2", points(first, first + 5))
+    if store.collections()[0].aliases == ("pages",):
+        store.publish("pages-previous", "v1")
+    store.publish("pages", "v2")
+    store.create("v3", SCHEMA)
+    store.drop("v3")
+    store.close()
+
+
+def look(folder: Path) -> None:
+    """After a restart: what readers see is whole, nothing is broken, and the indexing can go on to its end."""
+    store = EdgeStore(folder)
+    seen, notes = found(store), store.notes()
+    published = [info.points for info in store.collections() if "pages" in info.aliases]
+    store.close()
+    assert seen in (PUBLISHED, NEW), seen
+    assert published == [seen], published
+    assert notes == [], notes
+    index(folder)
+    store = EdgeStore(folder)
+    assert found(store) == NEW
+    store.close()
+
+
+def stop_at(number: int) -> Callable[[], int]:
+    """Have the process end before its `number`-th write; the returned function tells how many there were."""
+    count = 0
+
+    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count == number:
+                os._exit(STOPPED)
+            return function(*args, **kwargs)
+
+        return call
+
+    for name in _WRITES:
+        setattr(os, name, counted(getattr(os, name)))
+    opening, writing = builtins.open, counted(builtins.open)
+
+    def open_(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        return (opening if mode.startswith("r") and "+" not in mode else writing)(file, mode, *args, **kwargs)
+
+    builtins.open = open_
+    path_open = Path.open
+    counting_open = counted(path_open)
+
+    def open_path(path: Path, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        return (path_open if mode.startswith("r") else counting_open)(path, mode, *args, **kwargs)
+
+    Path.open = open_path  # type: ignore[method-assign]
+    return lambda: count
+
+
+def in_child(work: Callable[[], None], after_s: float | None = None) -> int:
+    """Run `work` in a fork, killed after a time if one is given; its exit status as `os.waitpid` tells it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - the parent must hear of it
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+            os._exit(1)
+        os._exit(0)
+    if after_s is not None:
+        time.sleep(after_s)
+        os.kill(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _case(work: Path, kill: Callable[[Path], int]) -> str:
+    folder = work / "case"
+    copy_folder(work / "prepared", folder)
+    try:
+        ended = kill(folder)
+        whole = in_child(lambda: look(folder)) == 0
+        return f"{'finished' if ended == 0 else 'stopped'}, {'whole' if whole else 'NOT WHOLE'}"
+    finally:
+        shutil.rmtree(folder)
+
+
+def stopped_at(folder: Path, number: int) -> int:
+    """Index, and stop at one write."""
+
+    def work() -> None:
+        stop_at(number)
+        index(folder)
+
+    return in_child(work)
+
+
+def run(work: Path, every: int, kills: int, seed: int = 18) -> Counter[str]:
+    """Every so many writes, and so many kills at seeded moments."""
+    assert in_child(lambda: prepare(work / "prepared")) == 0
+    outcomes: Counter[str] = Counter()
+    number = 1 + seed % every
+    while True:
+        outcome = _case(work, lambda folder, at=number: stopped_at(folder, at))  # type: ignore[misc]
+        outcomes[outcome] += 1
+        if outcome.startswith("finished"):
+            break
+        number += every
+    begun = time.monotonic()
+    _case(work, lambda folder: in_child(lambda: index(folder)))
+    longest, chance = time.monotonic() - begun, random.Random(seed)
+    for _ in range(kills):
+        moment = chance.uniform(0, longest)
+        outcomes[_case(work, lambda folder: in_child(lambda: index(folder), moment))] += 1  # noqa: B023
+    return outcomes
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print how the cases ended; 1 where something was lost."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--kills", type=int, default=50)
+    chosen = parser.parse_args(arguments)
+    memory = "/dev/shm"
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        outcomes = run(Path(folder), chosen.every, chosen.kills)
+    for outcome, count in sorted(outcomes.items()):
+        sys.stdout.write(f"{count:6,}  {outcome}\n")
+    return int(any("NOT" in outcome for outcome in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
