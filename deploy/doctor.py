@@ -84,11 +84,7 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
         yield f"Start {', '.join(away)}; the log of each says why it is down."
     for part in parts:
         yield from part.notes
-        if part.unpublished:
-            yield (
-                f"The {part.name} has versions that nobody sees ({', '.join(part.unpublished)}): one is being"
-                " filled, or an indexing was interrupted. Its command goes on where it was, and then drops them."
-            )
+        yield from _left_over(part)
         if part.info and part.info.model:
             yield f"Probed by the {part.name}, its model's server: {told_abilities(part.info.model)}"
     if not any(part.holds for part in parts) and any(part.holds is not None for part in parts):
@@ -100,6 +96,14 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
         yield (
             "Answers are quotes of the built-in reader. For a model's: loreglass serve --model-url URL"
             " (Ollama: http://127.0.0.1:11434/v1)"
+        )
+
+
+def _left_over(part: Part) -> Iterator[str]:
+    if part.unpublished:
+        yield (
+            f"The {part.name} has versions that nobody sees ({', '.join(part.unpublished)}): one is being"
+            " filled, or an indexing was interrupted; its command goes on where it was, then drops the rest."
         )
 
 

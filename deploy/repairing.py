@@ -1,4 +1,4 @@
-"""`loreglass doctor --repair`: the indexes of a platform that does not run, looked through and put in order."""
+"""`loreglass doctor --repair`: the indexes of a platform that does not run, put in order."""
 
 from pathlib import Path
 

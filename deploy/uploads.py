@@ -38,7 +38,8 @@ class Uploads:
 
         The folder that it comes from stays part of a photo's name only where that says what it shows. A photo
         that nothing names is refused, unless a `metadata.jsonl` waits that may. Raises `InvalidRequest`,
-        `UnsupportedMediaType`, `PayloadTooLarge`, `StorageFull`, and `DependencyUnavailable` where it cannot be kept.
+        `UnsupportedMediaType`, `PayloadTooLarge`, and `StorageFull` or `DependencyUnavailable` where it
+        cannot be kept.
         """
         place, path = self._place(name)
         largest = LARGEST_PAGE if place is self.pages else LARGEST_PHOTO

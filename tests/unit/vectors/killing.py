@@ -51,7 +51,7 @@ def index(folder: Path) -> None:
 
 
 def look(folder: Path) -> None:
-    """After a restart: what readers see is whole, nothing is broken, and the indexing can go on to its end."""
+    """After a restart: what readers see is whole, nothing is broken, and the indexing goes on to its end."""
     store = EdgeStore(folder)
     seen, notes = found(store), store.notes()
     published = [info.points for info in store.collections() if "pages" in info.aliases]
