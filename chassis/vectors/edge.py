@@ -65,13 +65,14 @@ class EdgeStore:
         self._set_aside = SetAside(path / "set_aside")
         self._alias_file = AliasFile(path)
         self._open: dict[str, Version] = {}
+        self._broken: set[str] = set()
         self._opening = threading.Lock()
         self._changing = threading.Lock()
         for leftover in self._folder.glob(".*"):
             shutil.rmtree(leftover)
         self._open_all()
         if self._alias_file.fault and (path / "aliases.json").exists():
-            self._set_aside.take(path / "aliases.json", self._alias_file.fault)
+            self._move_aside(path / "aliases.json", self._alias_file.fault)
         self._lead()
 
     def _open_all(self) -> None:
@@ -82,23 +83,31 @@ class EdgeStore:
             try:
                 self._open[folder.name] = open_version(folder, self._room)
             except Damaged as error:
-                self._set_aside.take(folder, str(error))
+                self._broken.add(folder.name)
+                self._move_aside(folder, str(error))
             except LoreglassError as error:  # tried again when it is asked for
                 log.warning("collection_not_opened", collection=folder.name, reason=error.detail)
+
+    def _move_aside(self, path: Path, reason: str) -> None:
+        try:
+            self._set_aside.take(path, reason)
+            self._broken.discard(path.name)  # its name is free again
+        except OSError as error:  # a full disk: it is left where it is, and not used
+            log.error("not_set_aside", name=path.name, reason=reason, error=error.strerror)
 
     def _lead(self) -> None:
         """Aliases lead to their versions or, where one is gone, to what readers saw before."""
         told, led = self._alias_file.aliases, {}
-        self._misled: dict[str, str] = {}
+        misled: dict[str, str] = {}
         for alias, target in told.items():
             before = told.get(alias + PREVIOUS, "")
             found = next((each for each in (target, before) if each and self._exists(each)), None)
             if found is not None:
                 led[alias] = found
             if found != target:
-                self._misled[alias] = found or ""
+                misled[alias] = found or ""
                 log.error("alias_not_as_told", alias=alias, told=target, led_to=found)
-        self._aliases = led
+        self._aliases, self._misled = led, misled
 
     def notes(self) -> list[str]:
         """See the port."""
@@ -303,7 +312,7 @@ class EdgeStore:
             self._lock_file.close()
 
     def _exists(self, name: str) -> bool:
-        return is_collection_name(name) and (self._folder / name).is_dir()
+        return is_collection_name(name) and name not in self._broken and (self._folder / name).is_dir()
 
     def _version(self, name: str) -> Version:
         target = self._aliases.get(name, name)
