@@ -148,12 +148,8 @@ async def wire(
         checks |= reasoners.checks
         checks["photos"] = photos.check
         checks |= {name: partial(voice_note, server) for name, server in voice.servers.items()}
-        quotas = Quotas(keys.quota, MemoryRates(clock), budget.exceeded)
-        if settings.sessions is SessionBackend.REDIS:
-            client = connect(settings.redis_url, max_connections=_RATE_CONNECTIONS)
-            rates = await resources.enter_async_context(aclosing(RedisRates(client, clock)))
-            quotas = Quotas(keys.quota, rates, budget.exceeded)
-            checks["redis"] = partial(_redis_note, client)
+        quotas, more = await resources.enter_async_context(_quotas(settings, keys, clock, budget))
+        checks |= more
         if settings.reasoning is Reasoning.VLM:
             checks["deadline"] = partial(_deadline_note, tiers[0].planner, settings)
         if reasoners.keep_probing is not None:
@@ -332,6 +328,19 @@ def _slots(settings: GatewaySettings, at_once: int, clock: Clock) -> Admission:
     """For decoding, before a question is let in: whose turn it is, is decided as it is for questions."""
     waiting = settings.max_in_flight + settings.max_waiting
     return Admission(AdmissionLimits(at_once, waiting), clock)
+
+
+@asynccontextmanager
+async def _quotas(
+    settings: GatewaySettings, keys: Keys, clock: Clock, budget: BudgetMetrics
+) -> AsyncIterator[tuple[Quotas, Mapping[str, Check]]]:
+    """Shared by the gateways that share their sessions; with what readiness asks of where they are counted."""
+    if settings.sessions is not SessionBackend.REDIS:
+        yield Quotas(keys.quota, MemoryRates(clock), budget.exceeded), {}
+        return
+    client = connect(settings.redis_url, max_connections=_RATE_CONNECTIONS)
+    async with aclosing(RedisRates(client, clock)) as rates:
+        yield Quotas(keys.quota, rates, budget.exceeded), {"redis": partial(_redis_note, client)}
 
 
 async def _redis_note(client: Redis, deadline: Deadline) -> Note:

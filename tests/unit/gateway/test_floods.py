@@ -1,4 +1,4 @@
-"""What a tenant waits beside sixty callers of another, in virtual time: the gateway's queues with real parts, in
+"""What a tenant waits beside sixty callers of another, in virtual time: the gateway's queues, real ones, in
 front of a service that reads one photo after the other.
 """
 

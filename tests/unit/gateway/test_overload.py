@@ -136,7 +136,8 @@ async def test_a_photo_is_decoded_before_those_that_another_tenant_sent_first() 
 
     with closing(PhotoDecoders(1)) as photos:
         async with anyio.create_task_group() as group:
-            for tenant in [*["noisy"] * 12, "quiet"]:
-                group.start_soon(decode, tenant)
-                await anyio.lowlevel.checkpoint()
+            async with slots.admitted("noisy", Priority.INTERACTIVE, Deadline.after_ms(60_000)):
+                for tenant in [*["noisy"] * 12, "quiet"]:
+                    group.start_soon(decode, tenant)
+                    await anyio.wait_all_tasks_blocked()
     assert decoded.index("quiet") <= 2
