@@ -334,7 +334,7 @@ def _slots(settings: GatewaySettings, at_once: int, clock: Clock) -> Admission:
 async def _quotas(
     settings: GatewaySettings, keys: Keys, clock: Clock, budget: BudgetMetrics
 ) -> AsyncIterator[tuple[Quotas, Mapping[str, Check]]]:
-    """Shared by the gateways that share their sessions; with what readiness asks of where they are counted."""
+    """Shared by gateways that share their sessions; with what readiness asks of where they are counted."""
     if settings.sessions is not SessionBackend.REDIS:
         yield Quotas(keys.quota, MemoryRates(clock), budget.exceeded), {}
         return

@@ -134,10 +134,10 @@ async def test_a_photo_is_decoded_before_those_that_another_tenant_sent_first() 
         await photo_of(PHOTO, GatewaySettings(), photos, slots, Deadline.after_ms(60_000), caller)
         decoded.append(tenant)
 
+    held = slots.admitted("noisy", Priority.INTERACTIVE, Deadline.after_ms(60_000))
     with closing(PhotoDecoders(1)) as photos:
-        async with anyio.create_task_group() as group:
-            async with slots.admitted("noisy", Priority.INTERACTIVE, Deadline.after_ms(60_000)):
-                for tenant in [*["noisy"] * 12, "quiet"]:
-                    group.start_soon(decode, tenant)
-                    await anyio.wait_all_tasks_blocked()
+        async with anyio.create_task_group() as group, held:
+            for tenant in [*["noisy"] * 12, "quiet"]:
+                group.start_soon(decode, tenant)
+                await anyio.wait_all_tasks_blocked()
     assert decoded.index("quiet") <= 2
