@@ -7,10 +7,12 @@ import base64
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 from urllib.parse import urlsplit
 
+import anyio
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel
@@ -21,16 +23,18 @@ from starlette.responses import Response
 from chassis.errors import InvalidRequest, MalformedRequest, Unauthorized, problem_of
 from chassis.http.bodies import Router
 from chassis.http.problems import problem_response
+from chassis.resilience.deadlines import Deadline
 from corpus.folders import thing_in
 from corpus.manifests import PHOTO_SUFFIXES
 from deploy.contents import Contents, Entry
-from deploy.indexing import Indexing
+from deploy.indexing import Indexing, Job
 from gateway.routes.dependencies import GatewayDep
 from gateway.routes.page import PageFile
-from gateway.routes.streaming import EventStream
+from gateway.routes.streaming import Emit, EventStream
 from services.image_search.thumbnails import Thumbnails
 
 MOST_LISTED = 48
+_OF_THE_TIME = 0.9
 _OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 
 
@@ -216,12 +220,18 @@ def _data_router(operator: Operator) -> APIRouter:
         """The job that runs or ran last, from its first event on; it does not depend on who watches."""
         job, trace_id = indexing.job, request.state.trace_id
         return EventStream(
-            job.follow,
+            partial(_follow_in_time, job, request.state.deadline),
             lambda error: problem_response(error, trace_id),
             lambda error: problem_of(error, trace_id),
         )
 
     return router
+
+
+async def _follow_in_time(job: Job, deadline: Deadline, emit: Emit) -> None:
+    """A stream that ends before the hard stop is opened again; one that breaks off looks like a fault."""
+    with anyio.move_on_after(deadline.remaining_s() * _OF_THE_TIME):
+        await job.follow(emit)
 
 
 def _waiting(name: str) -> Waiting:

@@ -56,6 +56,36 @@ DOOR = Row(
             stacked=True,
         ),
         Panel(
+            "Refused on the wire",
+            Kind.TIMESERIES,
+            "Connections and requests that were refused before they were read: headers or addresses without end,"
+            " half-sent requests, trickling bodies, replies that nobody takes; `gave_way`: idle ones closed for"
+            " new ones.",
+            (
+                Query(
+                    or_zero(
+                        per_second("loreglass_connections_refused_total", "service, reason"),
+                        service="all",
+                        reason="none",
+                    ),
+                    "{{service}}: {{reason}}",
+                ),
+            ),
+            Unit.PER_SECOND,
+            width=12,
+            stacked=True,
+        ),
+        Panel(
+            "Connections and uploads",
+            Kind.TIMESERIES,
+            "Open connections, and MiB of request bodies held or declared; both are bounded.",
+            (
+                Query("max by (service) (loreglass_connections)", "{{service}}: connections"),
+                Query("max by (service) (loreglass_upload_bytes) / 1048576", "{{service}}: MiB"),
+            ),
+            width=12,
+        ),
+        Panel(
             "Over quota",
             Kind.TIMESERIES,
             "Requests that were refused with 429 because their tenant asked more a minute, or more at once,"
