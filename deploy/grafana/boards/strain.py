@@ -58,9 +58,8 @@ DOOR = Row(
         Panel(
             "Refused on the wire",
             Kind.TIMESERIES,
-            "Connections and requests that were refused before they were read: headers or addresses without end,"
-            " half-sent requests, trickling bodies, replies that nobody takes; `gave_way`: idle ones closed for"
-            " new ones.",
+            "Refused before they were read: headers or addresses without end, half-sent requests,"
+            " trickling bodies, replies that nobody takes; `gave_way`: idle ones closed for new ones.",
             (
                 Query(
                     or_zero(
