@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 
-from contracts.answer import CitationKind, Reason, Route
+from contracts.answer import CitationKind, Reason, Route, Verification
 from contracts.domain_router import Domain
 
 
@@ -223,12 +223,20 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
+class Conflicting:
+    """What a source says in an answer's place, and the sentence that says so."""
+
+    value: str
+    quote: Quote
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What the reasoner says: `answer` None means that it does not know. `confidence` in 0..1.
 
     `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
     grammar allowed. `remark`: what is said after an answer and claims nothing, such as which half of a
-    question is left open.
+    question is left open. `conflicts`: what other sources say; `standing`: the share left to this one.
     """
 
     answer: str | None
@@ -238,6 +246,8 @@ class Reply:
     token_probabilities: tuple[float, ...] | None = None
     under_grammar: bool = False
     remark: str = ""
+    conflicts: tuple[Conflicting, ...] = ()
+    standing: float = 1.0
 
     @property
     def said(self) -> str:
@@ -252,10 +262,21 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What verification found: `refusal` names the check that refused, None when the answer stands."""
+    """What verification found: `refusal` names the check that refused, None when the answer stands.
+
+    `verification`: whether anything that reads the evidence checked it.
+    """
 
     probability: float
     refusal: str | None = None
+    verification: Verification = Verification.VERIFIED
+
+
+class Unverified(StrEnum):
+    """What becomes of an answer that was to be checked and could not be: refused, or said with a caution."""
+
+    REFUSE = "refuse"
+    SAY = "say"
 
 
 @dataclass(frozen=True, slots=True)

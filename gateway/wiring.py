@@ -141,9 +141,19 @@ async def wire(
         resources.callback(photos.close)
         recordings = SoundDecoders(settings.audio_decoders, decoding.ended)
         resources.callback(recordings.close)
-        scope = partial(scope_of, _secret(settings))
         voice = _voice(settings, http, guards, kept, keys, clock, budget, recordings)
-        execution = Execution(pipelines, sessions, traces, tiers, tell, holds, voice=voice, scope_of=scope)
+        execution = Execution(
+            pipelines,
+            sessions,
+            traces,
+            tiers,
+            tell,
+            holds,
+            voice=voice,
+            scope_of=partial(scope_of, _secret(settings)),
+            unverified=settings.unverified,
+            trust=settings.trust,
+        )
         checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
         checks |= reasoners.checks
         checks["photos"] = photos.check

@@ -48,6 +48,14 @@ class Route(Word):
     RAG = "rag"
 
 
+class Verification(Word):
+    """Whether the answer was checked; `none`: the pipeline or the route has no such check."""
+
+    NONE = "none"
+    VERIFIED = "verified"
+    UNVERIFIED = "unverified"
+
+
 class CitationKind(Word):
     """Where a snippet comes from: the photo itself, the image knowledge base, or a web page."""
 
@@ -85,6 +93,13 @@ class Citation(Body):
     snippet: str
     score: float
     kind: CitationKind
+
+
+class Conflict(Body):
+    """A source that says otherwise than the answer: `value` in `citation.snippet`."""
+
+    value: str
+    citation: Citation
 
 
 class EvidenceSeen(Body):
@@ -149,7 +164,8 @@ class Answer(Body):
 
     `confidence` in 0..1; `timings_ms` by stage; `degraded`: what was done without. `advice`: of a refusal,
     what the wearer can do about it. `transcript`: what was understood of the sound. `speech`: see
-    `Loreglass.speech`. With `session` in `degraded` the turn was not kept.
+    `Loreglass.speech`. With `session` in `degraded` the turn was not kept. `verification`: whether the answer
+    was checked. `conflicts`: what other sources say in its place.
     """
 
     answer: str
@@ -170,6 +186,8 @@ class Answer(Body):
     advice: str = ""
     transcript: str | None = None
     speech: str | None = None
+    verification: Verification = Verification.NONE
+    conflicts: list[Conflict] = []
 
 
 class StageEvent(Body):

@@ -100,7 +100,7 @@ def signals_of(
         judged=measured("judged"),
         judge_asked=measured("judge_asked") > 0.0,
         judge_first=measured("judge_first") > 0.0,
-        citable=measured(CITABLE) > 0.0,
+        citable=(measured(CITABLE) > 0.0) & ~(measured("withheld") > 0.0),
         went_direct=direct,
         given=np.array([bool(r.answer and not r.answer.abstained) for r in records], bool),
     )

@@ -36,9 +36,10 @@ from gateway.serving.tenants import PUBLIC, Caller
 from gateway.serving.traces import TraceStore
 from gateway.serving.voice import NO_VOICE, Voice, with_words
 from gateway.speech.audio import Sound
-from gateway.state import Photo, Priority, Query, Turn
+from gateway.state import Photo, Priority, Query, Turn, Unverified
 from gateway.steps.advice import advice
-from gateway.steps.conclusion import Outcome, in_the_askers_language, refusal
+from gateway.steps.conclusion import Outcome, in_the_askers_language, refusal, with_caution
+from gateway.trust import DEFAULT_TRUST, Trust
 
 ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 LEAST_SHARE = 0.5
@@ -125,7 +126,8 @@ class Execution:
     `tiers`: a question that one refuses tries the next, where less is done (degrade before shed). `on_end` is
     told of each question once, however it ended. `holds_anything`: whether the searches have an index to look
     into; without it nobody is told that they have none. `vary`: makes the pipeline that an experiment wants.
-    `voice`: what hears and speaks. `scope_of`: of a tenant, in which services work for it.
+    `voice`: what hears and speaks. `scope_of`: of a tenant, in which services work for it. `unverified`: what
+    becomes of answers that could not be checked. `trust`: whose word counts for more where sources disagree.
     """
 
     def __init__(
@@ -139,6 +141,8 @@ class Execution:
         vary: Vary = varied,
         voice: Voice = NO_VOICE,
         scope_of: Callable[[str], str] = lambda _: "",
+        unverified: Unverified = Unverified.REFUSE,
+        trust: Trust = DEFAULT_TRUST,
     ) -> None:
         self.pipelines = pipelines
         self.sessions = sessions
@@ -149,6 +153,8 @@ class Execution:
         self._vary = vary
         self._voice = voice
         self._scope_of = scope_of
+        self._unverified = unverified
+        self._trust = trust
 
     async def admit(self, question: Question) -> Admitted:
         """Everything that can be refused before any work is done.
@@ -169,7 +175,7 @@ class Execution:
         """
         experiment = admitted.question.experiment
         explain = Explaining() if experiment and experiment.explain else SILENT
-        run = Run(trace_id, deadline, on_event, explain=explain)
+        run = Run(trace_id, deadline, on_event, explain=explain, trust=self._trust)
         with calls_counted() as calls, scoped(self._scope_of(admitted.question.caller.tenant)):
             ending = _Ending(calls)
             try:
@@ -248,7 +254,8 @@ class Execution:
         asked = query if sound is None else await self._voice.understood(query, sound, run)
         if isinstance(asked, Outcome):
             return asked
-        return await self._or_why(await self._outcome(admitted.pipeline, asked, run), run)
+        found = await self._outcome(admitted.pipeline, asked, run)
+        return await self._or_why(with_caution(found, self._unverified, run.explain), run)
 
     async def _or_why(self, outcome: Outcome, run: Run) -> Outcome:
         """The outcome; where nothing was found because nothing is indexed, a refusal that says so."""
@@ -369,4 +376,6 @@ def _body(
         advice=advised,
         transcript=run.transcript,
         speech=speech,
+        verification=outcome.verification,
+        conflicts=list(outcome.conflicts),
     )

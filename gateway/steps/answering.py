@@ -8,6 +8,7 @@ from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Draft, Evidence, GenerationBudget, Query, Reply
+from gateway.steps.conflicts import settled
 from gateway.steps.evidence import prompt_tokens
 from gateway.steps.verification import Judge
 
@@ -42,6 +43,7 @@ async def answer_from(
     async for reader, may_fail, stage in run.attempts(Stage.ANSWER, reasoner, fallback, size):
         async with may_fail, stage as deadline:
             reply = await reader.answer(query, draft, context, generation, deadline)
+    reply = settled(query, reply, context, run)
     if reply.says_something:
         run.explain.proposed(reply.answer)
         run.explain.signal("answer_confidence", reply.confidence)

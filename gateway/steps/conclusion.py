@@ -3,13 +3,22 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from contracts.answer import Citation, CitationKind, Reason, Route
+from contracts.answer import Citation, CitationKind, Conflict, Reason, Route, Verification
 from contracts.domain_router import Domain
 from contracts.errors import ErrorKind
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.stages import Stage
 from gateway.reasoning.refusals import is_refusal
-from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Reply, Verdict
+from gateway.state import (
+    Context,
+    Draft,
+    Entity,
+    Evidence,
+    PhotoText,
+    Reply,
+    Unverified,
+    Verdict,
+)
 from gateway.thresholds import Thresholds
 from language.identification import foreign_language_of
 
@@ -34,11 +43,17 @@ _OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEE
 
 NOT_CONFIDENT = "answer_confidence"
 NOT_CITED = "citation"
+NOT_VERIFIED = "unverified"
+CAUTION = "I could not check this."
+"""Said with an answer that was to be checked and could not be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the wearer hears, and why. `refused_by`: the check that an answer in hand did not pass."""
+    """What the wearer hears, and why. `refused_by`: the check that an answer in hand did not pass.
+
+    `verification`: of an answer, whether it was checked. `conflicts`: what other sources say.
+    """
 
     answer: str
     reason: Reason
@@ -48,6 +63,8 @@ class Outcome:
     entity: Entity | None = None
     citations: tuple[Citation, ...] = ()
     refused_by: str | None = None
+    verification: Verification = Verification.NONE
+    conflicts: tuple[Conflict, ...] = ()
 
     @property
     def abstained(self) -> bool:
@@ -70,6 +87,19 @@ def in_the_askers_language(outcome: Outcome, question: str) -> Outcome:
     """The outcome; that a language is not understood is said in that language first, where we know how."""
     language = foreign_language_of(question) if outcome.reason is Reason.LANGUAGE else None
     return replace(outcome, answer=f"{language.refusal} {outcome.answer}") if language else outcome
+
+
+def with_caution(outcome: Outcome, unverified: Unverified, explain: Explaining = SILENT) -> Outcome:
+    """The outcome; an answer that could not be checked says so, or is refused, as the operator wants it.
+
+    Signal: `withheld`, 1 where that refuses it.
+    """
+    if outcome.abstained or outcome.verification is not Verification.UNVERIFIED:
+        return outcome
+    if unverified is Unverified.SAY:
+        return replace(outcome, answer=f"{outcome.answer} {CAUTION}")
+    explain.signal("withheld", 1.0)
+    return refusal(Reason.UNSUPPORTED, outcome.route, outcome.domain, outcome.entity, NOT_VERIFIED)
 
 
 def direct_answer(
@@ -106,7 +136,9 @@ def conclude(
     if not reply.says_something:
         return refusal(_why_unknown(reply, context, failures), route, domain, entity)
     citations = tuple(checked_citations(reply, context.evidence))
-    citable = bool(citations) or (verdict_suffices and verdict is not None)
+    verification = verdict.verification if verdict else Verification.NONE
+    accepted = verdict is not None and verification is not Verification.UNVERIFIED
+    citable = bool(citations) or (verdict_suffices and accepted)
     explain.signal("citable", float(citable))
     if reply.confidence < thresholds.answer_confidence:
         return refusal(_why_unknown(reply, context, failures), route, domain, entity, NOT_CONFIDENT)
@@ -114,8 +146,18 @@ def conclude(
         return refusal(Reason.UNSUPPORTED, route, domain, entity, verdict.refusal)
     if not citable:
         return refusal(Reason.UNSUPPORTED, route, domain, entity, NOT_CITED)
-    confidence = reply.confidence * (verdict.probability if verdict else 1.0)
-    return Outcome(reply.said, Reason.ANSWERED, confidence, route, domain, entity, citations)
+    confidence = reply.confidence * reply.standing * (verdict.probability if verdict else 1.0)
+    return Outcome(
+        reply.said,
+        Reason.ANSWERED,
+        confidence,
+        route,
+        domain,
+        entity,
+        citations,
+        verification=verification,
+        conflicts=_conflicts(reply, context.evidence),
+    )
 
 
 def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Citation]:
@@ -123,6 +165,13 @@ def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Ci
     for quote in reply.quotes:
         if 0 <= quote.index < len(evidence) and quote.text and quote.text in evidence[quote.index].text:
             yield _cite(evidence[quote.index], quote.text)
+
+
+def _conflicts(reply: Reply, evidence: Sequence[Evidence]) -> tuple[Conflict, ...]:
+    return tuple(
+        Conflict(value=each.value, citation=_cite(evidence[each.quote.index], each.quote.text))
+        for each in reply.conflicts
+    )
 
 
 def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:
@@ -162,7 +211,10 @@ def answered(
         return refusal(_why_not_answered(reply, context, failures), route, domain, entity)
     explain.signal("answer_confidence", reply.confidence)
     citations = tuple(checked_citations(reply, context.evidence))
-    return Outcome(reply.said, Reason.ANSWERED, reply.confidence, route, domain, entity, citations)
+    confidence, conflicts = reply.confidence * reply.standing, _conflicts(reply, context.evidence)
+    return Outcome(
+        reply.said, Reason.ANSWERED, confidence, route, domain, entity, citations, conflicts=conflicts
+    )
 
 
 def _why_not_answered(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:

@@ -2,7 +2,9 @@
 
 The verifier service compares both with their thresholds, and reads the evidence itself where it has neither.
 When it is out, the two comparisons are made here, so that an answer which its own model doubts is refused all
-the same; an answer without token probabilities and without a judgement is then not verified at all.
+the same. What stands then counts as if the verifier had only just let it pass: its probability is at most the
+lowest with which a checked answer stands, so that no answer is surer for not having been checked. Where no
+judge has read the evidence either, it is `unverified`: a model's certainty of its own words checks nothing.
 
 What is explained suffices to replay it. Signals, where they were measured: `token_min`, `token_mean` (s_min
 and s_mean, over the tokens of the `answer` field alone, not of its reasons), `token_grammar` (1 where the
@@ -22,7 +24,8 @@ evidence), `judged`; `judge_first` and `judge_asked` are 0 or 1. With thresholds
    is 0, nobody knows what the judge would have said.
 
 Otherwise it stands, as does one of which there is neither `support`, nor a token, nor a first judgement, and
-one that nobody verified: it has no `judge_first`.
+one that no pipeline wanted verified: it has no `judge_first`. Of those that stand, the unverified are refused
+where the operator wants that (`withheld`).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -30,6 +33,7 @@ from enum import Enum, auto
 from math import fsum
 
 from chassis.resilience.deadlines import Deadline
+from contracts.answer import Verification
 from contracts.verifier import CheckName, VerifyReply
 from gateway.clients.services import Services, WhiteBox
 from gateway.planning.explaining import Explaining
@@ -81,7 +85,7 @@ async def verify(
 ) -> Verdict | None:
     """The checks of `reply`, and the judge's as `ask_judge` says, as long as time remains.
 
-    None when there is nothing to verify, or nothing to verify it with.
+    None when there is nothing to verify.
     """
     if not reply.says_something:
         return None
@@ -101,16 +105,25 @@ async def verify(
     at_once = ask_judge.at_once(reply)
     _explain_tokens(reply, at_once, run.explain)
     judgement = await judgement_in_time() if at_once else None
-    verdict = own_verdict(reply, judgement, thresholds)
+    checked, own = None, own_verdict(reply, judgement, thresholds)
     async with run.optional(Stage.VERIFIER), run.stage(Stage.VERIFIER) as deadline:
-        verdict = await check(services, query, reply, context, judgement, thresholds, run.explain, deadline)
-    if at_once or ask_judge is AskJudge.NEVER:
-        return verdict
-    if verdict is None or verdict.refusal or verdict.probability >= thresholds.borderline:
-        run.explain.signal("judge_asked", 0.0 if run.plan.judge else None)
-        return verdict
-    judgement = await judgement_in_time()
-    return verdict if judgement is None else _judged(judgement, thresholds)
+        checked = await check(services, query, reply, context, judgement, thresholds, run.explain, deadline)
+    verdict = checked or own
+    if not at_once and ask_judge is not AskJudge.NEVER:
+        if verdict is None or verdict.refusal or verdict.probability >= thresholds.borderline:
+            run.explain.signal("judge_asked", 0.0 if run.plan.judge else None)
+        elif (judgement := await judgement_in_time()) is not None:
+            verdict = _judged(judgement, thresholds)
+    return verdict if checked and verdict else without_verifier(verdict, judgement, thresholds)
+
+
+def without_verifier(verdict: Verdict | None, judgement: float | None, thresholds: Thresholds) -> Verdict:
+    """What an answer is worth that the verifier did not see: no more than the least that it lets stand."""
+    least = min(thresholds.supported, thresholds.judged)
+    verification = Verification.UNVERIFIED if judgement is None else Verification.VERIFIED
+    if verdict is None:
+        return Verdict(least, None, verification)
+    return Verdict(min(verdict.probability, least), verdict.refusal, verification)
 
 
 async def check(

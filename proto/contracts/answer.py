@@ -36,6 +36,16 @@ class Route(StrEnum):
     RAG = "rag"
 
 
+class Verification(StrEnum):
+    """Whether the answer was checked against its sources: the pipeline or route has no such check (`none`),
+    it was (`verified`), or what checks could not be had (`unverified`).
+    """
+
+    NONE = "none"
+    VERIFIED = "verified"
+    UNVERIFIED = "unverified"
+
+
 class CitationKind(StrEnum):
     """Where a snippet comes from: the photo itself, the image knowledge base, or a web page."""
 
@@ -94,6 +104,13 @@ class Citation(Message):
     kind: CitationKind
 
 
+class Conflict(Message):
+    """A source that says otherwise than the answer: `value` in `citation.snippet`."""
+
+    value: str
+    citation: Citation
+
+
 class EvidenceSeen(Message):
     """A piece of what the answer was to be made from. `score`: its relevance, in 0..1."""
 
@@ -129,7 +146,8 @@ class Explanation(Message):
     `image_top`, `entity_probability` (image search), `evidence_top` (best relevance), `answer_confidence`,
     `token_min`, `token_mean`, `support` (verifier), `evidence_support` (the part of it that comes from the
     evidence), `judged` (model judge); 0 or 1: `judge_first` (before the other checks), `judge_asked` (where
-    there was one to ask), `citable` (sources stand, or need not). How the last of them decide stands in
+    there was one to ask), `citable` (sources stand, or need not), `withheld` (it stood, but could not be
+    checked, and the operator wants such answers refused). How the last of them decide stands in
     `gateway.steps.verification` and `conclusion`. `thresholds`: those in force; none where the pipeline has
     none. `found`: what each search brought, in the order in which it came.
     """
@@ -173,6 +191,9 @@ class Answer(Message):
     """`timings_ms` by stage, with `total` and `first_word`, when there was something to say; `degraded` names
     what was done without: stages that failed, cuts of the plan.
 
+    `verification`: whether the answer was checked; one that was not is less confident than it would be, and
+    says so. `conflicts`: what other sources say in its place; the answer names them too.
+
     `looked_at`: what of the photo this question looked at. `advice`: of a refusal, what the wearer can do
     about it. `transcript`: what was understood of `audio`. `speech`: where the answer's sound is fetched, for
     a short time, relative to the gateway's address; None where no voice is set up.
@@ -198,6 +219,8 @@ class Answer(Message):
     advice: str = ""
     transcript: str | None = None
     speech: str | None = None
+    verification: Verification = Verification.NONE
+    conflicts: list[Conflict] = []
 
 
 class StageEvent(Message):

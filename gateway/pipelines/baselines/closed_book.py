@@ -46,5 +46,5 @@ class ClosedBookPipeline:
             ):
                 async with may_fail, stage as deadline:
                     reply = await answer_alone(query, read.result, deadline)
-            outcome = await as_answered(reply, Route.DIRECT, (), read, run)
+            outcome = await as_answered(query, reply, Route.DIRECT, (), read, run)
         return outcome

@@ -86,7 +86,7 @@ class CragMmPipeline:
             if self.task > 1:
                 found = await self._search_pages(query, found, read, run)
             reply = await answer_from_search(self.reasoner, self.fallback, query, found, read, run)
-            outcome = await as_answered(reply, Route.RAG, found.evidence, read, run)
+            outcome = await as_answered(query, reply, Route.RAG, found.evidence, read, run)
         return outcome
 
     async def _search_pictures(self, query: Query, run: Run) -> Retrieved:

@@ -52,7 +52,7 @@ class DirectRagPipeline:
             found = replace(known, pages=evidence.in_search_order(pages))
             found = found.within(image_chars, run.plan.evidence_chars - image_chars)
             reply = await answer_from_search(self.reasoner, self.fallback, query, found, read, run)
-            outcome = await as_answered(reply, Route.RAG, found.evidence, read, run)
+            outcome = await as_answered(query, reply, Route.RAG, found.evidence, read, run)
         return outcome
 
     async def _find_pages(self, query: Query, run: Run) -> tuple[Evidence, ...]:

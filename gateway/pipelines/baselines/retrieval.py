@@ -15,6 +15,7 @@ from gateway.planning.stages import Stage
 from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
 from gateway.steps import evidence
 from gateway.steps.conclusion import Outcome, answered
+from gateway.steps.conflicts import settled
 from gateway.steps.photo import begin_reading
 
 
@@ -73,11 +74,16 @@ async def answer_from_search(
 
 
 async def as_answered(
-    reply: Reply, route: Route, found: Sequence[Evidence], read: Prefetch[PhotoText], run: Run
+    query: Query,
+    reply: Reply,
+    route: Route,
+    found: Sequence[Evidence],
+    read: Prefetch[PhotoText],
+    run: Run,
 ) -> Outcome:
     """The answer as it was said; it may quote what was found and, where somebody read it, the print."""
     read.cancel()  # whoever wanted it has waited for it
     printed = await read.result()
     pieces = (*found, *evidence.photo_evidence(printed))
     context = Context(route, None, printed, pieces)
-    return answered(reply, context, None, run.failures, run.explain)
+    return answered(settled(query, reply, context, run), context, None, run.failures, run.explain)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from contracts.answer import Route
+from contracts.answer import Route, Verification
 from contracts.domain_router import Domain
 from gateway.pipelines.qa_dragon import tool_router
 from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
@@ -75,7 +75,7 @@ class AblatedQaDragon(QaDragonPipeline):
         if "verifier" not in self.missing:
             return await super()._conclude(query, draft, context, domain, run)
         reply, _ = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
-        accepted, explain = Verdict(1.0), run.explain
+        accepted, explain = Verdict(1.0, verification=Verification.NONE), run.explain
         return conclude(reply, accepted, context, domain, run.failures, self.thresholds, True, explain)
 
 
