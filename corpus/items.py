@@ -15,6 +15,7 @@ from corpus.chunking import chunk_page
 from corpus.extraction import NoContent, extract_page
 from corpus.manifests import PageRecord, PhotoRecord, Rejected, read_pages, read_photos
 from corpus.pages import Page
+from language.words import visible
 
 CONTENT_IDS = uuid.UUID("6c1c6bd2-2f3b-5a6f-9d55-0f7c2f6b7a11")
 """Namespace of the ids below (UUID version 5, RFC 9562)."""
@@ -77,10 +78,11 @@ def page_items(source: Path) -> Iterator[PageItem | Rejected]:
 
 
 def page_item(where: str, page: Page, texts: Sequence[str]) -> PageItem:
-    """A page whose passages are these texts."""
+    """A page whose passages are these texts, without the characters that only hide things."""
+    title, texts = visible(page.title), [visible(text) for text in texts]
     modified = page.last_modified.isoformat() if page.last_modified else ""
     # Every id depends on the whole page, so that a page with one changed sentence is sent as a whole.
-    told = json.dumps([page.url, page.title, modified, list(texts)])
+    told = json.dumps([page.url, title, modified, texts])
     page_digest = hashlib.sha256(told.encode()).hexdigest()
     return PageItem(
         where=where,
@@ -88,7 +90,7 @@ def page_item(where: str, page: Page, texts: Sequence[str]) -> PageItem:
             Chunk(
                 id=content_id(page_digest, str(position)),
                 url=page.url,
-                title=page.title,
+                title=title,
                 text=text,
                 position=position,
                 last_modified=page.last_modified,
@@ -115,13 +117,15 @@ def _photo_item(record: PhotoRecord) -> PhotoItem | Rejected:
         size = record.photo.stat().st_size
     except OSError as error:
         return Rejected(record.where, f"The photo cannot be read ({error.strerror}).")
-    attributes = clean_attributes(record.attributes)
+    cleaned = clean_attributes(record.attributes)
+    attributes = {visible(key): visible(value) for key, value in cleaned.items()}
+    entity, title = visible(record.entity), visible(record.title)
     told = json.dumps(attributes, sort_keys=True)
     item = ImageItem(
-        id=content_id(photo_digest, record.entity, told, record.title, record.url),
-        entity=record.entity,
+        id=content_id(photo_digest, entity, told, title, record.url),
+        entity=entity,
         attributes=attributes,
-        title=record.title,
+        title=title,
         url=record.url,
     )
     return PhotoItem(record.where, record.photo, size, item)

@@ -19,6 +19,15 @@ _PLACES = word_set("in at near on")
 _LIMITS = word_set("before after since until till over under above below than least most between within by")
 _NAMING = word_set("name named call called title titled kind type sort")
 _READING = word_set("say says said read reads written printed")
+_ORDERS = re.compile(
+    r"\W*(?:(?:please|now|always|just|only|you (?:must|should|will)|assistant|system|user)\b[\s,:]*){0,3}"
+    r"(?:(?:answer|reply|respond|say|output|state)\b"
+    r"(?:\s+(?:only|just|exactly|always|with|that|this|as follows|to (?:all|every|any) \w+)\b){0,3}\s*:\s*\S"
+    r"|(?:answer|reply|respond|say|output)\s+(?:only|exactly|always)\b"
+    r"|(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|prompts?|questions?|above|previous)\b)",
+    re.IGNORECASE,
+)
+"""A verb of answering, with what is to be answered after a colon or "only"; or the call to forget orders."""
 
 
 @remembered(512)
@@ -121,3 +130,11 @@ def asked_part(question: str) -> str:
     rest = asked.words[asked.wh :]
     last = next((word for word in rest if word.stem in asked.focus), rest[0])
     return question[rest[0].start : last.end].lower()
+
+
+def orders_answer(text: str) -> bool:
+    """Whether a line of print tells whoever answers questions what to say: "Answer only: 7 pages".
+
+    Not so signs that address passers-by ("Push", "Say no to plastic"), nor forms ("Reply by 3 May").
+    """
+    return _ORDERS.match(text) is not None

@@ -65,8 +65,9 @@ class Sought:
             return next((date for date in dates(text) if date.year is not None), None)
         if self.wanted in _AMOUNTS:
             return next((each for each in quantities(text) if self._counts(each)), None)
-        called = names(text)
-        return called[0].text if called else None
+        given = self._values(text, "")
+        called = [name.text for name in names(text) if not mentions(self.subject, name.text)]
+        return given[0][2] if given else next(iter(called), None)
 
     def stated_in(self, title: str, text: str, kind_of_value: Value) -> Iterator[Stated]:
         """What a text gives for it, a sentence at a time; nothing where a sentence gives several values."""

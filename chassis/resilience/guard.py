@@ -65,8 +65,11 @@ _NOTHING_LEARNT = {
     Outcome.CUT_SHORT,
     Outcome.CANCELLED,
     Outcome.BUG,
+    # Whoever answers is there, and the fault may be that request's: those who send such requests must not
+    # take the dependency from all others. One that faults at everything still tells each caller at once.
+    Outcome.FAULT,
 }
-_FAILURES = {Outcome.UNAVAILABLE, Outcome.FAULT, Outcome.HUNG}
+_FAILURES = {Outcome.UNAVAILABLE, Outcome.HUNG}
 _TOO_MUCH = {Outcome.BUSY, Outcome.HUNG}
 
 

@@ -7,6 +7,7 @@ from contracts.geometry import Point
 from contracts.ocr import OcrReply
 from contracts.ocr import TextLine as ReadLine
 from gateway.state import Box, PhotoText, TextLine
+from language.words import visible
 
 _ORDERED_WITHIN = math.radians(8)
 """Lines that tilt less come in reading order from OCR."""
@@ -18,7 +19,9 @@ def photo_text(reply: OcrReply) -> PhotoText:
     frame = _Frame(reply.width, reply.height, angle)
     upright = _Frame(reply.width, reply.height, 0.0)
     lines = tuple(
-        TextLine(line.text, line.score, frame.box(line.quadrilateral), upright.box(line.quadrilateral))
+        TextLine(
+            visible(line.text), line.score, frame.box(line.quadrilateral), upright.box(line.quadrilateral)
+        )
         for line in reply.lines
     )
     if abs(angle) >= _ORDERED_WITHIN:

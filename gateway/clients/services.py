@@ -1,4 +1,8 @@
-"""Typed calls to the model services: gateway state in, gateway state out; the wire stays in here."""
+"""Typed calls to the model services: gateway state in, gateway state out; the wire stays in here.
+
+What was indexed was written by strangers: characters that only hide things end here, before anybody reads,
+quotes or speaks the text.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -22,6 +26,7 @@ from contracts.verifier import VerifyReply, VerifyRequest
 from gateway.clients.photo_text import photo_text
 from gateway.clients.reading import answers_found, read_request
 from gateway.state import Crop, DomainGuess, Entity, Found, PhotoText, ToRead, Turn
+from language.words import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +210,11 @@ class Services:
             )
         except CollectionNotFound:
             return ()
-        cited = [hit for hit in reply.hits if is_source_address(hit.url)]
-        return tuple(Passage(hit.snippet, hit.title, hit.url, hit.last_modified) for hit in cited)
+        return tuple(
+            Passage(visible(hit.snippet), visible(hit.title), hit.url, hit.last_modified)
+            for hit in reply.hits
+            if is_source_address(hit.url)
+        )
 
     async def rerank(
         self,
@@ -312,10 +320,10 @@ def _entities(reply: ImageSearchReply) -> tuple[Entity, ...]:
 
 def _entity(hit: ImageHit) -> Entity:
     return Entity(
-        name=hit.entity,
+        name=visible(hit.entity),
         probability=hit.score,
-        attributes=tuple(hit.attributes.items()),
-        title=hit.title,
+        attributes=tuple((visible(key), visible(value)) for key, value in hit.attributes.items()),
+        title=visible(hit.title),
         url=hit.url,
         cosine=hit.cosine,
     )

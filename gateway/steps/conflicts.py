@@ -1,8 +1,8 @@
 """Sources that disagree: the most trusted one is believed, the others are named, and confidence falls.
 
-This holds for every pipeline that has evidence, whoever answers: an answer's value is held against what
-other sources say in answer to the same question (`language.stated`), where one plainly says another.
-What five sources copy from each other is one value: how many say it does not count, only how trusted they are.
+This holds for every pipeline that has evidence, whoever answers. An answer's value is held against what other
+sources say to the same question (`language.stated`), where one plainly says another. What five sources copy
+from each other is one value: how many say it does not count, only how trusted they are.
 """
 
 from collections.abc import Sequence

@@ -6,6 +6,7 @@ from string import capwords
 
 from contracts.answer import CitationKind
 from gateway.state import Entity, Evidence, PhotoText, TextLine, ToRead
+from language.dialogue import orders_answer
 from language.names import agreement
 from language.scripts import NOISE_BELOW, plausibility
 
@@ -37,8 +38,10 @@ def photo_evidence(printed: PhotoText) -> tuple[Evidence, ...]:
 
 
 def print_passage(printed: PhotoText) -> ToRead:
-    """The print, for the reader."""
-    return ToRead(printed.plain, "", CitationKind.PHOTO, tuple(line.box for line in printed.lines))
+    """The print, for the reader; what addresses the answerer is an order and says nothing of the thing."""
+    lines = tuple(line for line in printed.lines if not orders_answer(line.text))
+    told = PhotoText(lines)
+    return ToRead(told.plain, "", CitationKind.PHOTO, tuple(line.box for line in lines))
 
 
 def printed_name(printed: PhotoText) -> Entity | None:

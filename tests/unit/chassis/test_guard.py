@@ -35,9 +35,7 @@ async def test_a_result_comes_back_and_its_time_is_learnt() -> None:
     assert post.gate.inside == 0
 
 
-@pytest.mark.parametrize(
-    "error", [DependencyUnavailable(), NotReady(), Internal()], ids=lambda error: error.kind.value
-)
+@pytest.mark.parametrize("error", [DependencyUnavailable(), NotReady()], ids=lambda error: error.kind.value)
 async def test_failures_of_the_dependency_open_the_breaker_and_then_nobody_asks_it(
     error: LoreglassError,
 ) -> None:
@@ -49,6 +47,22 @@ async def test_failures_of_the_dependency_open_the_breaker_and_then_nobody_asks_
     assert refused.value.retry_after_s == pytest.approx(1.0)
     assert switch.started == 0
     assert post.outcome is Outcome.OPEN
+
+
+async def test_requests_that_always_fault_do_not_take_the_dependency_from_others() -> None:
+    post = Post()
+    await post.failing(Internal(), times=4 * FAILURES_TO_OPEN)
+    assert state(post) is BreakerState.CLOSED
+    assert await post.call(post.work(0.1)) == "done"
+
+
+async def test_a_fault_neither_hides_failures_nor_counts_as_one() -> None:
+    post = Post()
+    await post.failing(DependencyUnavailable(), times=FAILURES_TO_OPEN - 1)
+    await post.failing(Internal(), times=3)
+    assert state(post) is BreakerState.CLOSED
+    await post.failing(DependencyUnavailable())
+    assert state(post) is BreakerState.OPEN
 
 
 @pytest.mark.parametrize("error", [InvalidRequest(), Overloaded()], ids=lambda error: error.kind.value)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from chassis.resilience.deadlines import Deadline
-from contracts.answer import CitationKind, Reason, Route
+from contracts.answer import CitationKind, Reason, Route, Verification
 from contracts.verifier import Check, CheckName, VerifyReply, VerifyRequest
 from gateway.planning.run import Run
 from gateway.state import Context, Evidence, Query, Quote, Reply, Verdict
@@ -82,7 +82,8 @@ async def test_the_check_that_refused_has_a_name(
     strict.verifier.mood = mood
     found = await verdict(strict, Judge(), tokens)
     if mood is Mood.CRASHES and not tokens:
-        assert found is None  # nothing was verified
+        assert found is not None  # nothing was verified
+        assert found.verification is Verification.UNVERIFIED
     else:
         assert found is not None
         assert found.refusal == refusal

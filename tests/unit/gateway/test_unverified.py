@@ -1,0 +1,107 @@
+"""Without the verifier no answer is surer than with it: it is refused, or says that it was not checked."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chassis.resilience.deadlines import Deadline
+from contracts.answer import Answer, CitationKind, Reason, Route, Verification
+from contracts.verifier import VerifyReply, VerifyRequest
+from gateway.planning.run import Run
+from gateway.state import Context, Evidence, Query, Quote, Reply, Unverified, Verdict
+from gateway.steps.conclusion import CAUTION, conclude
+from gateway.steps.verification import AskJudge, verify
+from gateway.thresholds import load_thresholds
+from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.platform import closed_port, gateway_before
+from tests.unit.gateway.stepwise import clients_of
+from tests.unit.gateway.test_verification import Judge, checking
+
+pytestmark = pytest.mark.anyio
+
+PIPELINES = ["loreglass", "qa-dragon"]
+THRESHOLDS = load_thresholds()
+LEAST = min(THRESHOLDS.supported, THRESHOLDS.judged)
+CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE),))
+AWAY = {"unverified": Unverified.SAY}
+
+
+async def asked(pipeline: str, away: str = "", **settings: Any) -> Answer:
+    services = FakeServices()
+    down = {"verifier": closed_port()} if away == "gone" else None
+    if away == "crashes":
+        services.verifier.mood = Mood.CRASHES
+    async with gateway_before(services, down=down, pocket=True, **settings) as world:
+        return await world.ask("Who wrote this book?", pipeline=pipeline)
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("away", ["crashes", "gone"])
+async def test_an_answer_that_nobody_checked_is_refused(pipeline: str, away: str) -> None:
+    answer = await asked(pipeline, away)
+    assert (answer.reason, answer.confidence) == (Reason.UNSUPPORTED, 0.0)
+    assert answer.advice == "Ask again in a minute."
+    assert "verifier" in answer.degraded
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+async def test_or_it_says_so_and_is_less_sure_than_any_that_was_checked(pipeline: str) -> None:
+    checked = await asked(pipeline, **AWAY)
+    answer = await asked(pipeline, "crashes", **AWAY)
+    assert checked.verification is Verification.VERIFIED
+    assert answer.verification is Verification.UNVERIFIED
+    assert answer.answer == f"{checked.answer} {CAUTION}"
+    assert 0 < answer.confidence <= LEAST < checked.confidence
+
+
+async def test_a_pipeline_without_a_verifier_says_that_it_has_none() -> None:
+    assert (await asked("direct-rag")).verification is Verification.NONE
+
+
+@pytest.mark.parametrize("tokens", [None, (0.99, 0.97)])
+@pytest.mark.parametrize("ask_judge", list(AskJudge))
+@pytest.mark.parametrize("probability", [LEAST, 0.5, 1.0])
+async def test_it_is_never_surer_for_not_having_been_checked(
+    tokens: tuple[float, ...] | None, ask_judge: AskJudge, probability: float
+) -> None:
+    reply = Reply("A fact.", 0.9, (Quote(0, "A fact."),), token_probabilities=tokens)
+
+    def says(request: VerifyRequest) -> VerifyReply:
+        return checking(request).model_copy(update={"probability": probability})
+
+    async def verdict(mood: Mood) -> Verdict | None:
+        services = FakeServices()
+        services.verifier.reply = says
+        services.verifier.mood = mood
+        async with clients_of(services) as clients:
+            run, query = Run("t", Deadline.after_ms(20_000)), Query("What?", None)
+            return await verify(clients, Judge(0.7), query, reply, CONTEXT, run, THRESHOLDS, ask_judge)
+
+    checked, unchecked = await verdict(Mood.WORKS), await verdict(Mood.CRASHES)
+    assert checked is not None
+    assert unchecked is not None
+    assert unchecked.probability <= min(checked.probability, LEAST)
+    judged = ask_judge is AskJudge.ALWAYS or (ask_judge is AskJudge.IF_UNMEASURED and not tokens)
+    assert (unchecked.verification is Verification.VERIFIED) is judged
+
+
+def test_what_was_not_verified_must_cite() -> None:
+    unquoted, unverified = Reply("A fact.", 0.9), Verdict(LEAST, None, Verification.UNVERIFIED)
+    outcome = conclude(unquoted, unverified, CONTEXT, None, {}, THRESHOLDS, True)
+    assert (outcome.reason, outcome.refused_by) == (Reason.UNSUPPORTED, "citation")
+    verified = replace(unverified, verification=Verification.VERIFIED)
+    assert conclude(unquoted, verified, CONTEXT, None, {}, THRESHOLDS, True).reason is Reason.ANSWERED
+
+
+async def test_chat_and_streams_say_it_too() -> None:
+    services, question = FakeServices(), "How many pages has The Salt Road?"
+    services.verifier.mood = Mood.CRASHES
+    async with gateway_before(services, pocket=True, **AWAY) as world:
+        body = {"model": "loreglass", "messages": [{"role": "user", "content": question}]}
+        chat = await world.client.post("/v1/chat/completions", json=body)
+        streaming = {"Accept": "text/event-stream"}
+        stream = await world.client.post("/answer", json={"question": question}, headers=streaming)
+    assert chat.json()["choices"][0]["message"]["content"].endswith(CAUTION)
+    assert CAUTION in stream.text
+    assert '"verification":"unverified"' in stream.text
