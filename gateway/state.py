@@ -264,7 +264,7 @@ class Reply:
 class Verdict:
     """What verification found: `refusal` names the check that refused, None when the answer stands.
 
-    `verification`: whether anything that reads the evidence checked it.
+    `verification`: whether the verifier checked it.
     """
 
     probability: float

@@ -81,9 +81,12 @@ class Sought:
                     yield found
 
     def _may_say(self, sentence: Sentence) -> bool:
-        """The costly look is worth it only where the letters of the words are there."""
+        """The costly look is worth it only where the words' letters are there; a stem's "i" may be a "y"."""
         folded = fold(sentence.text)
-        return all(any(each in folded for each in (stem, *expansions(stem))) for stem in self.relation)
+        return all(
+            any(each.removesuffix("i") in folded for each in (stem, *expansions(stem)))
+            for stem in self.relation
+        )
 
     def _value(self, text: str, titled: bool, like: Value) -> Stated | None:
         stems = content_stems(text)

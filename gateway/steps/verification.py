@@ -3,8 +3,8 @@
 The verifier service compares both with their thresholds, and reads the evidence itself where it has neither.
 When it is out, the two comparisons are made here, so that an answer which its own model doubts is refused all
 the same. What stands then counts as if the verifier had only just let it pass: its probability is at most the
-lowest with which a checked answer stands, so that no answer is surer for not having been checked. Where no
-judge has read the evidence either, it is `unverified`: a model's certainty of its own words checks nothing.
+lowest with which a checked answer stands, so that no answer is surer for not having been checked, and it is
+`unverified`: what models say of their own words can refuse an answer, but is no check of it.
 
 What is explained suffices to replay it. Signals, where they were measured: `token_min`, `token_mean` (s_min
 and s_mean, over the tokens of the `answer` field alone, not of its reasons), `token_grammar` (1 where the
@@ -114,16 +114,15 @@ async def verify(
             run.explain.signal("judge_asked", 0.0 if run.plan.judge else None)
         elif (judgement := await judgement_in_time()) is not None:
             verdict = _judged(judgement, thresholds)
-    return verdict if checked and verdict else without_verifier(verdict, judgement, thresholds)
+    return verdict if checked and verdict else without_verifier(verdict, thresholds)
 
 
-def without_verifier(verdict: Verdict | None, judgement: float | None, thresholds: Thresholds) -> Verdict:
+def without_verifier(verdict: Verdict | None, thresholds: Thresholds) -> Verdict:
     """What an answer is worth that the verifier did not see: no more than the least that it lets stand."""
     least = min(thresholds.supported, thresholds.judged)
-    verification = Verification.UNVERIFIED if judgement is None else Verification.VERIFIED
     if verdict is None:
-        return Verdict(least, None, verification)
-    return Verdict(min(verdict.probability, least), verdict.refusal, verification)
+        return Verdict(least, None, Verification.UNVERIFIED)
+    return Verdict(min(verdict.probability, least), verdict.refusal, Verification.UNVERIFIED)
 
 
 async def check(
