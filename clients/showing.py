@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from loreglass_client.models import Answer, Explanation
+from loreglass_client.models import Answer, Explanation, Verification
 
 _EVIDENCE_CHARS = 240
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
@@ -16,6 +16,9 @@ def show_answer(answer: Answer, console: Console) -> None:
     for number, citation in enumerate(answer.citations, start=1):
         where = " · ".join(filter(None, (citation.title, citation.url)))
         console.print(plain(f"  [{number}] {where}: “{citation.snippet.strip()}”"))
+    for conflict in answer.conflicts:
+        where = " · ".join(filter(None, (conflict.citation.title, conflict.citation.url)))
+        console.print(plain(f"  but {where}: “{conflict.citation.snippet.strip()}”"))
     facts = [
         f"route {answer.route.value}",
         f"confidence {answer.confidence:.2f}",
@@ -24,6 +27,8 @@ def show_answer(answer: Answer, console: Console) -> None:
     ]
     if answer.abstained:
         facts.insert(0, f"refused: {answer.reason.value}")
+    if answer.verification is Verification.UNVERIFIED:
+        facts.append("not checked")
     if answer.degraded:
         facts.append("without " + ", ".join(answer.degraded))
     console.print(plain("  " + " · ".join(facts), "dim"))

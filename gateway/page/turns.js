@@ -90,6 +90,7 @@ export class TurnView {
         h("p", { class: "answer" }, answer.answer),
         ...(answer.abstained ? this.refusal(answer) : []),
         h("div", { class: "verdict" }, !answer.abstained && sureness(answer), this.actions()),
+        note(words.cautionWords(answer)),
         note(words.degradedWords(answer.degraded)),
         sources(answer.citations),
         this.how(answer),

@@ -1,4 +1,4 @@
-"""Whatever digits, signs, units and dates a stranger writes, reading them ends in values, never in a fault."""
+"""Whatever digits, signs, units and dates a stranger writes, reading them ends in values, not in a fault."""
 
 import math
 
