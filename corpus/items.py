@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from corpus.chunking import chunk_page
 from corpus.extraction import NoContent, extract_page
 from corpus.manifests import PageRecord, PhotoRecord, Rejected, read_pages, read_photos
 from corpus.pages import Page
-from language.words import visible
 
 CONTENT_IDS = uuid.UUID("6c1c6bd2-2f3b-5a6f-9d55-0f7c2f6b7a11")
 """Namespace of the ids below (UUID version 5, RFC 9562)."""
@@ -98,6 +98,11 @@ def page_item(where: str, page: Page, texts: Sequence[str]) -> PageItem:
             for position, text in enumerate(texts)
         ),
     )
+
+
+def visible(text: str) -> str:
+    """Without Unicode's format characters (zero-width, bidirectional, tags): they only hide things."""
+    return text if text.isascii() else "".join(c for c in text if unicodedata.category(c) != "Cf")
 
 
 def content_id(*parts: str) -> str:
