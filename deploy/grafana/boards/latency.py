@@ -94,8 +94,8 @@ _STAGES = Row(
         Panel(
             "Decoders ended",
             Kind.TIMESERIES,
-            "Processes that decode photos and sound, by why they are no more. `cpu` and `clock`: a file that was"
-            " too much work; `died`: it crashed, or memory was short; `left`, `late`: nobody waited any more.",
+            "Processes that decode photos and sound, by why they are no more. `cpu` and `clock`: a file that"
+            " was too much work; `died`: it crashed, or memory was short; `left`, `late`: nobody waited.",
             (
                 Query(
                     per_second("loreglass_decoder_ended_total", "what, reason", GATEWAY),
