@@ -65,7 +65,7 @@ class Manifests:
             wanted = source["configMapRef"]
             if wanted["name"] in self.names("ConfigMap") or not wanted.get("optional", False):
                 found |= self.get("ConfigMap", wanted["name"])["data"]
-        return found | {each["name"]: each["value"] for each in container.get("env", [])}
+        return found | {each["name"]: each["value"] for each in container.get("env", []) if "value" in each}
 
 
 @cache
