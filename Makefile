@@ -7,6 +7,7 @@
 # make bench  overhead, latencies, overload, faults: writes docs/benchmarks.md (BENCH="--only overhead")
 # make bench-gpu  each production engine at real size, on a GPU
 # make load    wearers against the pocket platform and a stand-in fleet: report and plots in var/load (LOAD="--shape ramp")
+# make attack  hostile inputs of every class against a platform of its own, and a table (ATTACK="--only images --seed 3")
 # make containers-check  builds the images, runs them with podman, asks, kills, recovers, takes down
 # make dashboards  Grafana's dashboards anew, and their pictures from a real Prometheus
 # make screenshots  pictures of the wearer's page, by a browser that asks aloud, and the figures it measured
@@ -47,12 +48,14 @@ TORCH_FROM ?=
 BENCH ?=
 # For example: --shape ramp --seconds 60
 LOAD ?=
+# For example: --only images --inputs 200 --seed 3
+ATTACK ?=
 
 # Services work side by side; BLAS threads of their own only get in each other's way.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: audit demo serve test test-fast test-vllm test-llama meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad check format lock publish-contracts openapi
+.PHONY: attack audit demo serve test test-fast test-vllm test-llama meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/loreglass demo
@@ -83,6 +86,9 @@ bench-gpu: $(VENV)/.models
 
 load: $(VENV)/.dev
 	$(BIN)/python -m bench.load $(LOAD)
+
+attack: $(VENV)/.dev
+	$(BIN)/python -m tests.attacks $(ATTACK)
 
 dashboards: $(VENV)/.dev
 	$(BIN)/python -m deploy.grafana --write

@@ -1,0 +1,88 @@
+"""What must come out nowhere: keys of callers, secrets of the environment, what is written in photos."""
+
+import hashlib
+import io
+import random
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from chassis.keys import ApiKey
+from clients.keys import entry
+from tests.unit.chassis.pictures import MARKER
+
+VICTIMS_QUESTION = "Whose is the zanzibarian umbrella of this place?"
+_SECRETS = {
+    "LOREGLASS_GATEWAY_VLM_KEY": "vlm-key-quokka-5151",
+    "LOREGLASS_GATEWAY_STT_KEY": "stt-key-numbat-5152",
+    "LOREGLASS_GATEWAY_TTS_KEY": "tts-key-bilby-5153",
+    "LOREGLASS_GATEWAY_SPEECH_SECRET": "speech-secret-potoroo-5154",
+    "LOREGLASS_GATEWAY_REDIS_URL": "redis://:redis-axolotl-5155@127.0.0.1:6/0",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """Keys of three tenants, and the settings with secrets in them."""
+
+    victim: ApiKey
+    attacker: ApiKey
+    others: tuple[ApiKey, ...]
+    settings: Mapping[str, str]
+
+    @classmethod
+    def drawn(cls, seed: int) -> "Planted":
+        """The same for the same seed: inputs hold the attacker's key."""
+        draw = random.Random(f"{seed}:keys")
+        victim, attacker, *others = (_key(draw) for _ in range(4))
+        return cls(victim, attacker, tuple(others), dict(_SECRETS))
+
+    def keys_file(self) -> str:
+        """The victim asks as a wearer does, the attacker too."""
+        entries = [
+            entry(self.victim, "victim", "interactive"),
+            entry(self.attacker, "attacker", "interactive"),
+        ]
+        entries += [entry(key, f"other-{place}", "interactive") for place, key in enumerate(self.others)]
+        return "\n\n".join(entries) + "\n"
+
+    def secrets(self, data: Path) -> dict[str, bytes]:
+        """What is looked for in replies and logs."""
+        found = {
+            f"{name.rpartition('_GATEWAY_')[2].lower()}": value.encode()
+            for name, value in self.settings.items()
+        }
+        found["redis_url"] = b"redis-axolotl-5155"
+        keys = {"the victim's": self.victim, "the attacker's": self.attacker}
+        for whose, key in keys.items():
+            found[f"{whose} key"] = key.text[-20:].encode()
+            found[f"{whose} digest"] = key.sha256.encode()
+        place = {"what a photo says of its place": MARKER, "the victim's question": b"zanzibarian"}
+        return found | place | {"the folder of the data": str(data).encode()}
+
+
+def _key(draw: random.Random) -> ApiKey:
+    letters = string.ascii_letters + string.digits
+    prefix, secret = ("".join(draw.choices(letters, k=length)) for length in (8, 43))
+    key = ApiKey.parse(f"lg_{prefix}_{secret}")
+    assert key is not None
+    return key
+
+
+def located(photo: bytes) -> bytes:
+    """The same photo, with a place and a marker in its EXIF."""
+    exif = Image.Exif()
+    exif[0x010E] = MARKER.decode()
+    exif[0x8825] = {1: "N", 2: (47.0, 22.0, 36.8), 3: "E", 4: (8.0, 32.0, 30.0), 29: MARKER.decode()}
+    buffer = io.BytesIO()
+    with Image.open(io.BytesIO(photo)) as picture:
+        picture.convert("RGB").save(buffer, "JPEG", quality=88, exif=exif, comment=MARKER)
+    return buffer.getvalue()
+
+
+def digest(data: bytes) -> str:
+    """In a few letters."""
+    return hashlib.sha256(data).hexdigest()[:12]

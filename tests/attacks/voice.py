@@ -1,0 +1,18 @@
+"""`python -m tests.attacks.voice PORT`: a server that hears the same words in any sound, and speaks."""
+
+import sys
+
+import anyio
+
+from chassis.http.serving import BoundApp, listen, running
+from tests.speech_servers import SpeechServers
+
+
+async def serve(port: int) -> None:
+    """Until it is stopped."""
+    async with running([BoundApp(SpeechServers().app(), listen("127.0.0.1", port))]):
+        await anyio.sleep_forever()
+
+
+if __name__ == "__main__":
+    anyio.run(serve, int(sys.argv[1]))
