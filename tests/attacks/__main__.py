@@ -1,7 +1,7 @@
 """`python -m tests.attacks [--only CLASS] [--inputs N] [--seed N]`: attack a platform of its own.
 
-Prints a table, and ends with 1 where something does not hold: a 500, a leak, a dead process, a refusal that is
-late by itself too, memory that does not come back. What failed is saved in var/attack, with the command that
+Prints a table, and ends with 1 where something does not hold: a 500, a leak, a dead process, a refusal that
+is late by itself too, memory that does not come back. What failed is saved in var/attack, with the command that
 sends it again.
 """
 
@@ -25,7 +25,7 @@ from tests.attacks.judging import ROOT, Judge
 from tests.attacks.pictures import saved
 from tests.attacks.planted import VICTIMS_QUESTION
 from tests.attacks.report import table, told
-from tests.attacks.running import Result, run_class
+from tests.attacks.running import Result, Sending, run_class
 from tests.attacks.target import Target, ask_well, running_target
 
 OUT = ROOT / "var" / "attack"
@@ -38,6 +38,7 @@ def main(
     seed: Annotated[int, typer.Option(help="the same seed, the same inputs")] = 1,
     at_once: Annotated[int, typer.Option(help="connections")] = 6,
     killer: Annotated[list[str] | None, typer.Option(help="of the killers, only these")] = None,
+    out: Annotated[Path, typer.Option(help="the table, and what failed")] = OUT,
 ) -> None:
     """Classes one after the other, then the killers."""
     configure_logging("warning")
@@ -46,18 +47,18 @@ def main(
         sys.exit(f"There is no class {unknown[0]}; there are {', '.join((*CLASSES, KILLERS_NAME))}.")
     chosen = [name for name in CLASSES if not only or name in only]
     console = Console(width=None if sys.stdout.isatty() else 250)
-    shutil.rmtree(OUT, ignore_errors=True)
-    OUT.mkdir(parents=True)
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
     holds = True
     with tempfile.TemporaryDirectory() as folder:
         console.print(f"Starting a platform (seed {seed}).")
         with running_target(Path(folder), seed) as target:
             if chosen:
-                holds &= _classes(target, chosen, inputs, seed, at_once, console)
+                holds &= _classes(target, chosen, Sending(inputs, seed, at_once), out, console)
             if not only or KILLERS_NAME in only:
                 holds &= _killers(target, killer, console)
             holds &= _logs(target, console)
-    console.print("Everything holds." if holds else f"Not everything holds; see {OUT.relative_to(ROOT)}.")
+    console.print("Everything holds." if holds else f"Not everything holds; see {out}.")
     sys.exit(0 if holds else 1)
 
 
@@ -75,22 +76,19 @@ def scene_of(target: Target) -> Scene:
     return Scene(key, saved("jpeg"), (said["session_id"],), (said["trace_id"],))
 
 
-def _classes(
-    target: Target, names: Sequence[str], count: int, seed: int, at_once: int, console: Console
-) -> bool:
+def _classes(target: Target, names: Sequence[str], sending: Sending, out: Path, console: Console) -> bool:
     scene = scene_of(target)
     results: list[Result] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as bar:
         for name in names:
-            task = bar.add_task(name, total=count)
-            progress = partial(bar.update, task)
-            result = run_class(CLASSES[name], target, scene, count, seed, at_once, progress)
+            task = bar.add_task(name, total=sending.count)
+            result = run_class(CLASSES[name], target, scene, sending, partial(bar.update, task))
             results.append(result)
-            for line in told(result, OUT, seed):
+            for line in told(result, out, sending.seed):
                 console.print(line, markup=False, highlight=False, soft_wrap=True)
-    text = table(results).markdown()
-    (OUT / "table.md").write_text(text + "\n")
+            text = table(results).markdown()
+            (out / "table.md").write_text(text + "\n")
     console.print(text, markup=False, highlight=False, soft_wrap=True)
     return all(each.holds for each in results)
 

@@ -67,8 +67,17 @@ class Progress(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How many inputs, drawn from which seed, over how many connections at once."""
+
+    count: int
+    seed: int
+    at_once: int = 6
+
+
 def run_class(
-    each: AttackClass, target: Target, scene: Scene, count: int, seed: int, at_once: int, progress: Progress
+    each: AttackClass, target: Target, scene: Scene, sending: Sending, progress: Progress
 ) -> Result:
     """All inputs of the class, beside a good caller; then what the gateway keeps of it."""
     result = Result(each.name)
@@ -78,9 +87,8 @@ def run_class(
         seen.reset()
     began = time.monotonic()
     with Canary(target) as waits:
-        late = asyncio.run(
-            _send_all(each.inputs(count, seed, scene), target, judge, at_once, result, progress)
-        )
+        inputs = each.inputs(sending.count, sending.seed, scene)
+        late = asyncio.run(_send_all(inputs, target, judge, sending.at_once, result, progress))
     result.waits, result.seconds = waits, time.monotonic() - began
     asyncio.run(_again_alone(late, target, result))
     dead = target.revive()
