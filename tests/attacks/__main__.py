@@ -1,8 +1,8 @@
 """`python -m tests.attacks [--only CLASS] [--inputs N] [--seed N]`: attack a platform of its own.
 
 Prints a table, and ends with 1 where something does not hold: a 500, a leak, a dead process, a refusal that
-is late by itself too, memory that does not come back. What failed is saved in var/attack, with the command that
-sends it again.
+is late by itself too, memory that does not come back. What failed is saved in var/attack, with the command
+that sends it again.
 """
 
 import shutil
@@ -22,6 +22,7 @@ from chassis.telemetry.logs import configure_logging
 from tests.attacks.classes import CLASSES
 from tests.attacks.inputs import Scene
 from tests.attacks.judging import ROOT, Judge
+from tests.attacks.killers import KILLERS, run_killers
 from tests.attacks.pictures import saved
 from tests.attacks.planted import VICTIMS_QUESTION
 from tests.attacks.report import table, told
@@ -37,7 +38,7 @@ def main(
     inputs: Annotated[int, typer.Option(help="of each class")] = 2_000,
     seed: Annotated[int, typer.Option(help="the same seed, the same inputs")] = 1,
     at_once: Annotated[int, typer.Option(help="connections")] = 6,
-    killer: Annotated[list[str] | None, typer.Option(help="of the killers, only these")] = None,
+    killer: Annotated[list[str] | None, typer.Option(help=f"of the killers: {', '.join(KILLERS)}")] = None,
     out: Annotated[Path, typer.Option(help="the table, and what failed")] = OUT,
 ) -> None:
     """Classes one after the other, then the killers."""
@@ -45,6 +46,9 @@ def main(
     unknown = sorted(set(only or ()) - {*CLASSES, KILLERS_NAME})
     if unknown:
         sys.exit(f"There is no class {unknown[0]}; there are {', '.join((*CLASSES, KILLERS_NAME))}.")
+    unknown = sorted(set(killer or ()) - set(KILLERS))
+    if unknown:
+        sys.exit(f"There is no killer {unknown[0]}; there are {', '.join(KILLERS)}.")
     chosen = [name for name in CLASSES if not only or name in only]
     console = Console(width=None if sys.stdout.isatty() else 250)
     shutil.rmtree(out, ignore_errors=True)
@@ -56,7 +60,7 @@ def main(
             if chosen:
                 holds &= _classes(target, chosen, Sending(inputs, seed, at_once), out, console)
             if not only or KILLERS_NAME in only:
-                holds &= _killers(target, killer, console)
+                holds &= run_killers(target, killer or list(KILLERS), out, console)
             holds &= _logs(target, console)
     console.print("Everything holds." if holds else f"Not everything holds; see {out}.")
     sys.exit(0 if holds else 1)
@@ -91,12 +95,6 @@ def _classes(target: Target, names: Sequence[str], sending: Sending, out: Path, 
             (out / "table.md").write_text(text + "\n")
     console.print(text, markup=False, highlight=False, soft_wrap=True)
     return all(each.holds for each in results)
-
-
-def _killers(target: Target, names: Sequence[str] | None, console: Console) -> bool:
-    from tests.attacks.killers import run_killers
-
-    return run_killers(target, names, console)
 
 
 def _logs(target: Target, console: Console) -> bool:

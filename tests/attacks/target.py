@@ -90,7 +90,7 @@ class Target:
                 until_ready(self.url_of(name), self._processes[name])
         return dead
 
-    def restart_gateway(self, **settings: str) -> None:
+    def restart_gateway(self, descriptors: int | None = None, **settings: str) -> None:
         """With other settings, which stay until the next time."""
         process = self._processes["gateway"]
         process.terminate()
@@ -99,7 +99,7 @@ class Target:
         if process.poll() is None:
             process.kill()
             process.wait()
-        self.launch("gateway", **settings)
+        self.launch("gateway", descriptors=descriptors, **settings)
         until_ready(self.url, self._processes["gateway"])
 
     def url_of(self, name: str) -> str:

@@ -1,0 +1,96 @@
+"""Work that takes an engine, or the queue before it, from everybody else."""
+
+import asyncio
+import io
+import json
+import time
+
+import httpx
+from PIL import Image, ImageDraw, ImageFont
+
+from tests.attacks.inputs import Input, form, photo_part, request, text_parts
+from tests.attacks.killers.attack import Course, Killer
+from tests.attacks.killers.senders import attacker
+
+_FORM = ("Content-Type", "multipart/form-data; boundary=attack-7d1f4c")
+_FLOOD_S = 25.0
+
+
+def _dense_page() -> bytes:
+    """Small print on all of a large page."""
+    page = Image.new("RGB", (1_900, 1_900), "white")
+    pen, font = ImageDraw.Draw(page), ImageFont.load_default(13)
+    for row in range(115):
+        words = " ".join(f"{(row * 37 + place * 101) % 9973:04d} lorem" for place in range(30))
+        pen.text((6, 4 + row * 16.4), words, fill="black", font=font)
+    buffer = io.BytesIO()
+    page.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def _small_print(word: str) -> bytes:
+    picture = Image.new("RGB", (200, 60), "white")
+    ImageDraw.Draw(picture).text((10, 20), word, fill="black")
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+async def _dense(course: Course) -> None:
+    scene = attacker(course.target)
+    parts = [
+        *text_parts({"question": "what does it say?", "deadline_ms": "3000"}),
+        photo_part(_dense_page(), kind="image/png"),
+    ]
+    for turn in range(3):
+        await course.send(Input("dense", scene.post_form("/answer", parts)))
+        body = form([photo_part(_small_print(f"open {turn}"), kind="image/png")])
+        given = Input("other print", request("POST", "/v1/ocr", [_FORM], body), to="ocr")
+        began = time.monotonic()
+        reply = await course.send(given, 90)
+        waited_s = time.monotonic() - began
+        course.notes.append(f"then other print was read in {waited_s:.1f} s ({reply.status})")
+
+
+async def _overflow(course: Course) -> None:
+    body = {
+        "question": "how much is it in total?",
+        "answer": "The total is 7 euros.",
+        "evidence": ["9" * 305 + " 0.0001"],
+    }
+    lines = [("Content-Type", "application/json")]
+    for _ in range(6):
+        await course.send(
+            Input("overflow", request("POST", "/v1/verify", lines, json.dumps(body).encode()), to="verifier")
+        )
+
+
+async def _flood(course: Course) -> None:
+    """Sixty callers of one tenant, each asking again as soon as it has a reply."""
+    until = time.monotonic() + _FLOOD_S
+    headers = {"Authorization": f"Bearer {course.target.planted.attacker.text}"}
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(timeout=80, limits=limits, headers=headers) as client:
+
+        async def caller(place: int) -> None:
+            turn = 0
+            while time.monotonic() < until:
+                turn += 1
+                asked = {"question": f"how high is tower {place}-{turn}?", "deadline_ms": 20_000}
+                began = time.monotonic()
+                try:
+                    status = (await client.post(f"{course.target.url}/answer", json=asked)).status_code
+                except httpx.HTTPError:
+                    status = 0
+                course.count(status, time.monotonic() - began)
+                if status != 200:
+                    await asyncio.sleep(0.2)
+
+        await asyncio.gather(*(caller(place) for place in range(60)))
+
+
+KILLERS = (
+    Killer("dense-page", "a page of small print, asked three times at 3 s", _dense),
+    Killer("overflow", "a number of 305 digits for the verifier", _overflow),
+    Killer("flood", "60 callers of another tenant for 25 s", _flood),
+)

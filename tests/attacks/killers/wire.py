@@ -1,0 +1,128 @@
+"""Headers without end, requests that are never whole, connections that say nothing, uploads that stop."""
+
+import asyncio
+import io
+import itertools
+import resource
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from PIL import Image
+
+from tests.attacks.inputs import Input, photo_part, text_parts
+from tests.attacks.killers.attack import Course, Killer
+from tests.attacks.killers.senders import attacker, close, noise, opened, poured, still_open
+from tests.attacks.target import Target
+
+_MIB = 2**20
+_HEAD = b"POST /answer HTTP/1.1\r\nHost: localhost\r\n"
+_STOP_S = 75
+"""After the longest deadline that a caller may ask for, and the hard stop of an exchange."""
+
+
+async def _lines(course: Course) -> None:
+    block = b"a:b\r\n" * (_MIB // 5)
+    await poured(course, b"GET / HTTP/1.1\r\n", itertools.repeat(block, 85))
+
+
+async def _value(course: Course) -> None:
+    await poured(course, b"GET / HTTP/1.1\r\nX-Long: ", itertools.repeat(b"a" * _MIB, 200))
+
+
+async def _never_whole(course: Course) -> None:
+    scene = attacker(course.target)
+    name, value = scene.authorization
+    body = (
+        _HEAD
+        + f"{name}: {value}\r\nContent-Type: application/json\r\n".encode()
+        + b"Content-Length: 1000\r\n"
+    )
+    ways = {
+        "half a head": _HEAD[:-4],
+        "half a body": body + b"\r\n{",
+        "half a body, X-Deadline-Ms: 999999999": body + b"X-Deadline-Ms: 999999999\r\n\r\n{",
+        "nothing": b"",
+    }
+    held = {what: await opened(course, 50, data) for what, data in ways.items()}
+    await asyncio.sleep(_STOP_S)
+    for what, connections in held.items():
+        left = await still_open(connections)
+        course.notes.append(f"{what}: {left} of {len(connections)} open after {_STOP_S} s")
+        if left and len(connections) == 50:
+            course.wrong.append(f"{what} stays open for {_STOP_S} s")
+        close(connections)
+
+
+@contextmanager
+def _small_disk(target: Target) -> Iterator[None]:
+    """A /tmp of 256 MB, as compose sets; where that may not be mounted, only what is written is counted."""
+    target.temporary.mkdir(exist_ok=True)
+    command = ["mount", "-t", "tmpfs", "-o", "size=256m", "tmpfs", str(target.temporary)]
+    mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+    try:
+        target.restart_gateway()
+        yield
+    finally:
+        if mounted:
+            target.restart_gateway(TMPDIR=str(target.folder))
+            subprocess.run(["umount", "-l", str(target.temporary)], check=False)
+            target.restart_gateway()
+
+
+async def _uploads(course: Course) -> None:
+    scene = attacker(course.target)
+    whole = scene.post_form(
+        "/answer", [*text_parts({"question": "what is this?"}), photo_part(noise(19 * 10**6 + 50_000))]
+    )
+    held = await opened(course, 13, whole[: 19 * 10**6])
+    await asyncio.sleep(2)
+    good = [*text_parts({"question": "what is this?", "deadline_ms": "8000"}), photo_part(_large_photo())]
+    for _ in range(3):
+        reply = await course.send(Input("a photo of 2 MB", scene.post_form("/answer", good)), 30)
+        if reply.status != 200:
+            course.notes.append(f"a good photo of 2 MB: {reply.status}")
+    close(held)
+    on_disk = course.target.watch.of("gateway").peak_file_mib
+    course.notes.append(f"{len(held)} uploads were taken, {on_disk:.0f} MiB on disk")
+
+
+def _large_photo() -> bytes:
+    pixels = np.random.default_rng(3).integers(0, 256, (1_000, 1_400, 3), dtype=np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "JPEG", quality=85)
+    return buffer.getvalue()
+
+
+@contextmanager
+def _few_descriptors(target: Target) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8_192), hard))
+    target.restart_gateway(descriptors=1_024)
+    try:
+        yield
+    finally:
+        target.restart_gateway()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def _idle(course: Course) -> None:
+    held = await opened(course, 1_500)
+    course.notes.append(f"{len(held)} connections opened")
+    await asyncio.sleep(20)
+    course.notes.append(f"{await still_open(held[:400])} of the first 400 open after 20 s")
+    close(held)
+
+
+KILLERS = (
+    Killer("header-lines", "85 MiB of a:b lines on one connection", _lines),
+    Killer("header-value", "a header's value of 200 MiB", _value),
+    Killer(
+        "never-whole",
+        "200 connections: half heads, half bodies, X-Deadline-Ms: 999999999, nothing",
+        _never_whole,
+    ),
+    Killer("uploads", "13 unfinished uploads of 19 MB, /tmp of 256 MB", _uploads, _small_disk),
+    Killer("idle", "1,500 idle connections at 1,024 descriptors", _idle, _few_descriptors),
+)
