@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import disconnects, faults, offered_load, overhead, pocket, routes, slow_calls
+from bench import disconnects, faults, offered_load, overhead, pocket, pocket_faults, routes, slow_calls
 from bench.benchmark import Bench, Benchmark, cores
 from bench.figures import Table
 from bench.generator import Generator, generator
@@ -19,7 +19,7 @@ from chassis.telemetry.logs import configure_logging
 
 BENCHMARKS: dict[str, Benchmark] = {
     each.BENCHMARK.about.name: each.BENCHMARK
-    for each in (overhead, routes, offered_load, slow_calls, faults, disconnects, pocket)
+    for each in (overhead, routes, offered_load, slow_calls, faults, disconnects, pocket, pocket_faults)
 }
 _QUICK = 0.12
 

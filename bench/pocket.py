@@ -26,7 +26,7 @@ from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.inventory import APPS
 from evaluation.data.model import Conversation
-from evaluation.data.world import load_world
+from evaluation.data.world import World, load_world
 from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
 
@@ -47,15 +47,13 @@ Timings = dict[str, list[float]]
 
 async def run(bench: Bench) -> Sequence[Table]:
     """Stages, start-up, memory, size."""
-    if not (SAMPLE / "truth.jsonl").exists():
-        generate_world(Split.SAMPLE, SAMPLE, None, None)
-    world = load_world(SAMPLE)
+    world = sample()
     chosen = [*world.single, *world.multi][: bench.count(24, least=6)]
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         bench.progress(0.0, "indexing")
         with one_process(data) as (_, urls, _):
-            await asyncio.to_thread(put_index, urls)
+            await asyncio.to_thread(index_sample, urls)
         bench.progress(0.2, "starting")
         with one_process(data) as (pid, urls, ready_s):
             idle_mib = memory_mib(pid)
@@ -67,6 +65,13 @@ async def run(bench: Bench) -> Sequence[Table]:
         Table(("", "start to ready s", "MiB when ready", "MiB after the questions"), (process, *apart)),
         Table(("size", "MB"), tuple(_sizes())),
     ]
+
+
+def sample() -> World:
+    """The sample world, drawn where it is not there yet."""
+    if not (SAMPLE / "truth.jsonl").exists():
+        generate_world(Split.SAMPLE, SAMPLE, None, None)
+    return load_world(SAMPLE)
 
 
 @contextmanager
@@ -93,8 +98,8 @@ def _url(port: int) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def put_index(urls: Mapping[str, str]) -> None:
-    """Index the sample world."""
+def index_sample(urls: Mapping[str, str]) -> None:
+    """Its catalogue and its pages."""
     quiet = Console(quiet=True)
     for ingest, what, file, service in (
         (ingest_photos, "images", "images.jsonl", "image_search"),

@@ -22,7 +22,7 @@ import httpx
 from PIL import Image
 
 from bench.figures import number, percentile
-from bench.pocket import SAMPLE, one_process, put_index
+from bench.pocket import SAMPLE, one_process, index_sample
 from chassis.keys import ApiKey
 from contracts.answer import Reason
 from evaluation.data.model import Conversation
@@ -197,7 +197,7 @@ def main() -> None:
         generate_world(Split.SAMPLE, SAMPLE, None, None)
     with tempfile.TemporaryDirectory() as folder, _keys() as (path, keys):
         with one_process(Path(folder)) as (_, urls, _):
-            put_index(urls)
+            index_sample(urls)
         settings = {"LOREGLASS_GATEWAY_KEYS": str(path)}
         with one_process(Path(folder), settings) as (_, urls, _):
             asyncio.run(_measure(urls["gateway"], keys, given.callers, given.questions))

@@ -31,15 +31,15 @@ def _exchanged(draw: random.Random, body: Any) -> Any:
     places: list[tuple[Any, Any]] = []
     _collect(body, places)
     if not places or draw.random() < 0.05:
-        return draw.choice(VALUES)
+        return copy.deepcopy(draw.choice(VALUES))
     holder, key = draw.choice(places)
     how = draw.random()
     if how < 0.6:
-        holder[key] = draw.choice((draw.choice(VALUES), text(draw)))
+        holder[key] = copy.deepcopy(draw.choice((draw.choice(VALUES), text(draw))))
     elif how < 0.75:
         del holder[key]
     elif isinstance(holder, dict):
-        holder[text(draw)[:40]] = draw.choice(VALUES)
+        holder[text(draw)[:40]] = copy.deepcopy(draw.choice(VALUES))
     else:
         holder.extend(copy.deepcopy(holder) * draw.choice((1, 3)))
     return body

@@ -67,6 +67,10 @@ class Progress(Protocol):
         ...
 
 
+def _untold(*, completed: int) -> None:
+    """To nobody."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sending:
     """How many inputs, drawn from which seed, over how many connections at once."""
@@ -81,14 +85,13 @@ def run_class(
 ) -> Result:
     """All inputs of the class, beside a good caller; then what the gateway keeps of it."""
     result = Result(each.name)
-    judge = Judge(target.planted.secrets(target.folder))
     result.before_mib, before = target.mib(), target.descriptors()
     for seen in target.watch.seen.values():
         seen.reset()
     began = time.monotonic()
     with Canary(target) as waits:
         inputs = each.inputs(sending.count, sending.seed, scene)
-        late = asyncio.run(_send_all(inputs, target, judge, sending.at_once, result, progress))
+        late = asyncio.run(send_all(inputs, target, result, sending.at_once, progress))
     result.waits, result.seconds = waits, time.monotonic() - began
     asyncio.run(_again_alone(late, target, result))
     dead = target.revive()
@@ -105,11 +108,11 @@ def run_class(
     return result
 
 
-async def _send_all(
-    inputs: Iterator[Input], target: Target, judge: Judge, at_once: int, result: Result, progress: Progress
+async def send_all(
+    inputs: Iterator[Input], target: Target, result: Result, at_once: int, progress: Progress = _untold
 ) -> list[Input]:
-    """Those whose refusal came late."""
-    late: list[Input] = []
+    """Count into `result` what comes back; those whose refusal came late."""
+    judge, late = Judge(target.planted.secrets(target.folder)), list[Input]()
 
     async def sender() -> None:
         for given in inputs:

@@ -1,10 +1,9 @@
 """The platform that is attacked: every app in a process of its own, with the bounds of compose."""
 
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -32,12 +31,11 @@ _ENTITIES = 14
 class Target:
     """Started by `running_target`. `planted`: the keys and secrets that it has."""
 
-    def __init__(self, folder: Path, seed: int, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, seed: int) -> None:
         self.folder = folder
         self.planted = Planted.drawn(seed)
         names = ("gateway", *SERVICES, _VOICE)
         self.ports = dict(zip(names, free_ports(len(names)), strict=True))
-        self._given = dict(settings or {})
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self.temporary = folder / "tmp"
         bounds = {"gateway": GATEWAY_MIB} | dict.fromkeys(SERVICES, SERVICE_MIB)
@@ -55,8 +53,8 @@ class Target:
         """Of the apps that run."""
         return {name: each.pid for name, each in list(self._processes.items()) if each.poll() is None}
 
-    def start(self) -> None:
-        """Everything, with a small world indexed; returns when it answers."""
+    def start(self, indexed: bool = True) -> None:
+        """Everything, with a small world where it is to be indexed; returns when it answers."""
         for folder in (self.folder, self.temporary):
             folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "keys.toml").write_text(self.planted.keys_file())
@@ -64,7 +62,8 @@ class Target:
             self.launch(name)
         for name in SERVICES:
             until_ready(self.url_of(name), self._processes[name])
-        self._index()
+        if indexed:
+            self._index()
         until_ready(self.url, self._processes["gateway"])
         self.watch.start()
 
@@ -145,7 +144,7 @@ class Target:
             own |= {f"{prefix}{each.upper()}_URL": self.url_of(each) for each in SERVICES}
             own |= {f"{prefix}{which}_URL": self.url_of(_VOICE) for which in ("STT", "TTS")}
             own |= {f"{prefix}KEYS": str(self.folder / "keys.toml"), "TMPDIR": str(self.temporary)}
-            own |= {f"{prefix}SESSION_BYTES": str(32 * 2**20), **self.planted.settings, **self._given}
+            own |= {f"{prefix}SESSION_BYTES": str(32 * 2**20), **self.planted.settings}
         elif name in ("image_search", "text_search"):
             own[f"{prefix}DATA_DIR"] = str(self.folder / name)
         return own
@@ -166,11 +165,11 @@ class Target:
 
 
 @contextmanager
-def running_target(folder: Path, seed: int, settings: Mapping[str, str] | None = None) -> Iterator[Target]:
-    """Up and indexed, and gone afterwards."""
-    target = Target(folder, seed, settings)
+def running_target(folder: Path, seed: int, *, indexed: bool = True) -> Iterator[Target]:
+    """Up, and gone afterwards."""
+    target = Target(folder, seed)
     try:
-        target.start()
+        target.start(indexed)
         yield target
     finally:
         target.stop()
@@ -192,12 +191,3 @@ def ask_well(target: Target, client: httpx.Client, deadline_ms: int = 8_000) -> 
         data={"question": target.question, "deadline_ms": str(deadline_ms)},
         headers={"Authorization": f"Bearer {target.planted.victim.text}"},
     )
-
-
-def is_alive(pid: int) -> bool:
-    """Whether there is such a process."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
