@@ -3,15 +3,17 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+
+import httpx
 
 from tests.attacks.canary import Canary, Waits
 from tests.attacks.inputs import Input
 from tests.attacks.running import SLACK_MIB
 from tests.attacks.sending import Reply, send
-from tests.attacks.target import Target, settle
+from tests.attacks.target import Target, ask_well, settle
 
 OTHERS_WAIT_S = 9.0
 """A good caller's own deadline of 8 s, and a second."""
@@ -42,14 +44,21 @@ class Course:
         self.held_s = max(self.held_s, seconds)
 
 
+@contextmanager
+def _begun_anew(target: Target) -> Iterator[None]:
+    """What the attack before has left at work is not this one's."""
+    target.restart_gateway()
+    yield
+
+
 @dataclass(frozen=True, slots=True)
 class Killer:
-    """`sent`: in a few words. `place`: what holds while the attack runs (other settings of the target)."""
+    """`sent`: in a few words. `place`: a gateway that begins anew, with other settings where they matter."""
 
     name: str
     sent: str
     attack: Callable[[Course], Awaitable[None]]
-    place: Callable[[Target], AbstractContextManager[object]] = lambda target: nullcontext()
+    place: Callable[[Target], AbstractContextManager[object]] = _begun_anew
 
 
 @dataclass
@@ -83,11 +92,19 @@ class Outcome:
         return found
 
 
+def warmed_mib(target: Target) -> float:
+    """What the gateway takes once it has answered."""
+    with httpx.Client(timeout=60) as client:
+        for _ in range(2):
+            with suppress(httpx.HTTPError):
+                ask_well(target, client, 30_000)
+    return target.mib()
+
+
 def run_killer(killer: Killer, target: Target) -> Outcome:
     """Beside a good caller; a target that dies is started again, and said to have died."""
     with killer.place(target):
-        target.revive()
-        before = target.mib()
+        before = warmed_mib(target)
         target.watch.of("gateway").reset()
         course = Course(target)
         with Canary(target) as waits:
