@@ -30,6 +30,7 @@ DEADLINE_MS = 10_000
 LATE_MS = 250.0
 _SEED = 13
 _CALLERS = 4
+_TRIES = 4
 _AWAY_S, _BACK_S = 9.0, 5.0
 _VERIFIER = "verifier"
 _NOT_IN_TIME = frozenset({"timed_out", "overloaded", "unavailable"})
@@ -111,7 +112,7 @@ async def run(bench: Bench) -> Sequence[Table]:
         bench.progress(0.0, "starting")
         with Apart(data) as platform:
             bench.progress(0.05, "indexing")
-            await asyncio.to_thread(index_sample, {name: platform.url(name) for name in SERVICES})
+            await _index(platform)
             bodies = _bodies(bench)
             usual = await _asked_once(bench, platform, bodies)
             bench.progress(0.15, "capacity")
@@ -122,6 +123,17 @@ async def run(bench: Bench) -> Sequence[Table]:
                 bench.progress(0.25 + 0.75 * place / len(faults), fault.what)
                 rows.append((fault.what, await _under(bench, platform, bodies, usual, capacity / 2, fault)))
     return [_table(rows, capacity)]
+
+
+async def _index(platform: Apart) -> None:
+    """Again where a busy machine was too slow for it: what is indexed already is left as it is."""
+    for left in reversed(range(_TRIES)):
+        try:
+            await asyncio.to_thread(index_sample, {name: platform.url(name) for name in SERVICES})
+            return
+        except RuntimeError:
+            if not left:
+                raise
 
 
 def _bodies(bench: Bench) -> tuple[Body, ...]:

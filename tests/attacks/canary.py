@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httpx
@@ -61,7 +62,7 @@ class Canary:
             thread.join(GIVE_UP_S + 5)
 
     def _ask(self) -> None:
-        with httpx.Client(timeout=GIVE_UP_S) as client:
+        with _stranger() as client:
             while True:
                 began = time.monotonic()
                 status = _status(lambda: ask_well(self._target, client))
@@ -72,7 +73,7 @@ class Canary:
                     return
 
     def _look(self) -> None:
-        with httpx.Client(timeout=GIVE_UP_S) as client:
+        with _stranger() as client:
             while True:
                 began = time.monotonic()
                 status = _status(lambda: client.get(f"{self._target.url}/health/ready"))
@@ -83,9 +84,14 @@ class Canary:
                     return
 
 
-def _status(call: "object") -> str:
+def _stranger() -> httpx.Client:
+    """Each request on a connection of its own: one that is open already says nothing of who comes next."""
+    return httpx.Client(timeout=GIVE_UP_S, limits=httpx.Limits(max_keepalive_connections=0))
+
+
+def _status(call: Callable[[], httpx.Response]) -> str:
     try:
-        reply: httpx.Response = call()  # type: ignore[operator]
+        reply = call()
     except httpx.HTTPError:
         return "no answer"
     return str(reply.status_code)
