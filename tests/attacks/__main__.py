@@ -6,12 +6,14 @@ that sends it again.
 """
 
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, NoReturn
 
 import httpx
 import typer
@@ -43,6 +45,7 @@ def main(
 ) -> None:
     """Classes one after the other, then the killers."""
     configure_logging("warning")
+    signal.signal(signal.SIGTERM, _told_to_stop)
     unknown = sorted(set(only or ()) - {*CLASSES, KILLERS_NAME})
     if unknown:
         sys.exit(f"There is no class {unknown[0]}; there are {', '.join((*CLASSES, KILLERS_NAME))}.")
@@ -64,6 +67,11 @@ def main(
             holds &= _logs(target, console)
     console.print("Everything holds." if holds else f"Not everything holds; see {out}.")
     sys.exit(0 if holds else 1)
+
+
+def _told_to_stop(number: int, frame: FrameType | None) -> NoReturn:
+    """In order, so that the platform ends too."""
+    sys.exit(128 + number)
 
 
 def scene_of(target: Target) -> Scene:
