@@ -30,7 +30,6 @@ DEADLINE_MS = 10_000
 LATE_MS = 250.0
 _SEED = 13
 _CALLERS = 4
-_TRIES = 4
 _AWAY_S, _BACK_S = 9.0, 5.0
 _VERIFIER = "verifier"
 _NOT_IN_TIME = frozenset({"timed_out", "overloaded", "unavailable"})
@@ -108,12 +107,11 @@ class Fault:
 async def run(bench: Bench) -> Sequence[Table]:
     """Capacity, then every fault in turn."""
     with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder)
+        data, bodies = Path(folder), _bodies(bench)
         bench.progress(0.0, "starting")
         with Apart(data) as platform:
             bench.progress(0.05, "indexing")
-            await _index(platform)
-            bodies = _bodies(bench)
+            await asyncio.to_thread(index_sample, {name: platform.url(name) for name in SERVICES})
             usual = await _asked_once(bench, platform, bodies)
             bench.progress(0.15, "capacity")
             capacity = await _capacity(bench, platform, bodies)
@@ -123,17 +121,6 @@ async def run(bench: Bench) -> Sequence[Table]:
                 bench.progress(0.25 + 0.75 * place / len(faults), fault.what)
                 rows.append((fault.what, await _under(bench, platform, bodies, usual, capacity / 2, fault)))
     return [_table(rows, capacity)]
-
-
-async def _index(platform: Apart) -> None:
-    """Again where a busy machine was too slow for it: what is indexed already is left as it is."""
-    for left in reversed(range(_TRIES)):
-        try:
-            await asyncio.to_thread(index_sample, {name: platform.url(name) for name in SERVICES})
-            return
-        except RuntimeError:
-            if not left:
-                raise
 
 
 def _bodies(bench: Bench) -> tuple[Body, ...]:
