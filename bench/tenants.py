@@ -22,7 +22,7 @@ import httpx
 from PIL import Image
 
 from bench.figures import number, percentile
-from bench.pocket import SAMPLE, one_process, index_sample
+from bench.pocket import SAMPLE, index_sample, one_process
 from chassis.keys import ApiKey
 from contracts.answer import Reason
 from evaluation.data.model import Conversation
