@@ -31,7 +31,7 @@ _REFUSALS = {
     Fault.UNKNOWN: (UnsupportedImage, "Send a JPEG, PNG, WebP, HEIC, AVIF, GIF, BMP or TIFF image."),
     Fault.TOO_MANY_SCANS: (
         UnsupportedImage,
-        f"The JPEG is stored in more than {photos.MOST_SCANS} scans; send an ordinary one.",
+        "The JPEG is stored in more scans than a photo of its size has; send an ordinary one.",
     ),
 }
 

@@ -17,6 +17,8 @@ from chassis.upright import Fault, ImageLimits, NotDecoded, as_rgb, header_fault
 MOST_SCANS = 64
 """Of a progressive JPEG. libjpeg's own script (jcparam.c) has 10 for colour, 18 for CMYK; mozjpeg tries 64 to
 choose from. Each scan costs a pass over all pixels, and 75 bytes."""
+MOST_WHOLE_SCANS = 18
+"""Scans of the largest picture that is decoded; 70 ms each at 49 megapixels."""
 CPU_S = 5.0
 """Of a process for one photo: 48 megapixels take 1 to 3."""
 MEMORY_BYTES = 2**30
@@ -44,7 +46,7 @@ def decoded(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Ima
         if (kind := heif.kind_of(data)) is not None:
             return heif.decoded(data, kind, limits, max_side)
         with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
-            if fault := header_fault(picture, limits) or _scans_fault(picture, data):
+            if fault := header_fault(picture, limits) or _scans_fault(picture, data, limits):
                 raise NotDecoded(fault)
             if max_side:
                 picture.draft("RGB", (max_side, max_side))  # JPEG only: decode at 1/2, 1/4 or 1/8
@@ -58,20 +60,21 @@ def decoded(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Ima
         raise NotDecoded(Fault.CORRUPT) from error
 
 
-def _scans_fault(picture: Image.Image, data: bytes) -> Fault | None:
-    if picture.format not in ("JPEG", "MPO") or scans(data) <= MOST_SCANS:
+def _scans_fault(picture: Image.Image, data: bytes, limits: ImageLimits) -> Fault | None:
+    most = min(MOST_SCANS, MOST_WHOLE_SCANS * limits.max_pixels // (picture.width * picture.height))
+    if picture.format not in ("JPEG", "MPO") or scans(data, most) <= most:
         return None
     return Fault.TOO_MANY_SCANS
 
 
-def scans(data: bytes) -> int:
-    """Of a JPEG's first picture; more where the bytes of a scan stand elsewhere too, as long as it is few.
+def scans(data: bytes, few: int = MOST_SCANS) -> int:
+    """Of a JPEG's first picture; where places that may be scans are no more than `few`, their number.
 
     A scan's two bytes cannot occur in what is coded (T.81, B.1.1.2), so that there are at most as many scans
     as places. Only where these are many is it walked from marker to marker, past thumbnails and profiles.
     """
     most = data.count(_SCAN)
-    if most <= MOST_SCANS:
+    if most <= few:
         return most
     found, at = 0, 0
     while (marker := _MARKER.search(data, at)) is not None:

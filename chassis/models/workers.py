@@ -13,6 +13,7 @@ import anyio
 
 from chassis.errors import DeadlineExceeded, Overloaded
 from chassis.resilience.deadlines import Clock, Deadline
+from chassis.resilience.gates import Gate
 from chassis.telemetry.spans import span
 
 Engine = TypeVar("Engine")
@@ -79,7 +80,7 @@ def nobody() -> None:
 
 
 class EnginePool(Generic[Engine]):
-    """Runs calls on an engine in threads, in the context of their callers.
+    """Runs calls on an engine in threads, in the context of their callers; scopes take turns, as at a `Gate`.
 
     A caller that leaves while its call waits takes the call with it; one that leaves while the call
     runs stops waiting at once, and the thread is free again when the engine next asks `require_caller`.
@@ -94,7 +95,7 @@ class EnginePool(Generic[Engine]):
         clock: Clock = time.monotonic,
     ) -> None:
         self.engine = engine
-        self._capacity = size.workers + size.queue
+        self._turns = Gate(f"the queue of {name}", size.workers, size.queue)
         self._executor = ThreadPoolExecutor(size.workers, thread_name_prefix=name)
         self._pending = 0
         self._since: dict[Call, float] = {}
@@ -128,11 +129,17 @@ class EnginePool(Generic[Engine]):
         Raises `Overloaded` when the queue is full and `DeadlineExceeded` when the time is over first.
         """
         deadline.require()
-        if self._pending >= self._capacity:
-            self._refused()
-            raise Overloaded("The queue of this service is full.", retry_after_s=1)
         caller = Call(deadline)
-        future = self._submit(call, caller)
+        self._since[caller] = self._clock()
+        self._pending += 1
+        try:
+            end_turn = await self._turns.enter(deadline)
+        except BaseException as error:
+            self._finished(caller)
+            if isinstance(error, Overloaded):
+                self._refused()
+            raise
+        future = self._submit(call, caller, end_turn)
         try:
             with anyio.move_on_after(deadline.remaining_s()) as scope:
                 result = await asyncio.wrap_future(future)
@@ -142,12 +149,17 @@ class EnginePool(Generic[Engine]):
             raise DeadlineExceeded("The work did not finish in time.")
         return result
 
-    def _submit(self, call: Callable[[Engine], Result], caller: Call) -> Future[Result]:
+    def _submit(
+        self, call: Callable[[Engine], Result], caller: Call, end_turn: Callable[[], None]
+    ) -> Future[Result]:
         loop = asyncio.get_running_loop()
-        self._since[caller] = self._clock()
+
+        def finish() -> None:
+            self._finished(caller)
+            end_turn()
+
         future = self._executor.submit(copy_context().run, self._work_for, caller, call)
-        self._pending += 1
-        future.add_done_callback(lambda _: _call_in(loop, lambda: self._finished(caller)))
+        future.add_done_callback(lambda _: _call_in(loop, finish))
         return future
 
     def _work_for(self, caller: Call, call: Callable[[Engine], Result]) -> Result:

@@ -4,10 +4,11 @@ import asyncio
 import math
 from bisect import insort
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import partial
 
 import anyio
 
@@ -117,21 +118,32 @@ class Gate:
         `DeadlineExceeded` once less than `needed_ms` is left. Leaving the queue or the block in any way gives
         the weight back.
         """
+        leave = await self.enter(deadline, weight, needed_ms)
+        timer: asyncio.TimerHandle | None = None
+        try:
+            if most_s < math.inf:
+                timer = asyncio.get_running_loop().call_later(most_s, leave)
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
+            leave()
+
+    async def enter(
+        self, deadline: Deadline, weight: float = 1.0, needed_ms: float = 0.0
+    ) -> Callable[[], None]:
+        """As `entered`, until what is returned is called, in the event loop; a second call does nothing."""
         if not (weight >= 0 and math.isfinite(weight)):
             raise ValueError(f"A weight must be a number of 0 or more, not {weight}.")
         deadline.require(needed_ms)
         waiter = _Waiter(deadline.at, self._arrivals, deadline, weight, needed_ms)
         self._arrivals += 1
-        timer: asyncio.TimerHandle | None = None
         try:
             await self._wait(waiter)
-            if most_s < math.inf:
-                timer = asyncio.get_running_loop().call_later(most_s, self._leave, waiter)
-            yield
-        finally:
-            if timer is not None:
-                timer.cancel()
+        except BaseException:
             self._leave(waiter)
+            raise
+        return partial(self._leave, waiter)
 
     def turn_away(self) -> None:
         """Refuse all who wait: what they wait for will not come."""

@@ -9,6 +9,7 @@ import pytest
 from chassis.errors import CorruptImage, DeadlineExceeded, Overloaded
 from chassis.models.workers import EnginePool, PoolSize, current_call, while_wanted
 from chassis.resilience.deadlines import Deadline
+from chassis.scope import scoped
 
 pytestmark = pytest.mark.anyio
 
@@ -206,3 +207,22 @@ def test_outside_a_pool_a_loop_runs_to_its_end() -> None:
 
 def test_outside_a_pool_there_is_no_call() -> None:
     assert current_call() is None
+
+
+async def test_scopes_take_turns_however_many_calls_one_of_them_has_waiting(gate: Gate) -> None:
+    pool, done = EnginePool(gate, PoolSize(workers=1, queue=8)), list[str]()
+
+    async def work(scope: str) -> None:
+        with scoped(scope):
+            await pool.run(lambda engine: engine.work(scope), Deadline.after_ms(PLENTY_MS))
+        done.append(scope)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(work, "noisy")
+        await entered(gate)
+        for scope in [*["noisy"] * 6, "quiet"]:
+            group.start_soon(work, scope)
+            await anyio.wait_all_tasks_blocked()
+        gate.opened.set()
+    assert done.index("quiet") == 1
+    pool.close()

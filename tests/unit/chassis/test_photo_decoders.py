@@ -30,7 +30,7 @@ pillow_heif.register_heif_opener()  # to write them
 PHOTO = pictures.encoded(pictures.scene(), "JPEG")
 pytestmark = pytest.mark.anyio
 
-SLOW = many_scans(7_000, 7_048, photos.MOST_SCANS)
+SLOW = many_scans(7_000, 7_048, photos.MOST_WHOLE_SCANS)
 """50 megapixels, as many scans as are decoded: seconds of work."""
 
 
@@ -249,10 +249,12 @@ def test_what_libraries_print_goes_nowhere(capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_more_scans_than_any_camera_writes_are_refused_undecoded() -> None:
-    for scans in (photos.MOST_SCANS + 1, 700):
+    for scans in (photos.MOST_WHOLE_SCANS + 1, 700):
         with pytest.raises(UnsupportedImage, match="scans"):
             decode_rgb(many_scans(7_000, 7_048, scans))
     assert decode_rgb(many_scans(64, 64, photos.MOST_SCANS)).shape == (64, 64, 3)
+    with pytest.raises(UnsupportedImage, match="scans"):
+        decode_rgb(many_scans(64, 64, photos.MOST_SCANS + 1))
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
