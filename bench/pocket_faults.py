@@ -65,14 +65,14 @@ class Counts:
 
 
 def counted(outcomes: Sequence[Outcome], questions: Sequence[int], confidence: Mapping[int, float]) -> Counts:
-    """`questions`: which was asked each time; `confidence`: of each, when all was well."""
+    """`questions`: which was asked each time; `confidence`: of those that are verified when all is well."""
     total = Counts()
     for outcome, question in zip(outcomes, questions, strict=True):
-        total += _counted(outcome, confidence.get(question, 1.0))
+        total += _counted(outcome, confidence.get(question))
     return total
 
 
-def _counted(outcome: Outcome, usual: float) -> Counts:
+def _counted(outcome: Outcome, usual: float | None) -> Counts:
     reply = outcome.reply
     late = int(outcome.ms > DEADLINE_MS + LATE_MS)
     if reply.status == 0 or reply.kind == NO_REPLY:
@@ -83,14 +83,14 @@ def _counted(outcome: Outcome, usual: float) -> Counts:
     if not reply.answered:
         return Counts(asked=1, refused=1, late=late)
     said = any("verif" in each for each in reply.degraded)
-    unverified = said or _VERIFIER not in dict(reply.timings_ms)
+    unverified = said or (usual is not None and _VERIFIER not in dict(reply.timings_ms))
     return Counts(
         asked=1,
         answered=1,
         late=late,
         unverified=int(unverified),
         unsaid=int(unverified and not said),
-        surer=int(unverified and reply.confidence > usual + 1e-6),
+        surer=int(unverified and usual is not None and reply.confidence > usual + 1e-6),
     )
 
 
@@ -140,7 +140,11 @@ async def _asked_once(bench: Bench, platform: Apart, bodies: tuple[Body, ...]) -
     load = Load(f"{platform.url('gateway')}/answer", bodies, concurrency=1, count=2 * len(bodies))
     outcomes = await bench.generator.fire(load)
     second = outcomes[len(bodies) :]
-    return {place: each.reply.confidence for place, each in enumerate(second) if each.reply.answered}
+    return {
+        place: each.reply.confidence
+        for place, each in enumerate(second)
+        if each.reply.answered and _VERIFIER in dict(each.reply.timings_ms)
+    }
 
 
 async def _capacity(bench: Bench, platform: Apart, bodies: tuple[Body, ...]) -> float:
