@@ -28,11 +28,12 @@ async def _left(course: Course) -> None:
         _, writer = await asyncio.open_connection("127.0.0.1", course.target.ports["gateway"])
         writer.write(given.data)
         await writer.drain()
+        await asyncio.sleep(1)  # so that it is being decoded
         writer.close()
     await asyncio.sleep(30)
 
 
 KILLERS = (
     Killer("scans", "2 JPEGs of 700 scans, 7000 x 7048, deadline 1 s", _asked),
-    Killer("scans-left", "the same, and gone at once", _left),
+    Killer("scans-left", "the same, and gone after a second", _left),
 )

@@ -17,6 +17,8 @@ from tests.attacks.killers.senders import attacker, close, noise, opened, poured
 from tests.attacks.target import Target
 
 _MIB = 2**20
+_UPLOAD = int(19.65 * _MIB)
+"""Less than a photo may have, and thirteen times that is nearly all of the disk."""
 _HEAD = b"POST /answer HTTP/1.1\r\nHost: localhost\r\n"
 _STOP_S = 75
 """After the longest deadline that a caller may ask for, and the hard stop of an exchange."""
@@ -74,9 +76,9 @@ def _small_disk(target: Target) -> Iterator[None]:
 async def _uploads(course: Course) -> None:
     scene = attacker(course.target)
     whole = scene.post_form(
-        "/answer", [*text_parts({"question": "what is this?"}), photo_part(noise(19 * _MIB + 50_000))]
+        "/answer", [*text_parts({"question": "what is this?"}), photo_part(noise(_UPLOAD + 50_000))]
     )
-    held = await opened(course, 14, whole[: 19 * _MIB])
+    held = await opened(course, 13, whole[:_UPLOAD])
     await asyncio.sleep(2)
     good = [*text_parts({"question": "what is this?", "deadline_ms": "8000"}), photo_part(_large_photo())]
     for _ in range(3):
@@ -123,6 +125,6 @@ KILLERS = (
         "200 connections: half heads, half bodies, X-Deadline-Ms: 999999999, nothing",
         _never_whole,
     ),
-    Killer("uploads", "14 unfinished uploads of 19 MiB, /tmp of 256 MiB", _uploads, _small_disk),
+    Killer("uploads", "13 unfinished uploads of 19.6 MiB, /tmp of 256 MiB", _uploads, _small_disk),
     Killer("idle", "1,500 idle connections at 1,024 descriptors", _idle, _few_descriptors),
 )
