@@ -85,6 +85,9 @@ class Outcome:
         short = [each for each in self.waits.statuses if not each.startswith("ready")]
         if len(short) > _ANSWERED * len(self.waits.asked):
             found.append(f"{len(short)} of {len(self.waits.asked)} others got no answer")
+        unheard = [each for each in self.waits.statuses if each.endswith("no answer")]
+        if unheard and not self.died:
+            found.append(f"{len(unheard)} others were not heard at all")
         if not self.died and self.after_mib > self.before_mib + SLACK_MIB:
             found.append(f"memory stays at {self.after_mib:.0f} MiB of {self.before_mib:.0f}")
         if self.course.statuses["500"]:
