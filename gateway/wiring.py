@@ -124,50 +124,36 @@ async def wire(
         kept = _kept(settings, keys, clock)
         resources.push_async_callback(kept.close)
         going_on = await resources.enter_async_context(_cancelled_at_the_end())
-        cards = Cards(settings.placement) if settings.placement else None
-        guards = Guards(metrics.registry, cards, clock)
+        guards = Guards(metrics.registry, Cards(settings.placement) if settings.placement else None, clock)
         services = _services(settings, http, guards)
         reasoners = open_reasoners(settings, http, guards, services.read)
         router = SearchRouter.load(settings.router)
         pipelines = every_pipeline(services, reasoners, load_thresholds(settings.thresholds), router)
         questions = QuestionMetrics(metrics.registry, DEFAULT_PIPELINE)
-        estimates = _estimates(settings, clock)
-        budget = BudgetMetrics(metrics.registry, estimates)
+        budget = BudgetMetrics(metrics.registry, estimates := _estimates(settings, clock))
         tiers = _tiers(settings, reasoners, clock, estimates, budget)
         traces = await resources.enter_async_context(_traces(settings, keys))
-        tell, holds = partial(_tell, questions, budget), services.holds_anything
-        decoding = DecoderMetrics(metrics.registry)
-        photos = PhotoDecoders(settings.photo_decoders, decoding.ended, questions.decoded)
-        resources.callback(photos.close)
-        recordings = SoundDecoders(settings.audio_decoders, decoding.ended)
-        resources.callback(recordings.close)
+        photos, recordings = _decoders(settings, metrics, questions, resources)
         voice = _voice(settings, http, guards, kept, keys, clock, budget, recordings)
         execution = Execution(
             pipelines,
             sessions,
             traces,
             tiers,
-            tell,
-            holds,
+            partial(_tell, questions, budget),
+            services.holds_anything,
             voice=voice,
             scope_of=partial(scope_of, _secret(settings)),
             unverified=settings.unverified,
             trust=settings.trust,
         )
-        checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
-        checks |= reasoners.checks
-        checks["photos"] = photos.check
-        checks |= {name: partial(voice_note, server) for name, server in voice.servers.items()}
-        quotas, more = await resources.enter_async_context(_quotas(settings, keys, clock, budget))
-        checks |= more
+        quotas, checks = await resources.enter_async_context(_quotas(settings, keys, clock, budget))
+        checks |= _checks(services, reasoners, photos, voice)
         if settings.reasoning is Reasoning.VLM:
             checks["deadline"] = partial(_deadline_note, tiers[0].planner, settings)
         if reasoners.keep_probing is not None:
             await resources.enter_async_context(background_task(reasoners.keep_probing))
-        if settings.placement:
-            watch = PlacementWatch(settings.placement, services, metrics.registry, clock)
-            checks["placement"] = watch.check
-            await resources.enter_async_context(background_task(watch.run))
+        checks |= await _watch_placement(settings, services, metrics, clock, resources)
         yield Gateway(
             execution=execution,
             idempotency=Idempotency(kept, going_on, settings.session_ttl_s),
@@ -252,6 +238,38 @@ async def _traces(settings: GatewaySettings, keys: Keys) -> AsyncIterator[TraceS
     shared = SharedTraceStore(own, client, _TRACES_FOR_S, allowance_of=keys.traces)
     async with aclosing(shared), background_task(shared.run):
         yield shared
+
+
+async def _watch_placement(
+    settings: GatewaySettings, services: Services, metrics: Metrics, clock: Clock, resources: AsyncExitStack
+) -> dict[str, Check]:
+    """Where services are planned for cards: what readiness asks of whether they are there."""
+    if settings.placement is None:
+        return {}
+    watch = PlacementWatch(settings.placement, services, metrics.registry, clock)
+    await resources.enter_async_context(background_task(watch.run))
+    return {"placement": watch.check}
+
+
+def _decoders(
+    settings: GatewaySettings, metrics: Metrics, questions: QuestionMetrics, resources: AsyncExitStack
+) -> tuple[PhotoDecoders, SoundDecoders]:
+    """Of photos and of recordings; their processes end with the gateway."""
+    ended = DecoderMetrics(metrics.registry).ended
+    photos = PhotoDecoders(settings.photo_decoders, ended, questions.decoded)
+    resources.callback(photos.close)
+    recordings = SoundDecoders(settings.audio_decoders, ended)
+    resources.callback(recordings.close)
+    return photos, recordings
+
+
+def _checks(
+    services: Services, reasoners: Reasoners, photos: PhotoDecoders, voice: Voice
+) -> dict[str, Check]:
+    """What readiness exercises in any case."""
+    checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
+    servers = {name: partial(voice_note, server) for name, server in voice.servers.items()}
+    return {**checks, **reasoners.checks, "photos": photos.check, **servers}
 
 
 def _voice(
@@ -343,7 +361,7 @@ def _slots(settings: GatewaySettings, at_once: int, clock: Clock) -> Admission:
 @asynccontextmanager
 async def _quotas(
     settings: GatewaySettings, keys: Keys, clock: Clock, budget: BudgetMetrics
-) -> AsyncIterator[tuple[Quotas, Mapping[str, Check]]]:
+) -> AsyncIterator[tuple[Quotas, dict[str, Check]]]:
     """Shared by gateways that share their sessions; with what readiness asks of where they are counted."""
     if settings.sessions is not SessionBackend.REDIS:
         yield Quotas(keys.quota, MemoryRates(clock), budget.exceeded), {}

@@ -150,12 +150,8 @@ def create_app(
         )
 
     metrics.describe(about)
-    for router in (
-        _openapi_router(app, described_to),
-        *routers,
-        health_router(about),
-        _metrics_router(metrics),
-    ):
+    ours = (_openapi_router(app, described_to), health_router(about), _metrics_router(metrics))
+    for router in (*routers, *ours):
         app.include_router(router)
     install_problem_handlers(app)
     app.add_middleware(BoundedBodies)  # inside of the others: bodies of strangers are not read

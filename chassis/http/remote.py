@@ -8,7 +8,7 @@ from typing import Any, Self
 import httpx
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
-from chassis.models.workers import current_call
+from chassis.models.wanted import current_call
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import trace_headers
 

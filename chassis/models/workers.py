@@ -1,23 +1,22 @@
 """Blocking model work off the event loop, in a pool with a bounded queue."""
 
 import asyncio
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import ContextVar, copy_context
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import anyio
 
 from chassis.errors import DeadlineExceeded, Overloaded
+from chassis.models.wanted import CURRENT_CALL, Abandoned, Call
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.gates import Gate
 from chassis.telemetry.spans import span
 
 Engine = TypeVar("Engine")
-Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -27,52 +26,6 @@ class PoolSize:
 
     workers: int = 1
     queue: int = 16
-
-
-class Call:
-    """A call's caller: how long it will wait, and whether it has left."""
-
-    def __init__(self, deadline: Deadline) -> None:
-        self.deadline = deadline
-        self._left = threading.Event()
-
-    @property
-    def abandoned(self) -> bool:
-        """Whether nobody waits for the result any more."""
-        return self._left.is_set() or self.deadline.remaining_ms() <= 0
-
-    def leave(self) -> None:
-        """The caller waits no longer."""
-        self._left.set()
-
-
-class Abandoned(DeadlineExceeded):
-    """The caller left, or its time was over, before the work was done."""
-
-
-_CURRENT: ContextVar[Call | None] = ContextVar("current_call", default=None)
-
-
-def current_call() -> Call | None:
-    """In a pool's thread: the call that it works for."""
-    return _CURRENT.get()
-
-
-def while_wanted(items: Iterable[Item]) -> Iterator[Item]:
-    """`items`, as long as somebody waits for the current call. Raises `Abandoned` before the next otherwise.
-
-    A thread cannot be stopped from outside, so an engine's loop over pieces of work runs through here.
-    """
-    for item in items:
-        require_caller()
-        yield item
-
-
-def require_caller() -> None:
-    """Go on with the current call only if somebody waits for it. Raises `Abandoned`."""
-    call = current_call()
-    if call is not None and call.abandoned:
-        raise Abandoned("Nobody waits for this work any more.")
 
 
 def nobody() -> None:
@@ -143,6 +96,8 @@ class EnginePool(Generic[Engine]):
         try:
             with anyio.move_on_after(deadline.remaining_s()) as scope:
                 result = await asyncio.wrap_future(future)
+        except Abandoned as error:
+            raise DeadlineExceeded("The work did not finish in time.") from error
         finally:
             caller.leave()
         if scope.cancelled_caught:
@@ -164,7 +119,7 @@ class EnginePool(Generic[Engine]):
 
     def _work_for(self, caller: Call, call: Callable[[Engine], Result]) -> Result:
         self._since.pop(caller, None)
-        _CURRENT.set(caller)  # in a context that ends with the call
+        CURRENT_CALL.set(caller)  # in a context that ends with the call
         with span("engine"):
             return call(self.engine)
 

@@ -13,6 +13,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from chassis.errors import (
+    DeadlineExceeded,
     ExperimentsNotAllowed,
     ImageUrlNotAllowed,
     InvalidRequest,
@@ -214,16 +215,19 @@ async def photo_of(
     slots: Admission,
     deadline: Deadline,
     caller: Caller,
-) -> Photo:
-    """Decoded by one of a few processes, the tenants taking turns.
+) -> Photo | None:
+    """Decoded by one of a few processes, the tenants taking turns; None where the time was over first.
 
-    Raises `Overloaded` or `DeadlineExceeded` when its turn does not come, or what `PhotoDecoders.clean`
-    raises.
+    That is for the answer to say, as for everything that ran out of time. Raises `Overloaded`, or what else
+    `PhotoDecoders.clean` raises.
     """
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     with span("photo"):
-        async with _slot(slots, caller, deadline):
-            clean = await photos.clean(data, limits, settings.photo_max_side, deadline)
+        try:
+            async with _slot(slots, caller, deadline):
+                clean = await photos.clean(data, limits, settings.photo_max_side, deadline)
+        except DeadlineExceeded:
+            return None
     return Photo(clean.jpeg, clean.width, clean.height, clean.digest)
 
 

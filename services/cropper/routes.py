@@ -9,7 +9,8 @@ from fastapi import Depends, File, Form, Request, UploadFile
 from chassis.errors import InvalidRequest
 from chassis.http.app import RequestDeadline, engine_pool
 from chassis.http.bodies import Router
-from chassis.models.workers import EnginePool, while_wanted
+from chassis.models.wanted import while_wanted
+from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb, encode_jpeg
 from contracts.cropper import CropReply, Region, RegionKind
 from contracts.geometry import Box, Point

@@ -12,7 +12,8 @@ from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
 from chassis.http.bodies import Router, takes_json
 from chassis.json_text import JsonLimits, read_json
-from chassis.models.workers import EnginePool, while_wanted
+from chassis.models.wanted import while_wanted
+from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import first_fault

@@ -13,6 +13,7 @@ from typer.main import get_command
 
 import deploy.command  # noqa: F401 - adds `plan` and `simulate` to the command
 from capacity.simulation.cli import app as simulation
+from chassis.settings import ServiceAccess
 from clients.cli import app as loreglass
 from clients.settings import ClientSettings
 from corpus.settings import CorpusSettings
@@ -204,7 +205,7 @@ def test_every_picture_of_the_documents_is_shown_or_linked() -> None:
 def settings() -> Iterator[type[BaseSettings]]:
     """Of the apps, the tools and the command."""
     yield from (app.settings for app in APPS)
-    yield from (ServeSettings, WeightsSettings, ClientSettings, CorpusSettings, PocketSettings)
+    yield from (ServeSettings, WeightsSettings, ClientSettings, CorpusSettings, PocketSettings, ServiceAccess)
 
 
 @cache

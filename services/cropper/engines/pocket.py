@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from chassis.models.workers import require_caller, while_wanted
+from chassis.models.wanted import require_caller, while_wanted
 from services.cropper.engine import RGB, Corners, FoundRegion, Kind
 from services.cropper.framing import is_small, touches_edge
 from services.cropper.proposals.edges import View, look

@@ -9,7 +9,7 @@ import numpy as np
 import structlog
 
 from chassis.errors import NotSupported
-from chassis.models.workers import while_wanted
+from chassis.models.wanted import while_wanted
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.classical.artefact import Artefact, load
 from services.image_search.classical.calibration import Claim, settle

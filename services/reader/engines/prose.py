@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from chassis.calibration import LogisticCurve
-from chassis.models.workers import while_wanted
+from chassis.models.wanted import while_wanted
 from language.questions import AnswerType
 from services.reader.engine import PassageKind
 from services.reader.engines.features import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from chassis.models.workers import while_wanted
+from chassis.models.wanted import while_wanted
 from language.dates import dates
 from language.names import names
 from language.quantities import quantities

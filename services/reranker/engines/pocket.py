@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chassis.calibration import LogisticCurve
-from chassis.models.workers import while_wanted
+from chassis.models.wanted import while_wanted
 from services.reranker.engine import SAMPLE, Photo
 from services.reranker.engines.features import Features, ask, measure
 

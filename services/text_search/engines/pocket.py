@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from chassis.models.workers import while_wanted
+from chassis.models.wanted import while_wanted
 from chassis.vectors.port import CollectionSchema, VectorStore
 from services.text_search.engine import Candidate, FusedHit, Passage
 from services.text_search.fusion import fuse

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from chassis.models.workers import while_wanted
+from chassis.models.wanted import while_wanted
 from language.dates import Date, dates
 from language.names import Name, mentions, names
 from language.paraphrase import expansions

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chassis.calibration import LogisticCurve
-from chassis.models.workers import while_wanted
+from chassis.models.wanted import while_wanted
 from contracts.verifier import CheckName
 from language.names import mentions
 from services.verifier.engine import NO_SIGNALS, CheckOutcome, ModelSignals, Span, Verdict

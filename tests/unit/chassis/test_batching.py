@@ -10,9 +10,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from chassis.errors import DeadlineExceeded, NotReady
-from chassis.models.batching import Abandoned, BatchLimits, MicroBatcher
-from chassis.models.workers import _CURRENT, Call
+from chassis.errors import NotReady
+from chassis.models.batching import BatchLimits, MicroBatcher
+from chassis.models.wanted import CURRENT_CALL, Abandoned, Call
 from chassis.resilience.deadlines import Deadline
 
 NEVER_MS = 3_600_000.0
@@ -59,11 +59,11 @@ def wait_until_pending(batcher: MicroBatcher[int, int], items: int) -> None:
 
 
 def for_caller(batcher: MicroBatcher[int, int], caller: Call, items: list[int]) -> list[int]:
-    token = _CURRENT.set(caller)
+    token = CURRENT_CALL.set(caller)
     try:
         return batcher(items)
     finally:
-        _CURRENT.reset(token)
+        CURRENT_CALL.reset(token)
 
 
 def held_up(
@@ -143,7 +143,7 @@ def test_a_call_whose_deadline_has_passed_never_reaches_the_model(threads: Threa
         wait_until_pending(batcher, 1)
         now[0] = 1.0
         model.go.set()
-        with pytest.raises(DeadlineExceeded):  # which its caller may see, when it is quicker than the clock
+        with pytest.raises(Abandoned):  # which its caller may see, when it is quicker than the clock
             late.result()
     assert model.batches == [[0]]
 

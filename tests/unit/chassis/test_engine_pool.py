@@ -7,7 +7,8 @@ import anyio
 import pytest
 
 from chassis.errors import CorruptImage, DeadlineExceeded, Overloaded
-from chassis.models.workers import EnginePool, PoolSize, current_call, while_wanted
+from chassis.models.wanted import current_call, while_wanted
+from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
 

@@ -102,7 +102,7 @@ async def scripted_gateway(
             photos = PhotoDecoders(1)
             yield Gateway(
                 execution=execution,
-                repeats=Idempotency(MemoryStore(), going_on, settings.session_ttl_s),
+                idempotency=Idempotency(MemoryStore(), going_on, settings.session_ttl_s),
                 services=services,
                 settings=settings,
                 keys=Keys.load(keys),

@@ -15,6 +15,8 @@ from fastapi import APIRouter, FastAPI, File, Form, Response, UploadFile
 
 from chassis.errors import Overloaded
 from chassis.http.app import create_app
+from chassis.http.bodies import takes_json
+from chassis.json_text import JsonLimits
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
 from contracts.collections import Collection, Collections
@@ -244,6 +246,7 @@ class FakeServices:
             return await self.verifier.serve(request)
 
         @router.post("/v1/read", response_model=ReadReply)
+        @takes_json(JsonLimits(max_items=65_536))
         async def read(request: ReadRequest) -> Any:
             return await self.reader.serve(request)
 

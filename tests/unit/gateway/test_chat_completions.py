@@ -158,7 +158,7 @@ async def test_calls_of_tools_and_what_they_gave_are_no_part_of_the_history(
     [
         {"stop": ["x"] * 20_000},
         {"modalities": ["text"] * 20_000},
-        {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}] * 20_000}]},
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}] * 5_000}]},
     ],
 )
 async def test_a_list_without_end_is_refused(world: World, endless: dict[str, Any]) -> None:

@@ -226,7 +226,7 @@ async def test_ready_means_that_every_service_is(services: FakeServices) -> None
         ready = await world.client.get("/health/ready")
     async with gateway_before(services, down={"ocr": closed_port()}) as world:
         not_ready, alive = await world.client.get("/health/ready"), await world.client.get("/health/live")
-    assert ready.json()["checks"] == dict.fromkeys(sorted(NAMES), "ok")
+    assert ready.json()["checks"] == dict.fromkeys(sorted({*NAMES, "photos"}), "ok")
     assert not_ready.status_code == 503
     assert not_ready.json()["detail"] == "Not ready: ocr (dependency_unavailable)"
     assert alive.status_code == 200

@@ -331,7 +331,7 @@ async def test_a_form_with_too_much_in_it_is_refused(world: World, parts: list[A
     assert (reply.status_code, reply.json()["success"]) == (413, False)
 
 
-@pytest.mark.parametrize("name", ["", "\u0000", "é", "x" * 10_000, "../../answer", "%00"], ids=repr)
+@pytest.mark.parametrize("name", ["", "\u0000", "é", "x" * 4_000, "../../answer", "%00"], ids=repr)
 async def test_any_name_makes_a_conversation_and_none_is_an_error(world: World, name: str) -> None:
     params = {"session": name, "question": "Who wrote this book?"}
     for _ in range(2):

@@ -20,7 +20,8 @@ from chassis.errors import DependencyUnavailable, Overloaded
 from chassis.http.app import EngineResources
 from chassis.http.remote import RemoteServer
 from chassis.http.serving import BoundApp, listen, running
-from chassis.models.workers import EnginePool, PoolSize, current_call
+from chassis.models.wanted import current_call
+from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.metrics import Metrics
 from contracts.image_search import ImageSearchReply

@@ -152,7 +152,7 @@ async def test_a_box_that_is_nowhere_is_refused() -> None:
     content = f'{{"question": "x", "passages": [{{"text": "y", "boxes": [{box}]}}]}}'
     async with live(app_of(LastWords())) as client:
         reply = await client.post("/v1/read", content=content, headers={"content-type": "application/json"})
-    assert (reply.status_code, reply.json()["type"]) == (422, "urn:loreglass:problem:invalid_request")
+    assert (reply.status_code, reply.json()["type"]) == (400, "urn:loreglass:problem:malformed_request")
 
 
 @pytest.mark.parametrize(

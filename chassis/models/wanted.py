@@ -1,0 +1,60 @@
+"""Who waits for the work that an engine does: between pieces of it, engines ask whether anybody does.
+
+Without the web framework and pydantic, as engines are.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from chassis.resilience.deadlines import Deadline
+
+Item = TypeVar("Item")
+
+
+class Call:
+    """A call's caller: how long it will wait, and whether it has left."""
+
+    def __init__(self, deadline: "Deadline") -> None:
+        self.deadline = deadline
+        self._left = threading.Event()
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody waits for the result any more."""
+        return self._left.is_set() or self.deadline.remaining_ms() <= 0
+
+    def leave(self) -> None:
+        """The caller waits no longer."""
+        self._left.set()
+
+
+class Abandoned(Exception):
+    """The caller left, or its time was over, before the work was done."""
+
+
+CURRENT_CALL: ContextVar[Call | None] = ContextVar("current_call", default=None)
+
+
+def current_call() -> Call | None:
+    """In a pool's thread: the call that it works for."""
+    return CURRENT_CALL.get()
+
+
+def while_wanted(items: Iterable[Item]) -> Iterator[Item]:
+    """`items`, as long as somebody waits for the current call. Raises `Abandoned` before the next otherwise.
+
+    A thread cannot be stopped from outside, so an engine's loop over pieces of work runs through here.
+    """
+    for item in items:
+        require_caller()
+        yield item
+
+
+def require_caller() -> None:
+    """Go on with the current call only if somebody waits for it. Raises `Abandoned`."""
+    call = current_call()
+    if call is not None and call.abandoned:
+        raise Abandoned("Nobody waits for this work any more.")
