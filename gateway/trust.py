@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
+from contracts.addresses import host_of
 from contracts.answer import CitationKind
 
 _KINDS = {"record": CitationKind.IMAGE, "photo": CitationKind.PHOTO, "page": CitationKind.PAGE}
@@ -34,7 +34,7 @@ class Trust:
 
     def rank(self, kind: CitationKind, url: str) -> int:
         """How much a source is trusted; one that is not named comes last, with 0. A host outweighs a kind."""
-        host = urlsplit(url).hostname or "" if kind is CitationKind.PAGE and url else ""
+        host = (host_of(url) or "") if kind is CitationKind.PAGE else ""
         parts = host.split(".")
         hosts = [".".join(parts[place:]) for place in range(len(parts))] if host else []
         own = next(name for name, each in _KINDS.items() if each is kind)

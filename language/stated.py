@@ -1,7 +1,11 @@
-"""Whether two texts give different values for what a question asks: amounts, dates, makers and places."""
+"""Whether two texts give different values for what a question asks: amounts and dates.
+
+Names are left out: that two of them differ says nothing, for places lie in each other, books have several
+authors, and people several names.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from language.comparatives import comparison
@@ -10,26 +14,38 @@ from language.dialogue import halves
 from language.names import mentions, name_words, names, same_name
 from language.paraphrase import expansions
 from language.quantities import Quantity, quantities, same_quantity
-from language.questions import BARE_DATE, TYPE_OF, AnswerType, read_question
+from language.questions import BARE_DATE, AnswerType, read_question
 from language.reference import description, pointer
 from language.sentences import Sentence, sentences
+from language.units import unit_named
 from language.words import content_stems, fold, remembered, word_set, words
 
-Value = Quantity | Date | str
+Value = Quantity | Date
 
-_AMOUNTS = frozenset({AnswerType.NUMBER, AnswerType.QUANTITY, AnswerType.MONEY})
-_GIVES_NAME = {
-    AnswerType.PERSON: re.compile(r"\b(?:by|is|was|were|are)\s+\Z"),
-    AnswerType.PLACE: re.compile(r"\b(?:in|at|is|was)\s+\Z"),
-}
-"""What stands before the name that a sentence is there to give."""
+_COMPARED = frozenset({AnswerType.NUMBER, AnswerType.QUANTITY, AnswerType.MONEY, AnswerType.DATE})
 _OF_ANOTHER = word_set("""
     another other others unlike than each per every previous former earlier next first second third last new
     old original planned proposed edition version volume sequel prequel predecessor successor copy model
+    paperback hardcover hardback ebook audiobook translation translated abridged illustrated reprint reissue
+    variant replica reproduction prototype miniature remake adaptation bundle deluxe
 """)
 """Words by which a sentence about a thing gives a value of something else, or of another time."""
-_BARE = BARE_DATE | {noun for noun, wanted in TYPE_OF.items() if wanted in _GIVES_NAME}
-"""Nouns that say no more of what is asked than its type."""
+_OTHER_TERMS = word_set("""
+    used refurbished renewed secondhand discounted discount sale reduced rent rental lease deposit
+    subscription trial shipping hourly daily nightly weekly monthly yearly annual annually
+""")
+"""Words by which a price is not what the thing costs as it is."""
+_RATE = re.compile(
+    r"(?:\b(?:an?|per|each|every)\s+|/\s?)(?:hour|day|night|week|month|year|person|user|hr|mo|yr)\b", re.I
+)
+_BEGINNING = content_stems("begin began begun commence start")
+"""Verbs by which a date is not when something was done."""
+_OPEN = re.compile(
+    r"\b(?:from|since|until|till|before|after|between)\s+(?:(?:the|early|late|mid|about|around|year)\s+)*\Z",
+    re.I,
+)
+"""What stands before one end of a span."""
+_SPAN_CHARS = 40
 _ROUGH = word_set("about around almost approximately circa nearly over under roughly some more less up")
 _ABOUT = 0.1
 """Words that make a value a rough one, and the share by which it may then be off."""
@@ -60,14 +76,12 @@ class Sought:
     counted: frozenset[str]
 
     def said_by(self, text: str) -> Value | None:
-        """The first value of the wanted kind in an answer; None where it has none."""
+        """The value of the wanted kind in an answer; None where it has none, or gives a span of time."""
         if self.wanted is AnswerType.DATE:
-            return next((date for date in dates(text) if date.year is not None), None)
-        if self.wanted in _AMOUNTS:
-            return next((each for each in quantities(text) if self._counts(each)), None)
-        given = self._values(text, "")
-        called = [name.text for name in names(text) if not mentions(self.subject, name.text)]
-        return given[0][2] if given else next(iter(called), None)
+            given = [date for date in dates(text) if date.year is not None]
+            return given[0] if len(given) == 1 and not _is_open(text, given[0]) else None
+        amounts = [each for each in quantities(text) if self._counts(each)]
+        return next((each for each in amounts if self._names(each)), next(iter(amounts), None))
 
     def stated_in(self, title: str, text: str, kind_of_value: Value) -> Iterator[Stated]:
         """What a text gives for it, a sentence at a time; nothing where a sentence gives several values."""
@@ -97,26 +111,33 @@ class Sought:
         if not (frozenset(words(text)) - asked).isdisjoint(_OF_ANOTHER):
             return None
         given = self._values(text, like)
-        if len(given) != 1:
+        if len(given) != 1 or _is_open(text, given[0]) or self._is_otherwise(text):
             return None
-        value, start, said = given[0]
-        before = (name for name in names(text) if name.end <= start)
+        before = (name for name in names(text) if name.end <= given[0].start)
         if any(not set(name_words(name.text)) <= asked for name in before):
             return None  # it may be somebody else's
-        return Stated(value, said, text)
+        return Stated(given[0], given[0].text, text)
 
-    def _values(self, text: str, like: Value) -> list[tuple[Value, int, str]]:
+    def _values(self, text: str, like: Value) -> Sequence[Value]:
         if isinstance(like, Date):
-            return [(each, each.start, each.text) for each in dates(text) if each.year is not None]
-        if isinstance(like, Quantity):
-            counted = [each for each in quantities(text) if self._counts(each) and _comparable(each, like)]
-            return [(each, each.start, each.text) for each in counted]
-        gives = _GIVES_NAME.get(self.wanted)
-        return [
-            (name.text, name.start, name.text)
-            for name in names(text)
-            if gives and gives.search(text[: name.start]) and not mentions(self.subject, name.text)
-        ]
+            return [each for each in dates(text) if each.year is not None]
+        return [each for each in quantities(text) if self._counts(each) and _comparable(each, like)]
+
+    def _is_otherwise(self, text: str) -> bool:
+        """Whether a sentence is of a beginning, or of a price on other terms, as the question is not."""
+        if self.wanted is AnswerType.DATE:
+            return bool(_BEGINNING & content_stems(text) - content_stems(self.question))
+        other = _OTHER_TERMS & frozenset(words(text)) - frozenset(words(self.question))
+        rate = _RATE.search(text) and not _RATE.search(self.question)
+        return self.wanted is AnswerType.MONEY and bool(other or rate)
+
+    def _names(self, amount: Quantity) -> bool:
+        """Whether an amount says itself that it is of what is asked, and is no bare number."""
+        if self.wanted is AnswerType.NUMBER:
+            return amount.unit in self.counted
+        return amount.dimension.startswith("money") is (self.wanted is AnswerType.MONEY) and bool(
+            amount.dimension
+        )
 
     def _counts(self, amount: Quantity) -> bool:
         return bool(amount.dimension) or not amount.unit or not self.counted or amount.unit in self.counted
@@ -129,7 +150,7 @@ def sought(question: str, subject: str) -> Sought | None:
     `subject`: what it points at, if that is known; else the first name in the question.
     """
     read = read_question(question)
-    if read.wanted not in _AMOUNTS | {AnswerType.DATE, *_GIVES_NAME} or len(halves(question)) > 1:
+    if read.wanted not in _COMPARED or len(halves(question)) > 1:
         return None
     shown = pointer(question)
     of_thing = shown is not None and bool(subject)
@@ -143,25 +164,41 @@ def sought(question: str, subject: str) -> Sought | None:
     every = {term.folded: term.stem for term in read.terms}
     aside = pointed | content_stems(thing)
     stems = (
-        frozenset(every[each] for each in every.keys() - _BARE) - aside or frozenset(every.values()) - aside
+        frozenset(every[each] for each in every.keys() - BARE_DATE) - aside
+        or frozenset(every.values()) - aside
     )
     counted = frozenset(read.focus) if read.wanted is AnswerType.NUMBER else frozenset[str]()
     counted = counted.union(*map(expansions, counted))
     return Sought(question, thing, read.wanted, stems, counted) if stems else None
 
 
-def differ(one: Value, other: Value, sentence: str = "") -> bool:
-    """Whether two values cannot both be right. `sentence`: the other's, which may say that it is rough."""
-    if isinstance(one, Quantity) and isinstance(other, Quantity):
-        if not _comparable(one, other) or same_quantity(one, other) or one.base == other.base:
-            return False
-        rough = not _ROUGH.isdisjoint(words(sentence))
-        return not (rough and abs(one.base - other.base) <= _ABOUT * max(abs(one.base), abs(other.base)))
+def differ(one: Value, other: Value, *texts: str) -> bool:
+    """Whether two values cannot both be right. `texts`: they are from; one may say that its is rough."""
     if isinstance(one, Date) and isinstance(other, Date):
         return not agrees(one, other)
-    if isinstance(one, str) and isinstance(other, str):
-        return content_stems(one).isdisjoint(content_stems(other))
-    return False
+    if not isinstance(one, Quantity) or not isinstance(other, Quantity):
+        return False
+    if not _comparable(one, other) or same_quantity(one, other) or one.base == other.base:
+        return False
+    rough = any(not _ROUGH.isdisjoint(words(text)) for text in texts)
+    share = _ABOUT * max(abs(one.base), abs(other.base)) if rough else 0.0
+    return abs(one.base - other.base) > max(share, _step(one) / 2, _step(other) / 2)
+
+
+def _step(amount: Quantity) -> float:
+    """What one more in the last place is worth. A measure's zeros may be none: "29,000 feet"."""
+    unit = unit_named(amount.unit)
+    if unit is None or not amount.dimension or amount.dimension.startswith("money"):
+        return amount.step
+    step = 1.0
+    while abs(amount.value) >= 100 * step and amount.value % (10 * step) == 0:
+        step *= 10
+    return max(amount.step, step * unit.factor if step > 1 else 0.0)
+
+
+def _is_open(text: str, value: Value) -> bool:
+    """Whether it is one end of a span: from when, or until when."""
+    return _OPEN.search(text[max(0, value.start - _SPAN_CHARS) : value.start]) is not None
 
 
 def _comparable(one: Quantity, other: Quantity) -> bool:

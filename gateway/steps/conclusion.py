@@ -15,6 +15,7 @@ from gateway.state import (
     Entity,
     Evidence,
     PhotoText,
+    Quote,
     Reply,
     Unverified,
     Verdict,
@@ -163,8 +164,13 @@ def conclude(
 def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Citation]:
     """The quotes that really stand in the evidence that they name."""
     for quote in reply.quotes:
-        if 0 <= quote.index < len(evidence) and quote.text and quote.text in evidence[quote.index].text:
+        if is_quoted(quote, evidence):
             yield _cite(evidence[quote.index], quote.text)
+
+
+def is_quoted(quote: Quote, evidence: Sequence[Evidence]) -> bool:
+    """Whether the quote really stands in the evidence that it names."""
+    return 0 <= quote.index < len(evidence) and bool(quote.text) and quote.text in evidence[quote.index].text
 
 
 def _conflicts(reply: Reply, evidence: Sequence[Evidence]) -> tuple[Conflict, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from contracts.answer import CitationKind
 from gateway.planning.run import Run
 from gateway.state import Conflicting, Context, Evidence, Query, Quote, Reply
+from gateway.steps.conclusion import is_quoted
 from gateway.trust import Trust, share
 from language.questions import AnswerType
 from language.stated import Sought, Value, differ, sought
@@ -21,11 +22,14 @@ _MOST_TOLD = 3
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What a piece of evidence says: `value` in these `words`, in a sentence of it."""
+    """What a piece of evidence says: `value` in these `words`, in a sentence of it.
+
+    Without `quote` nothing says it but whoever answers.
+    """
 
     value: Value
     words: str
-    quote: Quote
+    quote: Quote | None
     rank: int
 
 
@@ -38,22 +42,27 @@ def settled(query: Query, reply: Reply, context: Context, run: Run) -> Reply:
     value = asked.said_by(reply.answer) if asked and reply.answer and reply.says_something else None
     if asked is None or value is None:
         return reply
-    agreeing, others = _sorted(value, reply, _all_said(asked, value, context.evidence, run.trust))
+    evidence = context.evidence
+    quoted = [quote for quote in reply.quotes if is_quoted(quote, evidence)]
+    agreeing, others = _sorted(
+        value, reply.answer or "", quoted, _all_said(asked, value, evidence, run.trust)
+    )
     if not others:
         return reply
-    quoted = [context.evidence[q.index] for q in reply.quotes if 0 <= q.index < len(context.evidence)]
-    ranks = [*(_rank(item, run.trust) for item in quoted), *(said.rank for said in agreeing)]
-    own_rank = max(ranks, default=0)
+    ranks = [
+        *(_rank(evidence[quote.index], run.trust) for quote in quoted),
+        *(said.rank for said in agreeing),
+    ]
+    quotes = [*quoted, *(said.quote for said in agreeing)]
+    own = _Said(value, value.text, next(iter(quotes), None), max(ranks, default=0))
     run.explain.signal("conflicts", float(len(others)))
     best = max(others, key=lambda said: said.rank)
-    if best.rank <= own_rank:
-        return _with_conflicts(reply, _told(value), own_rank, others)
-    quote = reply.quotes[0] if quoted else next((said.quote for said in agreeing), None)
-    own = [_Said(value, _told(value), quote, own_rank)] if quote else []
-    rest = [said for said in others if said is not best and differ(best.value, said.value)]
+    if best.quote is None or best.rank <= own.rank:
+        return _with_conflicts(reply, own, others)
+    rest = [said for said in others if said is not best and _differ(best, said)]
     words = _spoken(best, asked, reply.answer or "")
     chosen = Reply(f"{words}.", reply.confidence, (best.quote,), remark=reply.remark)
-    return _with_conflicts(chosen, best.words, best.rank, [*own, *rest])
+    return _with_conflicts(chosen, best, [own, *rest])
 
 
 def _asked(query: Query, context: Context) -> Sought | None:
@@ -69,33 +78,50 @@ def _all_said(asked: Sought, value: Value, evidence: Sequence[Evidence], trust: 
     ]
 
 
-def _sorted(value: Value, reply: Reply, said: Sequence[_Said]) -> tuple[list[_Said], list[_Said]]:
+def _sorted(
+    value: Value, answer: str, quoted: Sequence[Quote], said: Sequence[_Said]
+) -> tuple[list[_Said], list[_Said]]:
     """What agrees with the answer, and each other value once, of its most trusted source."""
-    quoted = {quote.index for quote in reply.quotes}
-    agreeing = [each for each in said if not differ(value, each.value, each.quote.text)]
-    agrees = quoted | {each.quote.index for each in agreeing}
+    agreeing = [each for each in said if not differ(value, each.value, answer, _sentence(each))]
+    agrees = {quote.index for quote in (*quoted, *(each.quote for each in agreeing)) if quote}
     others: list[_Said] = []
     for each in sorted(said, key=lambda each: -each.rank):
-        known = any(not differ(other.value, each.value) for other in others)
-        if each.quote.index not in agrees and not known:
+        known = any(not _differ(other, each) for other in others)
+        if each.quote and each.quote.index not in agrees and not known:
             others.append(each)
     return agreeing, others
 
 
-def _with_conflicts(reply: Reply, own_words: str, rank: int, others: Sequence[_Said]) -> Reply:
-    noun = _noun(reply.answer or "")
-    told = [own_words, *(said.words for said in others[:_MOST_TOLD])]
-    told[-1] = f"{told[-1]} {noun}".strip() if _is_bare(told[-1]) else told[-1]
-    remark = (
-        f"{'Two sources' if len(others) == 1 else 'Sources'} differ: {', '.join(told[:-1])} and {told[-1]}."
-    )
-    conflicts = tuple(Conflicting(said.words, said.quote) for said in others)
-    standing = share(rank, [said.rank for said in others])
-    return replace(reply, remark=f"{reply.remark} {remark}".strip(), conflicts=conflicts, standing=standing)
+def _differ(one: _Said, other: _Said) -> bool:
+    return differ(one.value, other.value, _sentence(one), _sentence(other))
 
 
-def _told(value: Value) -> str:
-    return value if isinstance(value, str) else value.text
+def _sentence(said: _Said) -> str:
+    return said.quote.text if said.quote else ""
+
+
+def _with_conflicts(reply: Reply, own: _Said, others: Sequence[_Said]) -> Reply:
+    remark = f"{reply.remark} {_remark(own, others, _noun(reply.answer or ''))}".strip()
+    conflicts = tuple(Conflicting(said.words, said.quote) for said in others if said.quote)
+    standing = share(own.rank, [said.rank for said in others])
+    return replace(reply, remark=remark, conflicts=conflicts, standing=standing)
+
+
+def _remark(own: _Said, others: Sequence[_Said], noun: str) -> str:
+    """What differs; of a value that no source says, that it was only thought."""
+    sources = [said for said in (own, *others[:_MOST_TOLD]) if said.quote]
+    thought = next((said for said in others if not said.quote), None)
+    told = _listed([said.words for said in sources], noun)
+    if not own.quote:
+        return f"{'A source says' if len(others) == 1 else 'Sources say'} otherwise: {told}."
+    differing = f"{'Two sources' if len(sources) == 2 else 'Sources'} differ: {told}." if sources[1:] else ""
+    remembered = f"I would have said {_listed([thought.words], noun)}." if thought else ""
+    return f"{differing} {remembered}".strip()
+
+
+def _listed(told: Sequence[str], noun: str) -> str:
+    last = f"{told[-1]} {noun}".strip() if _is_bare(told[-1]) else told[-1]
+    return f"{', '.join(told[:-1])} and {last}" if told[1:] else last
 
 
 def _spoken(best: _Said, asked: Sought, answer: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
@@ -11,9 +12,17 @@ _ADDRESS = re.compile(r"(?i)(?:https?://[^/\s]|file:)[^\x00-\x1f\x7f]*")
 def is_source_address(text: str) -> bool:
     """Whether it is a web address, or the name of a file that an operator indexed (`file:salt.html`).
 
-    What a browser would run (`javascript:`, `data:`) is none.
+    What a browser would run (`javascript:`, `data:`) is none, nor what nobody can take apart (`http://[x`).
     """
-    return _ADDRESS.fullmatch(text) is not None
+    return _ADDRESS.fullmatch(text) is not None and host_of(text) is not None
+
+
+def host_of(address: str) -> str | None:
+    """In lower case, empty where it has none; None where it is no address."""
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return None
 
 
 def _checked(text: str) -> str:

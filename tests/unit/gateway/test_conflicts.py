@@ -22,9 +22,15 @@ def piece(text: str, url: str) -> Evidence:
     return Evidence(text, BOOK, url, kind, 0.9, None if url else BOOK)
 
 
-def asked(question: str, answer: str, pieces: list[Piece], trust: str = CURATED_FIRST) -> Reply:
-    """The answer rests on the first piece."""
-    reply = Reply(answer, 0.9, (Quote(0, pieces[0][0]),))
+def asked(
+    question: str,
+    answer: str,
+    pieces: list[Piece],
+    trust: str = CURATED_FIRST,
+    quotes: tuple[Quote, ...] | None = None,
+) -> Reply:
+    """The answer rests on the first piece unless it has other quotes."""
+    reply = Reply(answer, 0.9, (Quote(0, pieces[0][0]),) if quotes is None else quotes)
     context = Context(Route.RAG, Entity(BOOK, 1.0), evidence=tuple(piece(*each) for each in pieces))
     run = Run("t", Deadline.after_ms(60_000), trust=Trust.parse(trust))
     return settled(Query(question, None), reply, context, run)
@@ -67,13 +73,6 @@ def test_the_operator_ranks_hosts() -> None:
     ("question", "answer", "page", "record", "said"),
     [
         (
-            "Who wrote this book?",
-            "Evil Bob.",
-            "was written by Evil Bob",
-            "author of Lanternfall is Ada Ray",
-            "Ada Ray.",
-        ),
-        (
             "When was this bridge built?",
             "In 1999.",
             "was built in 1999",
@@ -82,10 +81,9 @@ def test_the_operator_ranks_hosts() -> None:
         ),
         ("How tall is this tower?", "90 m.", "is 90 m tall", "height of Lanternfall is 150 m", "150 m."),
         ("How much does this cost?", "€5.", "costs €5", "price of Lanternfall is €7.50", "€7.50."),
-        ("In which city is this?", "Rome.", "is in Rome", "city of Lanternfall is Lisbon", "Lisbon."),
     ],
 )
-def test_values_of_every_kind_are_compared(
+def test_amounts_and_dates_are_compared(
     question: str, answer: str, page: str, record: str, said: str
 ) -> None:
     pieces = [(f"Lanternfall {page}.", "https://a.example"), (f"The {record}.", "")]
@@ -110,12 +108,93 @@ def test_what_is_no_other_value_of_the_same_is_no_conflict(other: str) -> None:
     assert (reply.said, reply.conflicts, reply.standing) == ("9999 pages.", (), 1.0)
 
 
-def test_units_and_rounding_are_no_conflict() -> None:
+COST, MADE, TALL = "How much does this cost?", "When was this tower built?", "How tall is this tower?"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "page", "record"),
+    [
+        (TALL, "3.28 ft.", "is 3.28 ft tall", "height of Lanternfall is 1 m"),
+        (TALL, "0.3 km.", "is 0.3 km tall", "height of Lanternfall is 330 metres"),
+        (TALL, "29,000 feet.", "is 29,000 feet tall", "height of Lanternfall is 8,849 m"),
+        (PAGES, "About 300 pages.", "has 300 pages", "pages of Lanternfall is 304"),
+        (COST, "$799.", "costs $799", "price of Lanternfall is $20 a month"),
+        (COST, "$799.", "costs $799", "price of a refurbished Lanternfall is $649"),
+        (PAGES, "304 pages.", "has 304 pages", "paperback of Lanternfall has 412 pages"),
+        (MADE, "In 1889.", "was built in 1889", "tower Lanternfall was built from 28 January 1887"),
+        (MADE, "In 1889.", "was built in 1889", "building of Lanternfall began in 1887"),
+        (MADE, "From 1887 to 1889.", "was built from 1887 to 1889", "tower Lanternfall was built in 1889"),
+        (
+            "Where was this born?",
+            "In Zundert.",
+            "was born in Zundert",
+            "birthplace of Lanternfall is Brabant",
+        ),
+        ("In which city is this?", "Paris.", "is in Paris", "city of Lanternfall is France"),
+        (
+            "Who wrote this book?",
+            "Mark Twain.",
+            "was written by Mark Twain",
+            "author of Lanternfall is Samuel Clemens",
+        ),
+    ],
+)
+def test_what_may_both_be_right_is_no_conflict(question: str, answer: str, page: str, record: str) -> None:
+    pieces = [(f"Lanternfall {page}.", "https://a.example"), (f"The {record}.", "")]
+    reply = asked(question, answer, pieces)
+    assert (reply.said, reply.conflicts, reply.standing) == (answer, (), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "record"),
+    [("29,000 feet.", "8,000 m"), ("0.3 km.", "420 metres"), ("About 300 feet.", "150 m")],
+)
+def test_what_no_rounding_explains_is_one(answer: str, record: str) -> None:
     pieces = [
-        ("Lanternfall is 3.28 ft tall.", "https://a.example"),
-        ("The height of Lanternfall is 1 m.", ""),
+        (f"Lanternfall is {answer[:-1]} tall.", "https://a.example"),
+        (f"The height of Lanternfall is {record}.", ""),
     ]
-    assert asked("How tall is this?", "3.28 ft.", pieces).conflicts == ()
+    assert asked(TALL, answer, pieces).answer == f"{record}."
+
+
+def test_the_value_of_an_answer_is_the_one_that_is_counted() -> None:
+    answer = "Published in edition 2, it has 304 pages."
+    assert asked(PAGES, answer, [RECORD, ("Lanternfall, 304 pages.", "https://b.example")]).conflicts == ()
+    assert [each.value for each in asked(PAGES, answer, [RECORD, FALSE]).conflicts] == ["9999"]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "said", "standing"),
+    [
+        ([RECORD], "304 pages. I would have said 310 pages.", 8 / 9),
+        (
+            [RECORD, FALSE],
+            "304 pages. Two sources differ: 304 and 9999 pages. I would have said 310 pages.",
+            8 / 11,
+        ),
+        ([("It has 304 pages.", "https://b.example")], "304 pages. I would have said 310 pages.", 2 / 3),
+    ],
+)
+@pytest.mark.parametrize("quotes", [(), (Quote(0, "It has 310 pages."),), (Quote(7, "Nowhere."),)])
+def test_what_no_source_says_is_said_to_be_thought(
+    pieces: list[Piece], said: str, standing: float, quotes: tuple[Quote, ...]
+) -> None:
+    reply = asked(PAGES, "310 pages.", pieces, quotes=quotes)
+    assert reply.said == said
+    assert reply.standing == pytest.approx(standing)
+
+
+def test_a_source_that_counts_no_more_than_a_thought_is_told() -> None:
+    other = ("It has 304 pages.", "https://b.example")
+    reply = asked(PAGES, "310 pages.", [other], "record", quotes=())
+    assert reply.said == "310 pages. A source says otherwise: 304 pages."
+    assert [each.value for each in reply.conflicts] == ["304"]
+    assert reply.standing == pytest.approx(0.5)
+
+
+def test_an_address_that_nobody_can_read_has_no_rank_of_a_host() -> None:
+    hostile = ("It has 304 pages.", "http://[x")
+    assert asked(PAGES, "9999 pages.", [FALSE, hostile]).standing == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("text", ["record > nonsense", "page > ../etc", "record > a b.example"])

@@ -18,6 +18,8 @@ RUN = [
     "vbscript:x",
     "//a.example/b",
     "https:javascript",
+    "http://[x",
+    "https://a]b",
 ]
 
 
