@@ -56,7 +56,7 @@ from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import allowed, checked_deadline_ms, photo_of, question_text, sound_of
 from gateway.routes.openai_errors import openai_error, refused
 from gateway.routes.streaming import DataStream, Send, pieces
-from gateway.serving.execution import Admitted, Question
+from gateway.serving.execution import Admitted, Answered, Question
 from gateway.serving.sessions.port import Session
 from gateway.serving.tenants import Caller
 from gateway.settings import Reasoning
@@ -248,8 +248,8 @@ def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
             yield Turn(message.text, reply.text, is_refusal(reply.text))
 
 
-def _completion(asked: ChatRequest, admitted: Admitted, answer: Answer) -> ChatCompletion:
-    said, finish_reason = _within(asked, _said(admitted, answer))
+def _completion(asked: ChatRequest, admitted: Admitted, answer: Answered) -> ChatCompletion:
+    said, finish_reason = _within(asked, _said(admitted, answer), answer.remark)
     whole = len(said)
     sources = [
         Annotation(url_citation=UrlCitation(url=each.url, title=each.title, start_index=0, end_index=whole))
@@ -273,14 +273,18 @@ def _said(admitted: Admitted, answer: Answer) -> str:
     return answer.answer
 
 
-def _within(asked: ChatRequest, said: str) -> tuple[str, FinishReason]:
-    """What the caller wants to read of it: up to a stop sequence, and no more tokens than were asked for."""
+def _within(asked: ChatRequest, said: str, remark: str) -> tuple[str, FinishReason]:
+    """What the caller wants to read of it: up to a stop sequence, and no more tokens than were asked for.
+
+    The remark at its end, such as that it was not checked, stays: a cut must not make an answer surer.
+    """
+    said = said.removesuffix(f" {remark}") if remark else said
     for stop in [asked.stop] if isinstance(asked.stop, str) else asked.stop or []:
         said = said.partition(stop)[0] if stop else said
     most = min(asked.max_completion_tokens or math.inf, asked.max_tokens or math.inf)
-    if _tokens(said) <= most:
-        return said, "stop"
-    return said[: int(most) * _CHARS_A_TOKEN], "length"
+    read = said[: int(min(most, len(said))) * _CHARS_A_TOKEN]
+    whole = f"{read.rstrip()} {remark}" if remark else read
+    return whole, "stop" if read == said else "length"
 
 
 def _usage(admitted: Admitted, answer: Answer, said: str) -> Usage:

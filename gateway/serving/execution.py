@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
+from pydantic import Field
 
 from chassis.errors import (
     DeadlineExceeded,
@@ -96,6 +97,12 @@ class Admitted:
     session: Session
 
 
+class Answered(Answer):
+    """An answer here, before it is sent. `remark`: the part of its text that is said of it, at its end."""
+
+    remark: str = Field(default="", exclude=True)
+
+
 @dataclass(slots=True)
 class _Ending:
     """How a question ends, as far as is known by now. `first_word_ms`: when there was something to say."""
@@ -168,7 +175,7 @@ class Execution:
 
     async def answer(
         self, admitted: Admitted, trace_id: str, deadline: Deadline, on_event: OnEvent
-    ) -> Answer:
+    ) -> Answered:
         """The answer body, and a trace either way.
 
         Raises `Overloaded` when it is not let in, or what a required stage raised.
@@ -188,7 +195,7 @@ class Execution:
             finally:
                 self._end(admitted, run, ending)
 
-    async def _reply(self, admitted: Admitted, run: Run, ending: _Ending) -> Answer:
+    async def _reply(self, admitted: Admitted, run: Run, ending: _Ending) -> Answered:
         question, session = admitted.question, admitted.session
         query = _ask(question, session)
         found = await self._by_some_tier(admitted, query, run)
@@ -198,7 +205,7 @@ class Execution:
             async with run.optional(Stage.SESSION), run.stage(Stage.SESSION) as deadline:
                 await self._remember(admitted, query, outcome, deadline)
         advised = advice(outcome, query, run.looked_at)
-        speech = await self._voice.address(f"{outcome.answer} {advised}", question.caller, run)
+        speech = await self._voice.address(f"{outcome.said} {advised}", question.caller, run)
         body = _body(outcome, advised, speech, run, admitted, ending)
         ending.replied = True
         return body
@@ -347,14 +354,15 @@ def _degraded(run: Run, admitted: Admitted, ending: _Ending) -> list[str]:
 
 def _body(
     outcome: Outcome, advised: str, speech: str | None, run: Run, admitted: Admitted, ending: _Ending
-) -> Answer:
+) -> Answered:
     pipeline = admitted.pipeline
     thresholds = pipeline.thresholds if isinstance(pipeline, Tunable) else None
     total_ms = round(run.elapsed_ms(), 2)
     first_word_ms = total_ms if run.identified_ms is None else round(run.identified_ms, 2)
     ending.first_word_ms = first_word_ms
-    return Answer(
-        answer=outcome.answer,
+    return Answered(
+        answer=outcome.said,
+        remark=outcome.remark,
         abstained=outcome.abstained,
         reason=outcome.reason,
         confidence=round(outcome.confidence, 4),

@@ -2,8 +2,8 @@
 
 A phone in a bad network does not know whether its question arrived. The work therefore goes on when the
 caller leaves, and the answer waits for whoever asks again: same key and same request, same answer, for as
-long as a session lives. What failed, or was refused for want of time or help, is not kept; sent again, it is
-tried again.
+long as a session lives. What failed, was refused for want of time or help, or could not be checked, is not
+kept; sent again, it is tried again.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from chassis.errors import (
 )
 from chassis.resilience.deadlines import Deadline
 from contracts import headers
-from contracts.answer import Answer, Reason
+from contracts.answer import Answer, Reason, Verification
 from gateway.expiring_store import ExpiringStore
 
 _MOST_KEY_CHARS = 128
@@ -37,6 +37,11 @@ _GRACE_S = 5.0
 
 _PASSING = (Reason.TIMED_OUT, Reason.OVERLOADED, Reason.UNAVAILABLE)
 """Refusals that say nothing of the question: sent again, it deserves another try."""
+
+
+def _passes(answer: Answer) -> bool:
+    return answer.reason in _PASSING or answer.verification is Verification.UNVERIFIED
+
 
 T = TypeVar("T")
 
@@ -150,7 +155,7 @@ class Idempotency:
 
     async def _keep(self, key: str, tenant: str, request: str, answer: Answer | None) -> None:
         try:
-            if answer is None or answer.reason in _PASSING:
+            if answer is None or _passes(answer):
                 await self.store.drop(key)
             else:
                 entry = _Entry(request=request, answer=answer)

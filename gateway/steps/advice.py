@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from contracts.answer import LookedAt, LookedAtKind, Reason
 from gateway.state import Query
-from gateway.steps.conclusion import NOT_VERIFIED, Outcome
+from gateway.steps.conclusion import Outcome
 from language.identification import foreign_language_of
 
 _OF_REASON = {
@@ -26,8 +26,6 @@ def advice(outcome: Outcome, query: Query, looked_at: Sequence[LookedAt]) -> str
     """The sentence; empty for an answer. `looked_at`: what of the photo the question looked at."""
     if not outcome.abstained:
         return ""
-    if outcome.refused_by == NOT_VERIFIED:
-        return _OF_REASON[Reason.UNAVAILABLE]
     if outcome.reason in _OF_REASON:
         sentence = _OF_REASON[outcome.reason]
         language = foreign_language_of(query.question) if outcome.reason is Reason.LANGUAGE else None

@@ -53,7 +53,8 @@ CAUTION = "I could not check this."
 class Outcome:
     """What the wearer hears, and why. `refused_by`: the check that an answer in hand did not pass.
 
-    `verification`: of an answer, whether it was checked. `conflicts`: what other sources say.
+    `remark`: what is said of the answer behind it. `verification`: of an answer, whether it was checked.
+    `conflicts`: what other sources say.
     """
 
     answer: str
@@ -66,6 +67,12 @@ class Outcome:
     refused_by: str | None = None
     verification: Verification = Verification.NONE
     conflicts: tuple[Conflict, ...] = ()
+    remark: str = ""
+
+    @property
+    def said(self) -> str:
+        """The answer with its remark."""
+        return f"{self.answer} {self.remark}".strip()
 
     @property
     def abstained(self) -> bool:
@@ -98,9 +105,9 @@ def with_caution(outcome: Outcome, unverified: Unverified, explain: Explaining =
     if outcome.abstained or outcome.verification is not Verification.UNVERIFIED:
         return outcome
     if unverified is Unverified.SAY:
-        return replace(outcome, answer=f"{outcome.answer} {CAUTION}")
+        return replace(outcome, remark=f"{outcome.remark} {CAUTION}".strip())
     explain.signal("withheld", 1.0)
-    return refusal(Reason.UNSUPPORTED, outcome.route, outcome.domain, outcome.entity, NOT_VERIFIED)
+    return refusal(Reason.UNAVAILABLE, outcome.route, outcome.domain, outcome.entity, NOT_VERIFIED)
 
 
 def direct_answer(
@@ -149,7 +156,7 @@ def conclude(
         return refusal(Reason.UNSUPPORTED, route, domain, entity, NOT_CITED)
     confidence = reply.confidence * reply.standing * (verdict.probability if verdict else 1.0)
     return Outcome(
-        reply.said,
+        reply.answer or "",
         Reason.ANSWERED,
         confidence,
         route,
@@ -158,6 +165,7 @@ def conclude(
         citations,
         verification=verification,
         conflicts=_conflicts(reply, context.evidence),
+        remark=reply.remark,
     )
 
 
@@ -219,7 +227,15 @@ def answered(
     citations = tuple(checked_citations(reply, context.evidence))
     confidence, conflicts = reply.confidence * reply.standing, _conflicts(reply, context.evidence)
     return Outcome(
-        reply.said, Reason.ANSWERED, confidence, route, domain, entity, citations, conflicts=conflicts
+        reply.answer or "",
+        Reason.ANSWERED,
+        confidence,
+        route,
+        domain,
+        entity,
+        citations,
+        conflicts=conflicts,
+        remark=reply.remark,
     )
 
 

@@ -4,7 +4,9 @@ The verifier service compares both with their thresholds, and reads the evidence
 When it is out, the two comparisons are made here, so that an answer which its own model doubts is refused all
 the same. What stands then counts as if the verifier had only just let it pass: its probability is at most the
 lowest with which a checked answer stands, so that no answer is surer for not having been checked, and it is
-`unverified`: what models say of their own words can refuse an answer, but is no check of it.
+`unverified`: what models say of their own words can refuse an answer, but is no check of it. Likewise where a
+judge that should be asked fails. Where the plan leaves the judge out for want of time, what the verifier
+checked is `verified`, and its probability is at most that lowest one too.
 
 What is explained suffices to replay it. Signals, where they were measured: `token_min`, `token_mean` (s_min
 and s_mean, over the tokens of the `answer` field alone, not of its reasons), `token_grammar` (1 where the
@@ -90,7 +92,11 @@ async def verify(
     if not reply.says_something:
         return None
 
+    wanted = in_vain = False
+
     async def judgement_in_time() -> float | None:
+        nonlocal wanted, in_vain
+        wanted = True
         if not run.plan.judge:
             await run.skip(Stage.JUDGE)
             return None
@@ -99,6 +105,7 @@ async def verify(
         heard = None
         async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE, size) as deadline:
             heard = await judge(query, reply, shown, deadline)
+        in_vain = heard is None
         run.explain.signal("judged", heard)
         return heard
 
@@ -114,15 +121,18 @@ async def verify(
             run.explain.signal("judge_asked", 0.0 if run.plan.judge else None)
         elif (judgement := await judgement_in_time()) is not None:
             verdict = _judged(judgement, thresholds)
-    return verdict if checked and verdict else without_verifier(verdict, thresholds)
+    if checked is None or verdict is None or in_vain:
+        return _in_doubt(verdict, thresholds, Verification.UNVERIFIED)
+    if wanted and judgement is None:
+        return _in_doubt(verdict, thresholds, Verification.VERIFIED)
+    return verdict
 
 
-def without_verifier(verdict: Verdict | None, thresholds: Thresholds) -> Verdict:
-    """What an answer is worth that the verifier did not see: no more than the least that it lets stand."""
+def _in_doubt(verdict: Verdict | None, thresholds: Thresholds, verification: Verification) -> Verdict:
+    """What an answer is worth without a check: no more than the least with which the checks let one stand."""
     least = min(thresholds.supported, thresholds.judged)
-    if verdict is None:
-        return Verdict(least, None, Verification.UNVERIFIED)
-    return Verdict(min(verdict.probability, least), verdict.refusal, Verification.UNVERIFIED)
+    probability, refusal = (verdict.probability, verdict.refusal) if verdict else (least, None)
+    return Verdict(min(probability, least), refusal, verification)
 
 
 async def check(

@@ -45,7 +45,7 @@ OPTIONAL = {
     Stage.RERANKER: "reranker",
     Stage.VERIFIER: "verifier",
 }
-REASONS = {Stage.VERIFIER: Reason.UNSUPPORTED}
+REASONS = {Stage.VERIFIER: Reason.UNAVAILABLE}
 """What nobody checked is not said."""
 QUICK_FAILURES = [Mood.CRASHES, Mood.BUSY, Mood.TALKS_NONSENSE]
 

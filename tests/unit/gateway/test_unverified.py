@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chassis.resilience.deadlines import Deadline
+from contracts import headers
 from contracts.answer import Answer, CitationKind, Reason, Route, Verification
 from contracts.verifier import VerifyReply, VerifyRequest
 from gateway.planning.run import Run
@@ -40,7 +41,7 @@ async def asked(pipeline: str, away: str = "", **settings: Any) -> Answer:
 @pytest.mark.parametrize("away", ["crashes", "gone"])
 async def test_an_answer_that_nobody_checked_is_refused(pipeline: str, away: str) -> None:
     answer = await asked(pipeline, away)
-    assert (answer.reason, answer.confidence) == (Reason.UNSUPPORTED, 0.0)
+    assert (answer.reason, answer.confidence) == (Reason.UNAVAILABLE, 0.0)
     assert answer.advice == "Ask again in a minute."
     assert "verifier" in answer.degraded
 
@@ -104,3 +105,39 @@ async def test_chat_and_streams_say_it_too() -> None:
     assert chat.json()["choices"][0]["message"]["content"].endswith(CAUTION)
     assert CAUTION in stream.text
     assert '"verification":"unverified"' in stream.text
+
+
+@pytest.mark.parametrize("limit", [{"max_tokens": 1}, {"stop": " "}])
+async def test_a_cut_answer_keeps_its_caution(limit: dict[str, Any]) -> None:
+    services, question = FakeServices(), "How many pages has The Salt Road?"
+    services.verifier.mood = Mood.CRASHES
+    async with gateway_before(services, pocket=True, **AWAY) as world:
+        body = {"model": "loreglass", "messages": [{"role": "user", "content": question}], **limit}
+        chat = (await world.client.post("/v1/chat/completions", json=body)).json()
+    assert chat["choices"][0]["message"]["content"] == f"312 {CAUTION}"
+    assert "remark" not in chat["loreglass"]
+
+
+async def test_the_conversation_remembers_the_answer_and_not_what_was_said_of_it() -> None:
+    services = FakeServices()
+    services.verifier.mood = Mood.CRASHES
+    async with gateway_before(services, **AWAY) as world:
+        first = await world.ask()
+        await world.ask("How many pages has it?", photo=None, session_id=first.session_id)
+    assert first.answer.endswith(CAUTION)
+    (turn,) = world.reasoner.asked[-1].history
+    assert turn.answer == first.answer.removesuffix(f" {CAUTION}")
+
+
+@pytest.mark.parametrize("settings", [{}, AWAY], ids=["refused", "said"])
+async def test_what_could_not_be_checked_is_tried_again_under_its_key(settings: dict[str, Any]) -> None:
+    services, question = FakeServices(), {"question": "How many pages has The Salt Road?"}
+    async with gateway_before(services, pocket=True, **settings) as world:
+        replies = []
+        for mood in (Mood.CRASHES, Mood.WORKS):
+            services.verifier.mood = mood
+            sent = await world.client.post("/answer", json=question, headers={headers.IDEMPOTENCY_KEY: "k"})
+            replies.append(Answer.model_validate(sent.json()))
+    unchecked, checked = replies
+    assert unchecked.verification is not Verification.VERIFIED
+    assert checked.verification is Verification.VERIFIED

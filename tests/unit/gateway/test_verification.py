@@ -7,6 +7,8 @@ import pytest
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason, Route, Verification
 from contracts.verifier import Check, CheckName, VerifyReply, VerifyRequest
+from gateway.planning.live_plan import FixedPlan
+from gateway.planning.plan import FULL, Plan
 from gateway.planning.run import Run
 from gateway.state import Context, Evidence, Query, Quote, Reply, Verdict
 from gateway.steps.conclusion import conclude
@@ -55,10 +57,11 @@ async def verdict(
     judge: Judge,
     tokens: tuple[float, ...] | None = None,
     ask_judge: AskJudge = AskJudge.IF_BORDERLINE,
+    plan: Plan = FULL,
 ) -> Verdict | None:
     reply = replace(QUOTED, token_probabilities=tokens)
     async with clients_of(services) as clients:
-        run = Run("t", Deadline.after_ms(20_000))
+        run = Run("t", Deadline.after_ms(20_000), planning=FixedPlan(plan))
         ask = Query("What?", None)
         return await verify(clients, judge, ask, reply, CONTEXT, run, load_thresholds(), ask_judge)
 
@@ -143,11 +146,26 @@ async def test_a_judge_that_is_never_asked_leaves_the_borderline_to_the_other_ch
 
 
 @pytest.mark.parametrize("ask_judge", [each for each in AskJudge if each is not AskJudge.NEVER])
-async def test_a_judge_that_fails_leaves_the_other_checks(ask_judge: AskJudge) -> None:
-    services, judge = FakeServices(), Judge(RuntimeError("gone"))
-    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
-    assert await verdict(services, judge, None, ask_judge) == Verdict(0.5)
-    assert len(judge.asked) == 1  # and is not asked again
+@pytest.mark.parametrize("tokens", [None, SURE])
+@pytest.mark.parametrize("probability", [0.5, 0.95])
+async def test_without_the_judge_that_was_wanted_no_answer_is_surer(
+    ask_judge: AskJudge, tokens: tuple[float, ...] | None, probability: float
+) -> None:
+    services, thresholds = FakeServices(), load_thresholds()
+    services.verifier.reply = VerifyReply(supported=True, probability=probability, checks=[])
+    judge, gone = Judge(0.55), Judge(RuntimeError("gone"))
+    judged = await verdict(services, judge, tokens, ask_judge)
+    unjudged = await verdict(services, gone, tokens, ask_judge)
+    left_out = await verdict(services, judge, tokens, ask_judge, plan=Plan(judge=False))
+    assert len(gone.asked) == len(judge.asked)  # and is not asked again
+    assert judged is not None
+    if not judge.asked:
+        assert judged == unjudged == left_out == Verdict(probability)
+        return
+    least = min(thresholds.supported, thresholds.judged)
+    assert unjudged == Verdict(least, None, Verification.UNVERIFIED)
+    assert left_out == Verdict(least, None, Verification.VERIFIED)
+    assert least < judged.probability
 
 
 async def test_evidence_that_does_not_support_refuses() -> None:
