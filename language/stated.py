@@ -45,6 +45,8 @@ _OPEN = re.compile(
     re.I,
 )
 """What stands before one end of a span."""
+_OTHER_END = re.compile(r"\b(?:and|to|through|or)\s+(?:the\s+)?\Z", re.I)
+"""The same before a date: its other end was read as none ("the 10th and 13th centuries")."""
 _SPAN_CHARS = 40
 _ROUGH = word_set("about around almost approximately circa nearly over under roughly some more less up")
 _ABOUT = 0.1
@@ -198,7 +200,8 @@ def _step(amount: Quantity) -> float:
 
 def _is_open(text: str, value: Value) -> bool:
     """Whether it is one end of a span: from when, or until when."""
-    return _OPEN.search(text[max(0, value.start - _SPAN_CHARS) : value.start]) is not None
+    before = text[max(0, value.start - _SPAN_CHARS) : value.start]
+    return bool(_OPEN.search(before) or (isinstance(value, Date) and _OTHER_END.search(before)))
 
 
 def _comparable(one: Quantity, other: Quantity) -> bool:

@@ -123,6 +123,12 @@ COST, MADE, TALL = "How much does this cost?", "When was this tower built?", "Ho
         (PAGES, "304 pages.", "has 304 pages", "paperback of Lanternfall has 412 pages"),
         (MADE, "In 1889.", "was built in 1889", "tower Lanternfall was built from 28 January 1887"),
         (MADE, "In 1889.", "was built in 1889", "building of Lanternfall began in 1887"),
+        (
+            MADE,
+            "In the 11th century.",
+            "was built in the 11th century",
+            "tower Lanternfall was built between the 12th and 13th centuries",
+        ),
         (MADE, "From 1887 to 1889.", "was built from 1887 to 1889", "tower Lanternfall was built in 1889"),
         (
             "Where was this born?",
