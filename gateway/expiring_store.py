@@ -22,8 +22,8 @@ class ExpiringStore(Protocol):
         """What is kept under the key."""
         ...
 
-    async def drop(self, key: str) -> None:
-        """Keep nothing under the key."""
+    async def drop(self, key: str, tenant: str) -> None:
+        """Keep nothing under the tenant's key."""
         ...
 
     async def close(self) -> None:

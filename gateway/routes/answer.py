@@ -1,5 +1,6 @@
 """`POST /answer`: the platform's main job."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -69,7 +70,7 @@ async def answer(
     received = Deadline.after_ms(0)
     question = await read_question(request, gateway, caller, received)
     deadline = Deadline(min(received.at + question.deadline_ms / 1000, exchange.at))
-    asking = _Asking(gateway, question, key, request.state.trace_id, deadline)
+    asking = _Asking(gateway, question, key, request.state.trace_id, deadline, request.state.place)
     if "text/event-stream" in request.headers.get("accept", ""):
         return _stream(asking)
     body, again = await asking.answer(ignore_events)
@@ -80,13 +81,14 @@ async def answer(
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """A question on its way, under the key that it was sent with."""
+    """A question on its way, under the key that it was sent with. `place`: its tenant's, in flight."""
 
     gateway: Gateway
     question: Question
     key: str | None
     trace_id: str
     deadline: Deadline
+    place: ExitStack
 
     async def answer(self, on_event: OnEvent) -> tuple[Answer, bool]:
         """The answer, and whether it was asked for before."""
@@ -98,7 +100,9 @@ class _Asking:
         if self.key is None:
             return await work(), False
         name = self.question.caller.tenant, self.key
-        return await self.gateway.idempotency.once(name, self.question.digest, self.deadline, work)
+        return await self.gateway.idempotency.once(
+            name, self.question.digest, self.deadline, work, self.place
+        )
 
 
 def _stream(asking: _Asking) -> EventStream:

@@ -1,5 +1,6 @@
 """What every route of the gateway asks for."""
 
+from contextlib import ExitStack
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -19,12 +20,16 @@ GatewayDep = Annotated[Gateway, Depends(gateway_of)]
 
 
 async def caller_of(request: Request, gateway: GatewayDep) -> Caller:
-    """Who asks: from now on it counts for its tenant, until the exchange has ended.
+    """Who asks: from now on it counts for its tenant, until the exchange has ended or the work that `place`
+    was handed to.
 
     Raises `Unauthorized` where keys are needed, `InvalidRequest` for an unknown priority, `QuotaExceeded`.
     """
     caller = gateway.keys.caller(request.headers.get("authorization"), request.headers.get(PRIORITY))
-    request.state.ended.callback(await gateway.quotas.enter(caller.tenant))
+    leave = await gateway.quotas.enter(caller.tenant)
+    place: ExitStack = request.state.ended.enter_context(ExitStack())
+    place.callback(leave)
+    request.state.place = place
     return caller
 
 

@@ -136,7 +136,7 @@ async def ask_with_photo(
 
     try:
         if form.request_id:  # somebody else may fetch it: it is answered though its device hangs up
-            return await gateway.idempotency.to_completion(ask_and_store)
+            return await gateway.idempotency.to_completion(ask_and_store, request.state.place)
         return _told(await ask(), None, on_board)
     except LoreglassError as error:
         return _refused(error, request, on_board)

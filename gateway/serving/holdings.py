@@ -5,14 +5,18 @@ that holds the most: so what is left is shared by max-min fairness, and no flood
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from math import inf
 from typing import Generic, TypeVar
 
+import structlog
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 Key = TypeVar("Key", bound=Hashable)
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,8 @@ class Holdings(Generic[Key]):
         """`tenant` holds `key` from now on, or again. The keys that go for it, which are forgotten."""
         gone: list[Key] = []
         self.remove(tenant, key)
+        if size > self._in_all.size:  # what all others hold would make no room for it
+            return [key]
         own = self._held.setdefault(tenant, OrderedDict())
         own[key] = size
         self._sizes[tenant] += size
@@ -96,6 +102,7 @@ _ADD = """
 for i, kind in ipairs({'zset', 'hash'}) do
   if redis.call('TYPE', KEYS[i]).ok ~= kind then redis.call('DEL', KEYS[i]) end
 end
+if redis.call('EXISTS', KEYS[1], KEYS[2]) == 1 then redis.call('DEL', KEYS[1], KEYS[2]) end
 local function forget(name)
   redis.call('HINCRBY', KEYS[2], '', 0 - tonumber(redis.call('HGET', KEYS[2], name) or 0))
   redis.call('HDEL', KEYS[2], name)
@@ -104,12 +111,13 @@ end
 local name, size, ttl = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local count, most = tonumber(ARGV[4]), tonumber(ARGV[5])
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-for _, over in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ttl)) do forget(over) end
+local now = time[1] * 1000000 + time[2]
+for _, over in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ttl * 1000)) do forget(over) end
 forget(name)
 local held, gone = 0, {}
 if size ~= '' then
-  redis.call('ZADD', KEYS[1], now, name)
+  local last = tonumber(redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2]) or 0
+  redis.call('ZADD', KEYS[1], math.max(now, last + 1), name)
   redis.call('HSET', KEYS[2], name, size)
   held = redis.call('HINCRBY', KEYS[2], '', size)
 end
@@ -126,6 +134,9 @@ return gone
 """
 """One step for all clients. Keys: names by the time of their last write, their sizes and, under no name, the
 sum. Arguments: name, size (empty: it is gone), milliseconds to live, how many names and what size may be.
+
+Redis may evict either key alone: then neither tells the truth, and counting begins anew. Times are in
+microseconds; what comes is always the newest, though the clock was set back.
 """
 _NO_LIMIT = 2**53
 
@@ -137,26 +148,43 @@ class RedisHoldings:
     to hold the allowances of all tenants that may be busy at once.
     """
 
-    def __init__(self, client: Redis, namespace: str, ttl_s: float, allowance_of: AllowanceOf) -> None:
+    def __init__(
+        self,
+        client: Redis,
+        namespace: str,
+        ttl_s: float,
+        allowance_of: AllowanceOf,
+        keys_of: Callable[[str, str], Iterable[str]],
+    ) -> None:
+        """`keys_of`: where that lies which a tenant holds under a name."""
+        self._keys_of = keys_of
         self._namespace = namespace
         self._ttl_ms = max(1, round(ttl_s * 1000))
         self._allowance_of = allowance_of
         self._client = client
         self._add = client.register_script(_ADD)
 
-    async def add(self, tenant: str, name: str, size: int) -> list[str]:
-        """`tenant` holds `name` from now on, or again. The names that go. Raises what `client` does."""
+    async def add(self, tenant: str, name: str, size: int) -> None:
+        """`tenant` holds `name` from now on, or again; what goes for it is deleted.
+
+        It lies in Redis already: where it cannot be counted, that is no failure of who wrote it.
+        """
         allowed = self._allowance_of(tenant)
-        if allowed == Allowance():
-            return []
-        bounds = [int(min(_NO_LIMIT, each)) for each in (allowed.count, allowed.size)]
-        gone = await self._add(keys=self._keys(tenant), args=[name, size, self._ttl_ms, *bounds])
-        return [each.decode() for each in gone]
+        if allowed != Allowance():
+            await self._count(tenant, name, size, allowed)
 
     async def remove(self, tenant: str, name: str) -> None:
         """`name` is held no longer."""
         if self._allowance_of(tenant) != Allowance():
-            await self._add(keys=self._keys(tenant), args=[name, "", self._ttl_ms, _NO_LIMIT, _NO_LIMIT])
+            await self._count(tenant, name, "", Allowance())
+
+    async def _count(self, tenant: str, name: str, size: int | str, allowed: Allowance) -> None:
+        bounds = [int(min(_NO_LIMIT, each)) for each in (allowed.count, allowed.size)]
+        try:
+            for gone in await self._add(keys=self._keys(tenant), args=[name, size, self._ttl_ms, *bounds]):
+                await self._client.delete(*self._keys_of(tenant, gone.decode()))
+        except (RedisError, OSError) as error:
+            log.warning("holdings_not_counted", reason=type(error).__name__)
 
     def _keys(self, tenant: str) -> tuple[str, str]:
         """The braces put both on one node of a Redis cluster."""

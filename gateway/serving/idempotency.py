@@ -8,7 +8,7 @@ kept; sent again, it is tried again.
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar, cast
@@ -86,9 +86,16 @@ class Idempotency:
     ttl_s: float
 
     async def once(
-        self, name: tuple[str, str], request: str, deadline: Deadline, work: Callable[[], Awaitable[Answer]]
+        self,
+        name: tuple[str, str],
+        request: str,
+        deadline: Deadline,
+        work: Callable[[], Awaitable[Answer]],
+        place: ExitStack,
     ) -> tuple[Answer, bool]:
         """The answer, and whether it was asked for before. `name`: tenant and key; `request`: what is asked.
+
+        `place`: see `to_completion`.
 
         Raises what `work` raises, `IdempotencyKeyReused` where the key came with another request, and
         `DeadlineExceeded` where the first one is still being worked on by then. Without the store every
@@ -104,10 +111,11 @@ class Idempotency:
                 log.warning("idempotency_store_away", reason=error.kind.value)
                 return await work(), False
             if found is None:
-                return await self.to_completion(partial(self._work, key, name[0], request, work)), False
+                to_end = partial(self._work, key, name[0], request, work)
+                return await self.to_completion(to_end, place), False
             entry = _entry_of(found)
             if entry is None:
-                await self._forget(key)
+                await self._forget(key, name[0])
             elif entry.request != request:
                 raise IdempotencyKeyReused(
                     "This key was sent before with another request; make a new one for this."
@@ -118,17 +126,22 @@ class Idempotency:
                 raise DeadlineExceeded("The same request is still being worked on.")
             await anyio.sleep(_LOOK_EVERY_S)
 
-    async def to_completion(self, work: Callable[[], Awaitable[T]]) -> T:
-        """What `work` returns or raises; it is done whether or not its caller stays."""
-        outcome = _Outcome[T]()
+    async def to_completion(self, work: Callable[[], Awaitable[T]], place: ExitStack) -> T:
+        """What `work` returns or raises; it is done whether or not its caller stays.
+
+        `place`: what the request holds of its tenant's quota. From now on the work holds it, until it ends:
+        else who hangs up could ask without end.
+        """
+        outcome, held = _Outcome[T](), place.pop_all()
 
         async def do() -> None:
-            try:
-                outcome.value, outcome.error = await work(), None
-            except Exception as error:  # noqa: BLE001 - raised where the caller waits
-                outcome.error = error
-            finally:
-                outcome.ended.set()
+            with held:
+                try:
+                    outcome.value, outcome.error = await work(), None
+                except Exception as error:  # noqa: BLE001 - raised where the caller waits
+                    outcome.error = error
+                finally:
+                    outcome.ended.set()
 
         self.group.start_soon(do)
         await outcome.ended.wait()
@@ -136,11 +149,11 @@ class Idempotency:
             raise outcome.error
         return cast(T, outcome.value)
 
-    async def _forget(self, key: str) -> None:
+    async def _forget(self, key: str, tenant: str) -> None:
         """What is none of ours."""
-        log.warning("stored_value_unreadable", what="kept")
+        log.warning("stored_value_unreadable", what="idempotency")
         with suppress(DependencyUnavailable):
-            await self.store.drop(key)
+            await self.store.drop(key, tenant)
 
     async def _work(
         self, key: str, tenant: str, request: str, work: Callable[[], Awaitable[Answer]]
@@ -156,7 +169,7 @@ class Idempotency:
     async def _keep(self, key: str, tenant: str, request: str, answer: Answer | None) -> None:
         try:
             if answer is None or _passes(answer):
-                await self.store.drop(key)
+                await self.store.drop(key, tenant)
             else:
                 entry = _Entry(request=request, answer=answer)
                 await self.store.put(key, entry.model_dump_json().encode(), self.ttl_s, tenant)

@@ -67,14 +67,20 @@ _TAKE = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local known = redis.pcall('GET', KEYS[1])
+local most = tonumber(ARGV[2])
 local full = type(known) == 'string' and tonumber(known) or now
-local after = math.max(now, full) + tonumber(ARGV[1])
-local wait = after - now - tonumber(ARGV[2])
+if not (full >= now and full <= now + most + 1) then full = now end
+local after = full + tonumber(ARGV[1])
+local wait = after - now - most
 if wait > 0.001 then return math.ceil(wait) end
 redis.call('SET', KEYS[1], string.format('%.3f', after), 'PX', math.ceil(after - now))
 return 0
 """
-"""One step for all gateways. Arguments: milliseconds that a request costs, and that the bucket holds."""
+"""One step for all gateways. Arguments: milliseconds that a request costs, and that the bucket holds.
+
+No bucket is full later than it would be if it were empty now, but for rounding: a number beyond that (NaN
+too) is none of ours, or the clock was set back.
+"""
 
 
 class RedisRates:

@@ -47,7 +47,7 @@ class MemoryStore:
             return None
         return value
 
-    async def drop(self, key: str) -> None:
+    async def drop(self, key: str, tenant: str = PUBLIC) -> None:
         """See `ExpiringStore`."""
         self._drop(key)
 
@@ -68,37 +68,37 @@ class RedisStore:
     def __init__(
         self,
         client: Redis,
-        namespace: str = "loreglass:kept:1",
+        namespace: str = "loreglass:store:1",
         ttl_s: float = 3600.0,
         allowance_of: AllowanceOf = unlimited,
     ) -> None:
         """`ttl_s`: how long a value is kept at most."""
         self._client = client
         self._namespace = namespace
-        self._holdings = RedisHoldings(client, namespace, ttl_s, allowance_of)
+        self._holdings = RedisHoldings(
+            client, namespace, ttl_s, allowance_of, lambda _, key: (self._key(key),)
+        )
 
     async def put(self, key: str, value: bytes, ttl_s: float, tenant: str = PUBLIC) -> None:
         """See `ExpiringStore`."""
         with redis_errors(_UNANSWERED):
             await self._client.set(self._key(key), value, px=_milliseconds(ttl_s))
-            for gone in await self._holdings.add(tenant, key, len(key) + len(value)):
-                await self._client.delete(self._key(gone))
+        await self._holdings.add(tenant, key, len(key) + len(value))
 
     async def claim(self, key: str, value: bytes, ttl_s: float, tenant: str = PUBLIC) -> bytes | None:
         """See `ExpiringStore`."""
         try:
             return await self._claimed(key, value, ttl_s, tenant)
         except Unreadable:
-            await delete_unreadable(self._client, "kept", self._key(key))
+            await delete_unreadable(self._client, "store", self._key(key))
         return await self._claimed(key, value, ttl_s, tenant)
 
     async def _claimed(self, key: str, value: bytes, ttl_s: float, tenant: str) -> bytes | None:
         name, ms = self._key(key), _milliseconds(ttl_s)
         with redis_errors(_UNANSWERED):
             found = _bytes(await self._client.set(name, value, px=ms, nx=True, get=True))
-            if found is None:
-                for gone in await self._holdings.add(tenant, key, len(key) + len(value)):
-                    await self._client.delete(self._key(gone))
+        if found is None:
+            await self._holdings.add(tenant, key, len(key) + len(value))
         return found
 
     async def get(self, key: str) -> bytes | None:
@@ -107,13 +107,14 @@ class RedisStore:
             with redis_errors(_UNANSWERED):
                 return _bytes(await self._client.get(self._key(key)))
         except Unreadable:
-            await delete_unreadable(self._client, "kept", self._key(key))
+            await delete_unreadable(self._client, "store", self._key(key))
         return None
 
-    async def drop(self, key: str) -> None:
+    async def drop(self, key: str, tenant: str = PUBLIC) -> None:
         """See `ExpiringStore`."""
         with redis_errors(_UNANSWERED):
             await self._client.delete(self._key(key))
+        await self._holdings.remove(tenant, key)
 
     async def close(self) -> None:
         """See `ExpiringStore`."""

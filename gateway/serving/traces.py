@@ -17,6 +17,8 @@ _FORMAT = "1"
 """Part of every key: a gateway that writes traces in another way does not find these."""
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _WAITING = 256
+_Key = tuple[str, str]
+"""Tenant and id."""
 
 log = structlog.get_logger()
 
@@ -37,8 +39,8 @@ class MemoryTraceStore:
     """The newest traces of this gateway, `limit` at most; when full, see `Holdings`."""
 
     def __init__(self, limit: int, allowance_of: AllowanceOf = unlimited) -> None:
-        self._holdings = Holdings[tuple[str, str]](Allowance(limit), allowance_of)
-        self._traces: dict[tuple[str, str], Trace] = {}
+        self._holdings = Holdings[_Key](Allowance(limit), allowance_of)
+        self._traces: dict[_Key, Trace] = {}
 
     def add(self, trace: Trace, tenant: str) -> None:
         """See `TraceStore`."""
@@ -57,8 +59,9 @@ class MemoryTraceStore:
 class SharedTraceStore:
     """As `MemoryTraceStore`, and any gateway finds what another has kept in `client`'s Redis for `ttl_s`.
 
-    No question waits for that: traces are written by `run`, and are passed over while too many wait. What is
-    not written yet is lost with the process, as the traces in memory are.
+    No question waits for that: traces are written by `run`. Where too many wait, see `Holdings`: a flood is
+    passed over, others' traces are not. What is not written yet is lost with the process, as the traces in
+    memory are.
     """
 
     def __init__(
@@ -73,16 +76,26 @@ class SharedTraceStore:
         self._client = client
         self._ttl_ms = max(1, round(ttl_s * 1000))
         self._namespace = namespace
-        self._holdings = RedisHoldings(client, f"{namespace}:trace", ttl_s, allowance_of)
-        self._send, self._receive = anyio.create_memory_object_stream[tuple[str, Trace]](_WAITING)
+        self._holdings = RedisHoldings(
+            client,
+            f"{namespace}:trace",
+            ttl_s,
+            allowance_of,
+            lambda tenant, trace_id: (self._key(trace_id, tenant),),
+        )
+        self._waiting: dict[_Key, Trace] = {}
+        self._waiting_by_tenant = Holdings[_Key](Allowance(_WAITING))
+        self._came = anyio.Event()
 
     def add(self, trace: Trace, tenant: str) -> None:
         """See `TraceStore`."""
         self._own.add(trace, tenant)
-        try:
-            self._send.send_nowait((tenant, trace))
-        except (anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
-            log.debug("trace_not_shared", reason=type(error).__name__)
+        key = tenant, trace.trace_id
+        self._waiting[key] = trace
+        for gone in self._waiting_by_tenant.add(tenant, key, 0):
+            del self._waiting[gone]
+            log.debug("trace_not_shared", reason="too many wait")
+        self._came.set()
 
     async def get(self, trace_id: str, tenant: str) -> Trace:
         """See `TraceStore`."""
@@ -104,22 +117,24 @@ class SharedTraceStore:
 
     async def run(self) -> None:
         """Write what is added, until cancelled."""
-        async for tenant, trace in self._receive:
-            try:
-                await self._share(trace, tenant)
-            except (RedisError, OSError) as error:
-                log.warning("trace_not_shared", reason=type(error).__name__)
+        while True:
+            await self._came.wait()
+            self._came = anyio.Event()
+            while self._waiting:
+                key = next(iter(self._waiting))
+                self._waiting_by_tenant.remove(key[0], key)
+                try:
+                    await self._share(self._waiting.pop(key), key[0])
+                except (RedisError, OSError) as error:
+                    log.warning("trace_not_shared", reason=type(error).__name__)
 
     async def _share(self, trace: Trace, tenant: str) -> None:
         written = trace.model_dump_json()
         await self._client.set(self._key(trace.trace_id, tenant), written, px=self._ttl_ms)
-        for gone in await self._holdings.add(tenant, trace.trace_id, len(written)):
-            await self._client.delete(self._key(gone, tenant))
+        await self._holdings.add(tenant, trace.trace_id, len(written))
 
     async def aclose(self) -> None:
         """Close the client."""
-        self._send.close()
-        self._receive.close()
         await self._client.aclose()
 
     def _key(self, trace_id: str, tenant: str) -> str:

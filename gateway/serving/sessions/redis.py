@@ -50,7 +50,13 @@ class RedisSessionStore:
         self._client = client
         self._limits = limits or SessionLimits()
         self._namespace = namespace
-        self._holdings = RedisHoldings(client, f"{namespace}:session", self._limits.ttl_s, allowance_of)
+        self._holdings = RedisHoldings(
+            client,
+            f"{namespace}:session",
+            self._limits.ttl_s,
+            allowance_of,
+            lambda tenant, session_id: self._keys(session_id, tenant),
+        )
         self._append = client.register_script(_APPEND)
         self._ttl_ms = max(1, round(self._limits.ttl_s * 1000))
 
@@ -102,15 +108,13 @@ class RedisSessionStore:
             raise SessionNotFound from None
         if not size:
             raise SessionNotFound
-        with redis_errors(_UNANSWERED):
-            for gone in await self._holdings.add(tenant, session_id, size):
-                await self._client.delete(*self._keys(gone, tenant))
+        await self._holdings.add(tenant, session_id, size)
 
     async def delete(self, session_id: str, tenant: str = PUBLIC) -> None:
         """See `SessionStore`."""
         with redis_errors(_UNANSWERED):
             deleted = await self._client.delete(*self._keys(session_id, tenant))
-            await self._holdings.remove(tenant, session_id)
+        await self._holdings.remove(tenant, session_id)
         if not deleted:
             raise SessionNotFound
 

@@ -13,11 +13,13 @@ from chassis.errors import QuotaExceeded
 from chassis.keys import ApiKey
 from chassis.startup import WrongSettings
 from clients.keys import entry
+from contracts.headers import IDEMPOTENCY_KEY
+from gateway.planning.run import side_by_side
 from gateway.serving.quotas import Exceeded, MemoryRates, Quotas, RedisRates
 from gateway.serving.sessions.redis import connect
 from gateway.serving.tenants import Keys, Quota
 from tests.unit.gateway.fakes import FakeServices, Mood
-from tests.unit.gateway.platform import QUESTION, gateway_before
+from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before
 from tests.unit.gateway.sessions.harness import ManualClock
 
 pytestmark = pytest.mark.anyio
@@ -59,12 +61,17 @@ async def test_gateways_that_share_a_redis_share_the_bucket(redis_client: Redis)
     assert 0 < await redis_client.pttl(key) <= 60_000
 
 
-@pytest.mark.parametrize("garbage", ["none of ours", "list"])
+@pytest.mark.parametrize(
+    "garbage", ["none of ours", "list", "1e300", "-1e300", "inf", "-inf", "nan", "9" * 13]
+)
 async def test_what_is_no_bucket_passes_for_a_full_one(redis_client: Redis, garbage: str) -> None:
     namespace = uuid.uuid4().hex
     key = f"{namespace}:rate:1:acme"
     await (redis_client.rpush(key, "x") if garbage == "list" else redis_client.set(key, garbage))
-    assert await RedisRates(redis_client, namespace=namespace).take("acme", 4) == 0
+    rates = RedisRates(redis_client, namespace=namespace)
+    waits = [await rates.take("acme", 4) for _ in range(5)]
+    assert waits[:4] == [0.0] * 4
+    assert 0 < waits[4] <= 15
 
 
 async def test_without_redis_each_gateway_counts_for_itself() -> None:
@@ -125,6 +132,38 @@ async def test_requests_in_flight_are_counted_until_they_have_ended(
                 await refused.wait()
                 services.text_search.release.set()
         assert sorted(statuses) == [200, 200, 429]
+
+
+@pytest.mark.parametrize("asked", ["under a key", "by a device"])
+async def test_work_that_goes_on_without_its_caller_counts_until_it_has_ended(
+    services: FakeServices, keys: Path, asked: str
+) -> None:
+    services.text_search.mood = Mood.HELD
+    async with gateway_before(services, keys=keys) as world:
+
+        async def ask(name: str) -> int:
+            form = {"files": {"photo" if device else "image": PHOTO}, "headers": bearer(ACME)}
+            if device:
+                form["data"] = {"requestId": name}
+            else:
+                form |= {"data": {"question": QUESTION}, "headers": bearer(ACME) | {IDEMPOTENCY_KEY: name}}
+            path = "/devices/photo-question" if device else "/answer"
+            return (await world.client.post(path, **form)).status_code
+
+        device = asked == "by a device"
+        for number in (1, 2):
+            async with side_by_side() as group:
+                group.start_soon(ask, str(number))
+                with anyio.fail_after(60):
+                    while len(services.text_search.calls) < number:
+                        await anyio.lowlevel.checkpoint()
+                group.cancel_scope.cancel()
+        await world.quiet()
+        assert await ask("3") == 429
+        services.text_search.release.set()
+        with anyio.fail_after(60):
+            while await ask("1") == 429:
+                pass
 
 
 async def test_without_keys_there_is_nobody_to_protect(services: FakeServices) -> None:

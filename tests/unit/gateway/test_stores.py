@@ -5,11 +5,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 import pytest
+from redis.asyncio import Redis
+from redis.commands.core import AsyncScript
+from redis.exceptions import ConnectionError
+from structlog.testing import capture_logs
 
 from chassis.errors import DependencyUnavailable
 from gateway.expiring_store import ExpiringStore
+from gateway.serving.holdings import Allowance
 from gateway.serving.sessions.redis import connect
 from gateway.serving.stores import MemoryStore, RedisStore
+from gateway.serving.tenants import PUBLIC
 from tests.unit.gateway.sessions.harness import ManualClock
 
 pytestmark = pytest.mark.anyio
@@ -60,7 +66,7 @@ async def test_of_several_claims_the_first_one_holds(store: Store) -> None:
     assert await store.kept.claim("a", b"second", LONG) == b"first"
     await store.pass_long("a")
     assert await store.kept.claim("a", b"third", LONG) is None
-    await store.kept.drop("a")
+    await store.kept.drop("a", PUBLIC)
     assert await store.kept.get("a") is None
 
 
@@ -72,6 +78,36 @@ async def test_memory_stays_within_its_bound_and_the_oldest_give_way() -> None:
     assert held == [45, 46, 47, 48, 49]
     await kept.put("large", bytes(1_000), LONG)
     assert await kept.get("large") is None
+    assert await kept.get("49") is not None
+
+
+@pytest.mark.parametrize("kind", ["memory", "redis"])
+async def test_what_is_dropped_takes_no_room(redis_client: Redis, kind: str) -> None:
+    def allowed(_: str) -> Allowance:
+        return Allowance(count=2)
+
+    shared = RedisStore(redis_client, uuid.uuid4().hex, allowance_of=allowed)
+    kept = shared if kind == "redis" else MemoryStore(allowance_of=allowed)
+    for key in ("a", "b"):
+        await kept.put(key, b"", LONG, "acme")
+    await kept.drop("b", "acme")
+    await kept.put("c", b"", LONG, "acme")
+    assert await kept.get("a") == b""
+
+
+async def test_what_cannot_be_counted_is_kept_all_the_same(
+    redis_client: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: object, **__: object) -> None:
+        raise ConnectionError
+
+    kept = RedisStore(redis_client, uuid.uuid4().hex, allowance_of=lambda _: Allowance(count=2))
+    with monkeypatch.context() as broken, capture_logs() as logs:
+        broken.setattr(AsyncScript, "__call__", away)
+        await kept.put("a", b"put", LONG)
+        assert await kept.claim("b", b"claimed", LONG) is None
+    assert [await kept.get(key) for key in ("a", "b")] == [b"put", b"claimed"]
+    assert {line["event"] for line in logs} == {"holdings_not_counted"}
 
 
 async def test_a_redis_that_is_away_is_said_to_be() -> None:

@@ -4,9 +4,12 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
+from redis.commands.core import AsyncScript
+from redis.exceptions import ConnectionError
 from structlog.testing import capture_logs
 
 from bench.ports import free_ports
@@ -144,6 +147,27 @@ async def test_a_tenant_keeps_its_newest_sessions_and_takes_no_other_ones(redis_
     assert await _found(store, noisy) == [False, False, False, True, True, False]
     await store.append_turn(noisy[-2], turn(), photo(bytes(2_000)), tenant="noisy")  # too many bytes
     assert await _found(store, noisy) == [False, False, False, False, True, False]
+
+
+async def test_a_turn_that_was_written_is_kept_though_it_cannot_be_counted(
+    redis_client: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = RedisSessionStore(
+        redis_client, LIMITS, namespace="uncounted", allowance_of=lambda _: Allowance(count=2)
+    )
+    session_id = (await store.create()).session_id
+    script = AsyncScript.__call__
+
+    async def away_for_the_books(self: AsyncScript, *asked: Any, **options: Any) -> Any:
+        if any(":held:" in key for key in options["keys"]):
+            raise ConnectionError
+        return await script(self, *asked, **options)
+
+    monkeypatch.setattr(AsyncScript, "__call__", away_for_the_books)
+    with capture_logs() as logs:
+        await store.append_turn(session_id, turn(), photo())
+    assert len((await store.get(session_id)).turns) == 1
+    assert [line["event"] for line in logs] == ["holdings_not_counted"]
 
 
 async def _found(store: RedisSessionStore, ids: list[str]) -> list[bool]:
