@@ -102,7 +102,7 @@ _ADD = """
 for i, kind in ipairs({'zset', 'hash'}) do
   if redis.call('TYPE', KEYS[i]).ok ~= kind then redis.call('DEL', KEYS[i]) end
 end
-if redis.call('EXISTS', KEYS[1], KEYS[2]) == 1 then redis.call('DEL', KEYS[1], KEYS[2]) end
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('DEL', KEYS[2]) end
 local function forget(name)
   redis.call('HINCRBY', KEYS[2], '', 0 - tonumber(redis.call('HGET', KEYS[2], name) or 0))
   redis.call('HDEL', KEYS[2], name)
@@ -135,8 +135,9 @@ return gone
 """One step for all clients. Keys: names by the time of their last write, their sizes and, under no name, the
 sum. Arguments: name, size (empty: it is gone), milliseconds to live, how many names and what size may be.
 
-Redis may evict either key alone: then neither tells the truth, and counting begins anew. Times are in
-microseconds; what comes is always the newest, though the clock was set back.
+Redis may evict either key alone. Sizes without names would count for ever, and go; names without sizes
+count nothing, and give way in their turn. Times are in microseconds; what comes is always the newest, though
+the clock was set back.
 """
 _NO_LIMIT = 2**53
 

@@ -82,7 +82,7 @@ def three_names(redis_client: Redis, namespace: str) -> RedisHoldings:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("evicted", ["names", "sizes"])
-async def test_where_redis_has_evicted_half_of_the_books_counting_begins_anew(
+async def test_though_redis_evicts_half_of_the_books_the_allowance_holds(
     redis_client: Redis, evicted: str
 ) -> None:
     namespace = uuid.uuid4().hex
@@ -93,6 +93,9 @@ async def test_where_redis_has_evicted_half_of_the_books_counting_begins_anew(
     await redis_client.delete(names if evicted == "names" else sizes)
     await fill(redis_client, holdings, after)
     assert await held_in(redis_client, after) == after[1:]
+    assert await held_in(redis_client, before) == (
+        before[:3] if evicted == "names" else []
+    )  # till they expire
     assert await redis_client.hget(sizes, "") == b"9"
 
 
