@@ -1,6 +1,6 @@
 """Bodies of requests: what a route takes of JSON is counted while it comes in, whoever reads it then.
 
-What is refused is still received, and dropped: who breaks off a request reads no reply to it.
+Who is refused is told at once; what it still sends is for the protocol to throw away.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -13,7 +13,6 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chassis.errors import LoreglassError
 from chassis.json_text import JsonLimits, JsonShape, read_json
 
 Value = TypeVar("Value")
@@ -67,12 +66,7 @@ class _Bounded:
         if not self._begun:
             self._begun, self._shape = True, _shape_for(self._scope)
         if self._shape is not None:
-            try:
-                self._shape.feed(message["body"])
-            except LoreglassError:
-                while message.get("more_body"):
-                    message = await self._receive()
-                raise
+            self._shape.feed(message["body"])
         return message
 
 

@@ -18,7 +18,7 @@ class ConnectionLimits:
     """How many connections there may be, and what one may send and when. Sizes in bytes, times in seconds.
 
     `connections` 0: as many as descriptors allow. `body_rate`: of a body, over each `body_window_s`; 0: any.
-    `unread_s`: for taking some of a reply. `linger_s`: for reading why no more is read.
+    `unread_s`: for taking some of a reply. `linger_s`: for what is still sent once the reply to it is out.
     """
 
     connections: int = 0
@@ -31,8 +31,7 @@ class ConnectionLimits:
     body_rate: int = 1_000
     body_window_s: float = 10.0
     unread_s: float = 30.0
-    linger_s: float = 5.0
-    drain_s: float = 30.0
+    linger_s: float = 30.0
     keep_alive_s: float = (
         75.0  # longer than our clients keep idle connections: none is closed under a request
     )
@@ -83,11 +82,11 @@ class Connections:
         address = address_of(host)
         peer = self._peers.get(address) or self._peers.setdefault(address, _Peer(address))
         of_one = max(1, int(self._most * self.limits.share_per_address))
-        has_room = True
-        if peer.count >= of_one:
-            has_room = self._make_room(peer.resting)
-        elif len(self._open) >= self._most:
-            has_room = self._make_room(self._resting)
+        while peer.count >= of_one and self._make_room(peer.resting):
+            pass  # more than one: those that were refused are counted and rest, too
+        while len(self._open) >= self._most and self._make_room(self._resting):
+            pass
+        has_room = peer.count < of_one and len(self._open) < self._most
         peer.count += 1
         self._peers[address] = peer
         self._open[connection] = peer

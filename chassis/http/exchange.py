@@ -266,7 +266,7 @@ def _text(given: Mapping[bytes, bytes], name: bytes) -> str | None:
 
 
 def _give_up(exchange: _Exchange) -> None:
-    exchange.failure = Overloaded("The body stopped coming, and others needed its place.", retry_after_s=1)
+    exchange.failure = Overloaded("The body came too slowly, and others needed its place.", retry_after_s=1)
     exchange.app_scope.cancel()
 
 

@@ -1,12 +1,13 @@
 """HTTP/1.1 on one connection: uvicorn's protocol, which is told what it may read and for how long.
 
 llhttp keeps a header until it is whole and has no limit of its own, so bytes are counted here before it has
-them. Who is refused gets a problem like any other. What it still sends is thrown away for a moment: if the
-connection broke under it, it would read no reply.
+them. Who is refused gets a problem like any other. What is still sent after any early reply, the app's too,
+is thrown away for a while: if the connection broke under the caller, it would read no reply.
 """
 
 import uuid
 from enum import Enum, auto
+from types import SimpleNamespace
 from typing import Any, cast
 
 import httptools
@@ -26,8 +27,8 @@ from chassis.http.problems import problem_response
 from contracts import headers
 
 _RETRY_S = 1.0
-_MOST_UNREAD = 4 * 2**20
-"""Bytes that are thrown away for a caller that still sends once it is refused."""
+_MOST_UNREAD = 64 * 2**20
+"""Bytes that are thrown away for a caller that still sends once its reply is out."""
 
 log = structlog.get_logger()
 
@@ -45,7 +46,8 @@ class _RefusedError(Exception):
 
 class BoundedProtocol(HttpToolsProtocol):
     """`_run`: bytes since the last piece of body or the start of the message, so those of headers, of chunk
-    extensions and of trailers alike.
+    extensions and of trailers alike. `_segment`: those of the piece at hand that are not yet known to be body
+    or head of a message.
     """
 
     def __init__(self, *given: Any, connections: Connections, **options: Any) -> None:
@@ -55,19 +57,24 @@ class BoundedProtocol(HttpToolsProtocol):
         self._reading = _Reading.NOTHING_YET
         self._refusal: LoreglassError | None = None
         self._lingering = False
-        self._segment = self._run = self._head_bytes = self._body_bytes = self._unsent = 0
+        self._segment = self._run = self._head_bytes = self._trailers = self._body_bytes = self._unsent = 0
         self._waited_s = self._unread_s = 0.0
+        self._replies_to: Any = None
 
     # What the event loop says
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._replies_to = SimpleNamespace(
+            write=transport.write, is_closing=transport.is_closing, close=self._close_once_sent
+        )
         if not self._register.add(self, self.client[0] if self.client else ""):
             self._refuse(Overloaded("There are too many connections.", retry_after_s=_RETRY_S))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._register.remove(self)
         super().connection_lost(exc)
+        self._replies_to.close = self.transport.close  # else each keeps the other until they are collected
 
     def data_received(self, data: bytes) -> None:
         self._segment = len(data)
@@ -96,8 +103,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._reading = _Reading.HEAD
-        self._run = self._segment  # a pipelined one is charged with what came before it in the same piece
-        self._head_bytes = 0
+        self._run = max(0, self._segment)
+        self._head_bytes = self._trailers = 0
         self._waited_s = 0.0
 
     def on_url(self, url: bytes) -> None:
@@ -108,8 +115,14 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_bytes += len(name) + len(value) + 4
-        if self._head_bytes > self._limits.header_bytes or len(self.headers) >= self._limits.header_lines:
+        lines = len(self.headers) + self._trailers
+        if self._head_bytes > self._limits.header_bytes or lines >= self._limits.header_lines:
             self._stop(self._too_large())
+        if (
+            self._reading is _Reading.BODY
+        ):  # a trailer is no header (RFC 9110, 6.5.1), and nobody here reads one
+            self._trailers += 1
+            return
         name = name.lower()
         if name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
@@ -119,6 +132,8 @@ class BoundedProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= self._limits.pipelined:
             self._stop(Overloaded("Too many requests at once on one connection.", retry_after_s=_RETRY_S))
         super().on_headers_complete()
+        self.cycle.transport = self._replies_to
+        self._segment -= self._head_bytes
         self._reading = _Reading.BODY
         self._body_bytes = 0
         self._waited_s = 0.0
@@ -126,6 +141,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._run = 0
+        self._segment -= len(body)
         self._body_bytes += len(body)
         super().on_body(body)
 
@@ -194,7 +210,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self._waited_s += seconds
         if not self._in_hand:  # answered, and still sending
-            if self._waited_s > self._limits.drain_s:
+            if self._waited_s > self._limits.linger_s:
                 self.transport.abort()
         elif self._waited_s >= self._limits.body_window_s:
             if self._body_bytes < self._limits.body_rate * self._limits.body_window_s:
@@ -219,8 +235,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _refuse(self, error: LoreglassError) -> None:
         """Answer with `error`, in its turn, and read no further."""
         self._register.refused(error.kind.value)
-        self._lingering = True
-        self._waited_s, self._run = 0.0, 0
+        self._linger()
         if not self._in_hand:
             self._say(error)
         elif not self.cycle.more_body:  # what is wrong came after a whole request, which is answered first
@@ -244,6 +259,26 @@ class BoundedProtocol(HttpToolsProtocol):
         lines = [STATUS_LINE[reply.status_code], *(b"%s: %s\r\n" % each for each in told), b"\r\n"]
         log.info("refused_before_reading", problem=error.kind.value, trace_id=trace_id)
         self.transport.write(b"".join([*lines, cast(bytes, reply.body)]))
+        self._say_no_more()
+
+    # Ending
+
+    def _close_once_sent(self) -> None:
+        """For uvicorn's cycles, which would close under a caller that still sends."""
+        if self.transport.is_closing():
+            return
+        if not self._lingering and (self.pipeline or not self.cycle.more_body):
+            self.transport.close()
+            return
+        self.cycle.disconnected = True  # it may have failed in the middle of its reply
+        self._linger()
+        self._say_no_more()
+
+    def _linger(self) -> None:
+        self._lingering = True
+        self._waited_s, self._run = 0.0, 0
+
+    def _say_no_more(self) -> None:
         self.flow.resume_reading()
         self.transport.write_eof()
         self._register.rest(self)

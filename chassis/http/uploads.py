@@ -9,6 +9,8 @@ _RETRY_S = 2.0
 _STEP_BYTES = 64 * 2**10
 _STALLED_S = 2.0
 """Where others wait for its place, a body must grow by a step in this time."""
+_WHOLE_S = 60.0
+"""And by so much as would make it whole in this one: 3 MB at 50 kB/s are in time, 32 MB are not."""
 
 
 class Upload:
@@ -19,7 +21,7 @@ class Upload:
         self.give_up = give_up
         self.reserved = self.received = 0
         self.complete = False
-        self.advanced_at = budget.clock()
+        self.opened_at = self.advanced_at = budget.clock()
         self._budget = budget
         self._step = 0
 
@@ -33,6 +35,13 @@ class Upload:
             self._step = self.received + _STEP_BYTES
             self.advanced_at = self._budget.clock()
 
+    def is_late(self, now: float) -> bool:
+        """Whether it holds its place for longer than its growth is worth."""
+        if self.complete or not self.reserved:
+            return False
+        due = self.reserved * (now - self.opened_at - _STALLED_S) / _WHOLE_S
+        return self.advanced_at <= now - _STALLED_S or self.received < due
+
     def close(self) -> None:
         """Nothing of it is kept any longer; said twice, it does no harm."""
         self._budget.release(self)
@@ -41,7 +50,8 @@ class Upload:
 class UploadBudget:
     """A body has its place as soon as its length is declared, so that who is refused need not send it.
 
-    Where there is no room left, bodies that have stopped growing give way. One address has at most
+    Where there is no room left, bodies that grow too slowly for what they hold give way, first the one that
+    has most of its own still to come. One address has at most
     `share_per_address` of the room.
     """
 
@@ -92,21 +102,17 @@ class UploadBudget:
         self._by_address[upload.address] = self._by_address.get(upload.address, 0) + size
 
     def _make_room(self, asking: Upload, address: str | None) -> None:
-        before = self.clock() - _STALLED_S
-        stalled = [
+        now = self.clock()
+        late = [
             each
             for each in self._uploads
-            if not each.complete
-            and each.reserved
-            and each.advanced_at <= before
-            and each is not asking
-            and address in (None, each.address)
+            if each.is_late(now) and each is not asking and address in (None, each.address)
         ]
-        if not stalled:
+        if not late:
             raise Overloaded("Too much is being uploaded just now.", retry_after_s=_RETRY_S)
-        longest = min(stalled, key=lambda each: each.advanced_at)
-        longest.close()
-        longest.give_up()
+        emptiest = max(late, key=lambda each: each.reserved - each.received)
+        emptiest.close()
+        emptiest.give_up()
 
     def release(self, upload: Upload) -> None:
         """See `Upload.close`."""

@@ -84,6 +84,11 @@ def _large(router: APIRouter) -> None:
     async def form(file: UploadFile) -> dict[str, int]:
         return {"bytes": len(await file.read())}
 
+    @router.post("/headers")
+    async def headers_after_the_body(request: Request) -> list[str]:
+        await request.body()
+        return sorted(request.headers)
+
     @router.get("/much")
     async def much() -> Response:
         return Response(b"x" * 64 * 2**20)

@@ -148,6 +148,27 @@ async def test_what_cannot_be_parsed_is_a_problem_like_any_other(server: Probe, 
     assert server.witness.ran == []
 
 
+async def test_a_trailer_is_no_header(server: Probe) -> None:
+    async with connection(server.url) as stream:
+        sent = head("POST", "/headers", Transfer_Encoding="chunked")
+        await stream.send(sent + b"1\r\nx\r\n0\r\nAuthorization: Bearer a\r\n\r\n")
+        assert (await read_reply(stream)).json() == ["host", "transfer-encoding"]
+
+
+async def test_a_request_is_not_charged_with_the_one_before_it(server: Probe) -> None:
+    first = head("POST", "/length", Content_Length=20_000) + b"x" * 20_000
+    second = head("GET", "/remaining", A="b" * 3000)
+    async with connection(server.url) as stream:
+        await stream.send(first + second * 3 + second[:-1])
+        received = b""
+        with anyio.fail_after(20):
+            while received.count(b'"bytes"') + received.count(b'"ms"') < 4:
+                received += await stream.receive()
+        assert received.count(b"HTTP/1.1 200 OK") == 4
+        await stream.send(second[-1:])
+        assert (await read_reply(stream)).status == 200
+
+
 async def test_a_switch_of_protocols_is_not_made(server: Probe) -> None:
     async with connection(server.url) as stream:
         wanted = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": 13}
@@ -276,6 +297,27 @@ async def test_connections_at_work_are_left_alone_and_the_next_is_told_to_come_b
         assert not server.witness.cancelled.is_set()
 
 
+@pytest.mark.parametrize("share", [1.0, 0.5])
+async def test_whoever_is_refused_makes_no_room_for_the_next(share: float) -> None:
+    most = int(4 / share)
+    settings = AppSettings(max_connections=most, max_share_per_address=share)
+    async with probe(settings) as server, AsyncExitStack() as opened:
+        for _ in range(4):
+            stream = await opened.enter_async_context(connection(server.url))
+            await stream.send(head("POST", "/hang", Content_Length=2) + b"{}")
+        with anyio.fail_after(20):
+            while (
+                'loreglass_requests_in_flight{service="probe"} 4.0'
+                not in server.witness.metrics.exposition()[0].decode()
+            ):
+                await anyio.sleep(0.01)
+        for _ in range(20):
+            stream = await opened.enter_async_context(connection(server.url))
+            assert kind_of(await read_reply(stream)) == (503, "overloaded")
+            assert len(server.register) == 5  # the last one is still told why
+        assert server.refused("overloaded") == 20
+
+
 async def test_one_address_has_a_share_of_the_connections() -> None:
     settings = AppSettings(max_connections=8, max_share_per_address=0.25)
     async with probe(settings) as server, AsyncExitStack() as opened:
@@ -296,3 +338,32 @@ async def test_a_caller_that_is_refused_unread_may_send_the_rest_and_goes_on(ser
     refused = await server.client.post("/length", content=b"x" * 4 * 2**20)
     assert refused.status_code == 413
     assert (await server.client.post("/length", content=b"four")).json() == {"bytes": 4}
+
+
+@pytest.mark.parametrize("version", [b"1.1", b"1.0"])
+@pytest.mark.parametrize("path", ["/length", "/nowhere"])
+async def test_a_caller_that_asked_to_close_may_send_the_rest_too(
+    server: Probe, path: str, version: bytes
+) -> None:
+    """Closed at once, the connection would break under what is still sent, and the reply be lost."""
+    size = 8 * 2**20 if path == "/length" else 99_000
+    sent = head("POST", path, Content_Length=size, Connection="close").replace(b"1.1", version, 1)
+    async with connection(server.url) as stream:
+        await stream.send(sent)
+        assert (await read_reply(stream)).status == (413 if path == "/length" else 404)
+        with pytest.raises(anyio.EndOfStream):
+            await stream.receive()
+        for _ in range(9):
+            await stream.send(b"x" * (size // 10))
+            await anyio.sleep(0.01)
+        assert len(server.register) == 1
+        server.register.watch(31)
+        await server.connections(0)
+
+
+async def test_a_json_body_is_refused_before_all_of_it_is_there(server: Probe) -> None:
+    deep = head("POST", "/length", Content_Length=90_000) + b"[" * 2_000
+    async with connection(server.url) as stream:
+        await stream.send(deep)
+        with anyio.fail_after(20):
+            assert (await read_reply(stream)).status == 400

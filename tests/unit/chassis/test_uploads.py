@@ -94,6 +94,21 @@ def test_a_trickle_is_no_growth(budget: UploadBudget, clock: Clock) -> None:
     assert gave_up == [True]
 
 
+def test_what_holds_much_and_grows_little_gives_way_before_a_slow_phone(clock: Clock) -> None:
+    """Of two addresses, all that there is; each body is one step ahead of standing still."""
+    budget = UploadBudget(256 * MIB, 0.5, clock=clock)
+    phone, phone_gave_up = open_one(budget, 3_000_000, "192.0.2.3")
+    held = [open_one(budget, 31 * MIB, address) for address in (HERE, THERE) for _ in range(4)]
+    for _ in range(8):
+        clock.now += 1.9
+        phone.receive(190_000, more=True)
+        for upload, _ in held:
+            upload.receive(66_000, more=True)
+    open_one(budget, 8 * MIB, "192.0.2.4")
+    assert [gave_up for _, gave_up in held].count([True]) == 1
+    assert phone_gave_up == []
+
+
 def test_a_whole_body_does_not_give_way(budget: UploadBudget, clock: Clock) -> None:
     upload, gave_up = open_one(budget, 4 * MIB)
     upload.receive(4 * MIB, more=False)
