@@ -37,8 +37,6 @@ from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import Files, as_fields, bounded_form, to_question
 from gateway.serving.sessions.port import ID_BYTES
-from gateway.serving.tenants import Caller
-from gateway.wiring import Gateway
 
 router = Router(prefix="/devices")
 
@@ -99,7 +97,7 @@ async def ask_with_photo(
     """
     on_board = "device-id" in request.headers
     try:
-        caller = await _caller(request, gateway)  # here, so that a refusal has the device's shape too
+        caller = await caller_of(request, gateway)  # here, so that a refusal has the device's shape too
         form = await _read(request)
     except LoreglassError as error:
         return _refused(error, request, on_board)
@@ -233,18 +231,6 @@ class _ReplyStore:
     def _key(self) -> str:
         named = ("photo-question", self.tenant, self.session, (self.request_id or "")[:_MOST_ID_CHARS])
         return hashlib.sha256("\0".join(named).encode(errors="replace")).hexdigest()
-
-
-async def _caller(request: Request, gateway: Gateway) -> Caller:
-    """Raises `Unauthorized` or `InvalidRequest`, once the device has sent everything: sooner, the connection
-    would break under what it still sends, and it would read no reply.
-    """
-    try:
-        return await caller_of(request, gateway)
-    except LoreglassError:
-        async for _ in request.stream():
-            pass
-        raise
 
 
 async def _read(request: Request) -> _Form:

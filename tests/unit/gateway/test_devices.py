@@ -256,6 +256,20 @@ async def test_a_key_is_asked_for_and_its_want_is_said_in_each_devices_shape(
     assert len(world.reasoner.asked) == 2
 
 
+async def test_a_stranger_holds_no_room_for_a_photo(
+    services: FakeServices, key: tuple[str, ApiKey, ApiKey]
+) -> None:
+    sent = glasses("1", PHOTO)
+    async with gateway_before(services, keys=key[0]) as world, connection(world.url) as stream:
+        await stream.send(sent[: sent.index(b"\r\n\r\n") + 4])
+        with anyio.fail_after(20):
+            assert (await read_reply(stream)).status == 401
+        await stream.send(sent[sent.index(b"\r\n\r\n") + 4 :])
+        await stream.send(glasses("2", PHOTO, token=key[1].text))  # the connection is as good as ever
+        with anyio.fail_after(20):
+            assert (await read_reply(stream)).status == 200
+
+
 async def test_an_overloaded_gateway_says_so_and_when_to_come_again(services: FakeServices) -> None:
     services.ocr.mood = services.text_search.mood = Mood.HANGS
     services.ocr.arrived = anyio.Event()
