@@ -71,6 +71,13 @@ def test_qwen_is_sized_by_the_plan_for_one_card_and_served_by_a_vllm_that_fetche
     assert "--allowed-media-domains" in main_container(manifests.workload(VLM_HOST))["args"]
 
 
+@on_gpus
+def test_one_address_has_all_where_all_callers_come_through_an_ingress(name: str) -> None:
+    manifests = overlay(name)
+    assert manifests.get("Ingress", "gateway")
+    assert manifests.variables("gateway")["LOREGLASS_GATEWAY_MAX_SHARE_PER_ADDRESS"] == "1"
+
+
 def _follows(manifests: Manifests, planned: dict[str, dict[str, str]]) -> None:
     for name, variables in planned.items():
         given = manifests.variables(name.replace("_", "-"))

@@ -247,12 +247,11 @@ async def test_a_body_that_trickles_is_refused_and_its_work_ended(server: Probe)
     assert server.refused("request_timeout") == 1
 
 
-async def _in_work(server: Probe) -> None:
+async def _in_work(server: Probe, number: int = 1) -> None:
+    """Return once so many requests are in work."""
+    told = f'loreglass_requests_in_flight{{service="probe"}} {number}.0'
     with anyio.fail_after(20):
-        while (
-            'loreglass_requests_in_flight{service="probe"} 2.0'
-            not in (await server.client.get("/metrics")).text
-        ):
+        while told not in server.witness.metrics.exposition()[0].decode():
             await anyio.lowlevel.checkpoint()
 
 
@@ -305,12 +304,7 @@ async def test_whoever_is_refused_makes_no_room_for_the_next(share: float) -> No
         for _ in range(4):
             stream = await opened.enter_async_context(connection(server.url))
             await stream.send(head("POST", "/hang", Content_Length=2) + b"{}")
-        with anyio.fail_after(20):
-            while (
-                'loreglass_requests_in_flight{service="probe"} 4.0'
-                not in server.witness.metrics.exposition()[0].decode()
-            ):
-                await anyio.sleep(0.01)
+        await _in_work(server, 4)
         for _ in range(20):
             stream = await opened.enter_async_context(connection(server.url))
             assert kind_of(await read_reply(stream)) == (503, "overloaded")
