@@ -133,7 +133,6 @@ def create_app(
         telemetry=_NO_TELEMETRY_OF_ITS_OWN,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.metrics = metrics
 
     def about() -> Info:
         used = accelerator()
@@ -166,7 +165,7 @@ def _bound(app: FastAPI, settings: AppSettings, metrics: Metrics) -> None:
     connections = Connections(settings.connection_limits, metrics.wire_refused())
     uploads = UploadBudget(settings.max_upload_bytes, settings.max_share_per_address, settings.max_body_bytes)
     metrics.watch_wire(lambda: len(connections), lambda: uploads.held_bytes)
-    app.state.connections = connections
+    app.state.connections, app.state.metrics = connections, metrics
     limits = ExchangeLimits(
         settings.default_deadline_ms,
         max(settings.hard_stop_ms, settings.default_deadline_ms),
