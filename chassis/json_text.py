@@ -1,7 +1,8 @@
 """JSON that strangers send: its shape is counted while it arrives, before any of it becomes an object.
 
 A value of a few bytes becomes an object of a hundred, and an error of a thousand: what counts is how
-many there are. Strings cost what they weigh, so bytes bound those.
+many there are. Bytes bound strings, though not to their own size: one wide character makes Python keep four
+bytes of each, of the whole text and again of the string. `read_body` reads one large body at a time.
 """
 
 import json

@@ -1,18 +1,22 @@
 """Every route of every app takes JSON of a bounded shape, also one that says nothing of it."""
 
+import json
+import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from unittest import mock
 
+import anyio
 import httpx
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from chassis.http import bodies
-from chassis.http.bodies import Router, takes_json
-from chassis.json_text import JsonLimits
+from chassis.http.bodies import Router, read_body, takes_json
+from chassis.json_text import JsonLimits, read_json
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
 from contracts.chat import MOST_CHARS, MOST_FILES, ChatRequest
@@ -136,3 +140,28 @@ def test_validation_stops_at_the_first_wrong_message() -> None:
     with pytest.raises(ValidationError) as caught:
         ChatRequest.model_validate({"model": "loreglass", "messages": [1] * 1_000})
     assert caught.value.error_count() == 1
+
+
+async def test_large_bodies_are_read_one_at_a_time() -> None:
+    """A wide character in a long string takes eight times what arrived: of one body, not of all of them."""
+    reading, most = 0, 0
+
+    def read(body: bytes) -> Any:
+        nonlocal reading, most
+        reading += 1
+        most = max(most, reading)
+        time.sleep(0.01)  # lets go of the interpreter, as reading does not
+        reading -= 1
+        return read_json(body)
+
+    router = Router()
+
+    @router.post("/read")
+    async def route(request: Request) -> int:
+        return len(await read_body(request, read))
+
+    text = json.dumps("a" * 100_000 + "😀", ensure_ascii=False).encode()
+    async with client_of(router) as client, anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(partial(client.post, "/read", content=text))
+    assert most == 1
