@@ -27,8 +27,11 @@ class AppSettings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=0, ge=0, le=65535, description="0 picks a free port")
     default_deadline_ms: int = Field(default=30_000, gt=0, description="for callers that send no deadline")
-    hard_stop_ms: int = Field(
-        default=600_000, gt=0, description="of one exchange, whatever its caller's deadline; indexing is long"
+    hard_stop_ms: int | None = Field(
+        default=600_000,
+        gt=0,
+        description="of one exchange, whatever its caller's deadline; indexing is long. None, or less than "
+        "default_deadline_ms: that",
     )
     max_body_bytes: int = Field(default=64 * 2**20, gt=0)
     max_upload_bytes: int = Field(
@@ -47,10 +50,12 @@ class AppSettings(BaseSettings):
     trust_remote_sampling: bool = Field(
         default=True, description="callers' traceparent says whether traces are kept, not our sampler"
     )
-    heed_sampling: bool | None = Field(
-        default=None, description="the old name of trust_remote_sampling; gone in the next version"
-    )
     log_level: str = Field(default="info", pattern="(?i)^(debug|info|warning|error|critical)$")
+
+    @property
+    def longest_exchange_ms(self) -> int:
+        """What no caller gets more than."""
+        return max(self.hard_stop_ms or 0, self.default_deadline_ms)
 
     @property
     def connection_limits(self) -> ConnectionLimits:
@@ -62,11 +67,6 @@ class AppSettings(BaseSettings):
             header_s=self.header_timeout_s,
             body_rate=self.min_body_rate,
         )
-
-    @property
-    def trusts_remote_sampling(self) -> bool:
-        """`trust_remote_sampling`, or what is set by its old name."""
-        return self.trust_remote_sampling if self.heed_sampling is None else self.heed_sampling
 
 
 class ServiceToken(BaseSettings):

@@ -91,7 +91,7 @@ class GatewaySettings(AppSettings):
     default_deadline_ms: int = Field(
         default=65_000, description="hard stop of one exchange; see max_deadline_ms"
     )
-    hard_stop_ms: int = Field(default=1, description="where it is more than default_deadline_ms")
+    hard_stop_ms: int | None = Field(default=None, gt=0, description="more than default_deadline_ms")
     max_body_bytes: int = 32 * 2**20
     max_share_per_address: float = Field(
         default=0.5, gt=0, le=1, description="of connections and uploads; 1 where all come through a proxy"

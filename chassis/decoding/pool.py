@@ -27,6 +27,8 @@ _MOST_REPLY_BYTES = 256 << 20
 _READ_BYTES = 1 << 20
 _STUCK_AFTER_S = 2.0
 """Behind the time that a job may take at most: by then it should have been killed."""
+_LONGEST_START_S = 60.0
+"""For who only asks whether a process is there: one that starts slowly is not made quicker by another."""
 
 
 class Ending(StrEnum):
@@ -112,6 +114,7 @@ class _Worker:
     def __init__(self, program: Program) -> None:
         """Raises `OSError`."""
         self.began = 0.0
+        self.pinged_at: float | None = None
         self._socket, theirs = socket.socketpair()
         try:
             with theirs:
@@ -131,12 +134,27 @@ class _Worker:
     async def ask(self, arguments: Sequence[str], data: bytes) -> Reply:
         """Raises `EOFError` or `OSError` where the process has ended."""
         loop = asyncio.get_running_loop()
+        if self.pinged_at is not None:
+            await self.ping()
         await loop.sock_sendall(self._socket, _job(arguments, data))
         await loop.sock_sendall(self._socket, data)
         status, is_last, size = REPLY.unpack(await self._read(REPLY.size))
         if size > _MOST_REPLY_BYTES:
             raise EOFError
         return Reply(status, bool(is_last), await self._read(size))
+
+    async def ping(self) -> Reply:
+        """Who stops waiting leaves the reply to the next one. Raises as `ask`."""
+        if self.pinged_at is None:
+            self._socket.send(_job([PING.decode()], b""))
+            self.pinged_at = time.monotonic()
+        await anyio.wait_readable(self._socket)
+        reply = self._socket.recv(REPLY.size)  # written in one piece, and read where nobody is cancelled
+        if len(reply) < REPLY.size:
+            raise EOFError
+        self.pinged_at = None
+        status, is_last, _ = REPLY.unpack(reply)
+        return Reply(status, bool(is_last), b"")
 
     async def _read(self, size: int) -> bytearray:
         loop, read = asyncio.get_running_loop(), bytearray()
@@ -154,7 +172,10 @@ class _Worker:
 
 
 class Decoders:
-    """At most `at_once` processes of a program, started when they are needed."""
+    """At most `at_once` processes of a program, started when they are needed.
+
+    Whose turn it is, is decided before: who waits for a process here waits for no more than a ping's reply.
+    """
 
     def __init__(
         self,
@@ -204,22 +225,30 @@ class Decoders:
                 ending = Ending.CPU
             raise NoReply(ending) from error
         finally:
-            self._working.discard(worker)
-            if ending is None:
-                self._idle.append(worker)
-            else:
-                self._end(worker, ending)
+            self._put_back(worker, ending)
 
     async def check(self, deadline: Deadline) -> None:
         """Of readiness. Raises `NotReady` where no process answers, or a job is past all its time."""
         if self._slots.available_tokens:
-            try:
-                async with self._slot(deadline):
-                    await self._ask([PING.decode()], b"", deadline)
-            except NoReply as error:
-                raise NotReady(f"The {self._program.what} decoder does not start.") from error
+            async with self._slot(deadline):
+                await self._ping(deadline)
         elif any(self._is_stuck(worker) for worker in self._working):
             raise NotReady(f"The {self._program.what} decoders do not come to an end.")
+
+    async def _ping(self, deadline: Deadline) -> None:
+        worker, ending = self._take(), None
+        try:
+            with anyio.fail_after(deadline.remaining_s()):
+                ending = Ending.SPENT if (await worker.ping()).is_last else None
+        except TimeoutError as error:
+            if time.monotonic() - (worker.pinged_at or 0.0) > _LONGEST_START_S:
+                ending = Ending.CLOCK
+            raise NotReady(f"The {self._program.what} decoder has not started yet.") from error
+        except (EOFError, OSError) as error:
+            ending = Ending.DIED
+            raise NotReady(f"The {self._program.what} decoder does not start.") from error
+        finally:
+            self._put_back(worker, ending)
 
     def close(self) -> None:
         """End all processes. Blocking, for as long as the system takes to end what was killed."""
@@ -246,6 +275,13 @@ class Decoders:
         self._working.add(worker)
         return worker
 
+    def _put_back(self, worker: _Worker, ending: Ending | None) -> None:
+        self._working.discard(worker)
+        if ending is None:
+            self._idle.append(worker)
+        else:
+            self._end(worker, ending)
+
     def _end(self, worker: _Worker, why: Ending) -> None:
         worker.kill()
         self._killed.append(worker)
@@ -259,16 +295,12 @@ class Decoders:
 
     @asynccontextmanager
     async def _slot(self, deadline: Deadline) -> AsyncIterator[None]:
-        holder = object()
         try:
-            self._slots.acquire_on_behalf_of_nowait(holder)
-        except anyio.WouldBlock:
-            try:
-                with anyio.fail_after(deadline.remaining_s()):
-                    await self._slots.acquire_on_behalf_of(holder)
-            except TimeoutError as error:
-                raise self._late("read") from error
+            with anyio.fail_after(deadline.remaining_s()):
+                await self._slots.acquire()
+        except TimeoutError as error:
+            raise self._late("read") from error
         try:
             yield
         finally:
-            self._slots.release_on_behalf_of(holder)
+            self._slots.release()

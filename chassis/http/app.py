@@ -156,11 +156,11 @@ def create_app(
     app.add_middleware(BoundedBodies)  # inside of the others: bodies of strangers are not read
     if access is not None:
         app.add_middleware(AccessMiddleware, name=name, access=access[0], write_routes=access[1])
-    _bound(app, settings, metrics)
+    _bound(app, settings, metrics, takes_scopes=access is not None)
     return app
 
 
-def _bound(app: FastAPI, settings: AppSettings, metrics: Metrics) -> None:
+def _bound(app: FastAPI, settings: AppSettings, metrics: Metrics, *, takes_scopes: bool) -> None:
     """What callers may send, hold and wait for; `app.state.connections` is for who serves the app."""
     connections = Connections(settings.connection_limits, metrics.wire_refused())
     uploads = UploadBudget(settings.max_upload_bytes, settings.max_share_per_address, settings.max_body_bytes)
@@ -168,9 +168,10 @@ def _bound(app: FastAPI, settings: AppSettings, metrics: Metrics) -> None:
     app.state.connections, app.state.metrics = connections, metrics
     limits = ExchangeLimits(
         settings.default_deadline_ms,
-        max(settings.hard_stop_ms, settings.default_deadline_ms),
+        settings.longest_exchange_ms,
         settings.max_body_bytes,
-        settings.trusts_remote_sampling,
+        settings.trust_remote_sampling,
+        takes_scopes,
     )
     app.add_middleware(ExchangeMiddleware, limits=limits, metrics=metrics, uploads=uploads)
 

@@ -57,12 +57,14 @@ class ExchangeLimits:
 
     `hard_stop_ms`: no caller gets more, whatever its header says.
     `trust_remote_sampling`: whether a trace is kept is the caller's to say; not where callers are strangers.
+    `takes_scopes`: callers say on whose behalf they ask (`chassis.scope`); the same.
     """
 
     default_deadline_ms: int
     hard_stop_ms: int
     max_body_bytes: int
     trust_remote_sampling: bool = True
+    takes_scopes: bool = False
 
 
 @dataclass
@@ -113,8 +115,9 @@ class ExchangeMiddleware:
         try:
             deadline = _deadline(exchange.headers, self._limits)
             exchange.deadline = deadline
+            named = _text(exchange.headers, _SCOPE)
             with (
-                scoped(read_scope(_text(exchange.headers, _SCOPE) or "")),
+                scoped(read_scope(named) if self._limits.takes_scopes and named else ""),
                 ExitStack() as ended,  # what a route has to be done once the reply is sent, or not wanted
             ):
                 told = {"trace_id": exchange.trace_id, "deadline": deadline, "ended": ended}

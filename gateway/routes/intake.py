@@ -1,6 +1,5 @@
 """From a hostile request to a checked question: both forms of `POST /answer` end here."""
 
-import math
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -117,10 +116,12 @@ async def _from_form(request: Request) -> tuple[AnswerRequest, Files]:
 
 
 @asynccontextmanager
-async def bounded_form(request: Request) -> AsyncIterator[FormData]:
+async def bounded_form(
+    request: Request, max_files: int = _MAX_FORM_FILES, max_fields: int = _MAX_FORM_FIELDS
+) -> AsyncIterator[FormData]:
     """The multipart form of a request. Raises `PayloadTooLarge` or `MalformedRequest`."""
     try:
-        async with request.form(max_files=_MAX_FORM_FILES, max_fields=_MAX_FORM_FIELDS) as form:
+        async with request.form(max_files=max_files, max_fields=max_fields) as form:
             yield form
     except HTTPException as error:  # the multipart parser's own refusals
         if any(words in str(error.detail) for words in ("Too many", "exceeded maximum size")):
@@ -224,7 +225,7 @@ async def photo_of(
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     with span("photo"):
         try:
-            async with _slot(slots, caller, deadline):
+            async with slots.admitted(caller.tenant, caller.priority, deadline):
                 clean = await photos.clean(data, limits, settings.photo_max_side, deadline)
         except DeadlineExceeded:
             return None
@@ -240,14 +241,5 @@ async def sound_of(data: bytes, gateway: Gateway, caller: Caller, deadline: Dead
     gateway.voice.require_transcriber()
     limits = AudioLimits(gateway.settings.audio_max_bytes, gateway.settings.audio_max_s)
     with span("sound"):
-        async with _slot(gateway.voice.slots, caller, deadline):
+        async with gateway.voice.slots.admitted(caller.tenant, caller.priority, deadline):
             return await gateway.voice.decoders.clean(data, limits, deadline)
-
-
-@asynccontextmanager
-async def _slot(slots: Admission, caller: Caller, deadline: Deadline) -> AsyncIterator[None]:
-    """A free one is taken however late it is: that the time is over is for the answer to say."""
-    free = slots.in_flight < slots.limits.in_flight
-    due = Deadline(math.inf, deadline.clock) if free else deadline
-    async with slots.admitted(caller.tenant, caller.priority, due):
-        yield

@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI, Request, Response, UploadFile
 
 from chassis.errors import Overloaded
 from chassis.http.app import RequestDeadline, create_app
+from chassis.scope import current_scope
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
 from contracts.operations import Health
@@ -59,6 +60,10 @@ def probe_app(witness: Witness, settings: AppSettings | None = None) -> FastAPI:
     async def crash_in_a_group() -> None:
         async with anyio.create_task_group():
             raise RuntimeError(SECRET)
+
+    @router.get("/scope")
+    async def scope() -> str:
+        return current_scope()
 
     @router.get("/busy")
     async def busy() -> Health:

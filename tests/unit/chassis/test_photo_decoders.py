@@ -190,6 +190,45 @@ async def test_readiness_tries_a_process(monkeypatch: pytest.MonkeyPatch, tmp_pa
         await ours.decoders.check(Deadline.after_ms(60_000))
 
 
+async def test_a_process_that_starts_slowly_is_waited_for_and_not_started_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
+) -> None:
+    """Or it would never be there on a starved machine; what it says late confuses nobody."""
+    may_go = tmp_path / "go"
+    line = f'until [ -e {may_go} ]; do sleep 0.05; done; exec {sys.executable} "$@"'
+    monkeypatch.setattr(sys, "executable", script(tmp_path, line))
+    before = set(children())
+    with pytest.raises(NotReady, match="not started"):
+        await ours.decoders.check(Deadline.after_ms(30))
+    with anyio.move_on_after(0.03):  # a probe that gives up
+        await ours.decoders.check(Deadline.after_ms(60_000))
+    (process,) = set(children()) - before
+    may_go.touch()
+    await ours.decoders.check(Deadline.after_ms(60_000))
+    assert (await ours.clean(PHOTO)).width == 96
+    assert (ours.ended, set(children()) - before) == ([], {process})
+
+
+async def test_a_photo_gets_its_own_reply_behind_that_of_a_probe_which_gave_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
+) -> None:
+    monkeypatch.setattr(sys, "executable", script(tmp_path, f'sleep 0.2; exec {sys.executable} "$@"'))
+    with pytest.raises(NotReady):
+        await ours.decoders.check(Deadline.after_ms(20))
+    assert (await ours.clean(PHOTO)).width == 96
+    assert ours.ended == []
+
+
+async def test_a_process_that_never_starts_is_ended_at_last(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
+) -> None:
+    monkeypatch.setattr(pool, "_LONGEST_START_S", 0.0)
+    monkeypatch.setattr(sys, "executable", script(tmp_path, "exec sleep 30"))
+    with pytest.raises(NotReady):
+        await ours.decoders.check(Deadline.after_ms(20))
+    assert ours.ended == [Ending.CLOCK]
+
+
 async def test_readiness_notices_decoders_that_do_not_come_to_an_end() -> None:
     decoders = Decoders(Program("chassis.decoding.photos", "photo", most_s=60.0), 1)
     async with anyio.create_task_group() as group:

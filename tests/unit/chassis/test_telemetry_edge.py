@@ -45,8 +45,8 @@ async def passed_on(sent: dict[str, str], *, trusted: bool = False) -> dict[str,
 
 
 def test_callers_of_the_gateway_are_strangers_and_those_of_services_are_not() -> None:
-    assert not GatewaySettings().trusts_remote_sampling
-    assert ServiceSettings().trusts_remote_sampling
+    assert not GatewaySettings().trust_remote_sampling
+    assert ServiceSettings().trust_remote_sampling
 
 
 @pytest.mark.parametrize("flags", ["00", "01"])
@@ -97,8 +97,3 @@ async def test_callers_that_are_heeded_say_what_is_kept(
     monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
     await passed_on({"traceparent": f"00-{LOWEST}-{PARENT}-01"}, trusted=True)
     assert {each.name for each in collector.spans} == {"GET /told", "call"}
-
-
-def test_the_old_name_of_the_setting_still_holds() -> None:
-    assert GatewaySettings(heed_sampling=True).trusts_remote_sampling
-    assert not ServiceSettings(heed_sampling=False).trusts_remote_sampling

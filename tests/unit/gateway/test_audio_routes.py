@@ -1,6 +1,7 @@
 """Voice for OpenAI's clients: the official one asks."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import openai
 import pytest
@@ -58,6 +59,11 @@ async def test_silence_has_no_words_and_is_no_error(client: AsyncOpenAI, servers
 async def test_a_form_of_reply_that_is_not_made_is_refused(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.UnprocessableEntityError, match="response_format"):
         await client.audio.transcriptions.create(file=SAID, model="any", response_format="srt")
+
+
+async def test_a_field_that_is_too_long_is_too_large_as_it_is_everywhere(world: World) -> None:
+    sent: dict[str, Any] = {"data": {"prompt": "x" * 2_000_000}, "files": {"file": SAID}}
+    assert (await world.client.post("/v1/audio/transcriptions", **sent)).status_code == 413
 
 
 async def test_what_is_no_sound_is_refused_in_openais_shape(client: AsyncOpenAI) -> None:

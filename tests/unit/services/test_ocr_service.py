@@ -48,7 +48,7 @@ async def test_the_same_photo_is_read_once() -> None:
 
 async def test_what_one_scope_has_asked_is_not_found_by_another() -> None:
     app, looked_up = create_app(OcrSettings(port=0)), list[bool]()
-    app.state.reader = PhotoReader(1_600, 8, looked_up.append)
+    app.state.reader = PhotoReader(OcrSettings().max_side, 8, looked_up.append)
     one, other = (scope_of(b"secret", tenant) for tenant in ("acme", "bolt"))
     async with live(app) as client:
         for scope in (one, other, None, "no scope's name", one, other):
