@@ -42,6 +42,7 @@ class Bounds:
 def serve(handle: Handle, bounds: Bounds) -> None:
     """Until standard input ends, or a job takes more than `bounds.cpu_s` of a processor."""
     with suppress(OSError, EOFError), _resident() as resident:
+        _go_first()
         jobs, replies = os.fdopen(0, "rb", closefd=False), os.fdopen(1, "wb", 0, closefd=False)
         for limit, most in (*bounds.limits, (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0)):
             resource.setrlimit(limit, (most, most))
@@ -77,6 +78,12 @@ def _write(replies: BinaryIO, part: bytes) -> None:
     left = memoryview(part).cast("B")
     while left:
         left = left[replies.write(left) :]
+
+
+def _go_first() -> None:
+    """Where memory is short, rather than who started this process."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "wb", 0) as score:  # only Linux has it
+        score.write(b"1000")
 
 
 def _resident() -> BinaryIO:

@@ -20,7 +20,7 @@ UNSUPPORTED, CORRUPT, TOO_LONG = 3, 4, 5
 """The status of a reply; 0 means that it is the samples, anything else that the decoder came to harm."""
 
 RATE = 16_000
-_MEMORY = 384 << 20
+MEMORY_BYTES = 384 << 20
 _PROCESSOR_S = 5.0
 _PCM = ("pcm_s16le", "pcm_s24le", "pcm_s32le", "pcm_u8", "pcm_f32le", "pcm_alaw", "pcm_mulaw")
 _CODECS = (*_PCM, "mp3float", "mp3", "aac", "alac", "flac", "opus", "libopus", "vorbis")
@@ -98,4 +98,4 @@ def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
 
 if __name__ == "__main__":
     decode(_silence(), "wav", 1.0)  # loads what decoding needs, before files are taken away
-    serve(_handle, Bounds(_PROCESSOR_S, ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_NOFILE, 3))))
+    serve(_handle, Bounds(_PROCESSOR_S, ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_NOFILE, 3))))

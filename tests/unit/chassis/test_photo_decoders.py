@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import struct
 import subprocess
 import sys
 from collections import Counter
@@ -22,6 +23,7 @@ from chassis.errors import CorruptImage, DeadlineExceeded, NotReady, Overloaded,
 from chassis.images import CleanImage, ImageLimits, PhotoDecoders, clean_image
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
+from chassis.upright import Fault, NotDecoded
 from tests.unit.chassis import pictures
 from tests.unit.chassis.scans import many_scans, segment
 
@@ -280,11 +282,34 @@ def test_a_process_takes_from_itself_what_decoding_does_not_need(limit: str) -> 
     assert done.stdout.endswith(f"({most}, {most})".encode())
 
 
+def test_a_process_is_ended_before_its_caller_where_memory_is_short() -> None:
+    script = (
+        "from chassis.decoding.program import Bounds, serve\n"
+        "serve(lambda *_: (0, (open('/proc/self/oom_score_adj', 'rb').read(),)), Bounds(5.0, ()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=_job(b""), stdout=subprocess.PIPE, env=environment(), check=True
+    )
+    assert done.stdout.endswith(b"1000\n")
+
+
 def test_what_libraries_print_goes_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
-    data = pictures.encoded(pictures.scene(), "TIFF", compression="tiff_lzw")
-    damaged = data[:8] + bytes(reversed(data[8:200])) + data[200:]
-    decode_once(images.PROGRAM, photos.arguments_of(ImageLimits(), 64, None), damaged)
-    assert capfd.readouterr() == ("", "")
+    data = bytearray(pictures.encoded(pictures.scene(), "TIFF", compression="tiff_adobe_deflate"))
+    data[8:16] = bytes(8)  # of the pixels: libtiff says what zlib says
+    with pytest.raises(NotDecoded):
+        photos.decoded(bytes(data), ImageLimits(), 64)
+    assert "ZIPDecode" in capfd.readouterr().err
+    reply = decode_once(images.PROGRAM, photos.arguments_of(ImageLimits(), 64, None), bytes(data))
+    assert (reply.status, capfd.readouterr()) == (Fault.CORRUPT, ("", ""))
+
+
+def test_what_pillow_would_decode_in_python_is_not_read() -> None:
+    """Seconds for megabytes of it, and nobody's camera writes it: BMP of run lengths."""
+    header = struct.pack("<IiiHHIIiiII", 40, 64, 64, 1, 8, 1, 0, 0, 0, 2, 0)
+    start = b"BM" + struct.pack("<IHHI", 0, 0, 0, 54 + 8)
+    data = start + header + bytes(8) + (b"\x40\x01\0\0" * 64) + b"\0\1"
+    with pytest.raises(UnsupportedImage):
+        clean_image(data, ImageLimits(), 64)
 
 
 def test_more_scans_than_any_camera_writes_are_refused_undecoded() -> None:
