@@ -19,17 +19,19 @@ def write_checked(path: Path, content: Any) -> None:
     replace_text(path, json.dumps({_CONTENT: content, _SUM: _sum(content)}, indent=2, sort_keys=True))
 
 
-def read_checked(path: Path) -> Any:
-    """What was written; JSON without a checksum as it is. Raises `Damaged`, `FileNotFoundError`."""
+def read_checked(path: Path, *, without_checksum: bool = False) -> Any:
+    """What was written. Raises `Damaged`, `OSError`. `without_checksum`: JSON may have none."""
     try:
-        told = json.loads(path.read_bytes())
+        stored = json.loads(path.read_bytes())
     except ValueError as error:
         raise Damaged(f"{path.name} cannot be read") from error
-    if not isinstance(told, dict) or told.keys() != {_CONTENT, _SUM}:
-        return told
-    if told[_SUM] != _sum(told[_CONTENT]):
+    if not isinstance(stored, dict) or stored.keys() != {_CONTENT, _SUM}:
+        if without_checksum:
+            return stored
+        raise Damaged(f"{path.name} has no checksum")
+    if stored[_SUM] != _sum(stored[_CONTENT]):
         raise Damaged(f"the checksum of {path.name} is wrong")
-    return told[_CONTENT]
+    return stored[_CONTENT]
 
 
 def _sum(content: Any) -> int:

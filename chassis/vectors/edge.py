@@ -8,7 +8,7 @@ Layout under the store's folder, which one process at a time may open:
     collections/<version>/schema.json
     collections/<version>/seal.json its files and their checksums, from its publication until it is written to
     collections/<version>/shard/    the Edge shard
-    set_aside/<name>.<time>/        what was found broken at a start, and why
+    set_aside/<name>.<time>/        what was found broken, and why
 """
 
 import dataclasses
@@ -22,15 +22,14 @@ from pathlib import Path
 from typing import IO, Any
 
 import qdrant_edge as edge
-import structlog
 
-from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable, LoreglassError
+from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
 from chassis.resilience.room import MIB, Room
-from chassis.vectors.alias_file import AliasFile
-from chassis.vectors.checked import Damaged
+from chassis.vectors.alias_file import AliasFile, fallback_notes, resolve
 from chassis.vectors.conflicts import require_schema
 from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder
-from chassis.vectors.names import is_collection_name, not_found, require_collection_name
+from chassis.vectors.names import not_found, require_collection_name
+from chassis.vectors.open_versions import OpenVersions
 from chassis.vectors.port import (
     RANK_CONSTANT,
     CollectionInfo,
@@ -42,10 +41,7 @@ from chassis.vectors.port import (
     in_fused_order,
 )
 from chassis.vectors.seal import break_seal
-from chassis.vectors.version_folders import SetAside, Version, edge_errors, open_version, seal
-from contracts.collections import PREVIOUS
-
-log = structlog.get_logger()
+from chassis.vectors.version_folders import SetAside, Version, edge_errors, seal
 
 SCROLL_PAGE = 256
 GROWTH = 4
@@ -64,55 +60,23 @@ class EdgeStore:
         self._room = room or Room(path)
         self._set_aside = SetAside(path / "set_aside")
         self._alias_file = AliasFile(path)
-        self._open: dict[str, Version] = {}
-        self._broken: set[str] = set()
-        self._opening = threading.Lock()
-        self._changing = threading.Lock()
+        self._changing, self._resolving = threading.Lock(), threading.Lock()
+        self._versions = OpenVersions(self._folder, self._room, self._set_aside, self._resolve)
         for leftover in self._folder.glob(".*"):
             shutil.rmtree(leftover)
-        self._open_all()
-        if self._alias_file.fault and (path / "aliases.json").exists():
-            self._move_aside(path / "aliases.json", self._alias_file.fault)
-        self._lead()
+        self._versions.open_published(set(self._alias_file.aliases.values()))
+        if self._alias_file.damaged:
+            self._set_aside.take(path / "aliases.json", self._alias_file.fault)
+        self._resolve()
 
-    def _open_all(self) -> None:
-        """Broken versions are set aside; the others are there."""
-        for folder in sorted(self._folder.iterdir()):
-            if not self._exists(folder.name):
-                continue
-            try:
-                self._open[folder.name] = open_version(folder, self._room)
-            except Damaged as error:
-                self._broken.add(folder.name)
-                self._move_aside(folder, str(error))
-            except LoreglassError as error:  # tried again when it is asked for
-                log.warning("collection_not_opened", collection=folder.name, reason=error.detail)
-
-    def _move_aside(self, path: Path, reason: str) -> None:
-        try:
-            self._set_aside.take(path, reason)
-            self._broken.discard(path.name)  # its name is free again
-        except OSError as error:  # a full disk: it is left where it is, and not used
-            log.error("not_set_aside", name=path.name, reason=reason, error=error.strerror)
-
-    def _lead(self) -> None:
+    def _resolve(self) -> None:
         """Aliases lead to their versions or, where one is gone, to what readers saw before."""
-        told, led = self._alias_file.aliases, {}
-        misled: dict[str, str] = {}
-        for alias, target in told.items():
-            before = told.get(alias + PREVIOUS, "")
-            found = next((each for each in (target, before) if each and self._exists(each)), None)
-            if found is not None:
-                led[alias] = found
-            if found != target:
-                misled[alias] = found or ""
-                log.error("alias_not_as_told", alias=alias, told=target, led_to=found)
-        self._aliases, self._misled = led, misled
+        with self._resolving:
+            self._aliases, self._fallbacks = resolve(self._alias_file.aliases, self._versions.exists)
 
     def notes(self) -> list[str]:
         """See the port."""
-        misled = {alias: led for alias, led in self._misled.items() if not alias.endswith(PREVIOUS)}
-        notes = [_misled_note(alias, led) for alias, led in misled.items()]
+        notes = fallback_notes(self._fallbacks) + self._versions.notes()
         if fault := self._alias_file.fault:
             notes.append(
                 f"The aliases of before their last change are used: {fault}. See loreglass index list, then"
@@ -126,11 +90,15 @@ class EdgeStore:
             )
         return notes + self._set_aside.notes()[:MOST_NOTES]
 
+    def unopened(self) -> list[str]:
+        """Versions that cannot be opened now and may be whole."""
+        return sorted(self._versions.unopened())
+
     def repair(self) -> None:
         """Write down where readers are led now, with a checksum. Nothing is deleted."""
         with self._changing:
             self._alias_file.write(self._aliases)
-            self._lead()
+            self._resolve()
 
     def create(self, name: str, schema: CollectionSchema, base: str | None = None) -> None:
         """See the port. A copy is made beside its place and renamed into it when it is whole."""
@@ -176,15 +144,13 @@ class EdgeStore:
     def drop(self, name: str) -> None:
         """See the port. A search that is under way keeps the shard's open files and ends well."""
         with self._changing:
-            told = self._alias_file.aliases
-            if name in told or name in {*told.values(), *self._aliases.values()}:
+            stored = self._alias_file.aliases
+            if name in stored or name in {*stored.values(), *self._aliases.values()}:
                 raise CollectionConflict(f"{name!r} is published.")
-            if not self._exists(name):
+            if not self._versions.exists(name):
                 raise not_found(name)
             trash = self._folder / f".dropped-{uuid.uuid4().hex}"
-            with self._opening:
-                (self._folder / name).rename(trash)
-                self._open.pop(name, None)
+            self._versions.remove(name, trash)
             sync_folder(self._folder)
             shutil.rmtree(trash)
 
@@ -192,9 +158,9 @@ class EdgeStore:
         """See the port. The version's segments are optimised first, so that readers get it at its best."""
         require_collection_name(alias)
         with self._changing:
-            if self._exists(alias):
+            if self._versions.exists(alias):
                 raise CollectionConflict(f"{alias!r} is a collection.")
-            if not self._exists(name):
+            if not self._versions.exists(name):
                 raise not_found(name)
             version = self._version(name)
             with version.writing, edge_errors():
@@ -204,13 +170,15 @@ class EdgeStore:
                     version.shard.flush()
                     seal(version)
                 self._alias_file.write({**self._alias_file.aliases, alias: name})
-            self._lead()
+            self._resolve()
 
     def collections(self) -> list[CollectionInfo]:
         """See the port. It waits for no copy or publication, so that a health check may call it."""
         aliases = self._aliases
         infos: list[CollectionInfo] = []
-        for name in sorted(folder.name for folder in self._folder.iterdir() if self._exists(folder.name)):
+        for name in sorted(
+            folder.name for folder in self._folder.iterdir() if self._versions.exists(folder.name)
+        ):
             try:
                 version = self._version(name)
                 with edge_errors():
@@ -303,35 +271,20 @@ class EdgeStore:
 
     def close(self) -> None:
         """See the port."""
-        with self._changing, self._opening:
-            for version in self._open.values():
-                with version.writing:
-                    version.shard.flush()
-                    version.shard.close()
-            self._open.clear()
+        with self._changing:
+            self._versions.close()
             self._lock_file.close()
-
-    def _exists(self, name: str) -> bool:
-        return is_collection_name(name) and name not in self._broken and (self._folder / name).is_dir()
 
     def _version(self, name: str) -> Version:
         target = self._aliases.get(name, name)
-        opened = self._open.get(target)
-        if opened is not None:
-            return opened
-        with self._opening:
+        try:
+            return self._versions.get(target)
+        except CollectionNotFound:
             # Between the two look-ups the alias may have moved and its old version been dropped.
-            target = self._aliases.get(name, name)
-            if target not in self._open:
-                if not self._exists(target):
-                    raise not_found(name)
-                try:
-                    self._open[target] = open_version(self._folder / target, self._room)
-                except Damaged as error:
-                    raise DependencyUnavailable(
-                        "A collection is broken; a restart of the service sets it aside."
-                    ) from error
-            return self._open[target]
+            moved = self._aliases.get(name, name)
+            if moved == target:
+                raise not_found(name) from None
+            return self._versions.get(moved)
 
 
 def _lock_store(path: Path) -> IO[str]:
@@ -342,15 +295,6 @@ def _lock_store(path: Path) -> IO[str]:
         stream.close()
         raise DependencyUnavailable("Another process has this vector store open.") from error
     return stream
-
-
-def _misled_note(alias: str, led: str) -> str:
-    what = (
-        f"see the version before it, {led!r}: index again what was indexed since"
-        if led
-        else "see nothing: index again, or restore a backup"
-    )
-    return f"What {alias!r} points at is broken or gone, and its readers {what}."
 
 
 def _bytes_of(point: StoredPoint) -> int:

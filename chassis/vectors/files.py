@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -48,7 +49,12 @@ def copy_folder(source: Path, target: Path) -> None:
 
 def allocated(folder: Path) -> int:
     """Bytes that the files of a folder take on the disk."""
-    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*"))
+    total = 0
+    for inner, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):  # Edge removes files of its own meanwhile
+                total += (Path(inner) / name).stat().st_blocks * 512
+    return total
 
 
 def data_ranges(descriptor: int) -> Iterator[tuple[int, int]]:

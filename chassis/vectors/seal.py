@@ -7,7 +7,7 @@ a shard.
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -34,9 +34,9 @@ class Seal:
     points: int
     files: dict[str, tuple[int, int]]
 
-    def check(self, folder: Path) -> None:
-        """Raises `Damaged` where a file is not as it was sealed."""
-        for name, (size, held) in self.files.items():
+    def check_sizes(self, folder: Path) -> None:
+        """Raises `Damaged` where a file is missing or has another size. Takes milliseconds."""
+        for name, (size, _) in self.files.items():
             path = folder / name
             try:
                 found = path.stat().st_size
@@ -44,8 +44,15 @@ class Seal:
                 raise Damaged(f"{path.name} is missing") from None
             if found != size:
                 raise Damaged(f"{path.name} has {found:,} of {size:,} bytes")
-            if _checksum(path) != held:
-                raise Damaged(f"the checksum of {path.name} is wrong")
+
+    def check_contents(self, folder: Path, stop: Callable[[], bool]) -> bool:
+        """Raises `Damaged` where a file is not as it was sealed. False where it was stopped."""
+        for name, (_, held) in self.files.items():
+            if stop():
+                return False
+            if _checksum(folder / name) != held:
+                raise Damaged(f"the checksum of {(folder / name).name} is wrong")
+        return True
 
 
 def write_seal(folder: Path, points: int) -> None:
@@ -62,9 +69,9 @@ def write_seal(folder: Path, points: int) -> None:
 def read_seal(folder: Path) -> Seal | None:
     """None where a version was never sealed, or its seal is damaged: then its files must be tried."""
     try:
-        told = read_checked(folder / SEAL)
-        files = {str(name): (int(size), int(held)) for name, (size, held) in told["files"].items()}
-        return Seal(str(told["engine"]), int(told["points"]), files)
+        stored = read_checked(folder / SEAL)
+        files = {str(name): (int(size), int(held)) for name, (size, held) in stored["files"].items()}
+        return Seal(str(stored["engine"]), int(stored["points"]), files)
     except (FileNotFoundError, Damaged, KeyError, TypeError, ValueError):
         return None
 

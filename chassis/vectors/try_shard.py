@@ -3,36 +3,78 @@
 Run as a script: `python try_shard.py FOLDER`; prints how many points there are.
 """
 
+import re
 import resource
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 from qdrant_edge import CountRequest, EdgeShard, ScrollRequest
 
 _PAGE = 256
 _WITHIN_S = 600.0
+_LOOK_S = 0.5
+_REFUSED, _MISCOUNTED = 3, 4
+_OS_ERROR = re.compile(r"(?:os error |Os \{ code: )(\d+)")
+"""As Rust shows and as it debugs an error of the system."""
+_OF_THE_SYSTEM = frozenset({1, 11, 12, 13, 23, 24, 27, 28, 30, 122})
+"""Permission, memory, threads, open files, sizes, space, a read-only disk, a quota: files may be whole."""
 
 
-def readable_points(folder: Path) -> int | None:
-    """How many points the shard in `folder` holds; None where it cannot be opened or read. Blocking.
+class Unreadable(Exception):
+    """The shard's files are broken."""
 
-    Raises `MemoryError` where the system stopped the attempt, or it took too long: the shard may be whole.
-    """
+
+class Prevented(Exception):
+    """The system, its limits or a stop kept the shard from being read: it may be whole."""
+
+
+def is_of_the_system(text: str) -> bool:
+    """Whether an error of Edge, which only has a text, tells of the system and not of the files."""
+    return any(int(code) in _OF_THE_SYSTEM for code in _OS_ERROR.findall(text))
+
+
+def readable_points(folder: Path, stopping: threading.Event) -> int:
+    """How many points the shard in `folder` holds. Blocking. Raises `Unreadable`, `Prevented`, `OSError`."""
     command = [sys.executable, "-P", __file__, str(folder)]
-    try:
-        tried = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_WITHIN_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise MemoryError from None
-    if tried.returncode == -9:
-        raise MemoryError
-    return int(tried.stdout) if tried.returncode == 0 else None
+    until = time.monotonic() + _WITHIN_S
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as tried:
+        while True:
+            try:
+                counted, said = tried.communicate(timeout=_LOOK_S)
+                break
+            except subprocess.TimeoutExpired:
+                if stopping.is_set() or time.monotonic() > until:
+                    tried.kill()
+                    raise Prevented("it took too long to read") from None
+    if tried.returncode == 0:
+        return int(counted)
+    broken = {_REFUSED, _MISCOUNTED, -signal.SIGBUS, -signal.SIGSEGV}
+    if tried.returncode not in broken or is_of_the_system(said):
+        raise Prevented("the system kept it from being read")
+    raise Unreadable("its files cannot be read")
 
 
 def _main(folder: str) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        count, read = _count(folder)
+    except (MemoryError, OSError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001 - Edge panics with what is no Exception
+        sys.stderr.write(str(error))
+        sys.exit(_REFUSED)
+    if read != count:
+        sys.exit(_MISCOUNTED)
+    sys.stdout.write(str(count))
+
+
+def _count(folder: str) -> tuple[int, int]:
     shard = EdgeShard.load(folder)
     count, read, offset = shard.count(CountRequest(exact=True)), 0, None
     while True:
@@ -40,10 +82,7 @@ def _main(folder: str) -> None:
         records, offset = shard.scroll(page)
         read += len(records)
         if offset is None:
-            break
-    if read != count:
-        sys.exit(1)
-    sys.stdout.write(str(count))
+            return count, read
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """The folders of an embedded store's versions: opened when they are whole, set aside when they are not."""
 
 import dataclasses
+import errno
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,11 +18,13 @@ from chassis.vectors.checked import Damaged, read_checked, write_checked
 from chassis.vectors.files import sync_folder
 from chassis.vectors.port import CollectionSchema
 from chassis.vectors.seal import WAL, engine_version, read_seal, write_seal
-from chassis.vectors.try_shard import readable_points
+from chassis.vectors.try_shard import Prevented, Unreadable, is_of_the_system, readable_points
 
 log = structlog.get_logger()
 
 _REASON = "reason.json"
+_UNREADABLE = frozenset({errno.EIO, errno.EBADMSG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR})
+"""Errors of the disk or of what lies on it; others (permission, memory, open files) pass."""
 _LEAST_FREE = 8 * MIB
 """With less, what cannot be opened may be whole."""
 
@@ -30,13 +33,14 @@ _LEAST_FREE = 8 * MIB
 class Version:
     """An open shard. Searches need no lock; writes and copies take turns.
 
-    `sealed`: it was not written to since it was published.
+    `sealed`: it was not written to since it was published. `compared`: so were its contents.
     """
 
     folder: Path
     shard: edge.EdgeShard
     schema: CollectionSchema
     sealed: bool
+    compared: bool = True
     writing: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
 
@@ -58,49 +62,82 @@ def edge_errors() -> Iterator[None]:
         raise
 
 
-def open_version(folder: Path, room: Room) -> Version:
-    """Raises `Damaged` for broken files, `DependencyUnavailable` where whole ones cannot be opened now."""
-    schema = _schema(folder)
-    seal = read_seal(folder)
-    if seal is not None and seal.engine == engine_version():
-        seal.check(folder)
-        shard = _load_sealed(folder)
-    else:
-        _try(folder / "shard", seal.points if seal else 0, room)
-        shard = edge.EdgeShard.load(str(folder / "shard"))
-    return Version(folder, shard, schema, sealed=seal is not None and seal.engine == engine_version())
+@contextmanager
+def opening_errors() -> Iterator[None]:
+    """Around reading a version: `Damaged` for a disk that cannot read it, else `DependencyUnavailable`."""
+    try:
+        with edge_errors():
+            yield
+    except (LoreglassError, Damaged):
+        raise
+    except OSError as error:
+        if error.errno in _UNREADABLE:
+            raise Damaged(f"a file cannot be read: {error.strerror}") from error
+        raise DependencyUnavailable(f"A file cannot be read now: {error.strerror}.") from error
+    except Exception as error:
+        raise DependencyUnavailable("A collection cannot be opened now.") from error
 
 
-def _try(shard: Path, least: int, room: Room) -> None:
+def open_version(
+    folder: Path, room: Room, stopping: threading.Event, enough: Callable[[], bool], *, published: bool
+) -> Version:
+    """Raises `Damaged` for broken files, `DependencyUnavailable` where whole ones cannot be opened now.
+
+    `enough`: whether to stop comparing contents. What is `published` gets a seal of this engine.
+    """
+    with opening_errors():
+        schema, stored = _schema(folder), read_seal(folder)
+        if stored is not None and stored.engine == engine_version():
+            stored.check_sizes(folder)
+            compared = stored.check_contents(folder, enough)
+            return Version(folder, _load_sealed(folder), schema, sealed=True, compared=compared)
+        _try(folder / "shard", stored.points if stored else 0, room, stopping)
+        version = Version(folder, edge.EdgeShard.load(str(folder / "shard")), schema, sealed=False)
+        if published:
+            _seal_again(version)
+        return version
+
+
+def _seal_again(version: Version) -> None:
+    """So that the next start need not try it."""
+    try:
+        with edge_errors():
+            version.shard.flush()
+            seal(version)
+    except (
+        OSError,
+        LoreglassError,
+    ) as error:  # a disk that takes no more: it is tried at the next start, too
+        log.warning("collection_not_sealed", collection=version.folder.name, error=str(error))
+
+
+def _try(shard: Path, least: int, room: Room, stopping: threading.Event) -> None:
     """Let another process open what no seal vouches for."""
     try:
-        points = readable_points(shard)
-    except (MemoryError, OSError) as error:
-        raise DependencyUnavailable("The system stopped an attempt to open a collection.") from error
-    if points is None and room.free() < _LEAST_FREE:
-        raise storage_full()
-    if points is None or points < least:
-        raise Damaged(
-            "its files cannot be read" if points is None else f"{points} of {least} points are left"
-        )
+        points = readable_points(shard, stopping)
+    except Prevented as error:
+        raise DependencyUnavailable(
+            f"A collection may be whole and cannot be opened now: {error}."
+        ) from error
+    except Unreadable as error:
+        if room.free() < _LEAST_FREE:
+            raise storage_full() from error
+        raise Damaged(str(error)) from error
+    if points < least:
+        raise Damaged(f"{points} of {least} points are left")
 
 
 def _load_sealed(folder: Path) -> edge.EdgeShard:
     """A sealed version's files have all that is in its write-ahead log; a broken log goes aside."""
     shard = folder / "shard"
     try:
-        with edge_errors():
-            return edge.EdgeShard.load(str(shard))
-    except Exception as error:  # noqa: BLE001 - Edge raises nothing narrower
+        return edge.EdgeShard.load(str(shard))
+    except BaseException as error:
+        if is_of_the_system(str(error)):
+            raise
         log.warning("collection_not_opened", collection=folder.name, error=str(error))
-    try:
-        (shard / WAL).rename(folder / f"{WAL}.broken-{_stamp()}")
-        with edge_errors():
-            return edge.EdgeShard.load(str(shard))
-    except LoreglassError:
-        raise
-    except Exception as error:
-        raise DependencyUnavailable("A collection is whole and cannot be opened now.") from error
+    (shard / WAL).rename(folder / f"{WAL}.broken-{_stamp()}")
+    return edge.EdgeShard.load(str(shard))
 
 
 def seal(version: Version) -> None:
@@ -130,8 +167,16 @@ class SetAside:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def take(self, path: Path, reason: str) -> None:
-        """Move a file or a folder here. Raises `OSError`."""
+    def take(self, path: Path, reason: str) -> bool:
+        """Move a file or a folder here. False where that cannot be: it stays, and is not used."""
+        try:
+            self._take(path, reason)
+        except OSError as error:
+            log.error("not_set_aside", name=path.name, reason=reason, error=error.strerror)
+            return False
+        return True
+
+    def _take(self, path: Path, reason: str) -> None:
         self._folder.mkdir(exist_ok=True)
         place = self._folder / f"{path.name}.{_stamp()}"
         place.mkdir()
@@ -157,9 +202,9 @@ def _time(place: Path) -> str:
 
 def _note(place: Path) -> str:
     try:
-        told = read_checked(place / _REASON)
-        reason = f" ({told['reason']})"
-    except (FileNotFoundError, NotADirectoryError, Damaged, KeyError, TypeError):
+        stored = read_checked(place / _REASON)
+        reason = f" ({stored['reason']})"
+    except (OSError, Damaged, KeyError, TypeError):
         reason = ""
     name, _, moment = place.name.rpartition(".")
     return f"{name} was found broken{reason} and set aside as set_aside/{name}.{moment}."
