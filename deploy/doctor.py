@@ -1,6 +1,6 @@
 """`loreglass doctor`: what runs here and with which engine, what is indexed, and what to do next."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from chassis.http.serving import from_environment
-from chassis.startup import CannotStart
+from chassis.settings import ServiceToken
+from chassis.startup import CannotStart, WrongSettings
 from clients.settings import ClientSettings
 from clients.showing import plain
 from contracts.collections import Collections
@@ -34,7 +35,7 @@ Body = TypeVar("Body", bound=BaseModel)
 class Part:
     """One app as it answers now. `info` is None where nothing answers, `health` where it is not ready;
     `trouble` says why. `holds`: photos or passages that are published for searching;
-    `unpublished`: versions that no reader sees.
+    `unpublished`: versions that no reader sees; `untold`: why none of that is known.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Part:
     trouble: str = ""
     holds: int | None = None
     unpublished: tuple[str, ...] = ()
+    untold: str = ""
 
     @property
     def state(self) -> str:
@@ -56,7 +58,7 @@ class Part:
     def notes(self) -> list[str]:
         """What its checks found besides that all is well."""
         checks = self.health.checks if self.health else {}
-        return [said for said in checks.values() if said != "ok"]
+        return [*(said for said in checks.values() if said != "ok"), *filter(None, [self.untold])]
 
 
 async def examine(http: httpx.AsyncClient) -> list[Part]:
@@ -162,7 +164,8 @@ async def _part(http: httpx.AsyncClient, name: str, url: str) -> Part:
         return Part(name, url)
     health = await _get(http, f"{url}/health/ready", Health)
     trouble = "" if isinstance(health, Health) else health
-    held = await _get(http, f"{url}/v1/collections", Collections) if name in _SEARCHES else None
+    held = await _indexed(http, url) if name in _SEARCHES else None
+    untold = f"What the {name} holds is not known: {held}" if isinstance(held, str) else ""
     holds = (
         sum(each.points for each in held.collections if each.aliases)
         if isinstance(held, Collections)
@@ -173,13 +176,25 @@ async def _part(http: httpx.AsyncClient, name: str, url: str) -> Part:
         if isinstance(held, Collections)
         else ()
     )
-    return Part(name, url, info, health if isinstance(health, Health) else None, trouble, holds, left)
+    return Part(name, url, info, health if isinstance(health, Health) else None, trouble, holds, left, untold)
 
 
-async def _get(http: httpx.AsyncClient, url: str, kind: type[Body]) -> Body | str:
+async def _indexed(http: httpx.AsyncClient, url: str) -> Collections | str:
+    """With the token that readers show. It is sent nowhere else."""
+    try:
+        token = ServiceToken().read_token()
+    except WrongSettings as error:
+        return str(error)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return await _get(http, f"{url}/v1/collections", Collections, headers)
+
+
+async def _get(
+    http: httpx.AsyncClient, url: str, kind: type[Body], headers: Mapping[str, str] | None = None
+) -> Body | str:
     """The body, or what is wrong."""
     try:
-        reply = await http.get(url)
+        reply = await http.get(url, headers=headers)
         if reply.is_success:
             return kind.model_validate_json(reply.content)
         return Problem.model_validate_json(reply.content).detail

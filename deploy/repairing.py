@@ -6,25 +6,31 @@ from rich.console import Console
 
 from chassis.errors import LoreglassError
 from chassis.http.serving import from_environment
+from chassis.resilience.room import MIB, Room
 from chassis.vectors.edge import EdgeStore
 from clients.showing import plain
 from deploy.settings import PocketSettings
+from services.image_search.settings import ImageSearchSettings
+from services.text_search.settings import TextSearchSettings
 
-SEARCHES = ("image_search", "text_search")
+SEARCHES = {"image_search": ImageSearchSettings, "text_search": TextSearchSettings}
 
 
 def repair(data_dir: Path, console: Console) -> bool:
-    """Set broken versions aside, lead readers to whole ones and write that down. Nothing is deleted.
+    """Set broken versions aside, let readers see whole ones and write that down. Nothing is deleted.
 
     Whether all was well or could be put right.
     """
     well = True
-    for folder in (data_dir / name for name in SEARCHES):
+    for name, settings in SEARCHES.items():
+        folder = data_dir / name
         if not (folder / "collections").is_dir():
             console.print(plain(f"{folder.name}: nothing is indexed in {folder}."))
             continue
         try:
-            lines = _repaired(folder)
+            room = Room(folder, from_environment(settings).disk_reserve_mib * MIB)
+            lines, whole = _repaired(folder, room)
+            well = well and whole
         except (LoreglassError, OSError) as error:
             detail = error.detail if isinstance(error, LoreglassError) else error.strerror
             lines, well = [f"cannot be repaired: {detail}. Stop what uses it, or make room, first."], False
@@ -33,17 +39,21 @@ def repair(data_dir: Path, console: Console) -> bool:
     return well
 
 
-def _repaired(folder: Path) -> list[str]:
-    store = EdgeStore(folder)
+def _repaired(folder: Path, room: Room) -> tuple[list[str], bool]:
+    """What there is to say, and whether every version that is left could be opened."""
+    store = EdgeStore(folder, room)
     try:
-        notes = store.notes()
-        store.repair()
         held = store.collections()
+        store.repair()
+        notes, unopened = store.notes(), store.unopened()
     finally:
         store.close()
     seen = [f"{alias} -> {each.name}, {each.points:,} points" for each in held for alias in each.aliases]
     left = [f"{each.name} is not published" for each in held if not each.aliases]
-    return [*notes, *seen, *left, "every version that is left is whole"]
+    said = (
+        f"not known to be whole: {', '.join(unopened)}" if unopened else "every version that is left is whole"
+    )
+    return [*notes, *seen, *left, said], not unopened
 
 
 def main(data_dir: Path | None = None) -> bool:

@@ -60,7 +60,7 @@ class AliasFile:
 def resolve(
     stored: Mapping[str, str], exists: Callable[[str], bool]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Alias -> its version or, where that is gone, what readers saw before; and who fell back ("": to none)."""
+    """Alias -> its version or, where that is gone, the one before; and what fell back ("": to none)."""
     resolved: dict[str, str] = {}
     fallbacks: dict[str, str] = {}
     for alias, target in stored.items():

@@ -79,8 +79,8 @@ class EdgeStore:
         notes = fallback_notes(self._fallbacks) + self._versions.notes()
         if fault := self._alias_file.fault:
             notes.append(
-                f"The aliases of before their last change are used: {fault}. See loreglass index list, then"
-                " loreglass doctor --repair, or loreglass index rollback."
+                f"The aliases of before their last change are used: {fault}. See loreglass index list;"
+                " the next loreglass index or rollback makes what readers see lasting."
             )
         free = self._room.free()
         if free < self._room.reserve:
@@ -95,7 +95,7 @@ class EdgeStore:
         return sorted(self._versions.unopened())
 
     def repair(self) -> None:
-        """Write down where readers are led now, with a checksum. Nothing is deleted."""
+        """Write down what readers see now, with a checksum. Nothing is deleted."""
         with self._changing:
             self._alias_file.write(self._aliases)
             self._resolve()

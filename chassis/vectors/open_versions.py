@@ -20,7 +20,7 @@ log = structlog.get_logger()
 START_S = 15.0
 """A start waits so long for what is published; a probe of a container gives up after 90 s."""
 _WAIT_S = 10.0
-"""A call waits so long for a version that is being opened."""
+"""Calls wait so long from the beginning of an attempt to open a version."""
 CONTENTS_S = 5.0
 """Contents are compared so long before a version is opened; the rest of them after it."""
 _RETRY_S = 60.0
@@ -45,7 +45,7 @@ class OpenVersions:
         self._open: dict[str, Version] = {}
         self._broken: set[str] = set()
         self._unopened: dict[str, tuple[str, float]] = {}
-        self._attempts: dict[str, Future[Version]] = {}
+        self._attempts: dict[str, tuple[Future[Version], float]] = {}
         self._comparing: set[str] = set()
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -62,7 +62,7 @@ class OpenVersions:
         attempts = []
         for name in filter(self.exists, names):
             try:
-                attempts.append((name, self._attempt(name, published=True)))
+                attempts.append((name, self._attempt(name, published=True)[0]))
             except LoreglassError as error:
                 log.warning("collection_not_opened", collection=name, reason=error.detail)
         for name, attempt in attempts:
@@ -78,19 +78,20 @@ class OpenVersions:
         opened = self._open.get(name)
         if opened is not None:
             return opened
+        attempt, begun = self._attempt(name)
         try:
-            return self._attempt(name).result(_WAIT_S)
+            return attempt.result(max(0.0, begun + _WAIT_S - self._clock()))
         except (TimeoutError, CancelledError):
             raise DependencyUnavailable(
                 "A collection is read before it is opened; ask again in a minute."
             ) from None
 
-    def _attempt(self, name: str, *, published: bool = False) -> "Future[Version]":
+    def _attempt(self, name: str, *, published: bool = False) -> tuple[Future[Version], float]:
         with self._lock:
             if name in self._open:
                 done: Future[Version] = Future()
                 done.set_result(self._open[name])
-                return done
+                return done, self._clock()
             if not self.exists(name):
                 raise not_found(name)
             if name not in self._attempts:
@@ -98,7 +99,8 @@ class OpenVersions:
                 if reason and self._clock() < failed + _RETRY_S:
                     raise DependencyUnavailable(reason)
                 try:
-                    self._attempts[name] = self._opener.submit(self._opened, name, published)
+                    begun = self._clock()
+                    self._attempts[name] = self._opener.submit(self._opened, name, published), begun
                 except RuntimeError as error:  # no thread can be started
                     raise DependencyUnavailable("A collection cannot be opened now.") from error
             return self._attempts[name]
@@ -165,18 +167,17 @@ class OpenVersions:
             self._unopened.pop(name, None)
 
     def unopened(self) -> dict[str, str]:
-        """Those that could not be opened, with the reason."""
-        return {name: reason for name, (reason, _) in list(self._unopened.items())}
+        """Those that could not be opened, or not yet, with the reason."""
+        reading = {name: "It is read before it is opened." for name in list(self._attempts)}
+        return reading | {name: reason for name, (reason, _) in list(self._unopened.items())}
 
     def notes(self) -> list[str]:
         """A sentence for each that is not as it should be."""
-        reading = [name for name in list(self._attempts) if name not in self._open]
         return [
             *(
-                f"{name} cannot be opened now: {reason} It is tried again once a minute when it is asked for."
+                f"{name} is not open: {reason} It is tried at most once a minute, when it is asked for."
                 for name, reason in self.unopened().items()
             ),
-            *(f"{name} is read before it is opened." for name in reading),
             *(f"The contents of {name} are still compared." for name in list(self._comparing)),
         ]
 

@@ -14,6 +14,7 @@ from bench.ports import free_ports
 from chassis.startup import CannotStart
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import CollectionSchema
+from contracts.errors import Problem
 from contracts.operations import Health, Info
 from deploy.doctor import Part, advice, examine, main, report
 from deploy.inventory import APPS
@@ -163,3 +164,29 @@ def test_a_model_server_that_is_named_and_is_not_there_is_told(
     (closed,) = free_ports(1)
     assert not main(f"http://127.0.0.1:{closed}")
     assert "No model server at" in capsys.readouterr().out
+
+
+async def test_services_with_tokens_tell_what_is_indexed_to_who_shows_the_read_token(
+    ports: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, shown = "r" * 40, []
+
+    def answers(request: httpx.Request) -> httpx.Response:
+        path, told_token = request.url.path, request.headers.get("authorization")
+        shown.append((path, told_token))
+        if path == "/info":
+            return httpx.Response(200, json={"service": "x", "version": "1", "engine": "pocket"})
+        if path == "/v1/collections" and told_token != f"Bearer {token}":
+            detail = "This service needs its token."
+            problem = Problem(type="urn:loreglass:problem:unauthorized", title="x", status=401, detail=detail)
+            return httpx.Response(401, json=problem.model_dump())
+        return httpx.Response(200, json={"status": "ok", "collections": []})
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answers)) as http:
+        without = await examine(http)
+        monkeypatch.setenv("LOREGLASS_SERVICE_TOKEN", token)
+        shown.clear()
+        having = await examine(http)
+    assert "What the text_search holds is not known: This service needs its token." in list(advice(without))
+    assert any("Nothing is indexed" in line for line in advice(having))
+    assert {path for path, told_token in shown if told_token} == {"/v1/collections"}

@@ -1,10 +1,12 @@
 """What the store on disk does with broken files, a full disk and a broken alias file: the rest goes on."""
 
+import errno
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,10 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from chassis.errors import CollectionNotFound, StorageFull
+from chassis.errors import CollectionNotFound, LoreglassError, StorageFull
 from chassis.resilience.room import MIB, Room
+from chassis.vectors import open_versions, seal
 from chassis.vectors.edge import EdgeStore
+from chassis.vectors.files import allocated
 from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint
+from chassis.vectors.try_shard import is_of_the_system
 
 SCHEMA = CollectionSchema(sparse=("terms",), idf=("terms",), keywords=("url",))
 EVERY = SparseVector((1000,), (1.0,))
@@ -80,6 +85,13 @@ def cut(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
+def flip_a_bit(path: Path) -> None:
+    with path.open("r+b") as stream:
+        first = stream.read(1)
+        stream.seek(0)
+        stream.write(bytes([first[0] ^ 1]))
+
+
 @pytest.mark.parametrize("name", ["segment.json", "mutable_id_tracker.versions", "page_0.dat", "schema.json"])
 def test_a_broken_old_version_is_set_aside_and_the_rest_starts(folder: Path, name: str) -> None:
     cut(shard_file(folder, "v1", name))
@@ -142,11 +154,7 @@ def test_any_file_of_a_published_version_may_be_cut_short(folder: Path, tmp_path
 
 
 def test_a_flipped_bit_in_a_published_version_is_found(folder: Path) -> None:
-    path = shard_file(folder, "v2", "page_0.dat")
-    with path.open("r+b") as stream:
-        first = stream.read(1)
-        stream.seek(0)
-        stream.write(bytes([first[0] ^ 1]))
+    flip_a_bit(shard_file(folder, "v2", "page_0.dat"))
     with opened(folder) as store:
         assert found(store) == 20
 
@@ -159,7 +167,7 @@ def test_a_version_whose_holes_were_filled_by_a_copy_is_whole(folder: Path) -> N
         assert store.notes() == []
 
 
-@pytest.mark.parametrize("broken", [b"", b"{", b'{"pages": 3}', None])
+@pytest.mark.parametrize("broken", [b"", b"{", b"{}", b'{"pages": 3}', None])
 def test_a_broken_alias_file_gives_way_to_the_one_before(folder: Path, broken: bytes | None) -> None:
     path = folder / "aliases.json"
     if broken is None:
@@ -196,6 +204,121 @@ def test_versions_of_before_there_were_seals_are_opened(folder: Path) -> None:
     with opened(folder) as store:
         assert found(store) == 30
         assert len(store.collections()) == 3
+
+    assert {path.parent.name for path in folder.rglob("seal.json")} == {"v1", "v2"}
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from chassis.vectors.edge import EdgeStore
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+store = EdgeStore(Path(sys.argv[1]))
+print(store.notes(), store.unopened())
+"""
+
+
+def test_where_files_may_not_grow_nothing_is_set_aside(folder: Path) -> None:
+    for path in folder.rglob("seal.json"):
+        path.unlink()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-c", LIMITED, str(folder)]
+    limited = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert limited.returncode == 0, limited.stderr
+    assert "['v1', 'v2']" in limited.stdout
+    assert "v2 is not open" in limited.stdout
+    assert not (folder / "set_aside").exists()
+    with opened(folder) as store:
+        assert found(store) == 30
+        assert store.notes() == []
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EMFILE, errno.ENOMEM, errno.EDQUOT])
+def test_an_error_of_the_system_leaves_a_version_unopened_with_a_note_and_is_tried_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fails(_: Path) -> int:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(seal, "_checksum", fails)
+        store = EdgeStore(folder)
+        assert store.unopened() == ["v1", "v2"]
+    with pytest.raises(LoreglassError):
+        found(store)  # not tried again before its minute
+    assert any("v2 is not open" in note for note in store.notes())
+    assert not (folder / "set_aside").exists()
+    monkeypatch.setattr(open_versions, "_RETRY_S", 0.0)
+    assert found(store) == 30
+    assert store.unopened() == ["v1"]
+    store.close()
+
+
+def test_a_disk_that_cannot_read_a_version_sets_it_aside(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = seal._checksum
+
+    def fails(path: Path) -> int:
+        if "v2" in path.parts:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return whole(path)
+
+    monkeypatch.setattr(seal, "_checksum", fails)
+    with opened(folder) as store:
+        assert found(store) == 20
+
+
+def test_contents_that_take_long_are_compared_while_readers_search(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_versions, "CONTENTS_S", -1.0)
+    flip_a_bit(shard_file(folder, "v2", "page_0.dat"))
+    with opened(folder) as store:
+        until = time.monotonic() + 60
+        while not store.notes() or any("still compared" in note for note in store.notes()):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert found(store) == 20
+
+
+def test_aliases_that_cannot_be_read_now_are_not_replaced(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Path.read_bytes
+
+    def fails(path: Path) -> bytes:
+        if path.name == "aliases.json":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return read(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", fails)
+        with opened(folder) as store:
+            assert found(store) == 20
+            with pytest.raises(LoreglassError):
+                store.publish("pages", "v1")
+    with opened(folder) as store:
+        assert found(store) == 30
+
+
+@pytest.mark.parametrize(
+    ("text", "of_the_system"),
+    [
+        ("IO error: File too large (os error 27)", True),
+        ('called `unwrap()`: Os { code: 24, kind: Uncategorized, message: "Too many" }', True),
+        ("failed to read: Input/output error (os error 5)", False),
+        ("failed to fill whole buffer", False),
+    ],
+)
+def test_errors_of_the_system_are_told_from_errors_of_files(text: str, of_the_system: bool) -> None:
+    assert is_of_the_system(text) is of_the_system
+
+
+def test_a_file_that_goes_while_sizes_are_added_counts_nothing(tmp_path: Path) -> None:
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "here").write_bytes(b"x" * 5_000)
+    assert allocated(tmp_path) >= 5_000
 
 
 def test_repair_makes_what_readers_see_lasting_and_deletes_nothing(folder: Path) -> None:
