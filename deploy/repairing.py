@@ -13,7 +13,10 @@ from deploy.settings import PocketSettings
 from services.image_search.settings import ImageSearchSettings
 from services.text_search.settings import TextSearchSettings
 
-SEARCHES = {"image_search": ImageSearchSettings, "text_search": TextSearchSettings}
+SEARCHES: dict[str, type[ImageSearchSettings | TextSearchSettings]] = {
+    "image_search": ImageSearchSettings,
+    "text_search": TextSearchSettings,
+}
 
 
 def repair(data_dir: Path, console: Console) -> bool:
