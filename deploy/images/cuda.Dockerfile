@@ -76,7 +76,7 @@ RUN rm -rf /usr/local/bin/pip* /usr/local/lib/python3.11/site-packages/* \
         /usr/local/lib/python3.11/ensurepip /usr/lib/python3.11/ensurepip /usr/share/python-wheels \
  && groupadd --gid 10001 loreglass \
  && useradd --uid 10001 --gid 10001 --home-dir /tmp --no-create-home --shell /usr/sbin/nologin loreglass \
- && install --directory --owner 10001 --group 10001 /var/lib/loreglass /weights
+ && install --directory --owner 10001 --group 10001 /var/lib/loreglass /weights /tokens/read /tokens/write
 COPY deploy/images/health.py /opt/health.py
 # The root is read-only: bytecode is there already, and what writes a cache writes it to /tmp. Services work side by
 # side; BLAS threads of their own only get in each other's way.

@@ -133,7 +133,7 @@ def _isolated(containers: Containers, progress: Progress) -> None:
         raise CheckFailed("\n  ".join(["not as isolated as they should be:", *found]))
     progress.say(
         "only the gateway is published; all run as 10001 without capabilities on a read-only root;"
-        " no model service has a way out"
+        " no model service has a way out, nor takes a write from the gateway"
     )
 
 

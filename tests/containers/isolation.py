@@ -28,6 +28,19 @@ print(json.dumps({
     "pip": any(os.path.exists(d + "/pip") for d in os.environ["PATH"].split(":")),
 }))
 """
+_WRITES = """
+import os, sys, urllib.error, urllib.request
+def status(token):
+    headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
+    url = "http://text-search:7104/v1/collections/stolen/chunks"
+    request = urllib.request.Request(url, b"{}", headers, method="PUT")
+    try:
+        return urllib.request.urlopen(request, timeout=30).status
+    except urllib.error.HTTPError as error:
+        return error.code
+read = open(os.environ["LOREGLASS_SERVICE_TOKEN_FILE"]).read()
+print(status(""), status(read), os.listdir("/tokens/write"))
+"""
 # 192.0.2.1 is for documentation (RFC 5737): nobody is there, and without a way out the answer is immediate.
 
 
@@ -39,7 +52,8 @@ def faults(deployment: Containers) -> list[str]:
         found += [f"{container}: {fault}" for fault in _of_host(container, published=app.name == "gateway")]
         said = json.loads(deployment.python(app.name, _REPORT))
         found += [f"{container}: {fault}" for fault in _of_inside(said, gateway=app.name == "gateway")]
-    return found
+    written = deployment.python("gateway", _WRITES)
+    return found if written == "401 401 []" else [*found, f"the gateway may write, or could: {written}"]
 
 
 def _of_host(container: str, published: bool) -> list[str]:

@@ -38,7 +38,7 @@ def of_profile(profile: str) -> dict[str, Service]:
 
 
 TWIN = "-l40s"
-ONCE = {"weights", "corpus"}
+ONCE = {"weights", "corpus", "tokens"}
 """Those that end by themselves."""
 
 
@@ -50,7 +50,7 @@ def cards(service: Service) -> list[str]:
 
 def networks_of(service: Service) -> dict[str, list[str]]:
     """Each network that it is on, with the other names it has there."""
-    given = service.get("networks", ["default"])
+    given = service.get("networks", [] if service.get("network_mode") == "none" else ["default"])
     named = given if isinstance(given, dict) else dict.fromkeys(given)
     return {name: (options or {}).get("aliases", []) for name, options in named.items()}
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from chassis.settings import AppSettings
+from chassis.settings import AppSettings, ServiceAccess
 from clients.settings import ClientSettings
 from corpus.settings import CorpusSettings
 from deploy.images.catalogue import IMAGES, version
@@ -33,7 +33,7 @@ from tests.deploy.compose_file import (
     read_env,
 )
 
-FOUNDATIONS = {"vlm", "weights", "qdrant", "redis", "prometheus", "grafana"}
+FOUNDATIONS = {"vlm", "weights", "tokens", "qdrant", "redis", "prometheus", "grafana"}
 VOICE = {"stt", "tts"}
 PUBLIC_IMAGE = re.compile(r"docker\.io/[a-z0-9/-]+:v?\d+\.\d+\.\d+(-[a-z0-9]+)?")
 each_service = pytest.mark.parametrize("name", list(SERVICES))
@@ -55,13 +55,13 @@ def served() -> tuple[Preset, ServeSettings, Service]:
 
 
 def test_each_profile_runs_every_app() -> None:
-    assert set(of_profile("pocket")) == {app.host for app in APPS}
+    assert set(of_profile("pocket")) == {app.host for app in APPS} | {"tokens"}
     assert set(of_profile("l40s")) == {app.host + TWIN for app in APPS} | FOUNDATIONS
     assert set(of_profile("dashboards")) == {"prometheus-pocket", "grafana-pocket"}
     assert set(of_profile("tools")) == {"corpus"}
     assert set(of_profile("voice")) == VOICE
     assert set(of_profile("voice-l40s")) == {name + TWIN for name in VOICE}
-    assert all(len(each["profiles"]) == 1 for each in SERVICES.values())
+    assert {name for name, each in SERVICES.items() if len(each["profiles"]) > 1} == {"tokens"}
 
 
 def test_pocket_is_what_runs_unless_somebody_chooses() -> None:
@@ -84,11 +84,15 @@ def test_an_app_runs_from_its_own_image(app: App) -> None:
 
 def test_tools_run_from_their_own_images_of_this_release() -> None:
     by_name = {image.name: image.reference for image in IMAGES}
-    assert {SERVICES[name]["image"] for name in ONCE} == {by_name[name] for name in ONCE}
+    assert {name: SERVICES[name]["image"] for name in ONCE} == {
+        "weights": by_name["weights"],
+        "corpus": by_name["corpus"],
+        "tokens": by_name["verifier"],
+    }
     assert read_env(ROOT / ".env")["LOREGLASS_VERSION"] == version()
 
 
-@pytest.mark.parametrize("name", sorted(FOUNDATIONS - {"weights"}))
+@pytest.mark.parametrize("name", sorted(FOUNDATIONS - ONCE))
 def test_the_images_of_others_are_pinned(name: str) -> None:
     assert PUBLIC_IMAGE.fullmatch(SERVICES[name]["image"])
 
@@ -121,7 +125,8 @@ def test_every_variable_is_a_setting_of_the_app_and_all_together_are_valid(
     for service in both(app):
         told = {key: value for key, value in environment_of(service).items() if key.startswith("LOREGLASS_")}
         own = {key: value for key, value in told.items() if key.startswith(app.prefix)}
-        strange = {key for key in told.keys() - own.keys() if not is_a_setting_of_another(key, app)}
+        shared = {f"LOREGLASS_SERVICE_{name.upper()}" for name in ServiceAccess.model_fields}
+        strange = {key for key in told.keys() - own.keys() - shared if not is_a_setting_of_another(key, app)}
         assert strange == set()
         assert {key.removeprefix(app.prefix).lower() for key in own} <= set(app.settings.model_fields)
         for key, value in own.items():
@@ -153,9 +158,9 @@ def test_the_corpus_tool_is_told_where_to_write_and_whom_to_ask() -> None:
     fields = {
         f"LOREGLASS_{name.upper()}"
         for model in (CorpusSettings, ClientSettings)
-        for name in model.model_fields
+        for name in model.model_fields.keys() - {"access"}
     }
-    assert set(told) == fields
+    assert set(told) == fields | {"LOREGLASS_SERVICE_WRITE_TOKEN_FILE"}
     for url in (told[name] for name in fields if name.endswith("_URL")):
         host, _, port = urlsplit(url).netloc.partition(":")
         assert int(port) == ports[host].model_fields["port"].default
@@ -215,8 +220,8 @@ def test_who_waits_waits_for_readiness_of_what_runs_beside_it(name: str) -> None
     waits = SERVICES[name].get("depends_on", {})
     for other, how in waits.items():
         (profile,) = SERVICES[name]["profiles"]
-        assert SERVICES[other]["profiles"] == [profile.removeprefix("voice-")]  # which is never chosen alone
-        ends = other == "weights"
+        assert profile.removeprefix("voice-") in SERVICES[other]["profiles"]  # which is never chosen alone
+        ends = other in ONCE
         assert how == {"condition": "service_completed_successfully" if ends else "service_healthy"}
         ours = any(app.host == other.removesuffix(TWIN) for app in APPS)  # whose images have a health check
         assert ends or ours or "test" in SERVICES[other]["healthcheck"]
@@ -248,7 +253,9 @@ def test_who_needs_weights_reads_them_and_fetches_nothing() -> None:
 @each_app
 def test_an_embedded_index_has_a_volume(app: App) -> None:
     mounted = SERVICES[app.host].get("volumes", [])
-    assert mounted == ([f"{app.host}:/var/lib/loreglass"] if app.keeps_data else [])
+    assert [each for each in mounted if "/tokens/" not in each] == (
+        [f"{app.host}:/var/lib/loreglass"] if app.keeps_data else []
+    )
 
 
 @each_service

@@ -1,12 +1,16 @@
 """What containers of docker-compose.yml may do and whom they can reach."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chassis.settings import ServiceAccess
 from deploy.inventory import APPS
-from tests.deploy.compose_file import ONCE, ROOT, SERVICES, load, networks_of
+from tests.deploy.compose_file import ONCE, ROOT, SERVICES, TWIN, environment_of, load, networks_of
 
 ADDED = {"alertmanager": load("deploy/compose/alerts.yml")["services"]["alertmanager"]}
 
@@ -109,12 +113,37 @@ def test_no_secret_is_ever_committed() -> None:
     assert (ROOT / "deploy/compose/secrets/.gitignore").read_text().split() == ["*", "!.gitignore"]
 
 
-def test_the_gateway_never_holds_the_token_of_those_who_write() -> None:
-    added = load("deploy/compose/tokens.yml")["services"]
-    assert added["gateway"]["secrets"] == added["gateway-l40s"]["secrets"] == ["service_token"]
-    assert added["corpus"]["secrets"] == ["service_write_token"]
-    own = {app.host for app in APPS if app.name != "gateway"}
-    services = set(added) - {"gateway", "gateway-l40s", "corpus"}
-    assert services == {f"{host}{twin}" for host in own for twin in ("", "-l40s")}
-    for name in services:
-        assert added[name]["secrets"] == ["service_token", "service_write_token"], name
+def test_nobody_but_services_and_the_tool_is_shown_the_token_of_those_who_write() -> None:
+    read, write = "service-token:/tokens/read:ro", "service-write-token:/tokens/write:ro"
+    told_of = {
+        read: ("LOREGLASS_SERVICE_TOKEN_FILE", "/tokens/read/token"),
+        write: ("LOREGLASS_SERVICE_WRITE_TOKEN_FILE", "/tokens/write/token"),
+    }
+    services = {f"{app.host}{twin}" for app in APPS[1:] for twin in ("", TWIN)}
+    wanted = {"gateway": {read}, f"gateway{TWIN}": {read}, "corpus": {write}}
+    wanted |= {name: {read, write} for name in services}
+    wanted["tokens"] = {read.removesuffix(":ro"), write.removesuffix(":ro")}
+    for name, service in SERVICES.items():
+        held = {mount for mount in service.get("volumes", []) if mount.startswith("service-")}
+        assert held == wanted.get(name, set()), name
+        if name != "tokens":
+            told = {key: value for key, value in environment_of(service).items() if "SERVICE_" in key}
+            assert told == {key: value for mount, (key, value) in told_of.items() if mount in held}, name
+        if name in services:
+            assert service["depends_on"]["tokens"] == {"condition": "service_completed_successfully"}
+
+
+def test_tokens_are_made_once_by_whom_nobody_reaches(tmp_path: Path) -> None:
+    service = SERVICES["tokens"]
+    assert service["network_mode"] == "none"
+    python, *command, read, write = service["command"]
+    assert (python, read, write) == ("python", "/tokens/read/token", "/tokens/write/token")
+    files = [tmp_path / "read", tmp_path / "write"]
+    made = []
+    for _ in range(2):
+        subprocess.run([sys.executable, *command, *files], cwd=ROOT, check=True)
+        made.append(ServiceAccess(token_file=files[0], write_token_file=files[1]).open())
+    assert made[0] == made[1]
+    assert len({made[0].token, made[0].write_token, ""}) == 3
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o400}
+    assert sorted(tmp_path.iterdir()) == files

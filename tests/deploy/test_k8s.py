@@ -161,6 +161,27 @@ def test_selectors_take_the_pods_that_they_are_for(folder: str) -> None:
         assert stateful["spec"]["serviceName"] in manifests.names("Service")
 
 
+def _secret_keys(container: Object) -> dict[str, Object]:
+    """Each variable that comes from a secret, and from which."""
+    from_elsewhere = {each["name"]: each.get("valueFrom", {}) for each in container.get("env", [])}
+    return {name: each["secretKeyRef"] for name, each in from_elsewhere.items() if "secretKeyRef" in each}
+
+
+@pytest.mark.parametrize("folder", [*(f"overlays/{name}" for name in OVERLAYS), "jobs/index"])
+def test_no_service_starts_without_tokens_and_the_gateway_never_holds_the_one_that_writes(
+    folder: str,
+) -> None:
+    read = {"LOREGLASS_SERVICE_TOKEN": {"name": "service-tokens", "key": "read"}}
+    write = {"LOREGLASS_SERVICE_WRITE_TOKEN": {"name": "service-tokens", "key": "write"}}
+    holds = {app.host: read | write for app in APPS} | {"gateway": read, "corpus": write}
+    for workload in render(folder).workloads():
+        found = [_secret_keys(container) for container in containers(workload)]
+        tokens = {name: each for held in found for name, each in held.items() if name.endswith("_TOKEN")}
+        assert tokens == holds.get(labels(workload)["app.kubernetes.io/name"], {})
+    made = " ".join(f'--from-literal={key}="$(openssl rand -hex 32)"' for key in ("read", "write"))
+    assert f"create secret generic service-tokens {made}\n" in (K8S / "README.md").read_text()
+
+
 def _references(workload: Object) -> Iterator[tuple[str, str, bool]]:
     """What it wants to be there: kind, name, whether it can do without."""
     templates = {each["metadata"]["name"] for each in workload["spec"].get("volumeClaimTemplates", [])}
@@ -169,6 +190,8 @@ def _references(workload: Object) -> Iterator[tuple[str, str, bool]]:
         for source in container.get("envFrom", []):
             wanted = source["configMapRef"]
             yield "ConfigMap", wanted["name"], wanted.get("optional", False)
+        for wanted in _secret_keys(container).values():
+            yield "Secret", wanted["name"], wanted.get("optional", False)
         for mount in container.get("volumeMounts", []):
             assert mount["name"] in volumes.keys() | templates, mount
     for volume in volumes.values():
