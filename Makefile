@@ -25,11 +25,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 # uv installs in seconds where it is there (UV= turns it off); it reads its own settings, not pip's.
 UV ?= $(shell command -v uv 2>/dev/null)
-# What is downloaded is what was locked, byte for byte: each file's hash is checked.
+# What is downloaded is what was locked, byte for byte: each file's hash is checked. Each target has a list of its own,
+# for `make -j` makes several at once.
 INSTALL = $(if $(UV),$(UV) pip install --python $(BIN)/python,$(BIN)/python -m pip install --disable-pip-version-check --no-compile)
 define hashed
-	$(BIN)/python requirements/hashed.py $(patsubst %,requirements/%.txt,$(1)) > $(VENV)/hashed.txt
-	$(INSTALL) --no-deps --require-hashes -r $(VENV)/hashed.txt
+	$(BIN)/python requirements/hashed.py $(patsubst %,requirements/%.txt,$(1)) > $(VENV)/$(@F).txt
+	$(INSTALL) --no-deps --require-hashes -r $(VENV)/$(@F).txt
 endef
 SPLIT ?= dev
 # Names of pipelines, qa-dragon-no-reranking and the like, or all pipelines: PIPELINES=all

@@ -33,6 +33,8 @@ def pin(root: Path = ROOT) -> Iterator[str]:
 
 def _files(root: Path) -> Iterator[Path]:
     yield root / "docker-compose.yml"
+    yield from sorted((root / "deploy/compose").glob("*.yml"))
+    yield from sorted((root / "services").glob("*/presets.py"))
     yield from sorted((root / "k8s").rglob("*.yaml"))
     yield from sorted((root / "deploy/images").glob("*.Dockerfile"))
     yield root / "deploy/images/catalogue.py"

@@ -122,7 +122,7 @@ WHISPER_CPP = Preset(
 WHISPER_CPP_CUDA = replace(
     WHISPER_CPP,
     name="whisper.cpp-cuda",
-    image=WHISPER_CPP.image.replace(":main-", ":main-cuda-"),
+    image="ghcr.io/ggml-org/whisper.cpp:main-cuda-927cfce34f31707e17f2bff35c349632fb9e2c3a",
     languages="99, found by listening",
     seconds=0.25,
     hears="large-v3-turbo",
@@ -247,7 +247,7 @@ KOKORO = Preset(
 KOKORO_CUDA = replace(
     KOKORO,
     name="kokoro-cuda",
-    image=KOKORO.image.replace("-cpu:", "-gpu:"),
+    image="ghcr.io/remsky/kokoro-fastapi-gpu:v0.9.0",
     seconds=0.3,
     weights_gb=_KOKORO_GB,
     server_gb=1.3,

@@ -58,7 +58,7 @@ class Preset:
     @property
     def version(self) -> str:
         """vLLM's version, from the image's tag."""
-        return self.image.rpartition(":v")[2]
+        return self.image.partition("@")[0].rpartition(":v")[2]
 
     @property
     def resident_gb(self) -> float:

@@ -35,7 +35,7 @@ from tests.deploy.compose_file import (
 
 FOUNDATIONS = {"vlm", "weights", "tokens", "qdrant", "redis", "prometheus", "grafana"}
 VOICE = {"stt", "tts"}
-PUBLIC_IMAGE = re.compile(r"docker\.io/[a-z0-9/-]+:v?\d+\.\d+\.\d+(-[a-z0-9]+)?")
+PUBLIC_IMAGE = re.compile(r"docker\.io/[a-z0-9/-]+:v?\d+\.\d+\.\d+(-[a-z0-9]+)?(@sha256:[0-9a-f]{64})?")
 each_service = pytest.mark.parametrize("name", list(SERVICES))
 each_app = pytest.mark.parametrize("app", APPS, ids=lambda app: str(app.host))
 

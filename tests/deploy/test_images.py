@@ -147,7 +147,7 @@ def test_a_new_volume_belongs_to_the_user_who_writes_to_it(name: str) -> None:
 def test_the_last_stages_run_as_nobody_in_particular_with_a_health_check(name: str) -> None:
     text = dockerfile(name)
     assert f"ARG BASE={BASE}" in text
-    assert re.search(r":\d[\w.-]+$", BASE), "pinned by a tag"
+    assert re.search(r":\d[\w.-]+(@sha256:[0-9a-f]{64})?$", BASE), "pinned by a tag"
     last = text[text.index("AS runtime") :]
     assert "\nUSER 10001:10001\n" in last
     assert "\nHEALTHCHECK " in last

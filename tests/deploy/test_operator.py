@@ -134,7 +134,7 @@ def test_a_name_that_no_terminal_shows_is_refused(tmp_path: Path, name: str) -> 
         ("Eiffel Tower/IMG_0001.jpg", "Eiffel Tower/IMG_0001.jpg"),
     ],
 )
-def test_a_name_is_kept_inside_the_tray_and_its_folder_only_where_that_tells(
+def test_a_name_is_kept_inside_the_uploads_and_its_folder_only_where_that_tells(
     tmp_path: Path, name: str, kept: str
 ) -> None:
     uploads = Uploads(tmp_path / "uploads")
@@ -176,7 +176,7 @@ async def test_a_form_that_is_no_upload_is_refused(
 
 
 @pytest.mark.parametrize("limits", [Limits(most_files=2), Limits(most_bytes=14)])
-async def test_the_tray_has_an_end_and_a_file_that_replaces_another_counts_once(
+async def test_the_uploads_have_an_end_and_a_file_that_replaces_another_counts_once(
     tmp_path: Path, limits: Limits
 ) -> None:
     async with operated(tmp_path, limits=limits) as here:

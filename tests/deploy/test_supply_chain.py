@@ -3,6 +3,7 @@
 import json
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ from deploy.advisories.__main__ import advisories, told
 from deploy.advisories.__main__ import main as audit
 from deploy.advisories.locked import Package, packages
 from deploy.images import pinning
+from services.speech import presets as speech
+from services.vlm import presets as vlm
 
 ROOT = Path(__file__).parents[2]
 LOCKS = [
@@ -79,6 +82,17 @@ def test_nothing_is_installed_without_its_hash_but_torch() -> None:
     for name, text in texts.items():
         lines = re.sub(r"\\\n\s*", " ", text).splitlines()
         assert all("--require-hashes" in line for line in lines if reading.search(line)), name
+
+
+def test_targets_that_are_made_at_once_do_not_share_the_list_of_what_they_install(tmp_path: Path) -> None:
+    targets = [str(tmp_path / name) for name in (".measure", ".models")]
+    command = ["make", "--dry-run", f"VENV={tmp_path}", f"PYTHON={sys.executable}", *targets]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    written = re.findall(r"requirements/hashed\.py .* > (\S+)", told)
+    assert sorted(written) == [
+        str(tmp_path / f".{name}.txt") for name in ("dev", "measure", "models", "pocket")
+    ]
+    assert re.findall(r"--require-hashes -r (\S+)", told) == written
 
 
 def test_secrets_are_not_sent_to_who_builds_images() -> None:
@@ -143,19 +157,53 @@ def test_what_is_audited_is_everything_that_is_locked() -> None:
     assert {("PyPI", "torch"), ("npm", "@mentra/sdk"), ("Bitnami", "redis"), ("PyPI", "vllm")} <= audited
 
 
+OTHERS = ("docker.io/", "ghcr.io/", "quay.io/")
+PRESETS = """
+import json
+from services.speech import presets as speech
+from services.vlm import presets as vlm
+both = [*vlm.PRESETS.values(), *speech.PRESETS.values()]
+print(json.dumps([[each.image for each in both], [each.version for each in vlm.PRESETS.values()]]))
+"""
 SKOPEO = """#!/bin/sh
 [ "$1 $2" = "inspect --raw" ] && printf 'manifest of %s' "$3"
 """
 
 
-def test_other_peoples_images_are_pinned_by_the_digest_of_their_manifests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tool = tmp_path / "bin/skopeo"
-    tool.parent.mkdir()
+@pytest.fixture
+def skopeo(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that knows every image."""
+    tool = tmp_path_factory.mktemp("bin") / "skopeo"
     tool.write_text(SKOPEO)
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tool.parent), prepend=":")
+
+
+@pytest.mark.usefixtures("skopeo")
+def test_presets_and_manifests_agree_when_they_are_pinned(tmp_path: Path) -> None:
+    for folder in ("deploy", "k8s", "services"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    shutil.copy(ROOT / "docker-compose.yml", tmp_path)
+    list(pinning.pin(tmp_path))
+    manifests = [tmp_path / "docker-compose.yml", *(tmp_path / "deploy/compose").glob("*.yml")]
+    manifests += (tmp_path / "k8s").rglob("*.yaml")
+    run = {word for path in manifests for word in path.read_text().split() if word.startswith(OTHERS)}
+    assert run
+    assert all("@sha256:" in image for image in run)
+    told = subprocess.run(
+        [sys.executable, "-c", PRESETS], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    images, versions = json.loads(told.stdout)
+    of_preset = {image.partition("@")[0]: image for image in images}
+    assert set(of_preset) == {preset.image for preset in (*vlm.PRESETS.values(), *speech.PRESETS.values())}
+    assert versions == [preset.version for preset in vlm.PRESETS.values()]
+    shared = [image for image in run if image.partition("@")[0] in of_preset]
+    assert len(shared) >= 5
+    assert all(image == of_preset[image.partition("@")[0]] for image in shared)
+
+
+@pytest.mark.usefixtures("skopeo")
+def test_other_peoples_images_are_pinned_by_the_digest_of_their_manifests(tmp_path: Path) -> None:
     (tmp_path / "k8s").mkdir()
     (tmp_path / "deploy/images").mkdir(parents=True)
     (tmp_path / "deploy/images/catalogue.py").write_text('BASE = "docker.io/library/python:3.11"\n')
