@@ -14,6 +14,10 @@ _BATCH_WIDTH = 9_600
 """Pixels of one batch, about half a second's work: nobody can stop it in between."""
 _LONGEST = _BATCH_WIDTH // _HEIGHT
 """Times its height; at 400 characters in the width of a photo there is nothing left to read."""
+_SAME_PRINT = 1.5
+"""From one size of print to the next. Boxes of the same print differ by a tenth or two (what sticks out of a
+line, the page's slant), and which of them are read must not hang on that: the commonest is mid-class.
+"""
 
 
 def most_useful(
@@ -23,7 +27,8 @@ def most_useful(
 
     At most `max_lines`, and together at most `max_text_width` pixels wide at the recogniser's height. The
     largest print comes first (what is large is near, or meant to be seen), of equal print what is nearest the
-    middle (the wearer looks there). `size`: the photo's height and width.
+    middle (the wearer looks there), so that of an even page one block is read, without gaps. `size`: the
+    photo's height and width.
     """
     if not boxes:
         return [], 0
@@ -33,12 +38,11 @@ def most_useful(
     longer = np.maximum(sides.max(axis=1), 1.0)
     text = longer <= _LONGEST * shorter
     widths = np.maximum(_LEAST_WIDTH, _HEIGHT * longer / shorter)
-    middle = np.array(size[::-1]) / 2
-    away = np.linalg.norm(corners.mean(axis=1) - middle, axis=1) / np.linalg.norm(middle)
-    useful = shorter * (1 - away / 2)
+    print_sizes = np.round(np.log(shorter / np.median(shorter)) / np.log(_SAME_PRINT))
+    away = np.linalg.norm(corners.mean(axis=1) - np.array(size[::-1]) / 2, axis=1)
     chosen: list[int] = []
     room = float(max_text_width)
-    for place in np.argsort(-useful, kind="stable").tolist():
+    for place in np.lexsort((away, -print_sizes)).tolist():
         if text[place] and len(chosen) < max_lines and widths[place] <= room:
             chosen.append(place)
             room -= widths[place]

@@ -36,6 +36,28 @@ def test_what_is_left_out_is_the_smallest_print_and_the_farthest_from_the_middle
     assert [each.tolist() for each in chosen] == [title.tolist(), middle.tolist()]
 
 
+@pytest.mark.parametrize("height", [10, 17, 20, 26, 33])
+def test_of_an_even_page_one_block_is_read_whatever_sticks_out_of_its_lines(height: int) -> None:
+    heights = height * np.random.default_rng(5).uniform(0.85, 1.15, 80)
+    step = 1.5 * height
+    lines = [
+        box((18 + place // 40 * 36) * height - 15 * each, place % 40 * step, 30 * each, each)
+        for place, each in enumerate(heights)
+    ]
+    chosen, left_out = most_useful(lines, (int(40 * step), 72 * height), 200, 64_000)
+    assert (len(chosen), left_out) == (44, 36)
+    for right in (False, True):
+        rows = [round(each[0, 1] / step) for each in chosen if (each[0, 0] > 36 * height) == right]
+        assert rows == list(range(rows[0], rows[0] + len(rows)))
+        assert rows[0] < 20 < rows[-1]
+
+
+def test_a_title_is_read_before_the_page_below_it() -> None:
+    lines = [box(0, 0, 900, 60), *(box(0, 100 + 30 * row, 900, 20) for row in range(40))]
+    chosen, _ = most_useful(lines, (1400, 900), 5, 64_000)
+    assert chosen[0].tolist() == lines[0].tolist()
+
+
 def test_wide_lines_are_fewer() -> None:
     wide = [box(0, 20 * row, 1900, 20) for row in range(50)]  # 4,560 pixels each at the recogniser's height
     chosen, left_out = most_useful(wide, (1000, 1900), 200, 64_000)
