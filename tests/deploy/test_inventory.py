@@ -34,7 +34,7 @@ def locked_images() -> set[str]:
 def composed(profile: str) -> set[str]:
     services = loaded("docker-compose.yml")["services"]
     run = {name for name, service in services.items() if profile in service.get("profiles", [])}
-    others = {"weights", "qdrant", "redis", "prometheus", "grafana"}
+    others = {"tokens", "weights", "qdrant", "redis", "prometheus", "grafana"}
     return {name.removesuffix(f"-{profile}") for name in run} - others
 
 
