@@ -118,10 +118,8 @@ class BoundedProtocol(HttpToolsProtocol):
         lines = len(self.headers) + self._trailers
         if self._head_bytes > self._limits.header_bytes or lines >= self._limits.header_lines:
             self._stop(self._too_large())
-        if (
-            self._reading is _Reading.BODY
-        ):  # a trailer is no header (RFC 9110, 6.5.1), and nobody here reads one
-            self._trailers += 1
+        if self._reading is _Reading.BODY:
+            self._trailers += 1  # no header of the message (RFC 9110, 6.5.1), and nobody here reads one
             return
         name = name.lower()
         if name == b"expect" and value.lower() == b"100-continue":
