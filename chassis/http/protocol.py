@@ -27,8 +27,8 @@ from chassis.http.problems import problem_response
 from contracts import headers
 
 _RETRY_S = 1.0
-_MOST_UNREAD = 64 * 2**20
-"""Bytes that are thrown away for a caller that still sends once its reply is out."""
+_MOST_UNREAD, _MOST_UNREAD_HEAD = 64 * 2**20, 4 * 2**20
+"""Bytes of a body, and of a head, that are thrown away where a caller still sends once its reply is out."""
 
 log = structlog.get_logger()
 
@@ -80,7 +80,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._segment = len(data)
         self._run += self._segment
         if self._lingering:
-            if self._run > _MOST_UNREAD:
+            if self._run > (_MOST_UNREAD if self._reading is _Reading.BODY else _MOST_UNREAD_HEAD):
                 self.transport.abort()
             return
         try:
