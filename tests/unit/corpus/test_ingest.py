@@ -305,7 +305,7 @@ async def test_a_folder_of_photos_is_indexed_as_a_manifest_is(tmp_path: Path) ->
     seen = {
         (point.payload["entity"], *point.payload["attributes"].items()) for point in store.scroll("images")
     }
-    before = store.scroll("images-previous")
+    before = list(store.scroll("images-previous"))
     store.close()
     assert (report.indexed, again.unchanged, renamed.indexed) == (2, 2, 2)
     assert {each.where for each in report.rejected} == {"bad.png", "notes.txt"}

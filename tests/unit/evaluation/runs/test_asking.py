@@ -181,8 +181,9 @@ async def test_a_key_lets_the_run_in_and_without_one_it_ends(tmp_path: Path) -> 
     (tmp_path / "keys.toml").write_text(entry(key, "acme", "interactive"))
     asked = task(tmp_path, [WHO, WHO], [], Asking(explain=False))
     async with scripted_gateway(ScriptedPipeline(script), keys=tmp_path / "keys.toml") as url:
-        async with reached(url) as gateway:
-            assert isinstance((await make_run(asked, gateway)).stopped, GatewayRefuses)
+        with pytest.raises(GatewayRefuses, match="LOREGLASS_API_KEY"):
+            async with reached(url):
+                pass
         async with reached(url, key.text) as gateway:
             assert (await make_run(asked, gateway)).run.failures == {}
 
