@@ -12,11 +12,11 @@ from dataclasses import replace
 from functools import partial
 
 import anyio
-import httpx
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bench.serving import announce
+from chassis.http.client import HttpClient
 from chassis.http.serving import BoundApp, from_environment, listen, running, until_signalled
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.logs import configure_logging
@@ -49,7 +49,7 @@ class InstantReasoner(PocketReasoner):
         )
 
 
-def instant(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read) -> Reasoners:
+def instant(settings: GatewaySettings, http: HttpClient, guards: Guards, read: Read) -> Reasoners:
     """See `gateway.wiring.OpenReasoners`."""
     return replace(pocket_reasoners(read), few_hops=InstantReasoner(read))
 

@@ -14,12 +14,12 @@ from typing import Any
 import aiohttp
 import anyio
 import httpx
+from httpx_aiohttp import AiohttpTransport
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from bench.serving import announced
-from chassis.http.calls import http_client
 from chassis.http.serving import listen
 
 Post = Callable[[str, dict[str, str], bytes | None], Awaitable[Any]]
@@ -35,8 +35,9 @@ async def posting(transport: str, url: str) -> AsyncIterator[Post]:
         async with aiohttp.ClientSession() as session:
             yield _by_aiohttp(session, url)
         return
-    plain = httpx.AsyncClient(timeout=None, limits=httpx.Limits(max_connections=100))
-    async with plain if transport == "httpx" else http_client() as client:
+    limits = httpx.Limits(max_connections=100, keepalive_expiry=3.0)
+    faster = AiohttpTransport(limits=limits) if transport == "httpx-aiohttp" else None
+    async with httpx.AsyncClient(transport=faster, limits=limits, timeout=None) as client:
         yield _by_httpx(client, url)
 
 

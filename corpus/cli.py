@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
-import httpx
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -15,6 +14,7 @@ from rich.table import Table
 
 from chassis.errors import LoreglassError
 from chassis.http.calls import ServiceClient, http_client
+from chassis.http.client import HttpClient
 from chassis.picture_cache import PictureCache
 from contracts.collections import PREVIOUS, Collection
 from corpus.crag_mm.image_index import Pictures, image_source
@@ -178,7 +178,7 @@ def rollback(index: Annotated[Index, typer.Argument(help="which index to lead ba
     out.print(f"Readers of {index} see {now}. {left} is kept until the next `loreglass index {index}`.")
 
 
-def _service(http: httpx.AsyncClient, index: Index, settings: CorpusSettings) -> ServiceClient:
+def _service(http: HttpClient, index: Index, settings: CorpusSettings) -> ServiceClient:
     token = settings.access.write_secret()
     return ServiceClient(http, index.service, index.url(settings), token=token)
 

@@ -4,11 +4,11 @@ import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import httpx
 from PIL import Image
 
 from chassis.errors import LoreglassError
 from chassis.http.calls import http_client
+from chassis.http.client import HttpClient
 from chassis.resilience.deadlines import Deadline
 from chassis.startup import CannotStart
 from gateway.llm.call import VlmCall, VlmEndpoint
@@ -96,7 +96,7 @@ async def find_model(
     name: str = "",
     key: str = "",
     tell: Tell = lambda _: None,
-    http: httpx.AsyncClient | None = None,
+    http: HttpClient | None = None,
 ) -> ModelServer:
     """The server's only model, or the named one, measured with four short calls and probed with two.
 
@@ -111,7 +111,7 @@ async def find_model(
     return ModelServer(url, chosen.id, speed, abilities)
 
 
-async def _chosen(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> ServedModel:
+async def _chosen(http: HttpClient, endpoint: VlmEndpoint) -> ServedModel:
     url = endpoint.base_url
     try:
         served = await VlmClient(http, endpoint).served(Deadline.after_ms(_LISTS_WITHIN_MS))
@@ -132,7 +132,7 @@ async def _chosen(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> ServedModel
     return served[0]
 
 
-async def _measured(http: httpx.AsyncClient, endpoint: VlmEndpoint) -> tuple[VlmSpeed, Abilities]:
+async def _measured(http: HttpClient, endpoint: VlmEndpoint) -> tuple[VlmSpeed, Abilities]:
     """The first of four calls only loads the model. Each begins with other words, so that none is cached.
     The probe comes after them.
 

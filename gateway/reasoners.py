@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import httpx
 from pydantic import SecretStr
 
+from chassis.http.client import HttpClient
 from chassis.resilience.deadlines import Deadline
 from gateway.pipelines.baselines.pocket import PocketBaselines
 from gateway.pipelines.baselines.port import BaselineReasoner, StepByStepReasoner
@@ -62,9 +62,7 @@ def pocket_reasoners(read: Read) -> Reasoners:
     )
 
 
-def open_reasoners(
-    settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read
-) -> Reasoners:
+def open_reasoners(settings: GatewaySettings, http: HttpClient, guards: Guards, read: Read) -> Reasoners:
     """The reasoner that the settings choose. `read`: the reader service."""
     if settings.reasoning is Reasoning.POCKET:
         return pocket_reasoners(read)
@@ -117,7 +115,7 @@ def _described(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
     }
 
 
-def _clients(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards) -> "dict[str, VlmClient]":
+def _clients(settings: GatewaySettings, http: HttpClient, guards: Guards) -> "dict[str, VlmClient]":
     """`vlm`, and `vlm-NAME` for each further model: a guard, a readiness check and metrics of its own."""
     from gateway.llm.call import VlmEndpoint
     from gateway.llm.client import VlmClient
@@ -136,4 +134,4 @@ def _clients(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards)
     }
 
 
-OpenReasoners = Callable[[GatewaySettings, httpx.AsyncClient, Guards, Read], Reasoners]
+OpenReasoners = Callable[[GatewaySettings, HttpClient, Guards, Read], Reasoners]

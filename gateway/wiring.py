@@ -4,17 +4,17 @@ import hashlib
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import httpx
 from anyio.abc import TaskGroup
 from pydantic import SecretStr
 from redis.asyncio import Redis
 
 from chassis.http.calls import ServiceClient, http_client
+from chassis.http.client import HttpClient
 from chassis.http.health import Note
 from chassis.images import PhotoDecoders
 from chassis.resilience.deadlines import Clock, Deadline
@@ -111,7 +111,7 @@ async def _cancelled_at_the_end() -> AsyncIterator[TaskGroup]:
 async def wire(
     settings: GatewaySettings,
     metrics: Metrics,
-    open_http: Callable[[], httpx.AsyncClient] = http_client,
+    open_http: Callable[[], AbstractAsyncContextManager[HttpClient]] = http_client,
     open_reasoners: OpenReasoners = open_reasoners,
     clock: Clock = time.monotonic,
 ) -> AsyncIterator[Gateway]:
@@ -214,7 +214,7 @@ def _tiers(
     return tiers
 
 
-def _services(settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards) -> Services:
+def _services(settings: GatewaySettings, http: HttpClient, guards: Guards) -> Services:
     token = settings.services.read_token()
 
     def client(name: str) -> ServiceClient:
@@ -274,7 +274,7 @@ def _checks(
 
 def _voice(
     settings: GatewaySettings,
-    http: httpx.AsyncClient,
+    http: HttpClient,
     guards: Guards,
     kept: ExpiringStore,
     keys: Keys,

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cache
 from io import BytesIO
 
-import httpx
 from PIL import Image
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
@@ -16,6 +15,7 @@ from capacity.simulation.outcomes import End, Outcome
 from capacity.simulation.transport import node_client, service_url
 from capacity.standins import QUESTIONS, SERVICES, Calibration, Node
 from chassis.errors import LoreglassError, Overloaded
+from chassis.http.client import HttpClient
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.telemetry.metrics import Metrics
 from chassis.telemetry.tracing import TRACE_ID
@@ -82,9 +82,7 @@ async def open_platform(
     """A fresh node that nobody has asked anything yet, nor will but for questions."""
     node = Node(calibration, seed, clock)
 
-    def reasoners(
-        settings: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read
-    ) -> Reasoners:
+    def reasoners(settings: GatewaySettings, http: HttpClient, guards: Guards, read: Read) -> Reasoners:
         return replace(open_reasoners(settings, http, guards, read), keep_probing=None)
 
     async with wire(

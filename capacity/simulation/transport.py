@@ -1,10 +1,11 @@
 """The gateway's HTTP client, with a stand-in node where the network would be."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-
-import httpx
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
 
 from capacity.standins.exchange import StandInReply, StandInRequest
+from chassis.http.client import Body, Response
 
 Handle = Callable[[str, StandInRequest], Awaitable[StandInReply]]
 """A service's name and a request to it: `Node.handle`."""
@@ -13,39 +14,42 @@ _DOMAIN = "node.test"  # `.test` is nobody's (RFC 2606)
 
 
 def service_url(service: str) -> str:
-    """The address that `NodeTransport` knows the service by."""
+    """The address that `NodeClient` knows the service by."""
     return f"http://{service}.{_DOMAIN}"
 
 
-class _Body(httpx.AsyncByteStream):
-    """Closing it tells the node that its caller has left."""
-
+class _NodeResponse:
     def __init__(self, reply: StandInReply) -> None:
-        self._pieces = reply.body
+        self.status = reply.status
+        self.headers = reply.headers
+        self._body = reply.body
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._pieces:
+    async def pieces(self) -> AsyncIterator[bytes]:
+        async for piece in self._body:
             yield piece
 
-    async def aclose(self) -> None:
-        await self._pieces.aclose()
 
-
-class NodeTransport(httpx.AsyncBaseTransport):
+class NodeClient:
     """Hands each request to the service that its host name begins with."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The node's reply; its body comes as the node sends it."""
-        service = request.url.host.partition(".")[0]
-        content = await request.aread()
-        asked = StandInRequest(request.method, request.url.path, request.headers, content)
-        reply = await self._handle(service, asked)
-        return httpx.Response(reply.status, headers=dict(reply.headers), stream=_Body(reply))
+    @asynccontextmanager
+    async def exchange(
+        self, method: str, url: str, headers: Mapping[str, str], body: Body = ()
+    ) -> AsyncIterator[Response]:
+        """The node's reply, its body as the node sends it; leaving tells the node so."""
+        address = urlsplit(url)
+        asked = StandInRequest(method, address.path, headers, b"".join(body))
+        reply = await self._handle(address.netloc.partition(".")[0], asked)
+        try:
+            yield _NodeResponse(reply)
+        finally:
+            await reply.body.aclose()
 
 
-def node_client(handle: Handle) -> httpx.AsyncClient:
+@asynccontextmanager
+async def node_client(handle: Handle) -> AsyncIterator[NodeClient]:
     """Like `chassis.http.calls.http_client`, but for the network."""
-    return httpx.AsyncClient(transport=NodeTransport(handle), timeout=None)
+    yield NodeClient(handle)

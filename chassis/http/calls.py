@@ -1,44 +1,51 @@
 """Calling another service: the deadline goes along, and what went wrong comes back as our own errors."""
 
+import asyncio
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import TypeVar
 
-import aiohttp
-import anyio
-import httpx
-from httpx_aiohttp import AiohttpTransport
 from pydantic import BaseModel, ValidationError
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
+from chassis.http.client import (
+    AiohttpClient,
+    Body,
+    ConnectTimeoutError,
+    ExchangeError,
+    HttpClient,
+    Response,
+    ResponseTooLargeError,
+    server_attributes,
+    whole,
+)
+from chassis.http.forms import Fields, FilePart, form
 from chassis.http.problems import PROBLEM_JSON
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
 from chassis.scope import current_scope
-from chassis.telemetry.spans import Attribute, Span, span, trace_headers
+from chassis.telemetry.spans import Attribute, span, trace_headers
 from contracts import headers
 from contracts.errors import Problem
 
 Reply = TypeVar("Reply", bound=BaseModel)
-FilePart = tuple[str, tuple[str, bytes, str]]
 
-_METHOD, _STATUS, _PEER = "http.request.method", "http.response.status_code", "peer.service"
+_STATUS = "http.response.status_code"
+_JSON = "application/json"
 
 CONNECT_S = 1.5
 """A SYN that is lost is sent again after one second."""
+MAX_REPLY_BYTES = 64 * 2**20
+"""Many times what any service of ours says."""
 _CONNECTIONS = 1_000
 """Of a process: how many calls a service gets at once is for its guard to say."""
 _IDLE_S = 3.0
 """Ready-made servers (uvicorn, so vLLM) close a connection after five idle seconds; we do it first."""
 
 
-def http_client() -> httpx.AsyncClient:
-    """The client of a process; one connection pool for all services.
-
-    The aiohttp transport costs a third to a sixth of httpx's own in CPU time per request.
-    """
-    limits = httpx.Limits(max_connections=_CONNECTIONS, keepalive_expiry=_IDLE_S)
-    return httpx.AsyncClient(transport=AiohttpTransport(limits=limits), timeout=None)
+def http_client() -> AiohttpClient:
+    """The client of a process; one connection pool for all services. To be made in an event loop."""
+    return AiohttpClient(_CONNECTIONS, _IDLE_S, CONNECT_S)
 
 
 class ServiceClient:
@@ -51,7 +58,7 @@ class ServiceClient:
 
     def __init__(
         self,
-        http: httpx.AsyncClient,
+        http: HttpClient,
         name: str,
         base_url: str,
         guard: Guard | None = None,
@@ -82,15 +89,14 @@ class ServiceClient:
         weight_ms: float = 0.0,
     ) -> Reply:
         """Send `body` as JSON. `weight_ms`: how long the work is expected to keep a shared card busy."""
-        content = body.model_dump_json(exclude_none=True).encode()
-        request = {"content": content, "headers": {"Content-Type": "application/json"}}
-        return await self._guarded(method, path, reply, deadline, weight_ms, request)
+        content = [body.model_dump_json(exclude_none=True).encode()]
+        return await self._guarded(method, path, reply, deadline, weight_ms, _JSON, content)
 
     async def send_multipart(
         self,
         path: str,
         files: Sequence[FilePart],
-        fields: Mapping[str, str | list[str]],
+        fields: Fields,
         reply: type[Reply],
         deadline: Deadline,
         method: str = "POST",
@@ -98,8 +104,8 @@ class ServiceClient:
         weight_ms: float = 0.0,
     ) -> Reply:
         """Send files and fields as multipart/form-data; `weight_ms` as in `send_json`."""
-        request = {"files": files, "data": fields}
-        return await self._guarded(method, path, reply, deadline, weight_ms, request)
+        media_type, body = form(files, fields)
+        return await self._guarded(method, path, reply, deadline, weight_ms, media_type, body)
 
     async def _guarded(
         self,
@@ -108,69 +114,77 @@ class ServiceClient:
         reply: type[Reply],
         deadline: Deadline,
         weight_ms: float,
-        request: Mapping[str, Any],
+        media_type: str,
+        body: Body,
     ) -> Reply:
         if self._guard is None:
-            return await self._call(method, path, reply, deadline, **request)
+            return await self._call(method, path, reply, deadline, media_type, body)
         return await self._guard.call(
-            lambda: self._call(method, path, reply, deadline, **request), deadline, weight_ms=weight_ms
+            lambda: self._call(method, path, reply, deadline, media_type, body), deadline, weight_ms=weight_ms
         )
 
     async def _call(
-        self, method: str, path: str, reply: type[Reply], deadline: Deadline, **request: Any
+        self,
+        method: str,
+        path: str,
+        reply: type[Reply],
+        deadline: Deadline,
+        media_type: str = "",
+        body: Body = (),
     ) -> Reply:
         deadline.require()
-        with span(f"{method} {self._name}", "client", **{_METHOD: method, _PEER: self._name}) as call:
-            response = await self._send(method, path, deadline, call, **request)
-            call.set(**{_STATUS: response.status_code})
-            if not response.is_success:
-                raise self._error(response)
+        with span(f"{method} {self._name}", "client") as call:
+            if call.recorded:
+                call.set(**self._described(method))
+            sent = self._headers(deadline, media_type)
             try:
-                return reply.model_validate_json(response.content)
+                async with (
+                    asyncio.timeout(deadline.remaining_s()),
+                    self._http.exchange(method, self._base_url + path, sent, body) as response,
+                ):
+                    call.set(**{_STATUS: response.status})
+                    content = await whole(response, MAX_REPLY_BYTES)
+            except ConnectTimeoutError as error:
+                raise DependencyUnavailable(f"{self._name} does not accept connections.") from error
+            except TimeoutError as error:
+                raise DeadlineExceeded(f"{self._name} did not answer in time.") from error
+            except ExchangeError as error:
+                raise DependencyUnavailable(f"{self._name} cannot be reached.") from error
+            except ResponseTooLargeError as error:
+                raise self._broken() from error
+            if not 200 <= response.status < 300:
+                raise self._error(response, content)
+            try:
+                return reply.model_validate_json(content)
             except ValidationError as error:
-                raise DependencyUnavailable(f"{self._name} sent a reply that breaks its contract.") from error
+                raise self._broken() from error
 
-    async def _send(
-        self, method: str, path: str, deadline: Deadline, call: Span, **request: Any
-    ) -> httpx.Response:
-        given = request.pop("headers", {})
+    def _headers(self, deadline: Deadline, media_type: str) -> dict[str, str]:
         sent = {
             **self._authorization,
-            **given,
             headers.DEADLINE: str(math.ceil(deadline.remaining_ms())),
             **trace_headers(),
         }
+        if media_type:
+            sent["Content-Type"] = media_type
         if scope := current_scope():
             sent[headers.CACHE_SCOPE] = scope
-        timeout = httpx.Timeout(deadline.remaining_s(), connect=min(CONNECT_S, deadline.remaining_s()))
-        try:
-            with anyio.fail_after(deadline.remaining_s()):  # httpx's own limits start anew with each read
-                built = self._http.build_request(
-                    method, self._base_url + path, headers=sent, timeout=timeout, **request
-                )
-                if call.recorded:
-                    call.set(**_where(built.url))
-                built.read()  # a form as one piece; as a stream the transport pays for it with an exception
-                return await self._http.send(built)
-        except httpx.ConnectTimeout as error:
-            raise DependencyUnavailable(f"{self._name} does not accept connections.") from error
-        except (TimeoutError, httpx.TimeoutException) as error:
-            raise DeadlineExceeded(f"{self._name} did not answer in time.") from error
-        except (httpx.HTTPError, aiohttp.ClientError) as error:  # the transport lets some of its own through
-            raise DependencyUnavailable(f"{self._name} cannot be reached.") from error
+        return sent
 
-    def _error(self, response: httpx.Response) -> LoreglassError:
+    def _described(self, method: str) -> dict[str, Attribute]:
+        """Nothing of the path: it may name a collection or a session."""
+        where = server_attributes(self._base_url)
+        return {"http.request.method": method, "peer.service": self._name, **where}
+
+    def _broken(self) -> DependencyUnavailable:
+        return DependencyUnavailable(f"{self._name} sent a reply that breaks its contract.")
+
+    def _error(self, response: Response, content: bytes) -> LoreglassError:
         if response.headers.get("content-type", "").startswith(PROBLEM_JSON):
             try:
-                problem = Problem.model_validate_json(response.content)
+                problem = Problem.model_validate_json(content)
             except ValidationError:
                 return DependencyUnavailable(f"{self._name} sent an unreadable error.")
             retry_after = response.headers.get("retry-after", "")
             return error_from_problem(problem, float(retry_after) if retry_after.isdecimal() else None)
-        return DependencyUnavailable(f"{self._name} answered with status {response.status_code}.")
-
-
-def _where(url: httpx.URL) -> dict[str, Attribute]:
-    """Nothing of the path: it may name a collection or a session."""
-    port = url.port or (443 if url.scheme == "https" else 80)
-    return {"server.address": url.host, "server.port": port}
+        return DependencyUnavailable(f"{self._name} answered with status {response.status}.")

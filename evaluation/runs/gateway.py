@@ -59,9 +59,8 @@ class _Description(BaseModel):
 async def _version(url: str, key: str) -> str:
     """As the gateway describes itself; nothing where it does not."""
     async with http_client() as http:
-        http.headers["Authorization"] = f"Bearer {key}"
         try:
-            told = await ServiceClient(http, "The gateway", url).get(
+            told = await ServiceClient(http, "The gateway", url, token=key).get(
                 "/openapi.json", _Description, Deadline.after_ms(_PATIENCE_MS)
             )
         except ServiceError:

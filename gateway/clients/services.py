@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 
 from chassis.errors import CollectionNotFound, LoreglassError
-from chassis.http.calls import FilePart, ServiceClient
+from chassis.http.calls import ServiceClient
+from chassis.http.forms import FilePart
 from chassis.resilience.deadlines import Deadline
 from contracts.addresses import is_source_address
 from contracts.collections import Collections

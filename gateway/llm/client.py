@@ -9,16 +9,15 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
-import aiohttp
 import anyio
-import httpx
 import structlog
 from pydantic import ValidationError
 
 from chassis.errors import DeadlineExceeded, LoreglassError
-from chassis.http.calls import CONNECT_S
+from chassis.http.client import DisconnectedError, ExchangeError, HttpClient, Response
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
 from chassis.telemetry.spans import trace_headers
@@ -55,7 +54,6 @@ log = structlog.get_logger()
 
 Reply = TypeVar("Reply", bound=Completion[Any] | Written)
 
-_CLOSED_MEANWHILE = (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError)
 _EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on
 _TOO_SLOW = "The vision-language model did not answer in time."
 _MAX_ERROR_BYTES = 64 * 2**10
@@ -85,7 +83,7 @@ class VlmClient:
 
     def __init__(
         self,
-        http: httpx.AsyncClient,
+        http: HttpClient,
         endpoint: VlmEndpoint,
         observe: CallObserver = no_op,
         guard: Guard | None = None,
@@ -224,19 +222,15 @@ class VlmClient:
         deadline.require()
         try:
             with anyio.fail_after(deadline.remaining_s()):
-                async with self._http.stream(
-                    "GET",
-                    self._endpoint.url("/models"),
-                    headers=self._headers(deadline),
-                    timeout=_timeout(deadline),
-                ) as response:
+                url, sent = self._endpoint.url("/models"), self._headers(deadline)
+                async with self._http.exchange("GET", url, sent) as response:
                     content = await _bounded(response)
         except TimeoutError as error:
             raise DeadlineExceeded(_TOO_SLOW) from error
-        except (httpx.HTTPError, aiohttp.ClientError) as error:
+        except ExchangeError as error:
             raise unreachable(type(error).__name__) from error
-        if not response.is_success:
-            told = failure(response.status_code, read_error(content), None, self._endpoint.model)
+        if not 200 <= response.status < 300:
+            told = failure(response.status, read_error(content), None, self._endpoint.model)
             raise refused_for_good(told) if isinstance(told, RequestRefused) else told
         try:
             return ModelsWire.model_validate_json(content).data
@@ -290,27 +284,20 @@ class VlmClient:
         url = self._endpoint.url("/chat/completions")
         try:
             with chat_span(url, body, progress.prompt) as call:
-                async with self._http.stream(
-                    "POST",
-                    url,
-                    content=json.dumps(body).encode(),
-                    headers=self._headers(deadline) | {"Content-Type": "application/json"},
-                    timeout=_timeout(deadline),
-                ) as response:
-                    call.set(**{"http.response.status_code": response.status_code})
-                    if not response.is_success:
+                sent = self._headers(deadline) | {"Content-Type": "application/json"}
+                content = json.dumps(body).encode()
+                async with self._http.exchange("POST", url, sent, [content]) as response:
+                    call.set(**{"http.response.status_code": response.status})
+                    if not 200 <= response.status < 300:
                         raise await self._failure_of(response)
                     await self._read(response, assembly, progress)
                     tell_cost(call, assembly.usage, progress.first_token_s)
                     return assembly
         except BrokenStream as error:
             raise unreachable(str(error)) from error
-        except (httpx.HTTPError, aiohttp.ClientError) as error:
-            if isinstance(error.__cause__, _CLOSED_MEANWHILE) and progress.first_token_s is None:
+        except ExchangeError as error:
+            if isinstance(error, DisconnectedError) and progress.first_token_s is None:
                 raise _StaleConnection(type(error).__name__) from error
-            connecting = isinstance(error, httpx.ConnectTimeout) and deadline.remaining_ms() > 0
-            if isinstance(error, httpx.TimeoutException) and not connecting:
-                raise DeadlineExceeded(_TOO_SLOW) from error
             self._forget()
             raise unreachable(type(error).__name__) from error
 
@@ -319,11 +306,11 @@ class VlmClient:
         self._capabilities.forget()
         self._discovered = None
 
-    async def _read(self, response: httpx.Response, assembly: Assembling[Any], progress: Progress) -> None:
+    async def _read(self, response: Response, assembly: Assembling[Any], progress: Progress) -> None:
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             self._add(assembly, (await _bounded(response)).decode("utf-8", "replace"))
             return
-        async with aclosing(events(response.aiter_raw())) as stream:
+        async with aclosing(events(response.pieces())) as stream:
             try:
                 async for event in stream:
                     self._add(assembly, event)
@@ -351,32 +338,26 @@ class VlmClient:
                     chunk = read_chunk(event)
                     if isinstance(chunk, ErrorWire) or not assembly.add_after(chunk):
                         return
-            except (BrokenStream, httpx.HTTPError, aiohttp.ClientError) as error:
+            except (BrokenStream, ExchangeError) as error:
                 log.info("vlm.ended_early", reason=type(error).__name__)
 
-    async def _failure_of(self, response: httpx.Response) -> Exception:
+    async def _failure_of(self, response: Response) -> Exception:
         error = read_error(await _bounded(response, _MAX_ERROR_BYTES))
-        if response.status_code == httpx.codes.NOT_FOUND:
+        if response.status == HTTPStatus.NOT_FOUND:
             self._forget()
         retry_after = response.headers.get("retry-after")
-        return failure(response.status_code, error, retry_after, self._endpoint.model)
+        return failure(response.status, error, retry_after, self._endpoint.model)
 
     def _headers(self, deadline: Deadline) -> dict[str, str]:
-        """Nothing compressed is asked for or unpacked: a few bytes could become more than memory holds."""
-        plain = {"Accept-Encoding": "identity", headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
+        told = {headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
         key = self._endpoint.api_key
-        return plain | trace_headers() | ({"Authorization": f"Bearer {key}"} if key else {})
+        return told | trace_headers() | ({"Authorization": f"Bearer {key}"} if key else {})
 
 
-def _timeout(deadline: Deadline) -> httpx.Timeout:
-    remaining = max(deadline.remaining_s(), 0.001)
-    return httpx.Timeout(remaining, connect=min(CONNECT_S, remaining))
-
-
-async def _bounded(response: httpx.Response, limit: int = 2**20) -> bytes:
+async def _bounded(response: Response, limit: int = 2**20) -> bytes:
     """The body, up to `limit` bytes; the rest is not read."""
     content = bytearray()
-    async for chunk in response.aiter_raw():
+    async for chunk in response.pieces():
         content += chunk
         if len(content) > limit:
             break

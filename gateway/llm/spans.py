@@ -6,27 +6,23 @@ The prompt's name and its cost, never what it or the reply says.
 from collections.abc import Mapping
 from typing import Any
 
-import httpx
-
+from chassis.http.client import server_attributes
 from chassis.telemetry.spans import Span, span
 from gateway.llm.completion import Usage
 
 _PROVIDER = "openai"
 """As for every server that speaks its API."""
-_PORTS = {"http": 80, "https": 443}
 
 
 def chat_span(url: str, body: Mapping[str, Any], prompt: str) -> Span:
     """The span of one `POST /v1/chat/completions` with `body`; `prompt`: the name of what is asked."""
-    address = httpx.URL(url)
     attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _PROVIDER,
         "gen_ai.request.model": body["model"],
         "gen_ai.request.max_tokens": body["max_tokens"],
         "gen_ai.prompt.name": prompt,
-        "server.address": address.host,
-        "server.port": address.port or _PORTS[address.scheme],
+        **server_attributes(url),
     }
     return span(f"chat {body['model']}", "client", **attributes)
 

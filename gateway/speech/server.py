@@ -1,17 +1,16 @@
 """What transcription and speech servers have in common: where they are, and how they fail."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import aiohttp
 import anyio
-import httpx
 import structlog
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import CONNECT_S
+from chassis.http.client import Body, ConnectTimeoutError, ExchangeError, HttpClient, Response
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
 from chassis.telemetry.spans import span, trace_headers
@@ -51,7 +50,7 @@ class RequestRefused(DependencyUnavailable):
 class SpeechServer:
     """Calls to one server, behind its guard. Raises `LoreglassError`s only."""
 
-    def __init__(self, http: httpx.AsyncClient, endpoint: SpeechEndpoint, guard: Guard) -> None:
+    def __init__(self, http: HttpClient, endpoint: SpeechEndpoint, guard: Guard) -> None:
         self._http = http
         self._endpoint = endpoint
         self._guard = guard
@@ -76,7 +75,7 @@ class SpeechServer:
                 return refusal
 
         try:
-            with anyio.fail_after(deadline.remaining_s()):  # httpx's own limits start anew with each read
+            with anyio.fail_after(deadline.remaining_s()):
                 result = await self._guard.call(attempt, deadline)
         except TimeoutError as error:
             raise self._late() from error
@@ -85,49 +84,30 @@ class SpeechServer:
         return result
 
     @asynccontextmanager
-    async def posted(
-        self, path: str, deadline: Deadline, headers: Mapping[str, str], **request: Any
-    ) -> AsyncIterator[httpx.Response]:
+    async def posted(self, path: str, media_type: str, body: Body) -> AsyncIterator[Response]:
         """A reply that is not read yet, its status good. Raises as the class says, also from the body."""
-        name = self._endpoint.name
-        sent = {**headers, **trace_headers()}
-        if self._endpoint.key:
-            sent["Authorization"] = f"Bearer {self._endpoint.key}"
-        left_s = deadline.remaining_s()
-        timeout = httpx.Timeout(left_s, connect=min(CONNECT_S, left_s))
-        built = self._http.build_request(
-            "POST", self._endpoint.route(path), headers=sent, timeout=timeout, **request
-        )
+        name, url = self._endpoint.name, self._endpoint.route(path)
+        sent = {"Content-Type": media_type, **self._authorization(), **trace_headers()}
         with span(f"POST {name}", "client", **{"http.request.method": "POST", "peer.service": name}) as call:
             try:
-                built.read()
-                response = await self._http.send(built, stream=True)
-                try:
-                    call.set(**{"http.response.status_code": response.status_code})
-                    if not response.is_success:
+                async with self._http.exchange("POST", url, sent, body) as response:
+                    call.set(**{"http.response.status": response.status})
+                    if not 200 <= response.status < 300:
                         raise self._failure(response)
                     yield response
-                finally:
-                    await response.aclose()
-            except httpx.ConnectTimeout as error:
+            except ConnectTimeoutError as error:
                 raise self.unusable("accepts no connections") from error
-            except httpx.TimeoutException as error:
-                raise self._late() from error
-            except (httpx.HTTPError, aiohttp.ClientError) as error:
+            except ExchangeError as error:
                 raise self.unusable("cannot be reached") from error
 
     async def says(self, deadline: Deadline) -> str:
         """For operators: "ok", or what is wrong. Not all of these servers have the route; all reply."""
-        sent = {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
-        left_s = min(CONNECT_S, deadline.remaining_s())
+        url = self._endpoint.route("/models")
         try:
-            with anyio.fail_after(left_s):
-                asked = self._http.stream(
-                    "GET", self._endpoint.route("/models"), headers=sent, timeout=left_s
-                )
-                async with asked as reply:  # whose body nobody reads
-                    status = reply.status_code
-        except (TimeoutError, httpx.HTTPError, aiohttp.ClientError):
+            with anyio.fail_after(min(CONNECT_S, deadline.remaining_s())):
+                async with self._http.exchange("GET", url, self._authorization()) as reply:
+                    status = reply.status  # and its body nobody reads
+        except (TimeoutError, ExchangeError):
             return f"{self._endpoint.name} does not answer; the wearer's device has to do without."
         if status in (401, 403):
             return f"{self._endpoint.name} refuses the key that the gateway was given."
@@ -138,11 +118,14 @@ class SpeechServer:
         log.warning("speech.failed", server=self._endpoint.name, reason=what)
         return DependencyUnavailable(f"The server behind {self._endpoint.name} {what}.")
 
+    def _authorization(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
+
     def _late(self) -> DeadlineExceeded:
         return DeadlineExceeded(f"The server behind {self._endpoint.name} did not answer in time.")
 
-    def _failure(self, response: httpx.Response) -> LoreglassError:
-        name, status = self._endpoint.name, response.status_code
+    def _failure(self, response: Response) -> LoreglassError:
+        name, status = self._endpoint.name, response.status
         if status in _BUSY:
             after = response.headers.get("retry-after", "")
             wait_s = min(float(after), _LONGEST_WAIT_S) if after.isdecimal() else 1.0
@@ -157,10 +140,10 @@ class SpeechServer:
         return self.unusable(f"answered with status {status}")
 
 
-async def bounded(server: SpeechServer, response: httpx.Response, most: int) -> AsyncGenerator[bytes]:
+async def bounded(server: SpeechServer, response: Response, most: int) -> AsyncGenerator[bytes]:
     """The body in pieces. Raises `DependencyUnavailable` where it is longer than `most` bytes."""
     size = 0
-    async for piece in response.aiter_bytes():
+    async for piece in response.pieces():
         size += len(piece)
         if size > most:
             raise server.unusable("sent more than it was asked for")

@@ -47,15 +47,14 @@ class Synthesizer:
         Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`, and `NotReady` where it breaks off
         after it has begun: a guard repeats the others.
         """
-        await self._server.guarded(lambda: self._asked(what, deadline, sink), deadline)
+        await self._server.guarded(lambda: self._asked(what, sink), deadline)
 
-    async def _asked(self, what: Utterance, deadline: Deadline, sink: AudioSink) -> None:
-        body = {"model": self._server.endpoint.model, "input": what.text, "voice": what.voice}
-        asked = {**body, "response_format": what.format, **({"speed": what.speed} if what.speed else {})}
-        content, begun = json.dumps(asked).encode(), False
-        kind = {"Content-Type": "application/json"}
+    async def _asked(self, what: Utterance, sink: AudioSink) -> None:
+        said = {"model": self._server.endpoint.model, "input": what.text, "voice": what.voice}
+        asked = {**said, "response_format": what.format, **({"speed": what.speed} if what.speed else {})}
+        body, begun = [json.dumps(asked).encode()], False
         try:
-            async with self._server.posted("/audio/speech", deadline, kind, content=content) as response:
+            async with self._server.posted("/audio/speech", "application/json", body) as response:
                 media_type = self._media_type(response.headers.get("content-type", ""), what.format)
                 async with aclosing(bounded(self._server, response, _MOST_BYTES)) as pieces:
                     async for piece in pieces:

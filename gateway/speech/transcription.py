@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ValidationError
 
+from chassis.http.forms import form
 from chassis.resilience.deadlines import Deadline
 from gateway.speech.audio import Sound
 from gateway.speech.server import SpeechServer, bounded
@@ -43,13 +44,13 @@ class Transcriber:
         """
         if sound.silent:
             return Transcript("")
-        return await self._server.guarded(lambda: self._asked(sound, deadline), deadline)
+        return await self._server.guarded(lambda: self._asked(sound), deadline)
 
-    async def _asked(self, sound: Sound, deadline: Deadline) -> Transcript:
+    async def _asked(self, sound: Sound) -> Transcript:
         model = self._server.endpoint.model
         fields = {"response_format": "json", **({"model": model} if model else {})}
-        form = {"files": {"file": ("question.wav", sound.wav, "audio/wav")}, "data": fields}
-        async with self._server.posted("/audio/transcriptions", deadline, {}, **form) as response:
+        media_type, body = form([("file", ("question.wav", sound.wav, "audio/wav"))], fields)
+        async with self._server.posted("/audio/transcriptions", media_type, body) as response:
             content = b"".join([piece async for piece in bounded(self._server, response, _MOST_REPLY_BYTES)])
         try:
             told = _TranscriptionWire.model_validate_json(content)

@@ -1,8 +1,8 @@
 """A model server that somebody runs already: found, measured, put behind the platform, or refused."""
 
 import json
+from collections.abc import Mapping
 
-import httpx
 import pytest
 from pydantic import JsonValue
 
@@ -14,6 +14,7 @@ from gateway.llm.capabilities import Abilities
 from gateway.planning.latencies import VlmSpeed
 from gateway.settings import GatewaySettings, Reasoning
 from loreglass_client import AsyncLoreglass
+from tests.scripted_http import Scripted, ScriptedHttp
 from tests.vlm_server.replies import Fails, Reply, says, vllm_error
 from tests.vlm_server.server import (
     LLAMA_ON_VLLM_0_10_2,
@@ -86,11 +87,11 @@ async def test_a_model_that_takes_no_photos_is_refused() -> None:
 async def test_what_cannot_be_chosen_is_said_with_what_there_is(
     reply: JsonValue, name: str, sentence: str
 ) -> None:
-    content = json.dumps(reply).encode()
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=httpx.ByteStream(content)))
-    async with httpx.AsyncClient(transport=transport) as http:
-        with pytest.raises(CannotStart, match=sentence):
-            await find_model("http://models.example", name, http=http)
+    async def handle(url: str, sent: Mapping[str, str]) -> Scripted:
+        return Scripted(json.dumps(reply).encode())
+
+    with pytest.raises(CannotStart, match=sentence):
+        await find_model("http://models.example", name, http=ScriptedHttp(handle))
 
 
 async def test_a_server_that_is_not_there_is_said_so() -> None:

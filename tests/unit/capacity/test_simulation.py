@@ -1,12 +1,12 @@
 """The simulation runs the real gateway: light loads are served whole, heavy ones in time or refused."""
 
+import json
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import anyio
-import httpx
 import pytest
 from pydantic import BaseModel
 from typer.testing import CliRunner
@@ -23,6 +23,7 @@ from capacity.simulation.transport import node_client, service_url
 from capacity.simulation.virtual_time import run_virtual
 from capacity.standins import SERVICES, Calibration, StandInReply, StandInRequest
 from capacity.standins.exchange import json_reply
+from chassis.http.client import whole
 from chassis.resilience.deadlines import Clock
 from chassis.startup import WrongSettings
 from contracts.answer import Route
@@ -171,14 +172,15 @@ def test_requests_reach_the_service_that_their_host_names() -> None:
         seen.append((service, request))
         return json_reply(Told())
 
-    async def main(clock: Clock) -> httpx.Response:
+    async def main(clock: Clock) -> bytes:
         async with node_client(handle) as http:
             url = f"{service_url('image_search')}/v1/image-search"
-            return await http.post(url, files={"images": b"jpeg"}, headers={"X-Deadline-Ms": "70"})
+            sent = {"X-Deadline-Ms": "70"}
+            async with http.exchange("POST", url, sent, [b"--x", b"jpeg"]) as response:
+                return await whole(response, 100)
 
-    response = run_virtual(main)
+    assert json.loads(run_virtual(main)) == {"ok": True}
     service, request = seen[0]
-    assert response.json() == {"ok": True}
     assert (service, request.method, request.path) == ("image_search", "POST", "/v1/image-search")
     assert request.header("x-deadline-ms") == "70"
     assert b"jpeg" in request.content
@@ -199,8 +201,8 @@ def test_closing_a_stream_early_tells_the_node() -> None:
         async def handle(service: str, request: StandInRequest) -> StandInReply:
             return StandInReply(200, {}, endless())
 
-        async with node_client(handle) as http, http.stream("GET", service_url("vlm")) as response:
-            async for _ in response.aiter_raw():
+        async with node_client(handle) as http, http.exchange("GET", service_url("vlm"), {}) as response:
+            async for _ in response.pieces():
                 break
         return clock()
 

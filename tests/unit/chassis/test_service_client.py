@@ -1,10 +1,9 @@
 """Whatever a service does to its caller, the caller sees an error of our own table."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import anyio
-import httpx
 import pytest
 from anyio.abc import SocketStream
 from fastapi import FastAPI
@@ -21,6 +20,7 @@ from chassis.errors import (
     problem_of,
 )
 from chassis.http.calls import ServiceClient, http_client
+from chassis.http.client import ExchangeError
 from chassis.http.problems import PROBLEM_JSON, problem_response
 from chassis.http.serving import BoundApp, listen, running
 from chassis.resilience.breaker import Breaker, BreakerState
@@ -32,6 +32,7 @@ from contracts import headers
 from contracts.errors import ErrorKind
 from contracts.operations import Health
 from tests.live import live
+from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.chassis.apps import Witness, probe_app
 
 pytestmark = pytest.mark.anyio
@@ -330,15 +331,14 @@ async def test_a_service_that_went_and_came_back_is_used_at_once() -> None:
 async def test_each_attempt_is_told_the_time_that_is_left_then() -> None:
     told: list[int] = []
 
-    async def handle(request: httpx.Request) -> httpx.Response:
-        told.append(int(request.headers[headers.DEADLINE]))
+    async def handle(_: str, sent: Mapping[str, str]) -> Scripted:
+        told.append(int(sent[headers.DEADLINE]))
         if len(told) == 1:
-            raise httpx.ConnectError("gone")
-        return httpx.Response(200, json={"status": "ok"})
+            raise ExchangeError
+        return Scripted(b'{"status":"ok"}')
 
-    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as http:
-        service = ServiceClient(http, "probe", "http://probe", Watched(RetryBudget()).guard)
-        await service.send_multipart("/read", [], {"a": "b"}, Health, after(20_000))
+    service = ServiceClient(ScriptedHttp(handle), "probe", "http://probe", Watched(RetryBudget()).guard)
+    await service.send_multipart("/read", [], {"a": "b"}, Health, after(20_000))
     assert told[1] <= told[0] - 9
 
 
@@ -361,22 +361,16 @@ async def test_a_call_waits_for_its_share_of_a_card() -> None:
     guard = Guard("probe", breaker=Breaker(), gate=Gate("probe", 4, 8), card=card)
     in_use: list[float] = []
 
-    async def handle(_: httpx.Request) -> httpx.Response:
+    async def handle(_: str, sent: Mapping[str, str]) -> Scripted:
         in_use.append(card.in_use)
-        return httpx.Response(200, json={"status": "ok"})
+        return Scripted(b'{"status":"ok"}')
 
-    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as http:
-        service = ServiceClient(http, "probe", "http://probe", guard)
-        await service.send_json("POST", "/read", ASKED, Health, after(20_000), weight_ms=20)
-        await service.send_multipart("/read", [], {"a": "b"}, Health, after(20_000), weight_ms=30)
-        await service.send_json("POST", "/read", ASKED, Health, after(20_000))
+    service = ServiceClient(ScriptedHttp(handle), "probe", "http://probe", guard)
+    await service.send_json("POST", "/read", ASKED, Health, after(20_000), weight_ms=20)
+    await service.send_multipart("/read", [], {"a": "b"}, Health, after(20_000), weight_ms=30)
+    await service.send_json("POST", "/read", ASKED, Health, after(20_000))
     assert in_use == [20, 30, 0]
 
 
 def test_every_kind_can_be_named_by_a_problem() -> None:
     assert {type(error_from_problem(problem_of(error()))).kind for error in ERRORS} == set(ErrorKind)
-
-
-async def test_httpx_is_told_of_no_timeout_of_its_own() -> None:
-    async with http_client() as http:
-        assert http.timeout == httpx.Timeout(None)

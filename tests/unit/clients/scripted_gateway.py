@@ -6,9 +6,8 @@ from functools import partial
 from pathlib import Path
 
 import anyio
-import httpx
 
-from chassis.http.calls import ServiceClient
+from chassis.http.calls import ServiceClient, http_client
 from chassis.http.serving import BoundApp, listen, running
 from chassis.images import PhotoDecoders
 from chassis.telemetry.metrics import Metrics
@@ -85,7 +84,7 @@ async def scripted_gateway(
 
     @asynccontextmanager
     async def wire(settings: GatewaySettings, _: Metrics) -> AsyncIterator[Gateway]:
-        async with httpx.AsyncClient() as http, anyio.create_task_group() as going_on:
+        async with http_client() as http, anyio.create_task_group() as going_on:
             nowhere = ServiceClient(http, "nowhere", "http://127.0.0.1:9")
             services = Services(**dict.fromkeys(Services.names(), nowhere))
             sessions = MemorySessionStore(SessionLimits(), max_sessions=50, max_bytes=2**26)

@@ -1,9 +1,9 @@
 """What the gateway tells a trace: a span a stage, one while a question waits, one a request to the model."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import anyio
-import httpx
 import pytest
 from pydantic import BaseModel
 
@@ -23,6 +23,7 @@ from gateway.planning.run import Run, side_by_side
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.state import Priority
+from tests.scripted_http import Sent
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.spans import NotedSpan
 from tests.vlm_server import ServerTraits, fails, says, vlm_server
@@ -138,21 +139,13 @@ async def test_only_who_waits_to_be_let_in_has_a_span_for_it() -> None:
     assert span.attributes == {"loreglass.priority": "interactive", "loreglass.waiting": 1}
 
 
-class Sent:
-    """Keeps the headers of what a client sends."""
-
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self.headers: list[httpx.Headers] = []
-        http.event_hooks = {"request": [self._note]}
-
-    async def _note(self, request: httpx.Request) -> None:
-        self.headers.append(request.headers)
-
-
-async def asked(reply: Reply, traits: ServerTraits | None = None) -> tuple[NotedSpan, list[httpx.Headers]]:
+async def asked(
+    reply: Reply, traits: ServerTraits | None = None
+) -> tuple[NotedSpan, list[Mapping[str, str]]]:
     """One call within a trace: its span, and the headers of each request to the model."""
     async with vlm_server({"word": reply}, traits) as server, http_client() as http:
-        sent, client = Sent(http), VlmClient(http, VlmEndpoint(server.url, server.model))
+        sent = Sent(http)
+        client = VlmClient(sent, VlmEndpoint(server.url, server.model))
         with NotedSpan() as request:
             token = TRACE_ID.set(TRACE)
             try:
@@ -199,7 +192,8 @@ async def test_a_request_that_is_refused_is_a_failed_span() -> None:
 async def test_the_trace_goes_to_the_model_also_while_nothing_is_recorded() -> None:
     caller = read_caller(f"00-{TRACE}-b7ad6b7169203331-01", None)
     async with vlm_server({"word": says({"word": "tea"})}) as server, http_client() as http:
-        sent, client = Sent(http), VlmClient(http, VlmEndpoint(server.url, server.model))
+        sent = Sent(http)
+        client = VlmClient(sent, VlmEndpoint(server.url, server.model))
         tokens = TRACE_ID.set(TRACE), CALLER.set(caller)
         await client.complete(PROMPT, minute())
         TRACE_ID.reset(tokens[0])

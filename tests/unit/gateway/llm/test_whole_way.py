@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from chassis.http.calls import http_client
+from chassis.http.client import HttpClient
 from chassis.http.serving import BoundApp, listen, running
 from contracts.answer import Answer, Reason, Route
 from gateway.app import create_app
@@ -40,7 +41,7 @@ async def asked(
         settings = GatewaySettings(**service_settings(behind.url, None))  # type: ignore[arg-type]
 
         def reasoners(
-            _settings: GatewaySettings, _http: httpx.AsyncClient, _guards: Guards, read: Read
+            _settings: GatewaySettings, _http: HttpClient, _guards: Guards, read: Read
         ) -> Reasoners:
             pocket = pocket_reasoners(read)
             return replace(pocket, few_hops=VlmReasoner(model), stepwise=StepwiseVlmReasoner(model))
