@@ -41,6 +41,7 @@ class _Waiter:
     scope: str = field(default_factory=current_scope, compare=False)
     state: _State = field(default=_State.WAITING, compare=False)
     called: anyio.Event | None = field(default=None, compare=False)
+    timer: asyncio.TimerHandle | None = field(default=None, compare=False)
 
     @property
     def expired(self) -> bool:
@@ -118,19 +119,14 @@ class Gate:
         `DeadlineExceeded` once less than `needed_ms` is left. Leaving the queue or the block in any way gives
         the weight back.
         """
-        leave = await self.enter(deadline, weight, needed_ms)
-        timer: asyncio.TimerHandle | None = None
+        leave = await self.enter(deadline, weight, needed_ms, most_s)
         try:
-            if most_s < math.inf:
-                timer = asyncio.get_running_loop().call_later(most_s, leave)
             yield
         finally:
-            if timer is not None:
-                timer.cancel()
             leave()
 
     async def enter(
-        self, deadline: Deadline, weight: float = 1.0, needed_ms: float = 0.0
+        self, deadline: Deadline, weight: float = 1.0, needed_ms: float = 0.0, most_s: float = math.inf
     ) -> Callable[[], None]:
         """As `entered`, until what is returned is called, in the event loop; a second call does nothing."""
         if not (weight >= 0 and math.isfinite(weight)):
@@ -143,7 +139,10 @@ class Gate:
         except BaseException:
             self._leave(waiter)
             raise
-        return partial(self._leave, waiter)
+        leave = partial(self._leave, waiter)
+        if most_s < math.inf:
+            waiter.timer = asyncio.get_running_loop().call_later(most_s, leave)
+        return leave
 
     def turn_away(self) -> None:
         """Refuse all who wait: what they wait for will not come."""
@@ -165,9 +164,13 @@ class Gate:
         if waiter.state is _State.WAITING:
             self._waiters.remove(waiter)
         elif waiter.state is _State.INSIDE:
-            self._inside -= Counter((waiter.scope,))
+            self._inside[waiter.scope] -= 1
+            if not self._inside[waiter.scope]:
+                del self._inside[waiter.scope]
             self._in_use = self._in_use - waiter.weight if self._inside else 0.0
         waiter.state = _State.LEFT
+        if waiter.timer is not None:
+            waiter.timer.cancel()
         self._let_in()
         if not self._inside:
             self._last_turn.clear()  # nobody waits then, either

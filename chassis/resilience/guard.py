@@ -7,7 +7,7 @@ repeats calls (Google, "Site Reliability Engineering", ch. 22: retries at severa
 
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
@@ -205,7 +205,7 @@ class Guard:
         return await self._attempt(work, deadline, progress)
 
     async def _attempt(self, work: Callable[[], Awaitable[T]], deadline: Deadline, progress: _Progress) -> T:
-        async with AsyncExitStack() as slots:
+        with ExitStack() as slots:
             if not progress.permit.probe:  # calls that hang must not keep the probe out
                 await self._enter(slots, deadline, progress)
             progress.reach(self._clock(), max(1.0, self.gate.in_use))
@@ -214,13 +214,13 @@ class Guard:
             finally:
                 progress.leave(self._clock())
 
-    async def _enter(self, slots: AsyncExitStack, deadline: Deadline, progress: _Progress) -> None:
+    async def _enter(self, slots: ExitStack, deadline: Deadline, progress: _Progress) -> None:
         try:
-            await slots.enter_async_context(self.gate.entered(deadline))
+            slots.callback(await self.gate.enter(deadline))
             if self._card is not None and progress.weight_ms > 0:
                 weight_ms = progress.weight_ms
                 most_s = self._hung_after_s(weight_ms)  # what hangs must not keep others off the card
-                await slots.enter_async_context(self._card.entered(deadline, weight_ms, most_s=most_s))
+                slots.callback(await self._card.enter(deadline, weight_ms, most_s=most_s))
         except Overloaded as error:
             if self.breaker.state is BreakerState.CLOSED:
                 raise

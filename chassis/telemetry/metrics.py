@@ -1,6 +1,7 @@
 """Prometheus metrics of one app; each app has a registry of its own, so that several fit in one process."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Protocol
 
 from prometheus_client import (
@@ -287,17 +288,24 @@ class GuardMetrics:
             ("dependency", "outcome"),
             registry=registry,
         )
+        # What a series is looked up by costs more than counting in it: they are looked up once.
+        self._series = cache(
+            lambda name: (self._open.labels(name), self._limit.labels(name), self._retries.labels(name))
+        )
+        self._ended = cache(lambda name, outcome: self._calls.labels(name, outcome.value))
 
     def start(self, dependency: str, limit: float) -> None:
         """The values before the first call, so that a dependency without calls has its series."""
-        self._open.labels(dependency).set(0)
-        self._limit.labels(dependency).set(limit)
-        self._retries.labels(dependency)
+        is_open, at_once, _ = self._series(dependency)
+        is_open.set(0)
+        at_once.set(limit)
 
     def observe(self, event: GuardEvent) -> None:
         """Count one call."""
-        self._calls.labels(event.dependency, event.outcome.value).inc()
-        self._open.labels(event.dependency).set(event.breaker is not BreakerState.CLOSED)
-        self._retries.labels(event.dependency).inc(max(0, event.attempts - 1))
+        self._ended(event.dependency, event.outcome).inc()
+        is_open, at_once, retries = self._series(event.dependency)
+        is_open.set(event.breaker is not BreakerState.CLOSED)
+        if event.attempts > 1:
+            retries.inc(event.attempts - 1)
         if event.limit:
-            self._limit.labels(event.dependency).set(event.limit)
+            at_once.set(event.limit)
