@@ -9,7 +9,6 @@ from pydantic import BaseModel, ValidationError
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
 from chassis.http.client import (
-    AiohttpClient,
     Body,
     ConnectTimeoutError,
     ExchangeError,
@@ -20,6 +19,7 @@ from chassis.http.client import (
     whole,
 )
 from chassis.http.forms import Fields, FilePart, form
+from chassis.http.pool import ConnectionPool
 from chassis.http.problems import PROBLEM_JSON
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
@@ -43,9 +43,9 @@ _IDLE_S = 3.0
 """Ready-made servers (uvicorn, so vLLM) close a connection after five idle seconds; we do it first."""
 
 
-def http_client() -> AiohttpClient:
+def http_client() -> ConnectionPool:
     """The client of a process; one connection pool for all services. To be made in an event loop."""
-    return AiohttpClient(_CONNECTIONS, _IDLE_S, CONNECT_S)
+    return ConnectionPool(_CONNECTIONS, _IDLE_S, CONNECT_S)
 
 
 class ServiceClient:
