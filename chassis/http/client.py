@@ -4,7 +4,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from yarl import URL
+import httpx
+
+PORTS = {"http": 80, "https": 443}
+"""Where an address names none."""
 
 Body = Sequence[bytes]
 """A request's body in pieces, which are sent one after the other and never joined."""
@@ -66,6 +69,6 @@ async def whole(response: Response, most: int) -> bytes:
 
 
 def server_attributes(url: str) -> dict[str, str | int]:
-    """Whom a span says was called. Raises `ValueError` for what is no address."""
-    address = URL(url)
-    return {"server.address": address.host or "", "server.port": address.port or 0}
+    """Whom a span says was called. Raises `httpx.InvalidURL` for what is no address."""
+    address = httpx.URL(url)
+    return {"server.address": address.host, "server.port": address.port or PORTS.get(address.scheme, 0)}

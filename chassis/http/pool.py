@@ -17,9 +17,15 @@ from typing import NamedTuple, Self, cast
 
 import httptools
 import httpx
-from yarl import URL
 
-from chassis.http.client import Body, ConnectTimeoutError, DisconnectedError, ExchangeError, Response
+from chassis.http.client import (
+    PORTS,
+    Body,
+    ConnectTimeoutError,
+    DisconnectedError,
+    ExchangeError,
+    Response,
+)
 
 _MOST_HEAD_BYTES = 64 * 2**10
 _MOST_UNREAD_BYTES = 256 * 2**10
@@ -38,15 +44,18 @@ class _Origin(NamedTuple):
 
 @lru_cache(1024)
 def _address(url: str) -> tuple[_Origin, str]:
-    """Whom to connect to, and a request's first lines after its method. Raises `ValueError`."""
-    address = URL(url)
-    if address.scheme not in ("http", "https") or not address.host or not address.port:
+    """Whom to connect to, and a request's first lines after its method.
+
+    Raises `ValueError` and `httpx.InvalidURL`.
+    """
+    address = httpx.URL(url)
+    if address.scheme not in PORTS or not address.host:
         raise ValueError("This is no address of a server.")
-    origin = _Origin(address.host, address.port, address.scheme == "https")
-    named = address.host_port_subcomponent or ""  # in ASCII, without the port where it is the usual one
-    lines = f" {address.raw_path_qs} HTTP/1.1\r\nHost: {named}\r\n{_ALWAYS}"
-    if address.user is not None:
-        pair = f"{address.user}:{address.password or ''}".encode()
+    port = address.port or PORTS[address.scheme]
+    origin = _Origin(address.raw_host.decode(), port, address.scheme == "https")
+    lines = f" {address.raw_path.decode()} HTTP/1.1\r\nHost: {address.netloc.decode()}\r\n{_ALWAYS}"
+    if address.userinfo:
+        pair = f"{address.username}:{address.password}".encode()
         lines += f"Authorization: Basic {base64.b64encode(pair).decode()}\r\n"
     return origin, lines
 
@@ -258,7 +267,7 @@ class ConnectionPool:
         try:
             origin, lines = _address(url)
             head = _head(method + lines, headers, sum(map(len, body)) if method != "GET" else None)
-        except ValueError as error:
+        except (ValueError, httpx.InvalidURL) as error:
             raise ExchangeError from error
         async with self._room:
             connection, reply = await self._asked(origin, method in _IDEMPOTENT, head, body)
@@ -294,7 +303,7 @@ class ConnectionPool:
                 _, made = await loop.create_connection(_Connection, origin.host, origin.port, ssl=trusted)
         except TimeoutError as error:
             raise ConnectTimeoutError from error
-        except (OSError, ValueError) as error:  # also for names that are none
+        except (OSError, ValueError, OverflowError) as error:  # also for names and ports that are none
             raise ExchangeError from error
         return made
 
