@@ -129,7 +129,7 @@ async def test_the_gateway_is_ready_on_a_fleet() -> None:
 
 async def test_a_caller_that_leaves_frees_the_model() -> None:
     slow = Calibration.l40s()
-    async with _fleet(slow) as (served, node), http_client() as http:
+    async with _fleet(slow) as (served, node), httpx.AsyncClient(timeout=None) as http:
         body = _understand()
         async with http.stream("POST", f"{served.urls[VLM]}/v1/chat/completions", json=body) as response:
             async for _ in response.aiter_raw():
@@ -165,7 +165,7 @@ async def test_a_fault_is_seen_as_what_it_is_and_ends_when_it_is_switched_off(
 
 
 async def test_a_reply_under_way_is_held_back_while_the_line_is_cut() -> None:
-    async with _fleet(Calibration.l40s()) as (served, node), http_client() as http:
+    async with _fleet(Calibration.l40s()) as (served, node), httpx.AsyncClient(timeout=None) as http:
         url = f"{served.urls[VLM]}/v1/chat/completions"
         async with http.stream("POST", url, json=_understand()) as response:
             pieces = response.aiter_raw()
