@@ -9,7 +9,17 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import disconnects, faults, offered_load, overhead, pocket, pocket_faults, routes, slow_calls
+from bench import (
+    disconnects,
+    faults,
+    offered_load,
+    overhead,
+    peers,
+    pocket,
+    pocket_faults,
+    routes,
+    slow_calls,
+)
 from bench.benchmark import Bench, Benchmark, cores
 from bench.figures import Table
 from bench.generator import Generator, generator
@@ -19,7 +29,17 @@ from chassis.telemetry.logs import configure_logging
 
 BENCHMARKS: dict[str, Benchmark] = {
     each.BENCHMARK.about.name: each.BENCHMARK
-    for each in (overhead, routes, offered_load, slow_calls, faults, disconnects, pocket, pocket_faults)
+    for each in (
+        overhead,
+        peers,
+        routes,
+        offered_load,
+        slow_calls,
+        faults,
+        disconnects,
+        pocket,
+        pocket_faults,
+    )
 }
 _QUICK = 0.12
 
@@ -33,8 +53,15 @@ def main(
     unknown = sorted(set(only or ()) - set(BENCHMARKS))
     if unknown:
         sys.exit(f"There is no benchmark {unknown[0]}; there are {', '.join(BENCHMARKS)}.")
-    chosen = [each for name, each in BENCHMARKS.items() if not only or name in only]
+    chosen = [
+        each for name, each in BENCHMARKS.items() if name in (only or ()) or not (only or each.only_if_named)
+    ]
     console = Console()
+    for each in BENCHMARKS.values():
+        if not only and each.only_if_named:
+            console.print(
+                f"Left out: {each.about.name}, which installs other projects (--only {each.about.name})."
+            )
     with generator(cores()[1]) as load:
         for benchmark in chosen:
             tables = _measured(benchmark, load, _QUICK if quick else 1.0, console)

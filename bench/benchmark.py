@@ -40,10 +40,11 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One section of the page."""
+    """One section of the page. `only_if_named`: it installs what others made, which nobody gets unasked."""
 
     about: About
     run: Callable[[Bench], Awaitable[Sequence[Table]]]
+    only_if_named: bool = False
 
 
 def cores() -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -49,10 +49,11 @@ GOAL = 1.3
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is measured."""
+    """What is measured. `url`: where it answers."""
 
     name: str
     server: Running
+    url: str
 
 
 @dataclass(slots=True)
@@ -85,9 +86,9 @@ async def run(bench: Bench) -> Sequence[Table]:
         for turn in range(rounds + 1):  # the first one warms up
             for subject in subjects:
                 bench.progress(turn / (rounds + 1), subject.name)
-                for kind, body in _bodies(subject).items():
+                for kind, body in bodies(subject.url).items():
                     cell = cells.setdefault((kind, subject.name), Cell()) if turn else Cell()
-                    await _round(bench, subject, body, cell)
+                    await measure(bench, subject, body, cell)
     return [_table(cells, kind, [subject.name for subject in subjects]) for kind in KINDS]
 
 
@@ -102,7 +103,7 @@ def _subjects(measured: Sequence[int], others: Sequence[int]) -> Iterator[list[S
             given = settings if module.endswith("gateway") else {}
             server = stack.enter_context(running(module, *arguments, settings=given, cpus=measured))
             until_ready(server.url)
-            return Subject(name, server)
+            return Subject(name, server, f"{server.url}/answer")
 
         proxies = [start(f"proxy, {each}", "bench.proxy", each, services.url) for each in TRANSPORTS]
         yield [
@@ -117,20 +118,19 @@ def gateway_environment(services_url: str) -> dict[str, str]:
     return {f"LOREGLASS_GATEWAY_{name.upper()}_URL": services_url for name in SERVICES}
 
 
-def _bodies(subject: Subject) -> Mapping[str, Body]:
+def bodies(url: str) -> Mapping[str, Body]:
     """A follow-up in a conversation that has its photo as the gateway keeps it, and an upload."""
     kept = clean_image(photo(), ImageLimits(), max_side=1600).jpeg
     first = multipart({"question": QUESTION}, kept)
-    reply = httpx.post(
-        f"{subject.server.url}/answer", content=first.content, headers={"Content-Type": first.content_type}
-    )
+    reply = httpx.post(url, content=first.content, headers={"Content-Type": first.content_type})
     session = reply.raise_for_status().json().get("session_id")
     fields = {"question": QUESTION} | ({"session_id": session} if session else {})
     return {"follow-up": multipart(fields), "upload": multipart({"question": QUESTION}, photo())}
 
 
-async def _round(bench: Bench, subject: Subject, body: Body, cell: Cell) -> None:
-    url = f"{subject.server.url}/answer"
+async def measure(bench: Bench, subject: Subject, body: Body, cell: Cell) -> None:
+    """One round: one caller, then many, then open loop."""
+    url = subject.url
     before = cpu_seconds(subject.server.pid)
     cell.alone += await bench.generator.fire(Load(url, (body,), concurrency=1, count=bench.count(40)))
     crowded = await bench.generator.fire(

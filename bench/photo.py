@@ -23,14 +23,14 @@ def photo(width: int = 1280, height: int = 960) -> bytes:
     return buffer.getvalue()
 
 
-def multipart(fields: dict[str, str], jpeg: bytes | None = None) -> Body:
-    """A form as browsers send it."""
+def multipart(fields: dict[str, str], jpeg: bytes | None = None, part: str = "image") -> Body:
+    """A form as browsers send it, the photo in `part`."""
     parts = [
         f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
         for name, value in fields.items()
     ]
     if jpeg is not None:
-        head = 'Content-Disposition: form-data; name="image"; filename="photo.jpg"'
+        head = f'Content-Disposition: form-data; name="{part}"; filename="photo.jpg"'
         parts.append(f"--{_BOUNDARY}\r\n{head}\r\nContent-Type: image/jpeg\r\n\r\n".encode() + jpeg + b"\r\n")
     content = b"".join(parts) + f"--{_BOUNDARY}--\r\n".encode()
     return Body(content, f"multipart/form-data; boundary={_BOUNDARY}")

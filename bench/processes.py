@@ -52,14 +52,16 @@ def running(
     settings: Mapping[str, str] | None = None,
     cpus: Sequence[int] = (),
     speaks: bool = True,
+    by: Sequence[str] = (sys.executable, "-m"),
 ) -> Iterator[Running]:
     """`python -m module arguments` until the context ends; with `speaks`, once it has printed its line.
 
-    Raises `RuntimeError` with the end of its log if it does not come up.
+    `by`: what runs the module where it is not this interpreter. Raises `RuntimeError` with the end of its
+    log if it does not come up.
     """
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [*by, module, *arguments],
             cwd=ROOT,
             env=environment(settings or {}),
             stdin=subprocess.DEVNULL,
@@ -98,12 +100,17 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.stdout.close()
 
 
-def until_ready(url: str, process: subprocess.Popen[bytes] | None = None, most_s: float = _START_S) -> float:
-    """Seconds until `/health/ready` says so. Raises `RuntimeError` if it never does."""
+def until_ready(
+    url: str,
+    process: subprocess.Popen[bytes] | None = None,
+    most_s: float = _START_S,
+    path: str = "/health/ready",
+) -> float:
+    """Seconds until `path` says so. Raises `RuntimeError` if it never does."""
     began = time.monotonic()
     while time.monotonic() - began < most_s and (process is None or process.poll() is None):
         try:
-            if httpx.get(f"{url}/health/ready", timeout=10).is_success:
+            if httpx.get(url + path, timeout=10).is_success:
                 return time.monotonic() - began
         except httpx.TransportError:
             pass

@@ -1,0 +1,6 @@
+"""What `bench.peers` tells the apps."""
+
+import os
+
+SERVICES_URL = os.environ["PEER_SERVICES_URL"]
+PORT = int(os.environ["PEER_PORT"])

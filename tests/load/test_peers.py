@@ -1,0 +1,52 @@
+"""The other gateways of the benchmark: they answer the question that they are measured with."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bench import peers
+from bench.__main__ import BENCHMARKS
+from bench.peers import FASTAPI, HAYSTACK, OPEA, ask, installed, peer, peer_bodies
+from bench.processes import running
+
+
+@pytest.fixture(scope="module")
+def services_url() -> Iterator[str]:
+    with running("bench.noop") as services:
+        yield services.url
+
+
+def _calls(services_url: str) -> dict[str, int]:
+    found: dict[str, int] = httpx.get(f"{services_url}/noop/counts").json()["calls"]
+    return found
+
+
+@pytest.mark.parametrize("name", [FASTAPI, OPEA, HAYSTACK])
+def test_a_peer_asks_the_three_services_and_answers_with_what_they_said(name: str, services_url: str) -> None:
+    environment = {OPEA: "opea", HAYSTACK: "haystack"}.get(name)
+    if environment and not installed(environment):
+        pytest.skip(f'{name} is not installed: make bench BENCH="--only peers" does that')
+    with peer(name, services_url) as subject:
+        for kind in ("upload", "follow-up"):
+            before = _calls(services_url)
+            said = ask(subject.url, peer_bodies(name)[kind])
+            for told in ("Saturday 10:00-14:00", "text understanding", "Alder Hall"):
+                assert told in said
+            after = _calls(services_url)
+            more = {path: after[path] - before.get(path, 0) for path in after}
+            assert more == {"/v1/ocr": 1, "/v1/image-search": 1, "/v1/classify": 1}
+
+
+def test_other_projects_are_installed_by_name_only() -> None:
+    assert [name for name, each in BENCHMARKS.items() if each.only_if_named] == ["peers"]
+
+
+def test_an_install_without_an_index_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "ENVIRONMENTS", tmp_path)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    with pytest.raises(SystemExit, match=r"could not be installed(?s:.*)PIP_INDEX_URL"):
+        peers.install("opea")
+    assert not installed("opea")
