@@ -72,6 +72,18 @@ def test_all_prompts_of_a_request_begin_with_the_same_bytes(ask: Query) -> None:
         assert differ > sent(one).index("TASK:"), (one.name, other.name)
 
 
+def test_a_conversation_s_prompts_begin_with_the_same_photo_whatever_has_been_said_since() -> None:
+    """What a router that goes by content finds them by (k8s/components/inference-pool)."""
+    first = replace(ASK, photo_is_new=True)
+    said = Turn(question=ASK.question, answer="A Fiat 500.", abstained=False)
+    later = replace(ASK, question="Who built it?", photo_is_new=False, history=(said,))
+    one, other = (sent(asking.understand(each, None, OPTIONS)) for each in (first, later))
+    differ = next(n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    photo = one.index("data:image/jpeg;base64,")
+    assert one.index('"system"') < photo
+    assert differ > one.index('"', photo)
+
+
 def test_the_photo_comes_before_the_question_and_the_question_before_the_task() -> None:
     image, text, task = asking.understand(ASK, None, OPTIONS).user
     assert isinstance(image, ImagePart)
