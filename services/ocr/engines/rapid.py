@@ -12,10 +12,14 @@ import cv2
 import numpy as np
 import rapidocr
 from numpy.typing import NDArray
+from omegaconf import OmegaConf
+from onnxruntime import InferenceSession, SessionOptions
 from rapidocr import RapidOCR
 from rapidocr.ch_ppocr_cls import TextClassifier
 from rapidocr.ch_ppocr_det import TextDetector
 from rapidocr.ch_ppocr_rec import TextRecInput, TextRecognizer
+
+from services.ocr.engines.subnormal import without_subnormals
 
 BGR = NDArray[np.uint8]
 Points = NDArray[np.float64]
@@ -50,19 +54,14 @@ class RapidModels:
 
     def __init__(self, detection_side: int, threads: int) -> None:
         folder = Path(rapidocr.__file__).parent / "models"
-        settings = RapidOCR(
-            params={
-                "Global.log_level": "error",
-                "Det.limit_type": "max",
-                "Det.limit_side_len": detection_side,
-                "EngineConfig.onnxruntime.intra_op_num_threads": threads,
-                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-                **{f"{part}.model_path": str(folder / name) for part, name in _MODELS.items()},
-            }
-        ).cfg
-        for part in _MODELS:
-            settings[part].engine_cfg = settings.EngineConfig.onnxruntime
-            settings[part].model_root_dir = str(folder)
+        given = {
+            "Global.log_level": "error",
+            "Det.limit_type": "max",
+            "Det.limit_side_len": detection_side,
+        }
+        settings = OmegaConf.create(RapidOCR(params=given).cfg, flags={"allow_objects": True})
+        for part, name in _MODELS.items():
+            settings[part].session = _open(folder / name, threads)
         settings.Rec.font_path = None
         self._detector = TextDetector(settings.Det)
         self._classifier = TextClassifier(settings.Cls)
@@ -89,6 +88,16 @@ class RapidModels:
             (str(text).strip(), float(score))
             for text, score in zip(result.txts or (), result.scores, strict=True)
         ]
+
+
+def _open(model: Path, threads: int) -> InferenceSession:
+    options = SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.enable_cpu_mem_arena = False  # it would keep what the largest photo needed
+    return InferenceSession(
+        without_subnormals(model.read_bytes()), options, providers=["CPUExecutionProvider"]
+    )
 
 
 def cut_line(photo: BGR, corners: Points) -> Crop:
