@@ -60,7 +60,11 @@ def open_store(settings: ImageSearchSettings) -> VectorStore:
 def _open_pocket(settings: ImageSearchSettings, _: EngineResources) -> ImageSearchEngine:
     from services.image_search.engines.pocket import PocketImageSearch, PocketOptions, SearchEffort
 
-    effort = SearchEffort(glances=settings.glances, verifications=settings.verifications)
+    effort = SearchEffort(
+        glances=settings.glances,
+        verifications=settings.verifications,
+        at_once=settings.photos_at_once,
+    )
     store = open_store(settings)
     return PocketImageSearch(store, settings.data_dir / "features", PocketOptions(effort=effort))
 

@@ -43,6 +43,9 @@ class ImageSearchSettings(RemoteModelSettings):
     reserve_ms: int = Field(default=60, ge=0, description="verification stops this long before the deadline")
     glances: int = Field(default=20, ge=1, description="pocket: candidates that are compared quickly")
     verifications: int = Field(default=6, ge=1, description="pocket: candidates that are verified in full")
+    photos_at_once: int = Field(
+        default=2, ge=1, description="pocket: photos of one call searched side by side"
+    )
     ends_above: float = Field(
         default=1.25, ge=1, description="clip, remote: both ends of photos longer than this are searched too"
     )

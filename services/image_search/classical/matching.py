@@ -22,7 +22,8 @@ RATIO = 0.9
 TURN_WINDOW = float(np.pi / 6)
 SCALE_WINDOW = float(np.log(2.0))
 MOST_MATCHES = 600
-BLOCK_ROWS = 1024
+BLOCK_ROWS = 256
+"""With 3,000 columns 3 MB, which stay in a core's cache between the passes over them."""
 
 NEIGHBOURS = 10
 SUPPORTERS = 2

@@ -1,6 +1,8 @@
 """Finds known things by local features: VLAD proposes, geometry verifies, a calibration says how sure."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,8 @@ class SearchEffort:
     quickly, `verifications` in full.
 
     Once a match is `beyond_doubt`, only candidates with `rival_share` of the best glance are verified, and
-    of candidates whose glance shows nothing only `long_shots`.
+    of candidates whose glance shows nothing only `long_shots`. `at_once`: photos of one call searched
+    side by side.
     """
 
     per_part: int = 8
@@ -40,6 +43,7 @@ class SearchEffort:
     rival_share: float = 0.15
     long_shots: int = 3
     worth_telling: float = 0.05
+    at_once: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +106,30 @@ class PocketImageSearch:
         """See the protocol."""
         self._store.require(collection, self.schema, whole=False)
         best: dict[str, ThingSeen] = {}
-        for index, photo in enumerate(photos):
-            if index and not still_wanted():
-                break
-            for seen in self._search_photo(photo, index, collection, still_wanted):
-                known = best.get(seen.entity)
-                if known is None or seen.probability > known.probability:
-                    best[seen.entity] = seen
+        for seen in self._search_photos(photos, collection, still_wanted):
+            known = best.get(seen.entity)
+            if known is None or seen.probability > known.probability:
+                best[seen.entity] = seen
         return sorted(best.values(), key=lambda seen: -seen.probability)[:limit]
+
+    def _search_photos(
+        self, photos: Sequence[RGB], collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        """What each photo shows, photo by photo; of those not begun in time nothing, but the first is."""
+
+        def look(index: int) -> list[ThingSeen]:
+            if index and not still_wanted():
+                return []
+            return self._search_photo(photos[index], index, collection, still_wanted)
+
+        places = range(len(photos))
+        at_once = min(len(photos), self._options.effort.at_once)
+        if at_once < 2:
+            return [seen for place in places for seen in look(place)]
+        with ThreadPoolExecutor(at_once, "photos") as threads:
+            # Each copy of the context brings the caller into the thread.
+            looking = [threads.submit(copy_context().run, look, place) for place in places]
+            return [seen for photo in looking for seen in photo.result()]
 
     def search_texts(
         self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted

@@ -11,7 +11,7 @@ from chassis.errors import CollectionNotFound
 from chassis.vectors.edge import EdgeStore
 from services.image_search.classical.features import RGB, DescribeOptions
 from services.image_search.engine import KnownThing, ThingSeen
-from services.image_search.engines.pocket import PocketImageSearch, PocketOptions
+from services.image_search.engines.pocket import PocketImageSearch, PocketOptions, SearchEffort
 from services.image_search.training.camera import Shot, photograph
 from services.image_search.training.designs import Design, Kind, draw
 
@@ -33,8 +33,12 @@ def photo_of(design: Design, seed: int = 1) -> RGB:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PocketImageSearch]:
-    folder = tmp_path_factory.mktemp("image_search")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("image_search")
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> Iterator[PocketImageSearch]:
     built = PocketImageSearch(EdgeStore(folder), folder / "features", OPTIONS)
     built.store.create("things", built.schema)
     assert built.index("things", [thing(design) for design in DESIGNS]) == {}
@@ -73,6 +77,18 @@ def test_photos_are_fused_to_one_hit_an_entity(engine: PocketImageSearch) -> Non
     assert places[thing(first).entity] in (1, 3)
     assert places[thing(second).entity] == 2
     assert [each.probability for each in seen] == sorted((each.probability for each in seen), reverse=True)
+
+
+def test_photos_searched_side_by_side_show_what_they_show_one_by_one(
+    engine: PocketImageSearch, folder: Path
+) -> None:
+    photos = [photo_of(design, seed) for design in DESIGNS[:3] for seed in (1, 2)]
+    found = []
+    for at_once in (1, 4):
+        options = PocketOptions(OPTIONS.describe, SearchEffort(at_once=at_once))
+        found.append(search(PocketImageSearch(engine.store, folder / "features", options), *photos))
+    assert len({each.entity for each in found[0]}) >= 3
+    assert found[0] == found[1]
 
 
 def test_of_two_siblings_the_seen_one_comes_first(engine: PocketImageSearch) -> None:
