@@ -14,6 +14,7 @@ from bench.arrivals import Outcome, Reply, closed_loop, evenly, open_loop, poiss
 from bench.figures import Table, number, percentile, share
 from bench.generator import reply_of
 from bench.on_fleet import calls, fate_of, fates
+from bench.photographs import photographs
 from bench.ports import free_ports
 from bench.processes import cpu_seconds, memory_mib, sockets, tree
 from bench.report import About, rewritten, section, write
@@ -240,3 +241,17 @@ def test_a_port_that_is_taken_is_passed_over() -> None:
     (before,) = free_ports(1)
     with socket.create_server(("127.0.0.1", before + 2)):
         assert before + 2 not in free_ports(4)
+
+
+def test_of_each_place_with_several_photographs_one_is_indexed_and_the_others_are_asked_about(
+    tmp_path: Path,
+) -> None:
+    for name in ("old_bridge_11_2.jpg", "old_bridge_12_7.jpg", "old_bridge_9_1.jpg", "sign.jpg", "README.md"):
+        (tmp_path / name).touch()
+    indexed, asked = photographs(tmp_path)
+    assert [file.name for file in indexed] == ["old_bridge_11_2.jpg"]
+    assert [(kind, file.name) for kind, file in asked] == [
+        ("another view of what is indexed", "old_bridge_12_7.jpg"),
+        ("another view of what is indexed", "old_bridge_9_1.jpg"),
+        ("of nothing indexed", "sign.jpg"),
+    ]
