@@ -63,7 +63,7 @@ class PhotoDecoders:
     async def clean(
         self, data: bytes, limits: ImageLimits, max_side: int, deadline: Deadline, quality: int = 92
     ) -> CleanImage:
-        """Upright, without metadata, scaled down to `max_side`; encoded anew only where it must be.
+        """Decode, turn upright, drop all metadata, scale down to `max_side`, re-encode.
 
         Raises what `upright_rgb` raises, `DeadlineExceeded`, and `Overloaded` where no process starts.
         """
@@ -78,9 +78,6 @@ class PhotoDecoders:
 
 def clean_image(data: bytes, limits: ImageLimits, max_side: int, quality: int = 92) -> CleanImage:
     """As `PhotoDecoders.clean`, in this process. Blocking. Raises what `upright_rgb` raises."""
-    _check_size(data, limits)
-    if (kept := photos.kept(data, limits, max_side)) is not None:
-        return _clean(kept.jpeg, *kept.size)
     picture = upright_rgb(data, limits, max_side)
     return _clean(encoded(picture, quality), *picture.size)
 

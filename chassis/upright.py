@@ -14,8 +14,6 @@ _STILL_FORMATS = {
     "MPO",
     "HEIF",
 }  # phones store further pictures beside the photo: the first, or the primary, is it
-_ORIENTATION = 0x0112
-_TURNED = range(2, 9)
 _BAND_ROWS = 256
 _LARGEST_FLOAT = 3.4028234663852886e38
 
@@ -61,11 +59,6 @@ def header_fault(picture: Image.Image, limits: ImageLimits) -> Fault | None:
     if picture.format not in _STILL_FORMATS and getattr(picture, "is_animated", False):
         return Fault.ANIMATED
     return None
-
-
-def is_upright(picture: Image.Image) -> bool:
-    """Whether `turn_upright` would leave it as it is. Raises whatever malformed EXIF makes Pillow raise."""
-    return picture.getexif().get(_ORIENTATION, 1) not in _TURNED
 
 
 def turn_upright(picture: Image.Image) -> None:

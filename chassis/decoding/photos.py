@@ -7,14 +7,12 @@ import io
 import re
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from PIL import Image, UnidentifiedImageError, _imaging
 
 from chassis import heif
-from chassis.decoding import jpeg
 from chassis.decoding.program import Bounds, Result, serve
-from chassis.upright import Fault, ImageLimits, NotDecoded, as_rgb, header_fault, is_upright, turn_upright
+from chassis.upright import Fault, ImageLimits, NotDecoded, as_rgb, header_fault, turn_upright
 
 MOST_SCANS = 64
 """Of a progressive JPEG. libjpeg's own script (jcparam.c) has 10 for colour, 18 for CMYK; mozjpeg tries 64 to
@@ -29,9 +27,6 @@ of 16 bits and alpha, 780 from WebP, whose decoder keeps three copies."""
 SIZE = struct.Struct(">II")
 """Width and height, before the pixels or the JPEG in a reply."""
 
-_LOOK = 8
-_MOST_BYTES_A_PIXEL = 0.5
-"""Of a JPEG that is kept; cameras write .1 to .35. Longer ones cost their readers more than encoding."""
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")  # MPO opens as JPEG
 _SCAN = b"\xff\xda"
 _MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])")
@@ -66,40 +61,6 @@ def decoded(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Ima
         raise NotDecoded(Fault.UNKNOWN) from error
     except Exception as error:
         raise NotDecoded(Fault.CORRUPT) from error
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A JPEG that need not be encoded anew."""
-
-    jpeg: bytes
-    size: tuple[int, int]
-
-
-def kept(data: bytes, limits: ImageLimits, max_side: int) -> Kept | None:
-    """The photo cut clean of all but its pixels (`jpeg.pixels_only`), where that makes it an upright RGB JPEG
-    within `max_side`; half the time of encoding it anew. Blocking.
-
-    All that is coded is read, as for the whole picture; of its pixels an eighth of each side is made. None
-    where it has to be encoded anew, or is refused by who decodes it for that.
-    """
-    content = jpeg.pixels_only(data)
-    if content is None:
-        return None
-    try:
-        with Image.open(io.BytesIO(data), formats=("JPEG",)) as picture:
-            if not is_upright(picture):
-                return None
-        with Image.open(io.BytesIO(content), formats=("JPEG",)) as picture:
-            width, height = size = picture.size
-            too_long = len(content) > _MOST_BYTES_A_PIXEL * width * height
-            if too_long or max(size) > max_side or header_fault(picture, limits):
-                return None
-            picture.draft("L", (width // _LOOK, height // _LOOK))
-            picture.load()
-            return Kept(content, size)
-    except Exception:  # noqa: BLE001 - what is wrong with it is for `decoded` to say
-        return None
 
 
 def _scans_fault(picture: Image.Image, data: bytes, limits: ImageLimits) -> Fault | None:
@@ -146,9 +107,6 @@ def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
     size, pixels, side, aspect, max_side, quality = arguments
     limits = ImageLimits(int(size), int(pixels), int(side), float(aspect))
     try:
-        clean = kept(data, limits, int(max_side)) if int(quality) else None
-        if clean is not None:
-            return 0, (SIZE.pack(*clean.size), clean.jpeg)
         picture = decoded(data, limits, int(max_side) or None)
         content = encoded(picture, int(quality)) if int(quality) else picture.tobytes()
     except NotDecoded as error:
