@@ -63,7 +63,7 @@ class PhotoDecoders:
     async def clean(
         self, data: bytes, limits: ImageLimits, max_side: int, deadline: Deadline, quality: int = 92
     ) -> CleanImage:
-        """Decode, turn upright, drop all metadata, scale down to `max_side`, re-encode.
+        """Without metadata, upright, scaled down to `max_side`; encoded anew unless it only has to be cut.
 
         Raises what `upright_rgb` raises, `DeadlineExceeded`, and `Overloaded` where no process starts.
         """
@@ -78,6 +78,9 @@ class PhotoDecoders:
 
 def clean_image(data: bytes, limits: ImageLimits, max_side: int, quality: int = 92) -> CleanImage:
     """As `PhotoDecoders.clean`, in this process. Blocking. Raises what `upright_rgb` raises."""
+    _check_size(data, limits)
+    if sent := photos.cut_clean(data, limits, max_side):
+        return _clean(sent.jpeg, sent.width, sent.height)
     picture = upright_rgb(data, limits, max_side)
     return _clean(encoded(picture, quality), *picture.size)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import cast
 
-from PIL import Image, ImageChops, ImageMath, ImageOps
+from PIL import ExifTags, Image, ImageChops, ImageMath, ImageOps
 
 _HIGH_DEPTH_MODES = {"I", "I;16", "I;16B", "I;16L", "F"}
 _STILL_FORMATS = {
@@ -50,15 +50,30 @@ class NotDecoded(Exception):
 
 def header_fault(picture: Image.Image, limits: ImageLimits) -> Fault | None:
     """What the header of a picture, opened and not loaded, has against decoding it."""
-    width, height = picture.size
+    if fault := size_fault(picture.size, limits):
+        return fault
+    if picture.format not in _STILL_FORMATS and getattr(picture, "is_animated", False):
+        return Fault.ANIMATED
+    return None
+
+
+def size_fault(size: tuple[int, int], limits: ImageLimits) -> Fault | None:
+    """What width and height have against decoding."""
+    width, height = size
     if width * height > limits.max_pixels:
         return Fault.TOO_LARGE
     shorter, longer = sorted((width, height))
     if shorter < limits.min_side or longer > shorter * limits.max_aspect:
         return Fault.SHOWS_NOTHING
-    if picture.format not in _STILL_FORMATS and getattr(picture, "is_animated", False):
-        return Fault.ANIMATED
     return None
+
+
+def is_upright(picture: Image.Image) -> bool:
+    """Whether `turn_upright` would leave it as it is; not where its EXIF is malformed."""
+    try:
+        return bool(picture.getexif().get(ExifTags.Base.Orientation, 1) == 1)
+    except Exception:  # noqa: BLE001 - as there
+        return False
 
 
 def turn_upright(picture: Image.Image) -> None:

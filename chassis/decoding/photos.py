@@ -11,8 +11,18 @@ from collections.abc import Sequence
 from PIL import Image, UnidentifiedImageError, _imaging
 
 from chassis import heif
+from chassis.decoding import jpeg
 from chassis.decoding.program import Bounds, Result, serve
-from chassis.upright import Fault, ImageLimits, NotDecoded, as_rgb, header_fault, turn_upright
+from chassis.upright import (
+    Fault,
+    ImageLimits,
+    NotDecoded,
+    as_rgb,
+    header_fault,
+    is_upright,
+    size_fault,
+    turn_upright,
+)
 
 MOST_SCANS = 64
 """Of a progressive JPEG. libjpeg's own script (jcparam.c) has 10 for colour, 18 for CMYK; mozjpeg tries 64 to
@@ -63,6 +73,18 @@ def decoded(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Ima
         raise NotDecoded(Fault.CORRUPT) from error
 
 
+def cut_clean(data: bytes, limits: ImageLimits, max_side: int) -> jpeg.Cut | None:
+    """The picture as it was sent, without anything beside it; None where it has to be decoded. Blocking."""
+    sent = jpeg.cut(data, max_side)
+    if sent is None or size_fault((sent.width, sent.height), limits) is not None:
+        return None
+    if sent.has_app1:
+        with Image.open(io.BytesIO(data), formats=("JPEG",)) as picture:
+            if not is_upright(picture):
+                return None
+    return sent if jpeg.is_whole(sent) else None
+
+
 def _scans_fault(picture: Image.Image, data: bytes, limits: ImageLimits) -> Fault | None:
     most = min(MOST_SCANS, MOST_WHOLE_SCANS * limits.max_pixels // (picture.width * picture.height))
     if picture.format not in ("JPEG", "MPO") or scans(data, most) <= most:
@@ -107,6 +129,8 @@ def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
     size, pixels, side, aspect, max_side, quality = arguments
     limits = ImageLimits(int(size), int(pixels), int(side), float(aspect))
     try:
+        if int(quality) and (sent := cut_clean(data, limits, int(max_side))):
+            return 0, (SIZE.pack(sent.width, sent.height), sent.jpeg)
         picture = decoded(data, limits, int(max_side) or None)
         content = encoded(picture, int(quality)) if int(quality) else picture.tobytes()
     except NotDecoded as error:
