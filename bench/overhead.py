@@ -23,7 +23,7 @@ ABOUT = About(
     " OCR beside image search, then the domain router. The instant reasoner leaves only the platform's own"
     " work; the pocket one reads the question and has the photo's text read, a fourth call. A follow-up is"
     " asked about a photo that is already there; an upload brings one of 1280 x 960, which the gateway"
-    " decodes, checks, strips and encodes again, and the proxy passes on as it is.",
+    " strips and proves to decode, and the proxy passes on as it is.",
     "at most 1.3 times the bare proxy on the same transport.",
 )
 _RATE = 25.0

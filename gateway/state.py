@@ -11,7 +11,7 @@ from contracts.domain_router import Domain
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """A photo as the gateway admits it: upright, stripped of metadata, re-encoded JPEG. Sizes in pixels."""
+    """A photo as the gateway admits it: upright JPEG without metadata. Sizes in pixels."""
 
     jpeg: bytes
     width: int

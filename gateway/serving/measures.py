@@ -160,7 +160,7 @@ class QuestionMetrics:
         self._times.observe(question)
 
     def decoded(self, seconds: float) -> None:
-        """A photo was decoded, checked and encoded anew, or found to be none."""
+        """A photo was checked and cleaned, or found to be none."""
         self._times.decode.observe(seconds, exemplar())
 
     def _start_at_zero(self, pipeline: str) -> None:
