@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 
 from chassis.http.calls import ServiceClient, http_client
-from chassis.http.forms import FilePart
+from chassis.http.multipart import FilePart
 from chassis.resilience.deadlines import Deadline
 from contracts.collections import Indexed
 from contracts.image_search import ImageItem, ImageItems

@@ -18,7 +18,7 @@ from chassis.http.client import (
     server_attributes,
     whole,
 )
-from chassis.http.forms import Fields, FilePart, form
+from chassis.http.multipart import Fields, FilePart, form
 from chassis.http.pool import ConnectionPool
 from chassis.http.problems import PROBLEM_JSON
 from chassis.resilience.deadlines import Deadline

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from chassis.errors import CollectionNotFound, LoreglassError
 from chassis.http.calls import ServiceClient
-from chassis.http.forms import FilePart
+from chassis.http.multipart import FilePart
 from chassis.resilience.deadlines import Deadline
 from contracts.addresses import is_source_address
 from contracts.collections import Collections

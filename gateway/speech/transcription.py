@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ValidationError
 
-from chassis.http.forms import form
+from chassis.http.multipart import form
 from chassis.resilience.deadlines import Deadline
 from gateway.speech.audio import Sound
 from gateway.speech.server import SpeechServer, bounded
