@@ -3,6 +3,7 @@
 Pure ASGI, so that a caller's leaving is seen while the app works: the app's task is then cancelled.
 """
 
+import asyncio
 import time
 import uuid
 from collections.abc import Mapping
@@ -12,7 +13,6 @@ from functools import partial
 
 import anyio
 import structlog
-from anyio.streams.memory import MemoryObjectSendStream
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.errors import (
@@ -69,7 +69,7 @@ class ExchangeLimits:
 
 @dataclass
 class _Exchange:
-    """What is known of one request while it runs."""
+    """What is known of one request while it runs. `unread`: why no more of it can be read."""
 
     trace_id: str
     started: float
@@ -79,6 +79,7 @@ class _Exchange:
     status: int = 0
     failure: LoreglassError | None = None
     upload: Upload | None = None
+    unread: Exception | None = None
     caller_left: bool = False
     app_scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
@@ -146,29 +147,28 @@ class ExchangeMiddleware:
         self, scope: Scope, receive: Receive, send: "_Sender", exchange: _Exchange, deadline: Deadline
     ) -> None:
         """Run the app while a second task reads the caller's messages, so that leaving is noticed."""
-        inbox, messages = anyio.create_memory_object_stream[Message](1)
-        unhandled: Exception | None = None
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._pump, receive, inbox, exchange)
-            with exchange.app_scope, anyio.move_on_after(deadline.remaining_s()) as clock:
-                try:
-                    await self._app(scope, messages.receive, send)
-                except Exception as error:  # noqa: BLE001 - carried out of the group, which would wrap it
-                    unhandled = error
-            group.cancel_scope.cancel()
-        inbox.close()
-        messages.close()
-        if unhandled is not None:
-            raise unhandled
-        if clock.cancelled_caught:
+        inbox = asyncio.Queue[Message](1)
+        exchange.app_scope.deadline = anyio.current_time() + deadline.remaining_s()
+        reading = asyncio.create_task(self._pump(receive, inbox, exchange))
+        try:
+            with exchange.app_scope:
+                await self._app(scope, inbox.get, send)
+        finally:
+            reading.cancel()
+        if exchange.unread is not None:
+            raise exchange.unread
+        if exchange.app_scope.cancelled_caught and not (exchange.caller_left or exchange.failure):
             raise DeadlineExceeded("The request was not finished before its deadline.")
 
-    async def _pump(
-        self, receive: Receive, inbox: MemoryObjectSendStream[Message], exchange: _Exchange
-    ) -> None:
+    async def _pump(self, receive: Receive, inbox: asyncio.Queue[Message], exchange: _Exchange) -> None:
         read = 0
         while True:
-            message = await receive()
+            try:
+                message = await receive()
+            except Exception as error:  # noqa: BLE001 - raised where the app is waited for
+                exchange.unread = error
+                exchange.app_scope.cancel()
+                return
             if message["type"] == "http.disconnect":
                 exchange.caller_left = True
                 exchange.app_scope.cancel()
@@ -186,7 +186,7 @@ class ExchangeMiddleware:
                 exchange.failure = error
                 exchange.app_scope.cancel()
                 return
-            await inbox.send(message)
+            await inbox.put(message)
 
     def _finish(self, scope: Scope, exchange: _Exchange) -> None:
         """`left_ms` in the log is what remained of the caller's time; below zero, the reply came too late."""

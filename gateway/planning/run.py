@@ -1,10 +1,9 @@
 """One request's run: each stage timed, traced and held to its budget; optional ones may fail alone."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
-from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from types import TracebackType
+from typing import TypeVar
 
 import anyio
 import structlog
@@ -17,8 +16,8 @@ from chassis.errors import (
     LoreglassError,
     Overloaded,
 )
-from chassis.resilience.deadlines import Clock, Deadline
-from chassis.telemetry.spans import span
+from chassis.resilience.deadlines import Deadline
+from chassis.telemetry.spans import CURRENT, UNRECORDED, Span
 from contracts.answer import (
     IdentifiedEvent,
     LookedAt,
@@ -32,6 +31,7 @@ from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.latencies import ONE, Work
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import Plan
+from gateway.planning.prefetch import WAITED, Prefetch, Waited
 from gateway.planning.stages import FALLBACK_STAGE, MOST_RESERVED, STAGE_BUDGETS, USUAL_DEADLINE_MS, Stage
 from gateway.state import Box
 from gateway.trust import DEFAULT_TRUST, Trust
@@ -44,6 +44,8 @@ OnEvent = Callable[[RunEvent], Awaitable[None]]
 DONE, FAILED, CANCELLED, SKIPPED = "done", "failed", "cancelled", "skipped"
 _MOST_LOOKED_AT = 64
 _LOOKED_AT_CHARS = 200
+_AWAY = (DeadlineExceeded, Overloaded, DependencyUnavailable)
+"""What a fallback stands in for: a model that is slow, busy or away."""
 _ITEMS, _BY_MODEL, _STATE = "loreglass.items", "loreglass.by_model", "loreglass.state"
 
 log = structlog.get_logger()
@@ -61,30 +63,6 @@ async def side_by_side() -> AsyncIterator[TaskGroup]:
             group.cancel_scope.cancel()
     if failure is not None:
         raise failure
-
-
-@dataclass(slots=True)
-class _Waited:
-    """How long a stage has waited for others that run beside it."""
-
-    ms: float = 0.0
-
-
-_WAITED: ContextVar[_Waited | None] = ContextVar("waited", default=None)
-
-
-@contextmanager
-def _waiting_counted() -> Iterator[_Waited]:
-    """Count the time that the body waits for prefetched results: it belongs to the stages that make them.
-
-    Counted as the waiting stage's own, it would make that stage look slow, and later plans leave it out.
-    """
-    waited = _Waited()
-    token = _WAITED.set(waited)
-    try:
-        yield waited
-    finally:
-        _WAITED.reset(token)
 
 
 async def ignore_events(_: RunEvent) -> None:
@@ -151,56 +129,22 @@ class Run:
     async def begin(self, *, waited: bool = False) -> None:
         """The question has been let in, at once or when its turn came: choose the first plan."""
         if waited:
-            await self._record(Stage.ADMISSION, DONE, 0.0, "")
+            await self.record(Stage.ADMISSION, DONE, 0.0, "")
         else:
             self.planning.revise(self.deadline.remaining_ms(), self._ended, self.elapsed_ms())
             await self._tell(Stage.ADMISSION, DONE, 0.0)
 
-    @asynccontextmanager
-    async def stage(self, stage: Stage, size: Work = ONE) -> AsyncIterator[Deadline]:
+    def stage(self, stage: Stage, size: Work = ONE) -> AbstractAsyncContextManager[Deadline]:
         """Time, trace and bound the body, which is given the stage's own deadline.
 
         `size`: how much work it is, for the estimate of its time; what is not likely to end in time is not
         begun. Raises the body's `LoreglassError`, `DeadlineExceeded`, or `Internal` for a fault of ours.
         """
-        by_model = self._by_model(stage)
-        described = {_ITEMS: size.items, _BY_MODEL: by_model and self.planning.has_model(stage)}
-        budget, left_ms = STAGE_BUDGETS[stage], self.deadline.remaining_ms()
-        reserve_ms = min(budget.reserve, left_ms * MOST_RESERVED)
-        deadline = self.deadline.within(budget.cap * self.pace, reserve_ms)
-        began, state, detail = self.elapsed_ms(), CANCELLED, ""
-        with span(f"stage {stage.value}", "internal", **described) as current:
-            try:
-                deadline.require()
-                if not self.planning.fits(stage, size, left_ms - reserve_ms, by_model=by_model):
-                    raise DeadlineExceeded(f"The stage {stage.value} would not finish in time.")
-                self._note_cuts(stage)
-                with anyio.fail_after(deadline.remaining_s()), _waiting_counted() as waited:
-                    yield deadline
-                state = DONE
-                own_ms = self.elapsed_ms() - began - waited.ms
-                self.planning.observe(stage, size, own_ms, by_model=by_model)
-            except TimeoutError as error:
-                state, detail = FAILED, ErrorKind.DEADLINE_EXCEEDED.value
-                raise DeadlineExceeded(f"The stage {stage.value} did not finish in time.") from error
-            except LoreglassError as error:
-                state, detail = FAILED, error.kind.value
-                raise
-            except Exception as error:
-                state, detail = FAILED, ErrorKind.INTERNAL.value
-                log.exception("stage_fault", stage=stage.value, trace_id=self.trace_id)
-                raise Internal from error
-            finally:
-                current.set(**{_STATE: state})
-                await self._record(stage, state, began, detail)
+        return _Staged(self, stage, size)
 
-    @asynccontextmanager
-    async def optional(self, stage: Stage) -> AsyncIterator[None]:
+    def optional(self, stage: Stage) -> AbstractAsyncContextManager[None]:
         """Around a stage that the answer can do without: its failure ends here, named in `degraded`."""
-        try:
-            yield
-        except LoreglassError as error:
-            self._failed(stage, error)
+        return _Forgiven(self, stage, (LoreglassError,))
 
     async def attempts(
         self, stage: Stage, model: R, fallback: R | None, size: Work = ONE
@@ -214,20 +158,12 @@ class Run:
             yield model, nullcontext(), self.stage(stage, size)
             return
         if self.plan.by_model(stage):
-            yield model, self._unless_away(stage), self.stage(stage, size)
+            yield model, _Forgiven(self, stage, _AWAY), self.stage(stage, size)
             if stage not in self.failures:
                 return
         else:
             await self.skip(stage)
         yield fallback, nullcontext(), self.stage(FALLBACK_STAGE[stage])
-
-    @asynccontextmanager
-    async def _unless_away(self, stage: Stage) -> AsyncIterator[None]:
-        """Around a stage that has a fallback: as `optional`, for a model that is slow, busy or away."""
-        try:
-            yield
-        except (DeadlineExceeded, Overloaded, DependencyUnavailable) as error:
-            self._failed(stage, error)
 
     def reasoner(self, model: R, fallback: R | None) -> R:
         """Which one takes a step between draft and answer: not the model once the plan has no time for it."""
@@ -239,9 +175,9 @@ class Run:
 
     async def skip(self, stage: Stage) -> None:
         """Note that the plan leaves this stage out."""
-        if not self._note_cuts(stage):
+        if not self.note_cuts(stage):
             self._degraded[stage.value] = None
-        await self._record(stage, SKIPPED, self.elapsed_ms(), "")
+        await self.record(stage, SKIPPED, self.elapsed_ms(), "")
 
     def did_less(self, name: str) -> None:
         """Note in `degraded` that a stage did less than there was to do."""
@@ -269,23 +205,24 @@ class Run:
 
     def prefetch(
         self, group: TaskGroup, work: Callable[[], Awaitable[T]], default: T, *, now: bool = True
-    ) -> "Prefetch[T]":
+    ) -> Prefetch[T]:
         """Begin `work` beside what follows; not `now`: when its result is asked for."""
         begun = Prefetch(work, default, self.deadline.clock)
         if now:
             begun.start(group)
         return begun
 
-    def _failed(self, stage: Stage, error: LoreglassError) -> None:
+    def failed(self, stage: Stage, error: LoreglassError) -> None:
+        """Note that the answer does without this stage."""
         self.failures[stage] = error.kind
         self._degraded[stage.value] = None
 
-    def _by_model(self, stage: Stage) -> bool:
+    def by_model(self, stage: Stage) -> bool:
         """Whether the model does the stage. A fallback's answer is judged by the fallback."""
         judges_fallback = stage is Stage.JUDGE and self.fell_back(Stage.ANSWER)
         return self.planning.asks_model(stage) and not judges_fallback
 
-    def _note_cuts(self, stage: Stage) -> bool:
+    def note_cuts(self, stage: Stage) -> bool:
         """What the plan has given up of a stage counts when the stage's turn comes. Whether there is any.
 
         A step that was to be the model's, and is not, is named itself.
@@ -296,7 +233,8 @@ class Run:
         self._degraded.update(names)
         return bool(names)
 
-    async def _record(self, stage: Stage, state: str, began: float, detail: str) -> None:
+    async def record(self, stage: Stage, state: str, began: float, detail: str) -> None:
+        """A stage that began at `began`, milliseconds into the run, is over; plan what is left."""
         ms = round(self.elapsed_ms() - began, 2)
         self.stages.append(
             StageTrace(stage=stage.value, state=state, start_ms=round(began, 2), ms=ms, detail=detail)
@@ -308,48 +246,111 @@ class Run:
         await self._tell(stage, state, ms)
 
     async def _tell(self, stage: Stage, state: str, ms: float) -> None:
+        if self._on_event is ignore_events:
+            return
         left_ms = round(self.deadline.remaining_ms(), 2)
         await self._on_event(StageEvent(stage=stage.value, state=state, ms=ms, left_ms=left_ms))
 
 
-class Prefetch(Generic[T]):
-    """A result that is worked out beside other stages, or when it is first asked for."""
+class _Forgiven:
+    """Around a stage whose failures of some kinds end here, named in `degraded`.
 
-    def __init__(self, work: Callable[[], Awaitable[T]], default: T, clock: Clock) -> None:
-        self._work = work
-        self._value = default
-        self._clock = clock
-        self._begun = False
-        self._finished = anyio.Event()
-        self._scope = anyio.CancelScope()
+    A class, as `_Staged` is: there are several for each question, and generators cost three times as much.
+    """
 
-    def start(self, group: TaskGroup) -> None:
-        """Begin in the background."""
-        self._begun = True
-        group.start_soon(self._run)
+    __slots__ = ("_kinds", "_run", "_stage")
 
-    async def result(self) -> T:
-        """Wait for it; after `cancel`, the default."""
-        since, waited = self._clock(), _WAITED.get()
+    def __init__(self, run: Run, stage: Stage, kinds: tuple[type[LoreglassError], ...]) -> None:
+        self._run = run
+        self._stage = stage
+        self._kinds = kinds
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, self._kinds):
+            return False
+        self._run.failed(self._stage, error)
+        return True
+
+
+class _Staged:
+    """See `Run.stage`."""
+
+    __slots__ = ("_began", "_by_model", "_run", "_scope", "_size", "_span", "_stage", "_token", "_waited")
+
+    def __init__(self, run: Run, stage: Stage, size: Work) -> None:
+        self._run = run
+        self._stage = stage
+        self._size = size
+        self._by_model = run.by_model(stage)
+        self._waited = Waited()
+
+    async def __aenter__(self) -> Deadline:
+        run, stage = self._run, self._stage
+        budget, left_ms = STAGE_BUDGETS[stage], run.deadline.remaining_ms()
+        reserve_ms = min(budget.reserve, left_ms * MOST_RESERVED)
+        deadline = run.deadline.within(budget.cap * run.pace, reserve_ms)
+        self._began = run.elapsed_ms()
+        self._span = self._begin_span()
         try:
-            if not self._begun:
-                if self._scope.cancel_called:
-                    return self._value
-                self._begun = True
-                await self._run()
-            await self._finished.wait()
-            return self._value
-        finally:
-            if waited is not None:
-                waited.ms += (self._clock() - since) * 1000
+            deadline.require()
+            if not run.planning.fits(stage, self._size, left_ms - reserve_ms, by_model=self._by_model):
+                raise DeadlineExceeded(f"The stage {stage.value} would not finish in time.")
+            run.note_cuts(stage)
+        except Exception as error:
+            raised = self._failure(error)
+            await self._end(FAILED, raised)
+            if raised is error:
+                raise
+            raise raised from error
+        self._token = WAITED.set(self._waited)
+        self._scope = anyio.CancelScope(deadline=anyio.current_time() + deadline.remaining_s())
+        self._scope.__enter__()
+        return deadline
 
-    def cancel(self) -> None:
-        """Stop it, or never begin: nobody needs the result."""
-        self._scope.cancel()
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        out_of_time = self._scope.__exit__(kind, error, trace)
+        WAITED.reset(self._token)
+        if error is None:
+            own_ms = self._run.elapsed_ms() - self._began - self._waited.ms
+            self._run.planning.observe(self._stage, self._size, own_ms, by_model=self._by_model)
+            await self._end(DONE)
+        elif out_of_time or isinstance(error, Exception):
+            raised = self._failure(TimeoutError() if out_of_time else error)
+            await self._end(FAILED, raised)
+            if raised is not error:
+                raise raised from error
+        else:
+            await self._end(CANCELLED, error)
+        return False
 
-    async def _run(self) -> None:
+    def _begin_span(self) -> Span:
+        parent = CURRENT.get()
+        if not parent.recorded:
+            return UNRECORDED
+        by_model = self._by_model and self._run.planning.has_model(self._stage)
+        described = {_ITEMS: self._size.items, _BY_MODEL: by_model}
+        return parent.child(f"stage {self._stage.value}", "internal", described).__enter__()
+
+    def _failure(self, error: BaseException) -> LoreglassError:
+        """What is raised for it."""
+        if isinstance(error, LoreglassError):
+            return error
+        if isinstance(error, TimeoutError):
+            return DeadlineExceeded(f"The stage {self._stage.value} did not finish in time.")
+        log.error("stage_fault", stage=self._stage.value, trace_id=self._run.trace_id, exc_info=error)
+        return Internal()
+
+    async def _end(self, state: str, raised: BaseException | None = None) -> None:
+        detail = raised.kind.value if isinstance(raised, LoreglassError) else ""
+        self._span.set(**{_STATE: state})
         try:
-            with self._scope:
-                self._value = await self._work()
+            await self._run.record(self._stage, state, self._began, detail)
         finally:
-            self._finished.set()
+            self._span.__exit__(type(raised) if raised else None, raised, None)

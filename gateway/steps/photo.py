@@ -8,7 +8,8 @@ from anyio.abc import TaskGroup
 from contracts.answer import LookedAtKind
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
-from gateway.planning.run import Prefetch, Run
+from gateway.planning.prefetch import Prefetch
+from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import DomainGuess, Entity, PhotoText, Query

@@ -18,7 +18,8 @@ from gateway.pipelines.baselines.retrieval import (
     search_snippets,
 )
 from gateway.planning.latencies import Work
-from gateway.planning.run import Prefetch, Run, side_by_side
+from gateway.planning.prefetch import Prefetch
+from gateway.planning.run import Run, side_by_side
 from gateway.planning.stage_graph import CHARS_A_TOKEN, StageGraph
 from gateway.planning.stages import Stage
 from gateway.state import Evidence, PhotoText, Query

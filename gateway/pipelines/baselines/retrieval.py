@@ -9,7 +9,8 @@ from contracts.answer import Route
 from gateway.clients.services import Services
 from gateway.pipelines.baselines.port import BaselineReasoner, Retrieved
 from gateway.planning.latencies import Work
-from gateway.planning.run import Prefetch, Run
+from gateway.planning.prefetch import Prefetch
+from gateway.planning.run import Run
 from gateway.planning.stage_graph import CHARS_A_TOKEN
 from gateway.planning.stages import Stage
 from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply

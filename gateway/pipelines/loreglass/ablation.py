@@ -9,7 +9,8 @@ from anyio.abc import TaskGroup
 from contracts.answer import Route
 from contracts.domain_router import Domain
 from gateway.pipelines.loreglass.pipeline import LoreglassPipeline, Prefetched
-from gateway.planning.run import Prefetch, Run
+from gateway.planning.prefetch import Prefetch
+from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Reply, Tool, Verdict
 from gateway.steps import evidence

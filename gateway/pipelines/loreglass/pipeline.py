@@ -9,7 +9,8 @@ from anyio.abc import TaskGroup
 from contracts.answer import Route
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
-from gateway.planning.run import Prefetch, Run, side_by_side
+from gateway.planning.prefetch import Prefetch
+from gateway.planning.run import Run, side_by_side
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import Reasoner

@@ -6,7 +6,8 @@ from contracts.answer import Route, Verification
 from contracts.domain_router import Domain
 from gateway.pipelines.qa_dragon import tool_router
 from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
-from gateway.planning.run import Prefetch, Run
+from gateway.planning.prefetch import Prefetch
+from gateway.planning.run import Run
 from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Tool, Verdict
 from gateway.steps import evidence
 from gateway.steps.answering import answer_from

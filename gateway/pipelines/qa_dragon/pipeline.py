@@ -13,7 +13,8 @@ from contracts.domain_router import Domain
 from gateway.clients.services import Services
 from gateway.pipelines.qa_dragon import rephrasing, tool_router, visual_tools
 from gateway.pipelines.qa_dragon.port import StepwiseReasoner
-from gateway.planning.run import Prefetch, Run, side_by_side
+from gateway.planning.prefetch import Prefetch
+from gateway.planning.run import Run, side_by_side
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Tool

@@ -1,0 +1,78 @@
+"""Results that are worked out beside the stage that will want them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import anyio
+from anyio.abc import TaskGroup
+
+from chassis.resilience.deadlines import Clock
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Waited:
+    """How long a stage has waited for others that run beside it."""
+
+    ms: float = 0.0
+
+
+WAITED: ContextVar[Waited | None] = ContextVar("waited", default=None)
+"""Of the stage in hand: the time that it waits for prefetched results belongs to the stages that make them.
+
+Counted as the waiting stage's own, it would make that stage look slow, and later plans leave it out.
+"""
+
+
+class _Running(Protocol):
+    """What can be stopped: a task, or the scope of work in the task that waits for it."""
+
+    def cancel(self) -> None: ...
+
+
+class Prefetch(Generic[T]):
+    """A result that is worked out beside other stages, or when it is first asked for."""
+
+    def __init__(self, work: Callable[[], Awaitable[T]], default: T, clock: Clock) -> None:
+        self._work = work
+        self._value = default
+        self._clock = clock
+        self._running: _Running | None = None
+        self._given_up = False
+        self._finished = asyncio.Event()
+
+    def start(self, group: TaskGroup) -> None:
+        """Begin in the background."""
+        self._running = group.create_task(self._run())
+
+    async def result(self) -> T:
+        """Wait for it; after `cancel`, the default."""
+        if self._finished.is_set() or (self._given_up and self._running is None):
+            return self._value
+        since = self._clock()
+        try:
+            if self._running is None:
+                with anyio.CancelScope() as self._running:
+                    await self._run()
+            await self._finished.wait()
+            return self._value
+        finally:
+            waited = WAITED.get()
+            if waited is not None:
+                waited.ms += (self._clock() - since) * 1000
+
+    def cancel(self) -> None:
+        """Stop it, or never begin: nobody needs the result."""
+        self._given_up = True
+        if self._running is not None and not self._finished.is_set():
+            self._running.cancel()
+
+    async def _run(self) -> None:
+        try:
+            self._value = await self._work()
+        finally:
+            self._finished.set()
