@@ -2,13 +2,12 @@
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Header, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from chassis.errors import problem_of
-from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router, takes_json
 from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
@@ -24,7 +23,7 @@ from contracts.answer import (
     TranscriptEvent,
 )
 from gateway.planning.run import OnEvent, RunEvent, ignore_events
-from gateway.routes.dependencies import CallerDep, GatewayDep
+from gateway.routes.dependencies import caller_of, gateway_of
 from gateway.routes.intake import JSON_LIMITS, read_question
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.execution import Question
@@ -49,16 +48,19 @@ def _body_schema() -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-@router.post("/answer", response_model=Answer, openapi_extra=_body_schema())
+# The route takes the bare request and gives the bare reply: to resolve dependencies, and to validate an answer
+# that is one already, costs as much as the question's whole planning.
+_KEY_SCHEMA = {
+    "name": headers.IDEMPOTENCY_KEY.lower(),
+    "in": "header",
+    "required": False,
+    "schema": {"anyOf": [{"type": "string"}, {"type": "null"}], "title": "Idempotency-Key"},
+}
+
+
+@router.post("/answer", response_model=Answer, openapi_extra={**_body_schema(), "parameters": [_KEY_SCHEMA]})
 @takes_json(JSON_LIMITS, or_form=True)
-async def answer(
-    request: Request,
-    response: Response,
-    gateway: GatewayDep,
-    caller: CallerDep,
-    exchange: RequestDeadline,
-    idempotency_key: Annotated[str | None, Header()] = None,
-) -> Answer | Response:
+async def answer(request: Request) -> Response:
     """Answer a question about a photo, with sources, or say honestly that it is not known.
 
     With `Accept: text/event-stream` the same body comes as the last of a stream of events: `stage`,
@@ -66,7 +68,9 @@ async def answer(
     gets the same 503 as without a stream. With an `Idempotency-Key` the question is worked on to its end even
     if the caller leaves, and sent again under its key it gets the same answer.
     """
-    key = checked_key(idempotency_key)
+    gateway, exchange = await gateway_of(request), request.state.deadline
+    caller = await caller_of(request, gateway)
+    key = checked_key(request.headers.get(headers.IDEMPOTENCY_KEY))
     received = Deadline.after_ms(0)
     question = await read_question(request, gateway, caller, received)
     deadline = Deadline(min(received.at + question.deadline_ms / 1000, exchange.at))
@@ -74,9 +78,8 @@ async def answer(
     if "text/event-stream" in request.headers.get("accept", ""):
         return _stream(asking)
     body, again = await asking.answer(ignore_events)
-    if again:
-        response.headers[headers.REPLAYED] = "true"
-    return body
+    told = {headers.REPLAYED: "true"} if again else None
+    return Response(body.model_dump_json(), headers=told, media_type="application/json")
 
 
 @dataclass(frozen=True, slots=True)
