@@ -36,6 +36,10 @@ _NEGLIGIBLE = 1e-3
 _PRIOR_POINTS = 16
 
 
+Validity = tuple[float, int]
+"""Until when, on the estimates' clock, and for which observations."""
+
+
 def level_of(load: int) -> int:
     """The load level, 0 to `LEVELS` - 1, of that many questions in flight, this one included."""
     return min(LEVELS - 1, max(1, load).bit_length() - 1)
@@ -110,6 +114,16 @@ class Estimates:
         self._sketches: dict[tuple[Stage, bool], tuple[RatioSketch, ...]] = {}
         self._combined: dict[tuple[Stage, bool], tuple[float, list[Ratios]]] = {}
         self._lock = Lock()
+        self._forgotten = 0
+
+    def validity(self) -> Validity:
+        """Of what is worked out from these estimates now, to be shown to `still`."""
+        return self._clock() + _FRESH_S, self._forgotten
+
+    def still(self, validity: Validity) -> bool:
+        """Whether that holds, as what `ratios` gives again does."""
+        fresh_until, forgotten = validity
+        return self._clock() < fresh_until and forgotten == self._forgotten
 
     def observe(self, stage: Stage, work: Work, ms: float, load: int, *, by_model: bool = True) -> None:
         """Count a call that was finished in `ms`. What is no duration is ignored."""
@@ -122,6 +136,7 @@ class Estimates:
             sketch.add(ratio, now)
             if sketch.weight(now) < _WELL_KNOWN:
                 self._combined.pop(key, None)
+                self._forgotten += 1
 
     def p50_ms(self, stage: Stage, work: Work = ONE, load: int = 1, *, by_model: bool = True) -> float:
         """The median, milliseconds."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import fields
+from functools import cache
 from typing import Protocol
 
 from contracts.answer import PlanTrace
@@ -121,8 +122,13 @@ class LivePlan(FixedPlan):
             self._planner.estimates.observe(stage, work, ms, self._node.in_flight, by_model=by_model)
 
 
+@cache
+def _limits(plan: Plan) -> dict[str, int]:
+    """By name, for the trace: there are no more plans than rungs of the ladder, twice."""
+    return {field.name: int(getattr(plan, field.name)) for field in fields(Plan)}
+
+
 def _trace(choice: Choice, remaining_ms: float, load: int, at_ms: float, after: str) -> PlanTrace:
-    limits = {field.name: int(getattr(choice.plan, field.name)) for field in fields(Plan)}
     return PlanTrace(
         at_ms=round(at_ms, 2),
         after=after,
@@ -130,5 +136,5 @@ def _trace(choice: Choice, remaining_ms: float, load: int, at_ms: float, after: 
         expected_ms=round(choice.expected_ms, 2),
         load=load,
         cuts=[cut.name for cut in choice.effective],
-        limits=limits,
+        limits=_limits(choice.plan),
     )

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gateway.planning.estimates import Estimates
+from gateway.planning.estimates import Estimates, Validity, level_of
 from gateway.planning.latencies import Work
 from gateway.planning.plan import LADDER, Cut, Plan
 from gateway.planning.stage_graph import StageGraph
@@ -61,6 +61,7 @@ class Planner:
         self.estimates = estimates
         self.ladder = ladder
         self._rungs: dict[tuple[str, bool], tuple[_Rung, ...]] = {}
+        self._whole: dict[tuple[str, bool, int], tuple[Validity, float]] = {}
 
     def choose(
         self, remaining_ms: float, done: Collection[Stage], load: int, busy: bool, graph: StageGraph
@@ -73,13 +74,18 @@ class Planner:
 
         `done`: stages that are over, or that this question is spared.
         """
-        rungs, first, known = self._ladder_of(graph, busy), graph.reached(done), frozenset(done)
+        rungs = self._ladder_of(graph, busy)
+        if not done and (whole_ms := self._whole_ms(graph, busy, load)) <= remaining_ms:
+            return Choice(rungs[0].plan, whole_ms)
+        first, known = graph.reached(done), frozenset(done)
         timed: dict[_Step, tuple[float, float]] = {}
         expected = (self._expected_ms(rung.steps[first:], known, load, timed) for rung in rungs)
         last = len(self.ladder)
         height, expected_ms = next(
             (height, ms) for height, ms in enumerate(expected) if ms <= remaining_ms or height == last
         )
+        if not height:
+            return Choice(rungs[0].plan, expected_ms)
         ahead = {stage for step in graph.in_order(not busy)[first:] for stage in step} - known
         cuts = zip(self.ladder[:height], rungs[1 : height + 1], strict=True)
         effective = tuple(cut for cut, rung in cuts if not ahead.isdisjoint(rung.changed))
@@ -111,6 +117,16 @@ class Planner:
     ) -> bool:
         """Whether it is worth beginning: half of such calls end in the time that is left."""
         return remaining_ms >= self.estimates.p50_ms(stage, work, load, by_model=by_model)
+
+    def _whole_ms(self, graph: StageGraph, busy: bool, load: int) -> float:
+        """Of the full plan from its beginning: most questions get it, so it is worked out for many."""
+        key = (graph.name, busy, level_of(load))
+        validity, whole_ms = self._whole.get(key, (None, 0.0))
+        if validity is None or not self.estimates.still(validity):
+            validity = self.estimates.validity()
+            whole_ms = self._expected_ms(self._ladder_of(graph, busy)[0].steps, frozenset(), load, {})
+            self._whole[key] = (validity, whole_ms)
+        return whole_ms
 
     def _expected_ms(
         self,

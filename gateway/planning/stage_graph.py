@@ -1,7 +1,7 @@
 """Which stages lie ahead of a question, what runs beside what, and how much work a plan gives to each."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gateway.planning.latencies import ONE, Work
 from gateway.planning.plan import Plan
@@ -34,21 +34,25 @@ class StageGraph:
     by_rule: frozenset[Stage] = frozenset()
     crops_with_photo: bool = False
     reads: tuple[tuple[Stage, int], ...] = ()
+    _speculating: tuple[Step, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        first, *rest = self.steps
+        early = tuple(stage for step in rest for stage in step if stage in self.speculative)
+        later = (tuple(stage for stage in step if stage not in self.speculative) for step in rest)
+        object.__setattr__(self, "_speculating", ((*first, *early), *later))
 
     def in_order(self, speculate: bool) -> tuple[Step, ...]:
         """The steps, as many either way: speculative stages in the first one, or at their own places."""
-        first, *rest = self.steps
-        early = tuple(stage for step in rest for stage in step if stage in self.speculative)
-        if not speculate:
-            return self.steps
-        later = (tuple(stage for stage in step if stage not in self.speculative) for step in rest)
-        return ((*first, *early), *later)
+        return self._speculating if speculate else self.steps
 
     def reached(self, done: Collection[Stage]) -> int:
         """The place of the last step that has begun; those before it are over, whether they ran or not.
 
         What may have run ahead of its place does not tell.
         """
+        if not done:
+            return 0
         tells = {stage for stage in done if stage not in self.speculative}
         begun = (place for place, step in enumerate(self.steps) if not tells.isdisjoint(step))
         return max(begun, default=0)

@@ -48,7 +48,7 @@ def _body_schema() -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-# The route takes the bare request and gives the bare reply: to resolve dependencies, and to validate an answer
+# The route takes the bare request and gives the bare reply: to resolve dependencies and to validate an answer
 # that is one already, costs as much as the question's whole planning.
 _KEY_SCHEMA = {
     "name": headers.IDEMPOTENCY_KEY.lower(),
