@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 
 _NAME = re.compile(r"[0-9a-f]{32}")
 _SCOPE: ContextVar[str] = ContextVar("scope", default="")
 
 
+@lru_cache(1024)
 def scope_of(secret: bytes, tenant: str) -> str:
     """The tenant's, the same at all gateways that share `secret`; without that nobody can work it out."""
     return hmac.digest(secret, f"scope\0{tenant}".encode(), hashlib.sha256).hex()[:32]

@@ -60,13 +60,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._segment = self._run = self._head_bytes = self._trailers = self._body_bytes = self._unsent = 0
         self._waited_s = self._unread_s = 0.0
         self._replies_to: Any = None
+        self._held: bytes | None = None
 
     # What the event loop says
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._replies_to = SimpleNamespace(
-            write=transport.write, is_closing=transport.is_closing, close=self._close_once_sent
+            write=self._write_soon, is_closing=transport.is_closing, close=self._close_once_sent
         )
         if not self._register.add(self, self.client[0] if self.client else ""):
             self._refuse(Overloaded("There are too many connections.", retry_after_s=_RETRY_S))
@@ -74,7 +75,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._register.remove(self)
         super().connection_lost(exc)
-        self._replies_to.close = self.transport.close  # else each keeps the other until they are collected
+        # Else each keeps the other until they are collected.
+        self._replies_to.write, self._replies_to.close = self.transport.write, self.transport.close
+
+    def eof_received(self) -> None:
+        self._write_held()
 
     def data_received(self, data: bytes) -> None:
         self._segment = len(data)
@@ -94,6 +99,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(self._too_large())
 
     def shutdown(self) -> None:
+        self._write_held()
         if self._lingering:
             self.transport.abort()
         super().shutdown()
@@ -165,6 +171,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def give_way(self) -> None:
         """See `Connection`."""
+        self._write_held()
         if self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
@@ -172,6 +179,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def watch(self, seconds: float) -> None:
         """See `Connection`."""
+        self._write_held()
         if self._reply_is_left_unread(seconds):
             self._register.refused("unread_reply")
             self.transport.abort()
@@ -256,13 +264,31 @@ class BoundedProtocol(HttpToolsProtocol):
         ]
         lines = [STATUS_LINE[reply.status_code], *(b"%s: %s\r\n" % each for each in told), b"\r\n"]
         log.info("refused_before_reading", problem=error.kind.value, trace_id=trace_id)
+        self._write_held()
         self.transport.write(b"".join([*lines, cast(bytes, reply.body)]))
         self._say_no_more()
+
+    # Replying, for uvicorn's cycles
+
+    def _write_soon(self, data: bytes) -> None:
+        """A head and the body that follows at once are one write: each by itself would wake the caller."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            self.transport.writelines((held, data))
+            return
+        self._held = data
+        self.loop.call_soon(self._write_held)
+
+    def _write_held(self) -> None:
+        held, self._held = self._held, None
+        if held is not None and not self.transport.is_closing():
+            self.transport.write(held)
 
     # Ending
 
     def _close_once_sent(self) -> None:
-        """For uvicorn's cycles, which would close under a caller that still sends."""
+        """They would close under a caller that still sends."""
+        self._write_held()
         if self.transport.is_closing():
             return
         if not self._lingering and (self.pipeline or not self.cycle.more_body):

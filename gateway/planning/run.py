@@ -255,7 +255,7 @@ class Run:
 class _Forgiven:
     """Around a stage whose failures of some kinds end here, named in `degraded`.
 
-    A class, as `_Staged` is: there are several for each question, and generators cost three times as much.
+    A class, as `_Staged` is: there are several for each question, and generators cost more.
     """
 
     __slots__ = ("_kinds", "_run", "_stage")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from itertools import product
 
 import structlog
@@ -124,15 +125,16 @@ class QuestionMetrics:
             ("kind",),
             registry=registry,
         )
-        self._domains = Counter(
-            "loreglass_domains_total", "Questions by domain.", ("domain",), registry=registry
-        )
-        self._tenants = Counter(
+        domains = Counter("loreglass_domains_total", "Questions by domain.", ("domain",), registry=registry)
+        tenants = Counter(
             "loreglass_tenant_questions_total",
             "Questions by tenant, a name that the operator gave to a key.",
             ("tenant",),
             registry=registry,
         )
+        # Children are kept: to find one by its labels costs more than to count with it.
+        self._counted, self._of_domain = cache(self._questions.labels), cache(domains.labels)
+        self._of_tenant = cache(tenants.labels)
         self._degraded = Counter(
             "loreglass_degraded_total",
             "Stages that failed and cuts of the plan, by name.",
@@ -145,14 +147,14 @@ class QuestionMetrics:
         for kind in Miss:
             self._misses.labels(kind.value)
         for domain in (*(each.value for each in Domain), NONE):
-            self._domains.labels(domain)
+            self._of_domain(domain)
 
     def observe(self, question: QuestionRecord) -> None:
         """Count one that is over."""
         self._start_at_zero(question.trace.pipeline)
-        self._questions.labels(question.trace.pipeline, question.route, question.reason).inc()
-        self._tenants.labels(question.tenant).inc()
-        self._domains.labels(question.domain.value if question.domain else NONE).inc()
+        self._counted(question.trace.pipeline, question.route, question.reason).inc()
+        self._of_tenant(question.tenant).inc()
+        self._of_domain(question.domain.value if question.domain else NONE).inc()
         if question.miss is not None:
             self._misses.labels(question.miss.value).inc()
         for kind in question.degraded:
