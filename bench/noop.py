@@ -16,13 +16,14 @@ from starlette.types import Receive, Scope, Send
 
 from bench.serving import announced
 from chassis.http.serving import listen
+from contracts.collections import Collections
 from contracts.cropper import CropReply
 from contracts.domain_router import Classification, ClassifyReply, Domain
 from contracts.geometry import Point
 from contracts.image_search import ImageHit, ImageSearchReply
 from contracts.message import Message
 from contracts.ocr import OcrReply, TextLine
-from contracts.operations import Health
+from contracts.operations import Health, Info
 from contracts.reader import ReadAnswer, ReadReply, ReadRequest, TextSpan
 from contracts.reranker import RerankReply, RerankResult, RerankUsage
 from contracts.text_search import TextHit, TextSearchReply
@@ -74,6 +75,9 @@ def replies() -> dict[str, Message]:
         "/v1/text-search": TextSearchReply(hits=pages, collection="pages"),
         "/v1/rerank": RerankReply(id="1", model="noop", results=ranked, usage=RerankUsage(total_tokens=1)),
         "/v1/verify": VerifyReply(supported=True, probability=0.95, checks=[]),
+        # What a gateway asks while it starts, again and again for half a minute where nobody says.
+        "/info": Info(service="noop", version="0", engine="noop", device="cpu", dtype=""),
+        "/v1/collections": Collections(collections=[]),
         "/health/ready": Health(status="ok"),
         "/health/live": Health(status="ok"),
     }
