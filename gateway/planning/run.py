@@ -132,7 +132,8 @@ class Run:
             await self.record(Stage.ADMISSION, DONE, 0.0, "")
         else:
             self.planning.revise(self.deadline.remaining_ms(), self._ended, self.elapsed_ms())
-            await self._tell(Stage.ADMISSION, DONE, 0.0)
+            if self._on_event is not ignore_events:
+                await self._tell(Stage.ADMISSION, DONE, 0.0)
 
     def stage(self, stage: Stage, size: Work = ONE) -> AbstractAsyncContextManager[Deadline]:
         """Time, trace and bound the body, which is given the stage's own deadline.
@@ -243,11 +244,10 @@ class Run:
             return
         self._ended.add(stage)
         self.planning.revise(self.deadline.remaining_ms(), self._ended, self.elapsed_ms(), stage.value)
-        await self._tell(stage, state, ms)
+        if self._on_event is not ignore_events:
+            await self._tell(stage, state, ms)
 
     async def _tell(self, stage: Stage, state: str, ms: float) -> None:
-        if self._on_event is ignore_events:
-            return
         left_ms = round(self.deadline.remaining_ms(), 2)
         await self._on_event(StageEvent(stage=stage.value, state=state, ms=ms, left_ms=left_ms))
 
@@ -295,7 +295,7 @@ class _Staged:
         reserve_ms = min(budget.reserve, left_ms * MOST_RESERVED)
         deadline = run.deadline.within(budget.cap * run.pace, reserve_ms)
         self._began = run.elapsed_ms()
-        self._span = self._begin_span()
+        self._span = self._begin_span() if CURRENT.get().recorded else UNRECORDED
         try:
             deadline.require()
             if not run.planning.fits(stage, self._size, left_ms - reserve_ms, by_model=self._by_model):
@@ -331,12 +331,9 @@ class _Staged:
         return False
 
     def _begin_span(self) -> Span:
-        parent = CURRENT.get()
-        if not parent.recorded:
-            return UNRECORDED
         by_model = self._by_model and self._run.planning.has_model(self._stage)
         described = {_ITEMS: self._size.items, _BY_MODEL: by_model}
-        return parent.child(f"stage {self._stage.value}", "internal", described).__enter__()
+        return CURRENT.get().child(f"stage {self._stage.value}", "internal", described).__enter__()
 
     def _failure(self, error: BaseException) -> LoreglassError:
         """What is raised for it."""

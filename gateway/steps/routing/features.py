@@ -1,6 +1,6 @@
 """What the search router looks at: named features of a draft (QA-Dragon, section 3.2)."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 
 from gateway.state import Draft
 from language.hedges import hedged
@@ -35,7 +35,7 @@ class RouterFeatures:
 
     def by_name(self) -> dict[str, float]:
         """In the order of the fields."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in FEATURES}
 
 
 FEATURES = tuple(field.name for field in fields(RouterFeatures))

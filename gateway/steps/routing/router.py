@@ -9,7 +9,7 @@ from gateway.planning.explaining import SILENT, Explaining
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Draft
 from gateway.steps.routing.artefact import RouterArtefact
-from gateway.steps.routing.features import FEATURES, RouterFeatures, router_features
+from gateway.steps.routing.features import RouterFeatures, router_features
 from gateway.thresholds import Thresholds
 
 
@@ -46,4 +46,4 @@ class SearchRouter:
     def _probability(self, features: RouterFeatures) -> float:
         if self.curve is None:
             return features.confidence
-        return self.curve.probability([features.by_name()[name] for name in FEATURES])
+        return self.curve.probability(list(features.by_name().values()))
