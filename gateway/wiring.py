@@ -1,6 +1,7 @@
 """The composition root: everything the gateway is made of, put together in one place."""
 
 import hashlib
+import math
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -39,9 +40,10 @@ from gateway.serving.budget_metrics import BudgetMetrics
 from gateway.serving.execution import Execution, Tier
 from gateway.serving.guards import Guards
 from gateway.serving.idempotency import Idempotency
-from gateway.serving.measures import DecoderMetrics, QuestionMetrics, QuestionRecord, log_question
+from gateway.serving.leases import SHARED_BUDGET, Leases
+from gateway.serving.measures import DecoderMetrics, OnEnd, QuestionMetrics, QuestionRecord, log_question
 from gateway.serving.placement_watch import PlacementWatch
-from gateway.serving.quotas import MemoryRates, Quotas, RedisRates
+from gateway.serving.quotas import MemoryRates, Quotas, Rates, SharedRates
 from gateway.serving.redis_values import answers
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits, SessionStore
@@ -64,6 +66,9 @@ from gateway.thresholds import RetrievalLimits, load_thresholds
 _TRACE_CONNECTIONS = 4
 _KEPT_CONNECTIONS = 8
 _RATE_CONNECTIONS = 8
+_LEASE_CONNECTIONS = 1
+_LEASE_TIMEOUT_S = 0.5
+"""A sixth of the time that a lease lasts."""
 _SOUND_BYTES = 32 * 2**20
 _TRACES_FOR_S = 600.0
 """Not long: they lie beside people's sessions, and a trace is a few kilobytes."""
@@ -124,14 +129,17 @@ async def wire(
         kept = _kept(settings, keys, clock)
         resources.push_async_callback(kept.close)
         going_on = await resources.enter_async_context(_cancelled_at_the_end())
-        guards = Guards(metrics.registry, Cards(settings.placement) if settings.placement else None, clock)
+        leases = await resources.enter_async_context(_leases(settings, clock))
+        cards = Cards(settings.placement) if settings.placement else None
+        guards = Guards(metrics.registry, cards, clock, leases)
         services = _services(settings, http, guards)
         reasoners = open_reasoners(settings, http, guards, services.read)
         router = SearchRouter.load(settings.router)
         pipelines = every_pipeline(services, reasoners, load_thresholds(settings.thresholds), router)
         questions = QuestionMetrics(metrics.registry, DEFAULT_PIPELINE)
         budget = BudgetMetrics(metrics.registry, estimates := _estimates(settings, clock))
-        tiers = _tiers(settings, reasoners, clock, estimates, budget)
+        tiers = _tiers(settings, reasoners, clock, estimates, budget, leases)
+        quotas, checks = await resources.enter_async_context(_quotas(settings, keys, clock, budget, leases))
         traces = await resources.enter_async_context(_traces(settings, keys))
         photos, recordings = _decoders(settings, metrics, questions, resources)
         voice = _voice(settings, http, guards, kept, keys, clock, budget, recordings)
@@ -140,20 +148,24 @@ async def wire(
             sessions,
             traces,
             tiers,
-            partial(_tell, questions, budget),
+            partial(_tell, questions, budget, partial(_charge, settings, quotas, going_on)),
             services.holds_anything,
             voice=voice,
             scope_of=partial(scope_of, _secret(settings)),
             unverified=settings.unverified,
             trust=settings.trust,
+            lacking=leases.lacking if leases else str,
         )
-        quotas, checks = await resources.enter_async_context(_quotas(settings, keys, clock, budget))
         checks |= _checks(services, reasoners, photos, voice)
         if settings.reasoning is Reasoning.VLM:
             checks["deadline"] = partial(_deadline_note, tiers[0].planner, settings)
         if reasoners.keep_probing is not None:
             await resources.enter_async_context(background_task(reasoners.keep_probing))
         checks |= await _watch_placement(settings, services, metrics, clock, resources)
+        if leases is not None:
+            budget.share(leases)
+            checks[SHARED_BUDGET] = partial(_budget_note, leases)
+            await resources.enter_async_context(background_task(leases.run))
         yield Gateway(
             execution=execution,
             idempotency=Idempotency(kept, going_on, settings.session_ttl_s),
@@ -170,10 +182,24 @@ async def wire(
         )
 
 
-def _tell(metrics: QuestionMetrics, budget: BudgetMetrics, question: QuestionRecord) -> None:
+def _tell(metrics: QuestionMetrics, budget: BudgetMetrics, charge: OnEnd, question: QuestionRecord) -> None:
     metrics.observe(question)
     budget.reached(stage.stage for stage in question.trace.stages)
     log_question(question)
+    charge(question)
+
+
+def _charge(settings: GatewaySettings, quotas: Quotas, going_on: TaskGroup, question: QuestionRecord) -> None:
+    """What it spent is counted once it is over: of the model, its share of a step that all sequences take."""
+    if not quotas.limits(question.tenant):
+        return
+    spent, speed = question.spent, settings.vlm_speed
+    model_ms = (
+        spent.prompt_tokens / 1000 * speed.prefill_ms_per_1k
+        + spent.completion_tokens * speed.decode_ms_per_token / settings.vlm_sequences
+    )
+    tokens = spent.prompt_tokens + spent.completion_tokens
+    going_on.start_soon(quotas.charge, question.tenant, tokens, spent.card_ms + model_ms)
 
 
 async def _deadline_note(planner: Planner, settings: GatewaySettings, _: Deadline) -> Note:
@@ -196,6 +222,7 @@ def _tiers(
     clock: Clock,
     estimates: Estimates,
     budget: BudgetMetrics,
+    leases: Leases | None,
 ) -> list[Tier]:
     """The ways in, with the plans behind them."""
     generation = GenerationBudget(evidence_chars=settings.vlm_evidence_chars)
@@ -205,6 +232,8 @@ def _tiers(
         limits = AdmissionLimits(settings.max_in_flight, waiting)
         admission = Admission(limits, clock, partial(budget.refused, name))
         budget.watch(name, admission)
+        if leases is not None:
+            leases.share(f"admission-{name}", admission, settings.max_in_flight)
         return Tier(admission, planner)
 
     tiers = [tier("full", settings.max_waiting, planner)]
@@ -345,6 +374,8 @@ def _sessions(settings: GatewaySettings, keys: Keys) -> SessionStore:
 def _quota(settings: GatewaySettings) -> Quota:
     return Quota(
         requests_per_minute=settings.tenant_requests_per_minute,
+        tokens_per_minute=settings.tenant_tokens_per_minute or math.inf,
+        gpu_ms_per_minute=settings.tenant_gpu_ms_per_minute or math.inf,
         in_flight=settings.tenant_in_flight,
         sessions=settings.tenant_sessions,
         traces=settings.tenant_traces,
@@ -360,15 +391,38 @@ def _slots(settings: GatewaySettings, at_once: int, clock: Clock) -> Admission:
 
 @asynccontextmanager
 async def _quotas(
-    settings: GatewaySettings, keys: Keys, clock: Clock, budget: BudgetMetrics
+    settings: GatewaySettings, keys: Keys, clock: Clock, budget: BudgetMetrics, leases: Leases | None
 ) -> AsyncIterator[tuple[Quotas, dict[str, Check]]]:
     """Shared by gateways that share their sessions; with what readiness asks of where they are counted."""
+
+    def counted(rates: Rates) -> Quotas:
+        return Quotas(keys.quota, rates, budget.exceeded, leases)
+
     if settings.sessions is not SessionBackend.REDIS:
-        yield Quotas(keys.quota, MemoryRates(clock), budget.exceeded), {}
+        yield counted(MemoryRates(clock)), {}
         return
     client = connect(settings.redis_url, max_connections=_RATE_CONNECTIONS)
-    async with aclosing(RedisRates(client, clock)) as rates:
-        yield Quotas(keys.quota, rates, budget.exceeded), {"redis": partial(_redis_note, client)}
+    async with aclosing(SharedRates(client, settings.gateways, clock)) as rates:
+        yield counted(rates), {"redis": partial(_redis_note, client)}
+
+
+@asynccontextmanager
+async def _leases(settings: GatewaySettings, clock: Clock) -> AsyncIterator[Leases | None]:
+    """Of the budget that this gateway has a part in, if any."""
+    if not settings.shared_budget:
+        yield None
+        return
+    client = connect(settings.redis_url, timeout_s=_LEASE_TIMEOUT_S, max_connections=_LEASE_CONNECTIONS)
+    each = settings.shared_nodes == "each"
+    async with aclosing(
+        Leases(client, settings.shared_budget, settings.gateways, clock, each=each)
+    ) as leases:
+        yield leases
+
+
+async def _budget_note(leases: Leases, _: Deadline) -> Note:
+    """Without Redis questions are answered, as many at once as this gateway's part allows."""
+    return Note("each gateway takes its part alone" if leases.alone else "ok")
 
 
 async def _redis_note(client: Redis, deadline: Deadline) -> Note:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 class ModelCalls:
     """Requests that one question sent to the model, those made again and those cut short included.
 
-    Tokens: of the calls whose reply came whole. `without`: services that a reasoner asked in vain, and
-    answered all the same.
+    Tokens: of the calls whose reply came whole. `card_ms`: expected, of calls to small models on cards.
+    `without`: services that a reasoner asked in vain, and answered all the same.
     """
 
     count: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    card_ms: float = 0.0
     without: dict[str, None] = field(default_factory=dict)
 
 
@@ -41,6 +42,13 @@ def count_calls(requests: int, prompt_tokens: int = 0, completion_tokens: int = 
         calls.count += requests
         calls.prompt_tokens += prompt_tokens
         calls.completion_tokens += completion_tokens
+
+
+def count_card_ms(milliseconds: float) -> None:
+    """A call is made that is expected to keep a card busy for so long."""
+    calls = _COUNTED.get()
+    if calls is not None:
+        calls.card_ms += milliseconds
 
 
 def did_without(service: str) -> None:

@@ -17,6 +17,7 @@ import anyio
 
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Clock, Deadline
+from chassis.resilience.gates import OWN, Lease
 from chassis.startup import WrongSettings
 from chassis.telemetry.spans import span
 from gateway.serving.fairness import Claim, Entry, FairQueue
@@ -76,6 +77,8 @@ class Admission:
         on_refusal: OnRefusal = lambda _priority, _refusal: None,
     ) -> None:
         self.limits = limits
+        self.lease: Lease = OWN
+        self._capacity = float(limits.in_flight)
         self._clock = clock
         self._on_refusal = on_refusal
         self._queue = FairQueue()
@@ -83,6 +86,36 @@ class Admission:
         self._numbers = count()
         self._pace = _Pace()
         self._in_flight = 0
+
+    @property
+    def capacity(self) -> float:
+        """How many may be worked on at once: `limits.in_flight`, or the part of it that is leased."""
+        return self._capacity
+
+    @capacity.setter
+    def capacity(self, capacity: float) -> None:
+        self._capacity = capacity
+        self._fill()
+
+    @property
+    def in_use(self) -> float:
+        """How many are worked on."""
+        return self._in_flight
+
+    @property
+    def wanted(self) -> float:
+        """How many are worked on or wait."""
+        return self._in_flight + len(self._tickets)
+
+    @property
+    def _soon(self) -> float:
+        """Places that there are once leases have followed those who wait."""
+        return max(1.0, self._capacity, self.lease.prospect)
+
+    @property
+    def full(self) -> bool:
+        """Whether the next one has to wait."""
+        return self._in_flight >= self._capacity or self.lease.lapsed
 
     @property
     def in_flight(self) -> int:
@@ -97,7 +130,7 @@ class Admission:
     @property
     def busy(self) -> bool:
         """Whether work on mere suspicion would be at the cost of others."""
-        return bool(self._tickets) or 2 * self._in_flight >= self.limits.in_flight
+        return bool(self._tickets) or 2 * self._in_flight >= self._capacity
 
     @property
     def oldest_wait_ms(self) -> float:
@@ -129,7 +162,7 @@ class Admission:
         now, spare_s = self._clock(), deadline.remaining_s() - needed_ms / 1000
         if spare_s <= 0:
             raise self._refused(priority, Refusal.EXPIRED)
-        if self._in_flight < self.limits.in_flight:  # then nobody waits
+        if not self.full:  # then nobody waits
             self._queue.hold((priority, tenant))
             self._in_flight += 1
             return now
@@ -139,6 +172,7 @@ class Admission:
         ticket = _Ticket(entry, now, now + spare_s, anyio.Event())
         self._tickets[entry] = ticket
         self._queue.add(entry)
+        self.lease.short()
         if self.waiting > self.limits.waiting:
             self._refuse(self._queue.worst(self.limits.waiting), Refusal.FULL)
         told = {"loreglass.priority": priority.value, "loreglass.waiting": self.waiting}
@@ -171,7 +205,7 @@ class Admission:
 
     def _fill(self) -> None:
         """Hand out the places that are free."""
-        while self._in_flight < self.limits.in_flight and (entry := self._queue.first()) is not None:
+        while not self.full and (entry := self._queue.first()) is not None:
             ticket, now = self._tickets[entry], self._clock()
             if now > ticket.latest_start:
                 self._refuse(entry, Refusal.EXPIRED)
@@ -205,11 +239,11 @@ class Admission:
         Of the first one's time half is over, on average.
         """
         each_s = self._pace.mean_s or needed_ms / 1000
-        return (self._queue.places_until(entry) - 0.5) * each_s / self.limits.in_flight
+        return (self._queue.places_until(entry) - 0.5) * each_s / self._soon
 
     def _retry_after_s(self) -> int:
         """Until those who wait now will have got in, in whole seconds."""
-        drained_s = (self.waiting + 1) * self._pace.mean_s / self.limits.in_flight
+        drained_s = (self.waiting + 1) * self._pace.mean_s / self._soon
         return min(_LONGEST_RETRY_S, max(_SHORTEST_RETRY_S, math.ceil(drained_s)))
 
 

@@ -29,7 +29,7 @@ from gateway.planning.live_plan import LivePlan
 from gateway.planning.planner import Planner
 from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
-from gateway.reasoning.calls import ModelCalls, calls_counted
+from gateway.reasoning.calls import ModelCalls, calls_counted, did_without
 from gateway.serving.admission import Admission
 from gateway.serving.measures import OnEnd, QuestionRecord, no_op
 from gateway.serving.sessions.port import Session, SessionStore, new_session_id
@@ -135,6 +135,7 @@ class Execution:
     into; without it nobody is told that they have none. `vary`: makes the pipeline that an experiment wants.
     `voice`: what hears and speaks. `scope_of`: of a tenant, in which services work for it. `unverified`: what
     becomes of answers that could not be checked. `trust`: whose word counts for more where sources disagree.
+    `lacking`: the name of what the gateway itself is without just now, for `degraded`.
     """
 
     def __init__(
@@ -150,6 +151,7 @@ class Execution:
         scope_of: Callable[[str], str] = lambda _: "",
         unverified: Unverified = Unverified.REFUSE,
         trust: Trust = DEFAULT_TRUST,
+        lacking: Callable[[], str] = str,
     ) -> None:
         self.pipelines = pipelines
         self.sessions = sessions
@@ -162,6 +164,7 @@ class Execution:
         self._scope_of = scope_of
         self._unverified = unverified
         self._trust = trust
+        self._lacking = lacking
 
     async def admit(self, question: Question) -> Admitted:
         """Everything that can be refused before any work is done.
@@ -185,6 +188,8 @@ class Execution:
         run = Run(trace_id, deadline, on_event, explain=explain, trust=self._trust)
         with calls_counted() as calls, scoped(self._scope_of(admitted.question.caller.tenant)):
             ending = _Ending(calls)
+            if lacking := self._lacking():
+                did_without(lacking)
             try:
                 return await self._reply(admitted, run, ending)
             except Exception as error:
@@ -223,6 +228,7 @@ class Execution:
             overran=run.deadline.remaining_ms() <= (_STOPPED_WITHIN_MS if ending.stopped else 0.0),
             stopped=ending.stopped,
             first_word_ms=ending.first_word_ms,
+            spent=ending.calls,
         )
         CURRENT.get().set(
             **{"loreglass.pipeline": trace.pipeline, "loreglass.route": record.route},
@@ -243,7 +249,7 @@ class Execution:
     async def _in_turn(self, tier: Tier, admitted: Admitted, query: Query, run: Run) -> Outcome:
         """The outcome once the question is let in; a refusal where its time is over before that."""
         caller, graph, admission = admitted.question.caller, admitted.pipeline.stage_graph, tier.admission
-        least_ms, waits = 0.0, admission.in_flight >= admission.limits.in_flight
+        least_ms, waits = 0.0, admission.full
         if waits:
             smallest_ms = tier.planner.least_ms(admission.in_flight, graph)
             least_ms = min(smallest_ms, LEAST_SHARE * run.deadline.remaining_ms())

@@ -1,7 +1,8 @@
 """A tenant may ask so much, and is told when it may ask again; others do not notice."""
 
 import uuid
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -15,7 +16,8 @@ from chassis.startup import WrongSettings
 from clients.keys import entry
 from contracts.headers import IDEMPOTENCY_KEY
 from gateway.planning.run import side_by_side
-from gateway.serving.quotas import Exceeded, MemoryRates, Quotas, RedisRates
+from gateway.serving.leases import Leases
+from gateway.serving.quotas import Exceeded, MemoryRates, Quotas, Rates, SharedRates
 from gateway.serving.sessions.redis import connect
 from gateway.serving.tenants import Keys, Quota
 from tests.unit.gateway.fakes import FakeServices, Mood
@@ -40,44 +42,131 @@ def bearer(key: ApiKey) -> dict[str, str]:
     return {"Authorization": f"Bearer {key.text}"}
 
 
+async def take(rates: Rates, per_minute: float, cost: int = 1) -> float:
+    return await rates.take("acme", Exceeded.RATE, per_minute, cost)
+
+
 async def test_a_bucket_holds_a_minutes_requests_and_fills_at_their_rate() -> None:
     clock = ManualClock()
     rates = MemoryRates(clock)
-    assert [await rates.take("acme", 6) for _ in range(7)] == pytest.approx([0.0] * 6 + [10.0])
-    assert await rates.take("bolt", 6) == 0
+    assert [await take(rates, 6) for _ in range(7)] == pytest.approx([0.0] * 6 + [10.0])
+    assert await rates.take("bolt", Exceeded.RATE, 6, 1) == 0
     clock.now += 10.0
-    assert [await rates.take("acme", 6) for _ in range(2)] == pytest.approx([0.0, 10.0])
+    assert [await take(rates, 6) for _ in range(2)] == pytest.approx([0.0, 10.0])
     clock.now += 1e6
-    assert [await rates.take("acme", 6) for _ in range(7)] == pytest.approx([0.0] * 6 + [10.0])
+    assert [await take(rates, 6) for _ in range(7)] == pytest.approx([0.0] * 6 + [10.0])
 
 
-async def test_gateways_that_share_a_redis_share_the_bucket(redis_client: Redis) -> None:
+async def test_gateways_that_share_a_redis_share_the_minute(redis_client: Redis) -> None:
     namespace = uuid.uuid4().hex
-    gateways = [RedisRates(redis_client, namespace=namespace) for _ in range(2)]
-    waits = [await gateways[number % 2].take("acme", 4) for number in range(5)]
+    gateways = [SharedRates(redis_client, namespace=namespace) for _ in range(3)]
+    waits = [await take(gateways[number % 3], 4) for number in range(6)]
     assert waits[:4] == [0.0] * 4
-    assert 0 < waits[4] <= 15
+    assert all(59 < wait <= 60 for wait in waits[4:])  # the first is forgotten as the next minute begins
     [key] = await redis_client.keys(f"{namespace}:*")
-    assert 0 < await redis_client.pttl(key) <= 60_000
+    assert 60_000 < await redis_client.pttl(key) <= 120_000
+
+
+async def test_three_gateways_at_once_never_let_in_more_than_the_minutes(redis_client: Redis) -> None:
+    namespace, let_in = uuid.uuid4().hex, list[float]()
+    gateways = [SharedRates(redis_client, namespace=namespace) for _ in range(3)]
+
+    async def ask(rates: SharedRates) -> None:
+        let_in.append(await take(rates, 50))
+
+    async with anyio.create_task_group() as group:
+        for number in range(90):
+            group.start_soon(ask, gateways[number % 3])
+    assert sum(wait == 0 for wait in let_in) == 50
+
+
+async def test_the_minute_before_counts_for_as_much_as_is_left_of_it(redis_client: Redis) -> None:
+    rates = SharedRates(redis_client, namespace=(namespace := uuid.uuid4().hex))
+    for _ in range(4):
+        assert await take(rates, 4) == 0
+    [key] = await redis_client.keys(f"{namespace}:*")
+    await redis_client.pexpire(
+        key, 45_000
+    )  # as it is a quarter into the next minute: three of the four count
+    assert await take(rates, 4) == 0
+    assert 10 < await take(rates, 4) <= 15
 
 
 @pytest.mark.parametrize(
     "garbage", ["none of ours", "list", "1e300", "-1e300", "inf", "-inf", "nan", "9" * 13]
 )
-async def test_what_is_no_bucket_passes_for_a_full_one(redis_client: Redis, garbage: str) -> None:
-    namespace = uuid.uuid4().hex
-    key = f"{namespace}:rate:1:acme"
+@pytest.mark.parametrize("window", ["this", "the one before"])
+async def test_what_is_no_count_passes_for_none(redis_client: Redis, garbage: str, window: str) -> None:
+    rates = SharedRates(redis_client, namespace=(namespace := uuid.uuid4().hex))
+    await take(rates, 4)
+    [key] = await redis_client.keys(f"{namespace}:*")
+    await redis_client.delete(key)
+    key = key if window == "this" else key + b"/-1"
     await (redis_client.rpush(key, "x") if garbage == "list" else redis_client.set(key, garbage))
-    rates = RedisRates(redis_client, namespace=namespace)
-    waits = [await rates.take("acme", 4) for _ in range(5)]
+    waits = [await take(rates, 4) for _ in range(5)]
     assert waits[:4] == [0.0] * 4
-    assert 0 < waits[4] <= 15
+    if window == "this":  # the other one is replaced when the minute is over
+        assert 0 < waits[4] <= 75
 
 
-async def test_without_redis_each_gateway_counts_for_itself() -> None:
+async def test_without_redis_each_gateway_counts_its_part() -> None:
     [port] = free_ports(1)
-    async with aclosing(RedisRates(connect(f"redis://127.0.0.1:{port}/0"), ManualClock())) as rates:
-        assert [await rates.take("acme", 2) for _ in range(3)] == pytest.approx([0.0, 0.0, 30.0])
+    client = connect(f"redis://127.0.0.1:{port}/0")
+    async with aclosing(SharedRates(client, gateways=3, clock=ManualClock())) as rates:
+        assert [await take(rates, 6) for _ in range(3)] == pytest.approx([0.0, 0.0, 30.0])
+
+
+@pytest.mark.parametrize("shared", [True, False])
+async def test_what_was_spent_counts_afterwards_and_keeps_the_next_one_out(
+    redis_client: Redis, shared: bool
+) -> None:
+    told: list[Exceeded] = []
+    rates = SharedRates(redis_client, namespace=uuid.uuid4().hex) if shared else MemoryRates(ManualClock())
+    quota = Quota(tokens_per_minute=1000, gpu_ms_per_minute=500)
+    quotas = Quotas(lambda _: quota, rates, told.append)
+    for _ in range(2):  # one that is let in may spend more than is left, as nobody knows before
+        (await quotas.enter("acme"))()
+        await quotas.charge("acme", 900, 0.0)
+    with pytest.raises(QuotaExceeded) as refused:
+        await quotas.enter("acme")
+    assert 0 < refused.value.retry_after_s <= 121
+    await quotas.charge("bolt", 0, 1e6)
+    with pytest.raises(QuotaExceeded):
+        await quotas.enter("bolt")
+    (await quotas.enter("coil"))()
+    assert told == [Exceeded.TOKENS, Exceeded.GPU_MS]
+
+
+@asynccontextmanager
+async def gateways_of_one_budget(url: str, quota: Quota) -> AsyncIterator[list[Quotas]]:
+    name = f"n{uuid.uuid4().hex[:8]}"
+    async with AsyncExitStack() as stack:
+        budgets = [Leases(connect(url), name, 3, ttl_s=0.3) for _ in range(3)]
+        for leases in budgets:
+            stack.push_async_callback(leases.aclose)
+        group = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(group.cancel_scope.cancel)
+        for leases in budgets:
+            group.start_soon(leases.run)
+        with anyio.fail_after(60):
+            yield [Quotas(lambda _: quota, MemoryRates(), leases=leases) for leases in budgets]
+
+
+async def test_gateways_of_one_budget_share_what_a_tenant_may_have_at_once(redis_url: str) -> None:
+    async with gateways_of_one_budget(redis_url, Quota(in_flight=4)) as gateways:
+        inside = list[Callable[[], None]]()
+        while len(inside) < 4:  # none, until what an earlier Redis may have given has lapsed
+            with suppress(QuotaExceeded):
+                inside.append(await gateways[len(inside) % 3].enter("acme"))
+        for quotas in gateways * 2:
+            with pytest.raises(QuotaExceeded):
+                await quotas.enter("acme")
+        for leave in inside:
+            leave()
+        inside = []
+        while len(inside) < 4:  # what the others held is given back in the next rounds
+            with suppress(QuotaExceeded):
+                inside.append(await gateways[2].enter("acme"))
 
 
 async def test_one_that_is_counted_out_makes_room_for_the_next() -> None:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,34 @@ from bench.ports import free_ports
 _ATTEMPTS = 5
 
 
+@dataclass(slots=True)
+class RedisServer:
+    """A redis-server that a test may stop, or lose with everything that it knew."""
+
+    url: str
+    process: subprocess.Popen[str]
+    folder: Path
+
+    def begin_anew(self) -> None:
+        """Kill it, and start an empty one on the same port."""
+        self.process.kill()
+        self.process.communicate(timeout=10)
+        self.process = _start(
+            str(shutil.which("redis-server")), int(self.url[:-2].rpartition(":")[2]), self.folder
+        )
+        assert _is_ready(self.process)
+
+
 @contextmanager
 def running_redis(folder: Path) -> Iterator[str]:
     """The URL of a redis-server that runs in `folder`. Skips where there is none, unless this is CI."""
+    with redis_of_ones_own(folder) as server:
+        yield server.url
+
+
+@contextmanager
+def redis_of_ones_own(folder: Path) -> Iterator[RedisServer]:
+    """The same, for a test that does harm to it."""
     program = shutil.which("redis-server")
     if program is None:
         if os.environ.get("CI"):
@@ -24,13 +50,13 @@ def running_redis(folder: Path) -> Iterator[str]:
         pytest.skip("redis-server is not installed here")
     for _ in range(_ATTEMPTS):
         [port] = free_ports(1)
-        process = _start(program, port, folder)
+        server = RedisServer(f"redis://127.0.0.1:{port}/0", _start(program, port, folder), folder)
         try:
-            if _is_ready(process):
-                yield f"redis://127.0.0.1:{port}/0"
+            if _is_ready(server.process):
+                yield server
                 return
         finally:
-            _stop(process)
+            _stop(server.process)
     pytest.fail(f"redis-server did not start in {_ATTEMPTS} attempts")
 
 
