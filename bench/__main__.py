@@ -18,6 +18,7 @@ from bench import (
     pocket,
     pocket_faults,
     routes,
+    shared_budget,
     slow_calls,
 )
 from bench.benchmark import Bench, Benchmark, cores
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         disconnects,
         pocket,
         pocket_faults,
+        shared_budget,
     )
 }
 _QUICK = 0.12

@@ -55,7 +55,7 @@ async def run(bench: Bench) -> Sequence[Table]:
             ),
         }
         bench.progress(0.0, "capacity")
-        capacity = await _capacity(bench, gateways[OURS])
+        capacity = await capacity_of(bench, gateways[OURS])
         measured: dict[tuple[float, str], Measured] = {}
         for place, load in enumerate(LOADS):
             bench.progress((place + 1) / (len(LOADS) + 1), f"{load} times {capacity:.2f}/s")
@@ -66,8 +66,8 @@ async def run(bench: Bench) -> Sequence[Table]:
     return [_table(measured, list(gateways), capacity)]
 
 
-async def _capacity(bench: Bench, node: Platform) -> float:
-    """Requests a second."""
+async def capacity_of(bench: Bench, node: Platform) -> float:
+    """Requests a second that callers get who each wait for their answer."""
     count = bench.count(40, least=16)
     bodies, order = mixed(count, _SEED)
     outcomes = await bench.generator.fire(Load(node.url, bodies, order, concurrency=_CALLERS, count=count))

@@ -43,18 +43,29 @@ def platform(
     calibration: Calibration | None = None,
 ) -> Iterator[Platform]:
     """One calibrated node and a gateway with `settings` and `arguments` of `bench.gateway`."""
-    with Fleet(calibration or Calibration.l40s(), seed, apart) as fleet:
-        given = {
-            **fleet.gateway_environment,
-            "LOREGLASS_GATEWAY_LATENCIES": "l40s",
-            "LOREGLASS_GATEWAY_PHOTO_TO_DOMAIN_ROUTER": "true",
-            "LOREGLASS_GATEWAY_PHOTO_TO_RERANKER": "true",
-            "LOREGLASS_GATEWAY_LOG_LEVEL": "warning",
-            **{f"LOREGLASS_GATEWAY_{name.upper()}": value for name, value in (settings or {}).items()},
-        }
-        with running("bench.gateway", *arguments, settings=given) as gateway:
-            until_ready(gateway.url)
-            yield Platform(fleet, gateway)
+    with (
+        Fleet(calibration or Calibration.l40s(), seed, apart) as fleet,
+        gateway_before(fleet, *arguments, settings=settings) as made,
+    ):
+        yield made
+
+
+@contextmanager
+def gateway_before(
+    fleet: Fleet, *arguments: str, settings: Mapping[str, str] | None = None
+) -> Iterator[Platform]:
+    """A gateway before a node that may have more of them."""
+    given = {
+        **fleet.gateway_environment,
+        "LOREGLASS_GATEWAY_LATENCIES": "l40s",
+        "LOREGLASS_GATEWAY_PHOTO_TO_DOMAIN_ROUTER": "true",
+        "LOREGLASS_GATEWAY_PHOTO_TO_RERANKER": "true",
+        "LOREGLASS_GATEWAY_LOG_LEVEL": "warning",
+        **{f"LOREGLASS_GATEWAY_{name.upper()}": value for name, value in (settings or {}).items()},
+    }
+    with running("bench.gateway", *arguments, settings=given) as gateway:
+        until_ready(gateway.url)
+        yield Platform(fleet, gateway)
 
 
 def asked(route: Route, pipeline: str = "loreglass", deadline_ms: int = DEADLINE_MS) -> Body:

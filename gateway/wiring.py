@@ -1,7 +1,6 @@
 """The composition root: everything the gateway is made of, put together in one place."""
 
 import hashlib
-import math
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -12,7 +11,6 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 from pydantic import SecretStr
-from redis.asyncio import Redis
 
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import HttpClient
@@ -22,7 +20,6 @@ from chassis.resilience.deadlines import Clock, Deadline
 from chassis.scope import scope_of
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
-from contracts.errors import ErrorKind
 from gateway.catalogue import every_pipeline
 from gateway.clients.services import PhotoRecipients, Services
 from gateway.expiring_store import ExpiringStore
@@ -43,16 +40,16 @@ from gateway.serving.idempotency import Idempotency
 from gateway.serving.leases import SHARED_BUDGET, Leases
 from gateway.serving.measures import DecoderMetrics, OnEnd, QuestionMetrics, QuestionRecord, log_question
 from gateway.serving.placement_watch import PlacementWatch
-from gateway.serving.quotas import MemoryRates, Quotas, Rates, SharedRates
-from gateway.serving.redis_values import answers
+from gateway.serving.quotas import Quotas
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits, SessionStore
 from gateway.serving.sessions.redis import RedisSessionStore, connect
 from gateway.serving.stores import MemoryStore, RedisStore
-from gateway.serving.tenants import Keys, Quota
+from gateway.serving.tenants import Keys
 from gateway.serving.traces import MemoryTraceStore, SharedTraceStore, TraceStore
 from gateway.serving.voice import Voice, voice_note
 from gateway.settings import GatewaySettings, Reasoning, SessionBackend
+from gateway.shared_counts import budget_note, charge, open_leases, open_quotas, quota_of
 from gateway.speech.audio import SoundDecoders
 from gateway.speech.server import SpeechEndpoint, SpeechServer
 from gateway.speech.signed_urls import SignedSpeechUrls
@@ -65,10 +62,6 @@ from gateway.thresholds import RetrievalLimits, load_thresholds
 
 _TRACE_CONNECTIONS = 4
 _KEPT_CONNECTIONS = 8
-_RATE_CONNECTIONS = 8
-_LEASE_CONNECTIONS = 1
-_LEASE_TIMEOUT_S = 0.5
-"""A sixth of the time that a lease lasts."""
 _SOUND_BYTES = 32 * 2**20
 _TRACES_FOR_S = 600.0
 """Not long: they lie beside people's sessions, and a trace is a few kilobytes."""
@@ -123,15 +116,14 @@ async def wire(
     """Open everything, hand it out, close it in reverse order. `clock`: what all deadlines are read on."""
     async with AsyncExitStack() as resources:
         http = await resources.enter_async_context(open_http())
-        keys = Keys.load(settings.keys, clock, _quota(settings))
+        keys = Keys.load(settings.keys, clock, quota_of(settings))
         sessions = _sessions(settings, keys)
         resources.push_async_callback(sessions.close)
         kept = _kept(settings, keys, clock)
         resources.push_async_callback(kept.close)
         going_on = await resources.enter_async_context(_cancelled_at_the_end())
-        leases = await resources.enter_async_context(_leases(settings, clock))
-        cards = Cards(settings.placement) if settings.placement else None
-        guards = Guards(metrics.registry, cards, clock, leases)
+        leases = await resources.enter_async_context(open_leases(settings, clock))
+        guards = Guards(metrics.registry, _cards(settings), clock, leases)
         services = _services(settings, http, guards)
         reasoners = open_reasoners(settings, http, guards, services.read)
         router = SearchRouter.load(settings.router)
@@ -139,7 +131,9 @@ async def wire(
         questions = QuestionMetrics(metrics.registry, DEFAULT_PIPELINE)
         budget = BudgetMetrics(metrics.registry, estimates := _estimates(settings, clock))
         tiers = _tiers(settings, reasoners, clock, estimates, budget, leases)
-        quotas, checks = await resources.enter_async_context(_quotas(settings, keys, clock, budget, leases))
+        quotas, checks = await resources.enter_async_context(
+            open_quotas(settings, keys, clock, budget, leases)
+        )
         traces = await resources.enter_async_context(_traces(settings, keys))
         photos, recordings = _decoders(settings, metrics, questions, resources)
         voice = _voice(settings, http, guards, kept, keys, clock, budget, recordings)
@@ -148,7 +142,7 @@ async def wire(
             sessions,
             traces,
             tiers,
-            partial(_tell, questions, budget, partial(_charge, settings, quotas, going_on)),
+            partial(_tell, questions, budget, partial(charge, settings, quotas, going_on)),
             services.holds_anything,
             voice=voice,
             scope_of=partial(scope_of, _secret(settings)),
@@ -162,10 +156,7 @@ async def wire(
         if reasoners.keep_probing is not None:
             await resources.enter_async_context(background_task(reasoners.keep_probing))
         checks |= await _watch_placement(settings, services, metrics, clock, resources)
-        if leases is not None:
-            budget.share(leases)
-            checks[SHARED_BUDGET] = partial(_budget_note, leases)
-            await resources.enter_async_context(background_task(leases.run))
+        checks |= await _keep_leases(leases, budget, resources)
         yield Gateway(
             execution=execution,
             idempotency=Idempotency(kept, going_on, settings.session_ttl_s),
@@ -189,23 +180,14 @@ def _tell(metrics: QuestionMetrics, budget: BudgetMetrics, charge: OnEnd, questi
     charge(question)
 
 
-def _charge(settings: GatewaySettings, quotas: Quotas, going_on: TaskGroup, question: QuestionRecord) -> None:
-    """What it spent is counted once it is over: of the model, its share of a step that all sequences take."""
-    if not quotas.limits(question.tenant):
-        return
-    spent, speed = question.spent, settings.vlm_speed
-    model_ms = (
-        spent.prompt_tokens / 1000 * speed.prefill_ms_per_1k
-        + spent.completion_tokens * speed.decode_ms_per_token / settings.vlm_sequences
-    )
-    tokens = spent.prompt_tokens + spent.completion_tokens
-    going_on.start_soon(quotas.charge, question.tenant, tokens, spent.card_ms + model_ms)
-
-
 async def _deadline_note(planner: Planner, settings: GatewaySettings, _: Deadline) -> Note:
     """Ready or not, callers get no answer of a model that is slower than they wait; operators are told."""
     question_ms = planner.expected_ms(planner.full, (), 1, LOREGLASS)
     return Note(deadline_advice(question_ms, settings.answer_deadline_ms, settings.max_deadline_ms) or "ok")
+
+
+def _cards(settings: GatewaySettings) -> Cards | None:
+    return Cards(settings.placement) if settings.placement else None
 
 
 def _estimates(settings: GatewaySettings, clock: Clock) -> Estimates:
@@ -371,60 +353,18 @@ def _sessions(settings: GatewaySettings, keys: Keys) -> SessionStore:
     )
 
 
-def _quota(settings: GatewaySettings) -> Quota:
-    return Quota(
-        requests_per_minute=settings.tenant_requests_per_minute,
-        tokens_per_minute=settings.tenant_tokens_per_minute or math.inf,
-        gpu_ms_per_minute=settings.tenant_gpu_ms_per_minute or math.inf,
-        in_flight=settings.tenant_in_flight,
-        sessions=settings.tenant_sessions,
-        traces=settings.tenant_traces,
-        stored_bytes=settings.tenant_stored_bytes,
-    )
-
-
 def _slots(settings: GatewaySettings, at_once: int, clock: Clock) -> Admission:
     """For decoding, before a question is let in: whose turn it is, is decided as it is for questions."""
     waiting = settings.max_in_flight + settings.max_waiting
     return Admission(AdmissionLimits(at_once, waiting), clock)
 
 
-@asynccontextmanager
-async def _quotas(
-    settings: GatewaySettings, keys: Keys, clock: Clock, budget: BudgetMetrics, leases: Leases | None
-) -> AsyncIterator[tuple[Quotas, dict[str, Check]]]:
-    """Shared by gateways that share their sessions; with what readiness asks of where they are counted."""
-
-    def counted(rates: Rates) -> Quotas:
-        return Quotas(keys.quota, rates, budget.exceeded, leases)
-
-    if settings.sessions is not SessionBackend.REDIS:
-        yield counted(MemoryRates(clock)), {}
-        return
-    client = connect(settings.redis_url, max_connections=_RATE_CONNECTIONS)
-    async with aclosing(SharedRates(client, settings.gateways, clock)) as rates:
-        yield counted(rates), {"redis": partial(_redis_note, client)}
-
-
-@asynccontextmanager
-async def _leases(settings: GatewaySettings, clock: Clock) -> AsyncIterator[Leases | None]:
-    """Of the budget that this gateway has a part in, if any."""
-    if not settings.shared_budget:
-        yield None
-        return
-    client = connect(settings.redis_url, timeout_s=_LEASE_TIMEOUT_S, max_connections=_LEASE_CONNECTIONS)
-    each = settings.shared_nodes == "each"
-    async with aclosing(
-        Leases(client, settings.shared_budget, settings.gateways, clock, each=each)
-    ) as leases:
-        yield leases
-
-
-async def _budget_note(leases: Leases, _: Deadline) -> Note:
-    """Without Redis questions are answered, as many at once as this gateway's part allows."""
-    return Note("each gateway takes its part alone" if leases.alone else "ok")
-
-
-async def _redis_note(client: Redis, deadline: Deadline) -> Note:
-    """Without it questions are answered, as first ones; to stop all gateways at once would help nobody."""
-    return Note("ok" if await answers(client, deadline) else ErrorKind.DEPENDENCY_UNAVAILABLE.value)
+async def _keep_leases(
+    leases: Leases | None, budget: BudgetMetrics, resources: AsyncExitStack
+) -> dict[str, Check]:
+    """Once everything that is shared has told so; with what readiness asks of it."""
+    if leases is None:
+        return {}
+    budget.share(leases)
+    await resources.enter_async_context(background_task(leases.run))
+    return {SHARED_BUDGET: partial(budget_note, leases)}

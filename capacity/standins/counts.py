@@ -13,12 +13,13 @@ class Counts:
     """Every call received ends as exactly one of `finished`, `cancelled`, `expired` and `refused`.
 
     `late`: work that was done to its end after the deadline it was sent, whatever the caller was told.
-    `expired`: answered that the deadline had passed. `refused`: any other error. `worked_ms`: time spent
-    working, `wasted_ms` of it on calls whose caller got nothing from it.
+    `most_in_flight`: the most at once. `expired`: answered that the deadline had passed. `refused`: any other
+    error. `worked_ms`: time spent working, `wasted_ms` of it on calls whose caller got nothing from it.
     """
 
     received: int = 0
     in_flight: int = 0
+    most_in_flight: int = 0
     finished: int = 0
     cancelled: int = 0
     expired: int = 0
@@ -32,6 +33,7 @@ class Counts:
         """One call, from its arrival to its end, whichever that is."""
         self.received += 1
         self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             yield
         except DeadlineExceeded:

@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 _WINDOW_S = 60.0
 _FULL_RETRY_S = 1.0
+_SOON_S = 0.001
+"""What was refused an instant ago may fit by now; it was refused all the same."""
 _AWAY_FOR_S = 5.0
 """How long a Redis that did not answer is not asked: each request would wait for it."""
 
@@ -143,8 +145,8 @@ class SharedRates:
         seconds = int(_WINDOW_S)
         if cost and await self._storage.acquire_sliding_window_entry(key, most, seconds, cost):
             return 0.0
-        used = _Window(*await self._storage.get_sliding_window(key, seconds))
-        return used.wait_s(most - max(1, cost))
+        wait_s = _Window(*await self._storage.get_sliding_window(key, seconds)).wait_s(most - max(1, cost))
+        return max(_SOON_S, wait_s) if cost else wait_s
 
     async def _charge(self, key: str, most: int, cost: int) -> None:
         seconds = int(_WINDOW_S)
@@ -178,8 +180,8 @@ class _Window:
         if math.floor(self.used) <= most:
             return 0.0
         if self.now <= most:
-            return max(0.001, self.before_ends_s - _WINDOW_S * (most + 1 - self.now) / self.before)
-        return max(0.001, self.now_ends_s - _WINDOW_S * (most + 1) / self.now)
+            return max(_SOON_S, self.before_ends_s - _WINDOW_S * (most + 1 - self.now) / self.before)
+        return max(_SOON_S, self.now_ends_s - _WINDOW_S * (most + 1) / self.now)
 
 
 class _Seats:
