@@ -166,13 +166,13 @@ class Admission:
             self._queue.hold((priority, tenant))
             self._in_flight += 1
             return now
+        self.lease.short()
         entry = Entry(now + deadline.remaining_s(), next(self._numbers), tenant, priority)
         if self._expected_wait_s(entry, needed_ms) > spare_s:
             raise self._refused(priority, Refusal.TOO_LATE)
         ticket = _Ticket(entry, now, now + spare_s, anyio.Event())
         self._tickets[entry] = ticket
         self._queue.add(entry)
-        self.lease.short()
         if self.waiting > self.limits.waiting:
             self._refuse(self._queue.worst(self.limits.waiting), Refusal.FULL)
         told = {"loreglass.priority": priority.value, "loreglass.waiting": self.waiting}

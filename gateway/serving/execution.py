@@ -188,8 +188,6 @@ class Execution:
         run = Run(trace_id, deadline, on_event, explain=explain, trust=self._trust)
         with calls_counted() as calls, scoped(self._scope_of(admitted.question.caller.tenant)):
             ending = _Ending(calls)
-            if lacking := self._lacking():
-                did_without(lacking)
             try:
                 return await self._reply(admitted, run, ending)
             except Exception as error:
@@ -209,6 +207,8 @@ class Execution:
         if question.carried is None:
             async with run.optional(Stage.SESSION), run.stage(Stage.SESSION) as deadline:
                 await self._remember(admitted, query, outcome, deadline)
+        if lacking := self._lacking():
+            did_without(lacking)
         advised = advice(outcome, query, run.looked_at)
         speech = await self._voice.address(f"{outcome.said} {advised}", question.caller, run)
         body = _body(outcome, advised, speech, run, admitted, ending)

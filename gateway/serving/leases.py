@@ -73,6 +73,7 @@ class Pool:
         """Whether it goes when nobody has used it for a while: a tenant's."""
         self.retiring = False
         self._idle_rounds = 0
+        self._shorts = 0
         self._allowed = 0
         self._prospect = 0
         self._want = 0
@@ -104,10 +105,11 @@ class Pool:
     @property
     def contended(self) -> bool:
         """Whether it is worth asking again soon: some wait here, or more is held than is its share."""
-        return self.bound.wanted > self.bound.capacity or self.held > self._allowed
+        return self._shorts > 0 or self.bound.wanted > self.bound.capacity or self.held > self._allowed
 
     def short(self) -> None:
         """See `Lease`."""
+        self._shorts += 1
         self._leases.wake()
 
     def asking(self) -> tuple[int, ...]:
@@ -116,8 +118,11 @@ class Pool:
         if self.passing and self._idle_rounds > 2 * _RENEWALS:
             self.retiring = True
         whole = self.whole * self.holders if self.each else self.whole
-        wanted = math.ceil(self.bound.wanted / self._unit - _ROUNDING)
-        self._want = 0 if self.retiring else min(whole, wanted + max(1, self.whole // _BLOCKS))
+        refused = self._shorts if self.bound.wanted <= self.bound.capacity else 0  # they do not wait for it
+        wanted = math.ceil(self.bound.wanted / self._unit - _ROUNDING) + refused
+        wanted = min(whole, wanted + max(1, self.whole // _BLOCKS))
+        self._shorts = 0
+        self._want = 0 if self.retiring else max(wanted, (wanted + self._want) // 2)  # a lull gives half back
         if not self._leases.alone or self.retiring:
             self._allowed = min(self._allowed, self._want)
             self._use(min(self.held, max(self.used, self._allowed)))
@@ -169,7 +174,7 @@ class Leases:
         self._each = each
         self._clock = clock
         self._ttl_s = ttl_s
-        self._until = clock()
+        self._until = clock() + ttl_s  # of nothing: a first round that fails is not the end of all
         self._away_since: float | None = None
         self._wake = anyio.Event()
         self._done = anyio.Event()
