@@ -24,6 +24,7 @@ from gateway.catalogue import every_pipeline
 from gateway.clients.services import PhotoRecipients, Services
 from gateway.expiring_store import ExpiringStore
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH as LOREGLASS
+from gateway.pipelines.port import Pipeline
 from gateway.planning.advice import deadline_advice
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import load_latencies
@@ -117,23 +118,20 @@ async def wire(
     async with AsyncExitStack() as resources:
         http = await resources.enter_async_context(open_http())
         keys = Keys.load(settings.keys, clock, quota_of(settings))
-        sessions = _sessions(settings, keys)
+        sessions, kept = _sessions(settings, keys), _kept(settings, keys, clock)
         resources.push_async_callback(sessions.close)
-        kept = _kept(settings, keys, clock)
         resources.push_async_callback(kept.close)
         going_on = await resources.enter_async_context(_cancelled_at_the_end())
         leases = await resources.enter_async_context(open_leases(settings, clock))
         guards = Guards(metrics.registry, _cards(settings), clock, leases)
         services = _services(settings, http, guards)
         reasoners = open_reasoners(settings, http, guards, services.read)
-        router = SearchRouter.load(settings.router)
-        pipelines = every_pipeline(services, reasoners, load_thresholds(settings.thresholds), router)
+        pipelines = _pipelines(settings, services, reasoners)
         questions = QuestionMetrics(metrics.registry, DEFAULT_PIPELINE)
         budget = BudgetMetrics(metrics.registry, estimates := _estimates(settings, clock))
         tiers = _tiers(settings, reasoners, clock, estimates, budget, leases)
-        quotas, checks = await resources.enter_async_context(
-            open_quotas(settings, keys, clock, budget, leases)
-        )
+        counted = open_quotas(settings, keys, clock, budget, leases)
+        quotas, checks = await resources.enter_async_context(counted)
         traces = await resources.enter_async_context(_traces(settings, keys))
         photos, recordings = _decoders(settings, metrics, questions, resources)
         voice = _voice(settings, http, guards, kept, keys, clock, budget, recordings)
@@ -150,9 +148,7 @@ async def wire(
             trust=settings.trust,
             lacking=leases.lacking if leases else str,
         )
-        checks |= _checks(services, reasoners, photos, voice)
-        if settings.reasoning is Reasoning.VLM:
-            checks["deadline"] = partial(_deadline_note, tiers[0].planner, settings)
+        checks |= _checks(settings, services, reasoners, photos, voice, tiers[0].planner)
         if reasoners.keep_probing is not None:
             await resources.enter_async_context(background_task(reasoners.keep_probing))
         checks |= await _watch_placement(settings, services, metrics, clock, resources)
@@ -171,6 +167,11 @@ async def wire(
             checks=checks,
             model=reasoners.model,
         )
+
+
+def _pipelines(settings: GatewaySettings, services: Services, reasoners: Reasoners) -> Mapping[str, Pipeline]:
+    router = SearchRouter.load(settings.router)
+    return every_pipeline(services, reasoners, load_thresholds(settings.thresholds), router)
 
 
 def _tell(metrics: QuestionMetrics, budget: BudgetMetrics, charge: OnEnd, question: QuestionRecord) -> None:
@@ -275,11 +276,18 @@ def _decoders(
 
 
 def _checks(
-    services: Services, reasoners: Reasoners, photos: PhotoDecoders, voice: Voice
+    settings: GatewaySettings,
+    services: Services,
+    reasoners: Reasoners,
+    photos: PhotoDecoders,
+    voice: Voice,
+    planner: Planner,
 ) -> dict[str, Check]:
     """What readiness exercises in any case."""
     checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
     servers = {name: partial(voice_note, server) for name, server in voice.servers.items()}
+    if settings.reasoning is Reasoning.VLM:
+        checks["deadline"] = partial(_deadline_note, planner, settings)
     return {**checks, **reasoners.checks, "photos": photos.check, **servers}
 
 
