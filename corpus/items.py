@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from contracts.image_search import ImageItem
 from contracts.text_search import Chunk
@@ -30,10 +30,17 @@ class PhotoItem:
     size: int
     item: ImageItem
 
+    repeated: ClassVar[str] = "This photo is already at"
+
     @property
     def point_ids(self) -> list[str]:
         """What it becomes in the index."""
         return [self.item.id]
+
+    @property
+    def key(self) -> str:
+        """What there is once in an index: of several records with one key the first counts."""
+        return self.item.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +50,17 @@ class PageItem:
     where: str
     chunks: tuple[Chunk, ...]
 
+    repeated: ClassVar[str] = "This URL is already at"
+
     @property
     def point_ids(self) -> list[str]:
         """What it becomes in the index."""
         return [chunk.id for chunk in self.chunks]
+
+    @property
+    def key(self) -> str:
+        """As a photo's."""
+        return self.chunks[0].url
 
 
 Item = TypeVar("Item", PhotoItem, PageItem)
@@ -59,22 +73,22 @@ def photo_items(manifest: Path) -> Iterator[PhotoItem | Rejected]:
 
 def items_of_photos(records: Iterable[PhotoRecord | Rejected]) -> Iterator[PhotoItem | Rejected]:
     """The same for records from anywhere."""
-    seen: dict[str, str] = {}
-    for record in records:
-        made = record if isinstance(record, Rejected) else _photo_item(record)
-        if not isinstance(made, Rejected):
-            made = _unless_seen(made, made.item.id, seen, "This photo is")
-        yield made
+    return _once(prepared_photos(records))
+
+
+def prepared_photos(records: Iterable[PhotoRecord | Rejected]) -> Iterator[PhotoItem | Rejected]:
+    """The same, each as often as it is listed. Blocking."""
+    return (each if isinstance(each, Rejected) else _photo_item(each) for each in records)
 
 
 def page_items(source: Path) -> Iterator[PageItem | Rejected]:
     """The pages of a file or folder; of several with one URL the first counts. CPU-bound."""
-    seen: dict[str, str] = {}
-    for record in read_pages(source):
-        made = record if isinstance(record, Rejected) else _page_item(record)
-        if not isinstance(made, Rejected):
-            made = _unless_seen(made, made.chunks[0].url, seen, "This URL is")
-        yield made
+    return _once(prepared_pages(read_pages(source)))
+
+
+def prepared_pages(records: Iterable[PageRecord | Rejected]) -> Iterator[PageItem | Rejected]:
+    """The same for records from anywhere, each as often as it is listed. CPU-bound."""
+    return (each if isinstance(each, Rejected) else _page_item(each) for each in records)
 
 
 def page_item(where: str, page: Page, texts: Sequence[str]) -> PageItem:
@@ -110,9 +124,15 @@ def content_id(*parts: str) -> str:
     return str(uuid.uuid5(CONTENT_IDS, json.dumps(parts)))
 
 
-def _unless_seen(made: Item, key: str, seen: dict[str, str], what: str) -> Item | Rejected:
-    earlier = seen.setdefault(key, made.where)
-    return made if earlier == made.where else Rejected(made.where, f"{what} already at {earlier}.")
+def _once(items: Iterable[Item | Rejected]) -> Iterator[Item | Rejected]:
+    seen: dict[str, str] = {}
+    return (each if isinstance(each, Rejected) else unless_seen(each, seen) for each in items)
+
+
+def unless_seen(item: Item, seen: dict[str, str]) -> Item | Rejected:
+    """The item, unless `seen` (key -> where) has another one of its key; it is added to that."""
+    earlier = seen.setdefault(item.key, item.where)
+    return item if earlier == item.where else Rejected(item.where, f"{item.repeated} {earlier}.")
 
 
 def _photo_item(record: PhotoRecord) -> PhotoItem | Rejected:

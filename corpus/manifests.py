@@ -1,24 +1,23 @@
 """What a user hands over: manifests and folders, read one record at a time, bad ones named and skipped."""
 
-import codecs
 import hashlib
-import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from corpus.attributes import plain_text
 from corpus.folders import FolderFile, files_in, thing_in
+from corpus.jsonl import LONGEST_LINE as LONGEST_LINE
+from corpus.jsonl import ManifestError as ManifestError
+from corpus.jsonl import Rejected as Rejected
+from corpus.jsonl import Span, is_text, json_lines, open_manifest
 
-LONGEST_LINE = 32 * 2**20
 LARGEST_PHOTO = 20 * 2**20
 LARGEST_PAGE = 16 * 2**20
 PAGE_SUFFIXES = frozenset({".html", ".htm", ".txt", ".md"})
@@ -28,24 +27,8 @@ PHOTO_SUFFIXES = frozenset(
 METADATA = "metadata.jsonl"
 """What a folder of photos says about them, as the ImageFolder of Hugging Face's datasets has it."""
 _HTML_SUFFIXES = frozenset({".html", ".htm"})
-_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
-_CONTROLS = bytes(sorted({*range(0x20), 0x7F} - set(b"\t\n\f\r\x1b")))
-_LOOKED_AT = 4096
-"""Bytes of a manifest that tell whether it is text."""
 _RESERVED = frozenset({"file_name", "entity", "attributes", "title", "url"})
 _SCHEMES = frozenset({"http", "https", "file"})
-
-
-class ManifestError(Exception):
-    """The manifest as a whole cannot be read; the message is for the user."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A record that was skipped: where it is (`line 7` or a file's name) and why."""
-
-    where: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +66,10 @@ class _Unusable(Exception):
 def count_records(source: Path) -> int:
     """How many lines or files there are to go through. Raises `ManifestError`."""
     if source.is_dir():
-        return len(_files(source))
-    if source.suffix.lower() in PAGE_SUFFIXES:
+        return len(files_of(source))
+    if is_page_file(source):
         return 1
-    with _open(source) as stream:
+    with open_manifest(source) as stream:
         return sum(1 for line in stream if line.strip())
 
 
@@ -102,9 +85,9 @@ def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
     Raises `ManifestError`.
     """
     digest = hashlib.sha256()
-    named = [(each.name, each.path) for each in _files(source)] if source.is_dir() else []
+    named = [(each.name, each.path) for each in files_of(source)] if source.is_dir() else []
     if not source.is_dir():
-        with _open(source) as stream:
+        with open_manifest(source) as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)
         named = [(path.name, path) for path in photos]
@@ -117,8 +100,8 @@ def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
     return digest.hexdigest()
 
 
-def read_photos(source: Path) -> Iterator[PhotoRecord | Rejected]:
-    """Photos of a JSONL manifest or of a folder. Raises `ManifestError`.
+def read_photos(source: Path, span: Span | None = None) -> Iterator[PhotoRecord | Rejected]:
+    """Photos of a JSONL manifest, or a `span` of it, or of a folder. Raises `ManifestError`.
 
     Lines are `{"photo", "entity", "attributes"?, "title"?, "url"?}`; photos relative to the manifest. In a
     folder the names of files say what they show, and lines of a `metadata.jsonl` add to that:
@@ -127,7 +110,7 @@ def read_photos(source: Path) -> Iterator[PhotoRecord | Rejected]:
     if source.is_dir():
         yield from _folder_photos(source)
         return
-    for where, record in _json_lines(source):
+    for where, record in json_lines(source, span):
         try:
             fields = _fields(record)
             photo = source.parent / _text(fields, "photo", required=True)
@@ -136,17 +119,17 @@ def read_photos(source: Path) -> Iterator[PhotoRecord | Rejected]:
             yield Rejected(where, str(reason))
 
 
-def read_pages(source: Path) -> Iterator[PageRecord | Rejected]:
-    """Pages of a JSONL file, of one page file, or of a folder of page files.
+def read_pages(source: Path, span: Span | None = None) -> Iterator[PageRecord | Rejected]:
+    """Pages of a JSONL file, or a `span` of it, of one page file, or of a folder of page files.
 
     Lines are `{"url", "html" | "text", "title"?, "last_modified"?}`. Raises `ManifestError`.
     """
     if source.is_dir():
-        yield from (_page_file(each) for each in _files(source))
-    elif source.suffix.lower() in PAGE_SUFFIXES:
-        yield _page_file(FolderFile(source, source.name))
+        yield from map(page_of_file, files_of(source))
+    elif is_page_file(source):
+        yield page_of_file(FolderFile(source, source.name))
     else:
-        for where, record in _json_lines(source):
+        for where, record in json_lines(source, span):
             try:
                 yield _page_record(where, record)
             except _Unusable as reason:
@@ -190,12 +173,12 @@ def _photo_record(where: str, photo: Path, fields: Mapping[str, Any]) -> PhotoRe
 
 
 def _folder_photos(folder: Path) -> Iterator[PhotoRecord | Rejected]:
-    files = _files(folder)
+    files = files_of(folder)
     metadata = next(
         (each for each in files if each.name == METADATA and not each.fault and each.path.is_file()), None
     )
     told: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    for where, record in _json_lines(metadata.path) if metadata else ():
+    for where, record in json_lines(metadata.path) if metadata else ():
         line = f"{METADATA}, {where}"
         try:
             fields = _fields(record)
@@ -278,7 +261,8 @@ def _page_record(where: str, record: Mapping[str, Any] | Rejected) -> PageRecord
     )
 
 
-def _page_file(file: FolderFile) -> PageRecord | Rejected:
+def page_of_file(file: FolderFile) -> PageRecord | Rejected:
+    """The page that a file holds."""
     suffix = file.path.suffix.lower()
     try:
         if file.fault:
@@ -289,7 +273,7 @@ def _page_file(file: FolderFile) -> PageRecord | Rejected:
         content = file.path.read_bytes()
         if not content.strip():
             raise _Unusable("The file is empty.")
-        if not _is_text(content):
+        if not is_text(content):
             raise _Unusable("The file holds something else than text.")
     except _Unusable as reason:
         return Rejected(file.name, str(reason))
@@ -299,15 +283,13 @@ def _page_file(file: FolderFile) -> PageRecord | Rejected:
     return PageRecord(file.name, content, suffix in _HTML_SUFFIXES, fallback_url=url)
 
 
-def _is_text(content: bytes) -> bool:
-    """Whether the bytes can be text: control characters are rare in all encodings but UTF-16 and UTF-32."""
-    if content.startswith(_WIDE_MARKS):
-        return True
-    controls = len(content) - len(content.translate(None, _CONTROLS))
-    return controls * 200 <= len(content) and not content.startswith(b"%PDF-")
+def is_page_file(source: Path) -> bool:
+    """Whether it is one page, and no JSONL of many."""
+    return source.suffix.lower() in PAGE_SUFFIXES
 
 
-def _files(folder: Path) -> list[FolderFile]:
+def files_of(folder: Path) -> list[FolderFile]:
+    """Every file of a folder, in order. Raises `ManifestError` where there is none."""
     files = list(files_in(folder))
     if not files:
         raise ManifestError(f"There is nothing to index in {folder}.")
@@ -330,45 +312,6 @@ def _check_file(path: Path, largest: int, what: str) -> None:
         raise _Unusable(f"The {what} is empty.")
     if size > largest:
         raise _Unusable(f"The {what} is larger than {largest // 2**20} MiB.")
-
-
-@contextmanager
-def _open(source: Path) -> Iterator[BufferedReader]:
-    try:
-        stream = source.open("rb")
-    except OSError as error:
-        raise ManifestError(f"{source} cannot be read ({error.strerror}).") from error
-    with stream:
-        if not _is_text(stream.peek(_LOOKED_AT)[:_LOOKED_AT]):
-            raise ManifestError(f"{source} is no JSONL: it holds something else than text.")
-        yield stream
-
-
-def _json_lines(manifest: Path) -> Iterator[tuple[str, Mapping[str, Any] | Rejected]]:
-    with _open(manifest) as stream:
-        number = 0
-        while line := stream.readline(LONGEST_LINE + 1):
-            number += 1
-            where = f"line {number}"
-            if len(line) > LONGEST_LINE:
-                while line and not line.endswith(b"\n"):
-                    line = stream.readline(LONGEST_LINE)
-                yield where, Rejected(where, f"The line is longer than {LONGEST_LINE // 2**20} MiB.")
-            elif line.strip():
-                yield where, _parse_line(where, line)
-
-
-def _parse_line(where: str, line: bytes) -> Mapping[str, Any] | Rejected:
-    try:
-        record = json.loads(line.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        return Rejected(where, "The line is not UTF-8.")
-    except ValueError as error:
-        column = f" (column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
-        return Rejected(where, f"The line is not JSON{column}.")
-    except RecursionError:
-        return Rejected(where, "The JSON is nested too deeply.")
-    return record if isinstance(record, dict) else Rejected(where, "The line is not a JSON object.")
 
 
 def _fields(record: Mapping[str, Any] | Rejected) -> Mapping[str, Any]:

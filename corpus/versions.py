@@ -13,9 +13,12 @@ from chassis.http.calls import ServiceClient
 from chassis.resilience.deadlines import Deadline
 from contracts.collections import (
     PREVIOUS,
+    BuildIndex,
+    Built,
     Collection,
     Collections,
     CreateCollection,
+    FinishedParts,
     MissingIds,
     PointIds,
     PublishAlias,
@@ -31,6 +34,8 @@ CALL_MS = 120_000
 LONG_CALL_MS = 570_000
 """For copying a base and for publishing, which builds the index."""
 MOST_IDS = 4096
+BUILDING_S = 5.0
+"""Between two looks at an index that a vector server builds."""
 
 _PASSING = frozenset({ErrorKind.OVERLOADED, ErrorKind.DEPENDENCY_UNAVAILABLE, ErrorKind.NOT_READY})
 _PAUSES_S = (0.25, 0.5, 1.0, 2.0)
@@ -102,6 +107,8 @@ class Version:
         self._base: str | None = None
         self._exists = False
         self.name = ""
+        self.finished: tuple[str, ...] = ()
+        """Parts of the manifest that an earlier run has brought into it whole."""
 
     async def open(self, manifest: str, *, replace: bool) -> None:
         """Look at what the service has. With `replace` the version starts empty."""
@@ -110,7 +117,9 @@ class Version:
         self._base = None if replace else self._published or None
         parts = "\n".join([INDEX_FORMAT, self._alias, self._base or "", manifest])
         self.name = f"{self._alias}-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
-        self._exists = any(each.name == self.name for each in held)
+        begun = [each for each in held if each.name == self.name]
+        self._exists = bool(begun)
+        self.finished = tuple(name for each in begun for name in each.finished)
 
     async def missing(self, ids: Sequence[str]) -> set[str]:
         """Those ids that readers of the finished version would not find yet."""
@@ -128,18 +137,37 @@ class Version:
         """The version's name, once the service has made it."""
         async with self._creating:
             if not self._exists:
-                request = CreateCollection(name=self.name, base=self._base)
-                await self._send("/v1/collections", request, Collection, LONG_CALL_MS)
+                await self._create()
                 self._exists = True
         return self.name
 
-    async def publish(self) -> bool:
+    async def _create(self) -> None:
+        request = CreateCollection(name=self.name, base=self._base)
+        await self._send("/v1/collections", request, Collection, LONG_CALL_MS)
+
+    @property
+    def starts_empty(self) -> bool:
+        """Whether it holds nothing but what the manifest brings."""
+        return self._base is None
+
+    async def finish(self, parts: Sequence[str]) -> None:
+        """Have the service remember which parts are in it whole, if there is anything new in it yet."""
+        self.finished = tuple(parts)
+        if self._exists or self.name in {each.name for each in await self._list()}:
+            self._exists = True
+            path = f"/v1/collections/{self.name}/finished"
+            body = FinishedParts(parts=list(parts))
+            await self._send(path, body, Collection, CALL_MS, method="PUT")
+
+    async def publish(self, sample: int = 0, check: Callable[[Built], None] = lambda _: None) -> bool:
         """Let readers see it, remember the version they saw until now, and drop what is older.
 
-        False where there is nothing new to see.
+        False where there is nothing new to see. Its index is built first, which may take hours; `sample`
+        points are looked up in it, and what `check` raises of that leaves readers what they have.
         """
         if not self._exists or self.name == self._published:
             return False
+        check(await self._built(sample))
         if self._published:
             await point(self._service, self._alias + PREVIOUS, self._published, self._patience)
         await point(self._service, self._alias, self.name, self._patience)
@@ -154,9 +182,17 @@ class Version:
         if self._exists and self.name != self._published:
             await self._drop(self.name)
 
-    async def _send(self, path: str, body: BaseModel, reply: type[Reply], within_ms: int) -> Reply:
+    async def _built(self, sample: int) -> Built:
+        path, body = f"/v1/collections/{self.name}/build", BuildIndex(sample=sample)
+        while not (built := await self._send(path, body, Built, LONG_CALL_MS)).ready:
+            await self._patience.pause(BUILDING_S)
+        return built
+
+    async def _send(
+        self, path: str, body: BaseModel, reply: type[Reply], within_ms: int, method: str = "POST"
+    ) -> Reply:
         return await self._patience.call(
-            lambda: self._service.send_json("POST", path, body, reply, Deadline.after_ms(within_ms))
+            lambda: self._service.send_json(method, path, body, reply, Deadline.after_ms(within_ms))
         )
 
     async def _list(self) -> list[Collection]:

@@ -6,6 +6,7 @@ Layout under the store's folder, which one process at a time may open:
     aliases.json                    alias -> version, with a checksum, replaced atomically
     aliases.before.json             what it said before
     collections/<version>/schema.json
+    collections/<version>/finished.json the parts of its input that are in it whole, where it has parts
     collections/<version>/seal.json its files and their checksums, from its publication until it is written to
     collections/<version>/shard/    the Edge shard
     set_aside/<name>.<time>/        what was found broken, and why
@@ -28,6 +29,7 @@ from chassis.resilience.room import MIB, Room
 from chassis.vectors.alias_file import AliasFile, fallback_notes, resolve
 from chassis.vectors.conflicts import require_schema
 from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder
+from chassis.vectors.finished import read_finished, write_finished
 from chassis.vectors.names import not_found, require_collection_name
 from chassis.vectors.open_versions import OpenVersions
 from chassis.vectors.port import (
@@ -165,12 +167,36 @@ class EdgeStore:
             version = self._version(name)
             with version.writing, edge_errors():
                 if not version.sealed:
-                    self._room.require(allocated(version.folder))
-                    version.shard.optimize()
-                    version.shard.flush()
+                    self._optimize(version)
                     seal(version)
                 self._alias_file.write({**self._alias_file.aliases, alias: name})
             self._resolve()
+
+    def _optimize(self, version: Version) -> None:
+        self._room.require(allocated(version.folder))
+        version.shard.optimize()
+        version.shard.flush()
+
+    def build(self, name: str) -> bool:
+        """See the port. It is done when the call returns."""
+        version = self._version(name)
+        with version.writing, edge_errors():
+            if not version.sealed:
+                self._optimize(version)
+        return True
+
+    def finish(self, name: str, parts: Sequence[str]) -> None:
+        """See the port."""
+        version = self._version(name)
+        with version.writing, edge_errors():
+            self._room.require(MIB)
+            self._unseal(version)
+            write_finished(version.folder, parts)
+
+    def _unseal(self, version: Version) -> None:
+        if version.sealed:
+            break_seal(version.folder)
+            version.sealed = False
 
     def collections(self) -> list[CollectionInfo]:
         """See the port. It waits for no copy or publication, so that a health check may call it."""
@@ -190,7 +216,7 @@ class EdgeStore:
                     raise  # whoever indexes must not take it for an index that holds nothing
                 continue
             pointing = tuple(sorted(alias for alias, target in aliases.items() if target == name))
-            infos.append(CollectionInfo(name, points, pointing))
+            infos.append(CollectionInfo(name, points, pointing, read_finished(version.folder)))
         return infos
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
@@ -217,9 +243,7 @@ class EdgeStore:
         version = self._version(name)
         with version.writing, edge_errors():
             self._room.require(GROWTH * size)
-            if version.sealed:
-                break_seal(version.folder)
-                version.sealed = False
+            self._unseal(version)
             version.shard.update(operation)
             version.shard.flush()
 
@@ -230,12 +254,27 @@ class EdgeStore:
         held = {str(record.id) for record in records}
         return [point_id for point_id in ids if point_id not in held]
 
+    def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
+        """See the port."""
+        page = edge.ScrollRequest(limit=count, with_payload=False, with_vector=[vector])
+        with edge_errors():
+            records, _ = self._version(name).shard.scroll(page)
+        found: list[Any] = records  # Edge's stubs allow for vectors without names
+        return [(str(record.id), list(map(float, record.vector[vector]))) for record in found]
+
     def search(
-        self, name: str, vector: str, query: Sequence[float] | SparseVector, limit: int
+        self,
+        name: str,
+        vector: str,
+        query: Sequence[float] | SparseVector,
+        limit: int,
+        *,
+        exact: bool = False,
     ) -> list[ScoredPoint]:
         """See the port. Exact until a version has outgrown Edge's indexing threshold, HNSW after that."""
         nearest = edge.Query.Nearest(_edge_vector(query), using=vector)
-        request = edge.QueryRequest(limit=limit, query=nearest, with_payload=True)
+        params = edge.SearchParams(exact=True) if exact else None
+        request = edge.QueryRequest(limit=limit, query=nearest, with_payload=True, params=params)
         return self._query(name, request)
 
     def search_fused(

@@ -56,11 +56,12 @@ class ScoredPoint:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """A version, how many points it holds, and the aliases that point at it."""
+    """A version, how many points it holds, the aliases that point at it, and which parts are in it whole."""
 
     name: str
     points: int
     aliases: tuple[str, ...]
+    finished: tuple[str, ...] = ()
 
 
 class VectorStore(Protocol):
@@ -108,10 +109,31 @@ class VectorStore(Protocol):
         """Those of `ids` that the collection does not hold, in order."""
         ...
 
+    def finish(self, name: str, parts: Sequence[str]) -> None:
+        """Remember which parts of its input a version holds whole; durable when the call returns.
+
+        In place of what was remembered before; a copy of the version begins without.
+        """
+        ...
+
+    def build(self, name: str) -> bool:
+        """Build the index of what was written; false while that goes on elsewhere: ask again."""
+        ...
+
+    def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
+        """Ids and dense vectors of the `count` points of the lowest ids, which say nothing of content."""
+        ...
+
     def search(
-        self, name: str, vector: str, query: Sequence[float] | SparseVector, limit: int
+        self,
+        name: str,
+        vector: str,
+        query: Sequence[float] | SparseVector,
+        limit: int,
+        *,
+        exact: bool = False,
     ) -> list[ScoredPoint]:
-        """The `limit` nearest points by the vector named `vector`, best first."""
+        """The `limit` nearest points by the vector named `vector`, best first; `exact`: without an index."""
         ...
 
     def search_fused(
@@ -135,6 +157,26 @@ class VectorStore(Protocol):
     def close(self) -> None:
         """Flush and let go of the files or connections."""
         ...
+
+
+def recall(store: VectorStore, name: str, schema: CollectionSchema, sample: int, k: int) -> float:
+    """The share of `sample` points' `k` nearest others that searches find as exact ones do, in 0..1.
+
+    Sparse vectors are always searched exactly. What is as near as the last exact one counts as found.
+    """
+    found = wanted = 0
+    for vector in schema.dense:
+        for point_id, query in store.sample(name, vector, sample):
+            exact = _others(store.search(name, vector, query, k + 1, exact=True), point_id, k)
+            near = _others(store.search(name, vector, query, k + 1), point_id, k)
+            least = exact[-1].score - 1e-6 if exact else 0.0
+            wanted += len(exact)
+            found += sum(point.score >= least for point in near)
+    return found / wanted if wanted else 1.0
+
+
+def _others(points: Sequence[ScoredPoint], point_id: str, most: int) -> list[ScoredPoint]:
+    return [point for point in points if point.id != point_id][:most]
 
 
 def in_fused_order(points: Sequence[ScoredPoint]) -> list[ScoredPoint]:

@@ -10,11 +10,14 @@ from chassis.http.bodies import Router, takes_json
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from chassis.vectors.names import is_point_id
-from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore
+from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore, recall
 from contracts.collections import (
+    BuildIndex,
+    Built,
     Collection,
     Collections,
     CreateCollection,
+    FinishedParts,
     MissingIds,
     PointIds,
     PublishAlias,
@@ -78,6 +81,23 @@ def indexing_router() -> APIRouter:
 
         return _wire_all(await pool.run(drop, deadline))
 
+    @router.post("/aliases")
+    async def publish_alias(request: PublishAlias, pool: Pool, deadline: RequestDeadline) -> Collection:
+        """Point the alias at the version, for every reader at once."""
+
+        def publish(engine: Indexed) -> CollectionInfo:
+            engine.store.publish(request.alias, request.collection)
+            return _info(engine.store, request.collection)
+
+        return _wire(await pool.run(publish, deadline))
+
+    _add_filling(router)
+    return router
+
+
+def _add_filling(router: APIRouter) -> None:
+    """What whoever fills a version asks of it."""
+
     @router.post("/collections/{name}/missing")
     @takes_json(_IDS)
     async def missing_points(
@@ -90,17 +110,29 @@ def indexing_router() -> APIRouter:
             ids=await pool.run(lambda engine: engine.store.missing(name, request.ids), deadline)
         )
 
-    @router.post("/aliases")
-    async def publish_alias(request: PublishAlias, pool: Pool, deadline: RequestDeadline) -> Collection:
-        """Point the alias at the version, for every reader at once."""
+    @router.put("/collections/{name}/finished")
+    @takes_json(_IDS)
+    async def finish_parts(
+        name: str, request: FinishedParts, pool: Pool, deadline: RequestDeadline
+    ) -> Collection:
+        """Remember which parts of its input the version holds whole, for a filling that is cut short."""
 
-        def publish(engine: Indexed) -> CollectionInfo:
-            engine.store.publish(request.alias, request.collection)
-            return _info(engine.store, request.collection)
+        def finish(engine: Indexed) -> CollectionInfo:
+            engine.store.finish(name, request.parts)
+            return _info(engine.store, name)
 
-        return _wire(await pool.run(publish, deadline))
+        return _wire(await pool.run(finish, deadline))
 
-    return router
+    @router.post("/collections/{name}/build")
+    async def build_index(name: str, request: BuildIndex, pool: Pool, deadline: RequestDeadline) -> Built:
+        """Build the version's index; where that goes on elsewhere, ask again until it is ready."""
+
+        def build(engine: Indexed) -> Built:
+            ready = engine.store.build(name)
+            found = recall(engine.store, name, engine.schema, request.sample, request.k) if ready else 1.0
+            return Built(points=_info(engine.store, name).points, ready=ready, recall=found)
+
+        return await pool.run(build, deadline)
 
 
 def _info(store: VectorStore, name: str) -> CollectionInfo:
@@ -115,4 +147,6 @@ def _wire_all(infos: list[CollectionInfo]) -> Collections:
 
 
 def _wire(info: CollectionInfo) -> Collection:
-    return Collection(name=info.name, points=info.points, aliases=list(info.aliases))
+    return Collection(
+        name=info.name, points=info.points, aliases=list(info.aliases), finished=list(info.finished)
+    )

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
@@ -28,6 +28,10 @@ STATE = "loreglass_state"
 """Metadata key of a collection: `building` until it is a whole copy of its base, then `ready`."""
 ENCODER = "loreglass_encoder"
 """Metadata key of a collection: the schema's `encoder`."""
+FINISHED = "loreglass_finished"
+"""Metadata key of a collection: the parts of its input that are in it whole."""
+LINKS = 16
+"""Qdrant's own default of HNSW's `m`."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -60,6 +64,7 @@ class ServerStore:
             name,
             vectors_config=_dense_params(schema),
             sparse_vectors_config=_sparse_params(schema),
+            hnsw_config=models.HnswConfigDiff(m=0),  # built once, when everything is written
             metadata={STATE: "building", ENCODER: schema.encoder},
         )
         for keyword in schema.keywords:
@@ -108,12 +113,34 @@ class ServerStore:
             raise CollectionConflict(f"{alias!r} is a collection.")
         if name in aliases or not self._call(self._client.collection_exists, _readable(name)):
             raise not_found(name)
+        self.build(name)
         changes: list[models.AliasOperations] = []
         if alias in aliases:
             changes.append(models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias)))
         created = models.CreateAlias(collection_name=name, alias_name=alias)
         changes.append(models.CreateAliasOperation(create_alias=created))
         self._call(self._client.update_collection_aliases, changes)
+
+    def build(self, name: str) -> bool:
+        """See the port. The server builds the graphs beside what it serves, and says when it is done."""
+        described = self._call(self._client.get_collection, _readable(name))
+        if described.config.hnsw_config.m == 0:
+            links = models.HnswConfigDiff(m=LINKS)
+            self._call(self._client.update_collection, name, hnsw_config=links)
+            return False
+        return described.status == models.CollectionStatus.GREEN
+
+    def finish(self, name: str, parts: Sequence[str]) -> None:
+        """See the port."""
+        told = {**self._metadata(_readable(name)), FINISHED: list(parts)}
+        self._call(self._client.update_collection, name, metadata=told)
+
+    def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
+        """See the port."""
+        records, _ = self._call(
+            self._client.scroll, _readable(name), limit=count, with_payload=False, with_vectors=[vector]
+        )
+        return [(str(record.id), _dense_of(record.vector, vector)) for record in records]
 
     def collections(self) -> list[CollectionInfo]:
         """See the port."""
@@ -124,6 +151,7 @@ class ServerStore:
                 name=name,
                 points=self._call(self._client.count, name, exact=True).count,
                 aliases=tuple(sorted(alias for alias, target in aliases.items() if target == name)),
+                finished=tuple(map(str, self._metadata(name).get(FINISHED, ()))),
             )
             for name in names
         ]
@@ -156,10 +184,17 @@ class ServerStore:
         return [point_id for point_id in ids if point_id not in held]
 
     def search(
-        self, name: str, vector: str, query: Sequence[float] | SparseVector, limit: int
+        self,
+        name: str,
+        vector: str,
+        query: Sequence[float] | SparseVector,
+        limit: int,
+        *,
+        exact: bool = False,
     ) -> list[ScoredPoint]:
         """See the port."""
-        return self._query(name, limit, query=_server_vector(query), using=vector)
+        params = models.SearchParams(exact=True) if exact else None
+        return self._query(name, limit, query=_server_vector(query), using=vector, search_params=params)
 
     def search_fused(
         self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int
@@ -219,8 +254,10 @@ class ServerStore:
         return {each.alias_name: each.collection_name for each in described}
 
     def _state(self, name: str) -> str:
-        metadata = self._call(self._client.get_collection, name).config.metadata or {}
-        return str(metadata.get(STATE, "ready"))
+        return str(self._metadata(name).get(STATE, "ready"))
+
+    def _metadata(self, name: str) -> dict[str, Any]:
+        return self._call(self._client.get_collection, name).config.metadata or {}
 
     def _call(
         self, method: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -263,6 +300,11 @@ def _sparse_params(schema: CollectionSchema) -> dict[str, models.SparseVectorPar
         name: models.SparseVectorParams(modifier=models.Modifier.IDF if name in schema.idf else None)
         for name in schema.sparse
     }
+
+
+def _dense_of(vectors: models.VectorStructOutput | None, name: str) -> list[float]:
+    assert isinstance(vectors, dict)  # for the type checker: a collection of ours names its vectors
+    return list(map(float, cast(list[float], vectors[name])))
 
 
 def _server_vector(vector: Sequence[float] | SparseVector) -> list[float] | models.SparseVector:

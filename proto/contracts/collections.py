@@ -5,11 +5,15 @@ or `PUT …/chunks` fills it, `POST /v1/aliases` publishes it. Readers name the 
 see half an index.
 """
 
+from typing import Annotated
+
 from pydantic import Field
 
 from contracts.message import Message, Request
 
 COLLECTION_NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
+
+PART_NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
 
 PREVIOUS = "-previous"
 """Added to an alias: the version that readers saw before, to which they can be led back."""
@@ -35,12 +39,41 @@ class Collection(Message):
     name: str
     points: int
     aliases: list[str] = []
+    finished: list[str] = []
+    """Parts of its input that are in it whole, by the names that whoever fills it has given them."""
 
 
 class Collections(Message):
     """Every version that the service holds."""
 
     collections: list[Collection]
+
+
+class FinishedParts(Request):
+    """Parts that a version holds whole, in place of those told before (`PUT …/finished`)."""
+
+    parts: list[Annotated[str, Field(pattern=PART_NAME)]] = Field(max_length=8192, fail_fast=True)
+
+
+class BuildIndex(Request):
+    """Build what searches need (`POST /v1/collections/{name}/build`); then `sample` points are looked up.
+
+    Asked again until it is ready: building the index over many points takes hours.
+    """
+
+    sample: int = Field(default=0, ge=0, le=1000)
+    k: int = Field(default=10, ge=1, le=100)
+
+
+class Built(Message):
+    """`recall`: the share of the `k` nearest points that searches find as an exact search does, in 0..1.
+
+    Of the sample, without each point itself; 1 where nothing is dense, and while it is not `ready`.
+    """
+
+    points: int
+    ready: bool
+    recall: float = 1.0
 
 
 class PointIds(Request):

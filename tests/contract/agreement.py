@@ -24,11 +24,13 @@ PACKAGE = "loreglass.v1"
 
 PROTO_ONLY: Mapping[str, str] = {
     "AnswerEvent": "names the server-sent events; each event's data is a message of its own",
+    "BuildRequest": "a path parameter beside the body",
     "ClassifyRequest": "parts of a multipart form",
     "CropRequest": "parts of a multipart form",
     "DeleteCollectionRequest": "a path parameter",
     "DeleteSessionRequest": "a path parameter",
     "FindMissingRequest": "a path parameter beside the body",
+    "FinishRequest": "a path parameter beside the body",
     "GetTraceRequest": "a path parameter",
     "ImageSearchRequest": "parts of a multipart form",
     "OcrRequest": "parts of a multipart form",

@@ -1,0 +1,128 @@
+"""JSONL, however long its lines are and whatever they hold: one record at a time, of a file or a span of it."""
+
+import codecs
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+LONGEST_LINE = 32 * 2**20
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+_CONTROLS = bytes(sorted({*range(0x20), 0x7F} - set(b"\t\n\f\r\x1b")))
+_LOOKED_AT = 4096
+"""Bytes of a manifest that tell whether it is text."""
+
+
+class ManifestError(Exception):
+    """The manifest as a whole cannot be read; the message is for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A record that was skipped: where it is (`line 7` or a file's name) and why."""
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Whole lines of a file: its bytes from `start` to `end`, `records` lines that are not empty.
+
+    `line`: the number of the first one, from 1.
+    """
+
+    start: int
+    end: int
+    line: int
+    records: int
+
+
+def is_text(content: bytes) -> bool:
+    """Whether the bytes can be text: control characters are rare in all encodings but UTF-16 and UTF-32."""
+    if content.startswith(_WIDE_MARKS):
+        return True
+    controls = len(content) - len(content.translate(None, _CONTROLS))
+    return controls * 200 <= len(content) and not content.startswith(b"%PDF-")
+
+
+@contextmanager
+def open_manifest(source: Path) -> Iterator[BufferedReader]:
+    """Raises `ManifestError` where it cannot be read, or is no text."""
+    try:
+        stream = source.open("rb")
+    except OSError as error:
+        raise ManifestError(f"{source} cannot be read ({error.strerror}).") from error
+    with stream:
+        if not is_text(stream.peek(_LOOKED_AT)[:_LOOKED_AT]):
+            raise ManifestError(f"{source} is no JSONL: it holds something else than text.")
+        yield stream
+
+
+def json_lines(
+    manifest: Path, span: Span | None = None
+) -> Iterator[tuple[str, Mapping[str, Any] | Rejected]]:
+    """Where each record is, and its object or why it is none. Raises `ManifestError`."""
+    with open_manifest(manifest) as stream:
+        place, number = (span.start, span.line - 1) if span else (0, 0)
+        stream.seek(place)
+        while (span is None or place < span.end) and (line := stream.readline(LONGEST_LINE + 1)):
+            number += 1
+            place += len(line)
+            where = f"line {number}"
+            if len(line) > LONGEST_LINE:
+                place += sum(map(len, _rest(stream, line)))
+                yield where, Rejected(where, f"The line is longer than {LONGEST_LINE // 2**20} MiB.")
+            elif line.strip():
+                yield where, _parse_line(where, line)
+
+
+def spans(
+    manifest: Path,
+    records: int,
+    most_bytes: int,
+    seen: Callable[[bytes], None] = lambda _: None,
+    within: Span | None = None,
+) -> Iterator[Span]:
+    """A file, or the lines of it `within` a span, cut after so many records or bytes, whichever is first.
+
+    `seen` is shown every byte of it, once and in order. Raises `ManifestError`.
+    """
+    with open_manifest(manifest) as stream:
+        start, number = (within.start, within.line) if within else (0, 1)
+        stream.seek(start)
+        end, first, held = start, number, 0
+        while (within is None or end < within.end) and (line := stream.readline(LONGEST_LINE + 1)):
+            held += bool(line.strip())
+            number += 1
+            for piece in (line, *_rest(stream, line)):
+                seen(piece)
+                end += len(piece)
+            if held >= records or end - start >= most_bytes:
+                yield Span(start, end, first, held)
+                start, first, held = end, number, 0
+        if end > start:
+            yield Span(start, end, first, held)
+
+
+def _rest(stream: BufferedReader, line: bytes) -> Iterator[bytes]:
+    """What there is of a line that is longer than is read at once."""
+    while line and not line.endswith(b"\n"):
+        line = stream.readline(LONGEST_LINE)
+        yield line
+
+
+def _parse_line(where: str, line: bytes) -> Mapping[str, Any] | Rejected:
+    try:
+        record = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return Rejected(where, "The line is not UTF-8.")
+    except ValueError as error:
+        column = f" (column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
+        return Rejected(where, f"The line is not JSON{column}.")
+    except RecursionError:
+        return Rejected(where, "The JSON is nested too deeply.")
+    return record if isinstance(record, dict) else Rejected(where, "The line is not a JSON object.")
