@@ -1,9 +1,9 @@
 """`loreglass index`: `images`, `pages` and `crag-…` build an index, `list` and `rollback` look after it."""
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import anyio
 import typer
@@ -17,6 +17,21 @@ from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import HttpClient
 from chassis.picture_cache import PictureCache
 from contracts.collections import PREVIOUS, Collection
+from corpus.cluster.command import (
+    Address,
+    BlockRecords,
+    Embed,
+    EmbedOption,
+    Engine,
+    EngineOption,
+    Gpus,
+    Ingest,
+    LeastRecall,
+    PartRecords,
+    State,
+    Streams,
+    on_ray,
+)
 from corpus.crag_mm.image_index import Pictures, image_source
 from corpus.crag_mm.web_index import page_source
 from corpus.ingest import (
@@ -57,7 +72,6 @@ class Index(StrEnum):
         return settings.image_search_url if self is Index.IMAGES else settings.text_search_url
 
 
-Ingest = Callable[[Path, str, IngestOptions], Coroutine[Any, Any, IngestReport]]
 Replace = Annotated[
     bool, typer.Option("--replace", help="Start anew instead of adding to what is published.")
 ]
@@ -65,6 +79,7 @@ Replace = Annotated[
 
 @app.command()
 def images(
+    context: typer.Context,
     manifest: Annotated[
         Path,
         typer.Argument(
@@ -73,6 +88,15 @@ def images(
     ],
     replace: Replace = False,
     image_search_url: Annotated[str, typer.Option(help="Where image_search listens.")] = "",
+    engine: EngineOption = Engine.LOCAL,
+    address: Address = "",
+    part_records: PartRecords = 1_000_000,
+    block_records: BlockRecords = 16,
+    streams: Streams = 2,
+    embed: EmbedOption = Embed.SERVICE,
+    gpus: Gpus = 0.0,
+    state: State = Path("var/ingestion"),
+    least_recall: LeastRecall = 0.95,
 ) -> None:
     """Index photos of known things.
 
@@ -90,14 +114,26 @@ def images(
     be indexed is named with the reason.
     """
     url = image_search_url or CorpusSettings().image_search_url
-    raise typer.Exit(index(ingest_photos, "images", manifest, url, replace=replace))
+    raise typer.Exit(
+        index(_chosen(engine, ingest_photos, context, IMAGES), "images", manifest, url, replace=replace)
+    )
 
 
 @app.command()
 def pages(
+    context: typer.Context,
     source: Annotated[Path, typer.Argument(help="JSONL, an HTML, Markdown or text file, or a folder")],
     replace: Replace = False,
     text_search_url: Annotated[str, typer.Option(help="Where text_search listens.")] = "",
+    engine: EngineOption = Engine.LOCAL,
+    address: Address = "",
+    part_records: PartRecords = 1_000_000,
+    block_records: BlockRecords = 64,
+    streams: Streams = 2,
+    embed: EmbedOption = Embed.SERVICE,
+    gpus: Gpus = 0.0,
+    state: State = Path("var/ingestion"),
+    least_recall: LeastRecall = 0.95,
 ) -> None:
     """Index web pages and texts.
 
@@ -105,7 +141,19 @@ def pages(
     be indexed is named with the reason.
     """
     url = text_search_url or CorpusSettings().text_search_url
-    raise typer.Exit(index(ingest_pages, "pages", source, url, replace=replace))
+    raise typer.Exit(
+        index(_chosen(engine, ingest_pages, context, PAGES), "pages", source, url, replace=replace)
+    )
+
+
+def _chosen(engine: Engine, local: Ingest, context: typer.Context, alias: str) -> Ingest:
+    if engine is Engine.LOCAL:
+        return local
+    try:
+        return on_ray(context, alias)
+    except LoreglassError as error:
+        Console().print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
+        raise typer.Exit(1) from error
 
 
 @app.command("crag-images")
@@ -243,9 +291,10 @@ def show(report: IngestReport, what: str, out: Console) -> None:
             highlight=False,
             soft_wrap=True,
         )
-    if len(report.rejected) > MOST_SHOWN:
-        out.print(f"… and {len(report.rejected) - MOST_SHOWN} more.")
+    rejected_in_all = len(report.rejected) + report.not_named
+    if rejected_in_all > MOST_SHOWN:
+        out.print(f"… and {rejected_in_all - MOST_SHOWN} more.")
     table = Table("", "indexed", "unchanged", "rejected", "published as")
-    counts = (report.indexed, report.unchanged, len(report.rejected))
+    counts = (report.indexed, report.unchanged, rejected_in_all)
     table.add_row(what, *map(str, counts), report.version or "(nothing new)")
     out.print(table)

@@ -52,12 +52,16 @@ class IngestOptions:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """Records by what became of them; `version` is the one that was published, if one was."""
+    """Records by what became of them; `version` is the one that was published, if one was.
+
+    `not_named`: rejected records beside those that are named in `rejected`.
+    """
 
     indexed: int
     unchanged: int
     rejected: tuple[Rejected, ...]
     version: str | None
+    not_named: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ async def index_photos(
         service = ServiceClient(http, "image_search", image_search_url, token=options.token)
 
         async def send(version: str, items: Sequence[PhotoItem]) -> Mapping[str, str]:
-            return await _send_photos(service, options.patience, version, items)
+            return await send_photos(service, options.patience, version, items)
 
         version = Version(service, IMAGES, options.patience)
         pipeline = Pipeline[PhotoItem](version, send, options.progress, options.told)
@@ -114,7 +118,7 @@ async def index_pages(source: Source[PageItem], text_search_url: str, options: I
         service = ServiceClient(http, "text_search", text_search_url, token=options.token)
 
         async def send(version: str, items: Sequence[PageItem]) -> Mapping[str, str]:
-            return await _send_pages(service, options.patience, version, items)
+            return await send_pages(service, options.patience, version, items)
 
         version = Version(service, PAGES, options.patience)
         pipeline = Pipeline[PageItem](version, send, options.progress, options.told)
@@ -140,9 +144,10 @@ async def _finish(pipeline: Pipeline[PhotoItem] | Pipeline[PageItem], version: V
     )
 
 
-async def _send_photos(
+async def send_photos(
     service: ServiceClient, patience: Patience, version: str, items: Sequence[PhotoItem]
 ) -> Mapping[str, str]:
+    """Write photos into a version, which reads them now; point id -> reason for what cannot be indexed."""
     files: list[FilePart] = []
     sent: list[ImageItem] = []
     unreadable: dict[str, str] = {}
@@ -168,7 +173,7 @@ async def _send_photos(
     return {**unreadable, **rejected}
 
 
-async def _send_pages(
+async def send_pages(
     service: ServiceClient, patience: Patience, version: str, items: Sequence[PageItem]
 ) -> Mapping[str, str]:
     """Pages go whole and in order: a call with a page's first passage replaces what was held of the page."""

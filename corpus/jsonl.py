@@ -1,4 +1,4 @@
-"""JSONL, however long its lines are and whatever they hold: one record at a time, of a file or a span of it."""
+"""JSONL, however long its lines are and whatever they hold: one record at a time, of all of it or a span."""
 
 import codecs
 import json

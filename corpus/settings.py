@@ -1,5 +1,9 @@
 """Where the services are (`LOREGLASS_IMAGE_SEARCH_URL`, `LOREGLASS_TEXT_SEARCH_URL`), and their token."""
 
+import os
+import sys
+from dataclasses import dataclass
+
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -14,6 +18,21 @@ class CorpusSettings(BaseSettings):
     image_search_url: str = "http://127.0.0.1:7103"
     text_search_url: str = "http://127.0.0.1:7104"
     access: WriteToken = Field(default_factory=WriteToken)
+
+
+@dataclass(frozen=True, slots=True)
+class RaySettings:
+    """What Ray is told by its environment, which its processes inherit."""
+
+    cpus: int
+
+    @classmethod
+    def quiet(cls) -> "RaySettings":
+        """It tells nobody that it is used, and its processes find what this one imports."""
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        os.environ["RAY_BACKEND_LOG_LEVEL"] = "fatal"
+        os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+        return cls(cpus=os.cpu_count() or 1)
 
 
 def write_token() -> str:

@@ -121,6 +121,10 @@ class Version:
         self._exists = bool(begun)
         self.finished = tuple(name for each in begun for name in each.finished)
 
+    async def look(self) -> None:
+        """See whether somebody else has made it meanwhile."""
+        self._exists = self._exists or self.name in {each.name for each in await self._list()}
+
     async def missing(self, ids: Sequence[str]) -> set[str]:
         """Those ids that readers of the finished version would not find yet."""
         holder = self.name if self._exists else self._base
@@ -152,9 +156,7 @@ class Version:
 
     async def finish(self, parts: Sequence[str]) -> None:
         """Have the service remember which parts are in it whole, if there is anything new in it yet."""
-        self.finished = tuple(parts)
-        if self._exists or self.name in {each.name for each in await self._list()}:
-            self._exists = True
+        if self._exists:
             path = f"/v1/collections/{self.name}/finished"
             body = FinishedParts(parts=list(parts))
             await self._send(path, body, Collection, CALL_MS, method="PUT")

@@ -8,6 +8,7 @@ import typer
 
 from capacity.cli import app as capacity_app
 from clients.cli import app
+from deploy.embedding import EMBEDDERS
 from deploy.settings import VAR
 from evaluation.cli import app as evaluation_app
 
@@ -69,4 +70,4 @@ app.add_typer(evaluation_app, name="eval")
 
 def main() -> None:
     """The console script."""
-    app()
+    app(obj=EMBEDDERS)

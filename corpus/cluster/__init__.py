@@ -1,0 +1,1 @@
+"""Ingestion on Ray Data: the same stages as actors, over a source that is cut into parts."""

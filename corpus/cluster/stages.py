@@ -1,0 +1,220 @@
+"""The stages of an ingestion as Ray's actors: prepared, the first of each key, written.
+
+A row of Ray's is a block, its contents pickled: what one of our processes hands to the next.
+"""
+
+import asyncio
+import hashlib
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from chassis.errors import LoreglassError
+from chassis.http.calls import ServiceClient, http_client
+from corpus.cluster.parts import Block, prepared
+from corpus.ingest import IMAGES, PAGES, send_pages, send_photos
+from corpus.items import PageItem, PhotoItem, unless_seen
+from corpus.jsonl import Rejected
+from corpus.pipeline import Outcome, Pipeline
+from corpus.versions import Patience, Version
+
+KEY_BYTES = 16
+Keys = npt.NDArray[np.bytes_]
+"""(n,) of S16, sorted: digests of the keys of records that are in the index."""
+Row = dict[str, Any]
+Embedder = Callable[[], AbstractAsyncContextManager[str]]
+"""Opens a search service in this process, and gives its address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which version is filled, and where: `url` of the service that holds it, or `embedder` in its place."""
+
+    alias: str
+    url: str
+    token: str
+    digest: str
+    replace: bool
+    patience: Patience
+    embedder: Embedder | None = None
+
+    @property
+    def service(self) -> str:
+        """Its name."""
+        return "image_search" if self.alias == IMAGES else "text_search"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A record that is in the index: `points` of it, one of which is `sample`; `key` is a digest."""
+
+    where: str
+    outcome: Outcome
+    key: bytes
+    points: int
+    sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a block, or the failure of the service that ends the run."""
+
+    done: tuple[Done, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    failure: LoreglassError | None = None
+
+
+class Preparing:
+    """Reads, cleans and cuts; a pool of them uses the processors."""
+
+    def __init__(self, alias: str, source: Path) -> None:
+        self._pages, self._source = alias == PAGES, source
+
+    def __call__(self, row: Row) -> Row:
+        """`block` becomes `items`."""
+        block: Block = pickle.loads(row["block"])
+        return {
+            "index": row["index"],
+            "items": pickle.dumps(list(prepared(self._pages, self._source, block))),
+        }
+
+
+class First:
+    """Of several records with one key the first counts. There is one of it, and blocks come in order.
+
+    A new one that takes its place after a kill knows nothing of what the old one saw: who collects what
+    became of the blocks finds two records of one key then, and has the part gone through again.
+    """
+
+    def __init__(self, earlier: Sequence[Any]) -> None:
+        """`earlier`: references to the `Keys` of the parts before this one."""
+        import ray
+
+        self._earlier: list[Keys] = ray.get(list(earlier))
+        self._seen: dict[str, str] = {}
+
+    def __call__(self, row: Row) -> Row:
+        """`items` without those whose key was there."""
+        items = [self._checked(each) for each in pickle.loads(row["items"])]
+        return {"index": row["index"], "items": pickle.dumps(items)}
+
+    def _checked(self, item: Any) -> Any:
+        if isinstance(item, Rejected):
+            return item
+        if any(_holds(keys, key_digest(item.key)) for keys in self._earlier):
+            return Rejected(item.where, f"{item.repeated} an earlier place.")
+        return unless_seen(item, self._seen)
+
+
+class Maker:
+    """Makes the version when the first record turns out to be new: one for all who write."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._made = asyncio.Lock()
+        self._name = ""
+
+    async def ensure(self) -> str:
+        """Its name, once the service has it."""
+        async with self._made, http_client() as http:
+            if not self._name:
+                version = Version(
+                    _client(http, self._target, self._target.url), self._target.alias, self._target.patience
+                )
+                await version.open(self._target.digest, replace=self._target.replace)
+                self._name = await version.ensure()
+            return self._name
+
+
+class _SharedVersion(Version):
+    """A version that somebody else makes."""
+
+    def __init__(self, service: ServiceClient, target: Target, maker: Any) -> None:
+        super().__init__(service, target.alias, target.patience)
+        self._maker = maker
+
+    async def _create(self) -> None:
+        from ray.exceptions import RayTaskError
+
+        try:
+            await self._maker.ensure.remote()
+        except RayTaskError as error:
+            if isinstance(error.cause, LoreglassError):
+                raise error.cause from error
+            raise
+
+
+class Writing:
+    """Asks what the index lacks and sends it; with an `embedder` in this process, which may have a card."""
+
+    def __init__(self, target: Target, maker: Any) -> None:
+        self._target = target
+        self._loop = asyncio.Runner()
+        self._stack = AsyncExitStack()
+        self._version: Version
+        self._service: ServiceClient
+        self._loop.run(self._open(maker))
+
+    async def _open(self, maker: Any) -> None:
+        target = self._target
+        http = await self._stack.enter_async_context(http_client())
+        url = await self._stack.enter_async_context(target.embedder()) if target.embedder else target.url
+        self._service = _client(http, target, url)
+        self._version = _SharedVersion(self._service, target, maker)
+        await self._version.open(target.digest, replace=target.replace)
+
+    def __call__(self, row: Row) -> Row:
+        """`items` become `written`."""
+        written = self._loop.run(self._write(pickle.loads(row["items"])))
+        return {"index": row["index"], "written": pickle.dumps(written)}
+
+    async def _write(self, items: list[Any]) -> Written:
+        outcomes: dict[str, Outcome] = {}
+        refused: dict[str, str] = {}
+
+        async def send(version: str, fresh: Sequence[Any]) -> Mapping[str, str]:
+            sending = send_pages if self._target.alias == PAGES else send_photos
+            found = await sending(self._service, self._target.patience, version, fresh)
+            refused.update(found)
+            return found
+
+        def told(where: str, outcome: Outcome, _: str) -> None:
+            outcomes[where] = outcome
+
+        pipeline = Pipeline[Any](self._version, send, lambda _: None, told)
+        try:
+            tally = await pipeline.run(iter([items]))
+        except LoreglassError as error:
+            return Written(failure=error)
+        done = [
+            _done(each, outcomes[each.where], refused)
+            for each in items
+            if not isinstance(each, Rejected) and outcomes[each.where] is not Outcome.REJECTED
+        ]
+        return Written(tuple(done), tuple(tally.rejected))
+
+
+def key_digest(key: str) -> bytes:
+    """What is kept of a key."""
+    return hashlib.blake2b(key.encode(errors="replace"), digest_size=KEY_BYTES).digest()
+
+
+def _holds(keys: Keys, key: bytes) -> bool:
+    wanted = np.array([key], dtype=keys.dtype)
+    place = int(np.searchsorted(keys, wanted)[0])
+    return place < len(keys) and bool(keys[place] == wanted[0])
+
+
+def _done(item: PageItem | PhotoItem, outcome: Outcome, refused: Mapping[str, str]) -> Done:
+    held = [each for each in item.point_ids if each not in refused]
+    return Done(item.where, outcome, key_digest(item.key), len(held), held[0])
+
+
+def _client(http: Any, target: Target, url: str) -> ServiceClient:
+    return ServiceClient(http, target.service, url, token=target.token)
