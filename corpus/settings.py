@@ -30,6 +30,8 @@ class RaySettings:
     def quiet(cls) -> "RaySettings":
         """It tells nobody that it is used, and its processes find what this one imports."""
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        # No process is begun that nothing will run in. (Ray takes the rest of a name as it is written.)
+        os.environ["RAY_prestart_worker_first_driver"] = "0"  # noqa: SIM112
         os.environ["RAY_BACKEND_LOG_LEVEL"] = "fatal"
         os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
         return cls(cpus=os.cpu_count() or 1)

@@ -28,9 +28,13 @@ async def text_search() -> AsyncIterator[str]:
 async def image_search() -> AsyncIterator[str]:
     """The same for photos."""
     from services.image_search.app import create_app
-    from services.image_search.settings import ImageSearchSettings
+    from services.image_search.settings import Engine, ImageSearchSettings
 
     settings = ImageSearchSettings()
+    if settings.engine is Engine.POCKET:
+        raise NotConfigured(
+            "The pocket engine keeps a photo's features beside its index; let the service embed."
+        )
     async with _served(create_app(settings), settings.qdrant_url) as url:
         yield url
 

@@ -52,6 +52,8 @@ def on_ray(context: typer.Context, alias: str) -> Ingest:
 
     told = context.params
     embedders = context.obj or {}
+    if told["embed"] == Embed.ACTORS and alias not in embedders:
+        raise NotConfigured("The search services are not installed here, so actors cannot run them.")
     options = ingest.ClusterOptions(
         address=told["address"],
         sizes=Sizes(told["part_records"], told["block_records"]),

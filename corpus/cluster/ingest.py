@@ -133,7 +133,10 @@ class _Run:
         published = False
         if self._counts.indexed or self._counts.unchanged:
             try:
-                published = await self._version.publish(SAMPLE, partial(self._check, least_recall))
+                published = await self._version.publish(
+                    SAMPLE,
+                    partial(require_found, self._counts.points, self._version.starts_empty, least_recall),
+                )
             except CollectionConflict:
                 await self._version.finish([])
                 raise
@@ -151,16 +154,20 @@ class _Run:
             not_named=self._counts.rejected - len(self._counts.named),
         )
 
-    def _check(self, least_recall: float, built: Built) -> None:
-        points = self._counts.points
-        if built.points < points or (self._version.starts_empty and built.points != points):
-            raise CollectionConflict(
-                f"The new index holds {built.points:,} of {points:,} points; readers keep the old one."
-            )
-        if built.recall < least_recall:
-            raise CollectionConflict(
-                f"The new index finds {built.recall:.1%} of what is near; readers keep the old one."
-            )
+
+def require_found(points: int, exactly: bool, least_recall: float, built: Built) -> None:
+    """Raises `CollectionConflict` where an index lacks points, or searches do not find what is near.
+
+    `exactly`: it holds nothing but the `points` that were written.
+    """
+    if built.points < points or (exactly and built.points != points):
+        raise CollectionConflict(
+            f"The new index holds {built.points:,} of {points:,} points; readers keep the old one."
+        )
+    if built.recall < least_recall:
+        raise CollectionConflict(
+            f"The new index finds {built.recall:.1%} of what is near; readers keep the old one."
+        )
 
 
 @contextmanager

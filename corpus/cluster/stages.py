@@ -159,7 +159,11 @@ class Writing:
         self._stack = AsyncExitStack()
         self._version: Version
         self._service: ServiceClient
-        self._loop.run(self._open(maker))
+        self._failure: LoreglassError | None = None
+        try:
+            self._loop.run(self._open(maker))
+        except LoreglassError as error:  # told with the first block: Ray says of an actor only that it died
+            self._failure = error
 
     async def _open(self, maker: Any) -> None:
         target = self._target
@@ -171,7 +175,10 @@ class Writing:
 
     def __call__(self, row: Row) -> Row:
         """`items` become `written`."""
-        written = self._loop.run(self._write(pickle.loads(row["items"])))
+        if self._failure is None:
+            written = self._loop.run(self._write(pickle.loads(row["items"])))
+        else:
+            written = Written(failure=self._failure)
         return {"index": row["index"], "written": pickle.dumps(written)}
 
     async def _write(self, items: list[Any]) -> Written:

@@ -108,6 +108,9 @@ CORPUS = Image(
 )
 """Indexes and asks; what measures and plans runs where the project is checked out."""
 
+CORPUS_RAY = Image(host="corpus-ray", module="clients", groups=("ray-cluster", "clients"), code=CORPUS.code)
+"""The same where it indexes on Ray: its head, its workers and the job that is sent to them."""
+
 WEIGHTS = Image(
     host="weights",
     module="deploy.weights",
@@ -119,6 +122,7 @@ WEIGHTS = Image(
 IMAGES: tuple[Image, ...] = (
     *(_image_of(app, cuda=False) for app in APPS),
     CORPUS,
+    CORPUS_RAY,
     WEIGHTS,
     *(_image_of(app, cuda=True) for app in APPS if app.cuda_group),
 )

@@ -27,7 +27,7 @@ CUDA = [image for image in IMAGES if image.cuda]
 BY_NAME = {image.name: image for image in IMAGES}
 DOCKERFILES = ("cpu.Dockerfile", "cuda.Dockerfile")
 SCRIPT = Path(__file__).with_name("starting_alone.py")
-LOCKS = ("pocket.txt", "dev.txt", "models.txt")
+LOCKS = ("pocket.txt", "dev.txt", "models.txt", "ray.txt")
 
 
 def pins(path: Path) -> dict[str, str]:
@@ -41,7 +41,7 @@ def dockerfile(name: str) -> str:
 
 
 def test_every_app_has_an_image_and_one_more_where_its_engine_needs_a_gpu() -> None:
-    assert {image.host for image in CPU} == {app.host for app in APPS} | {"corpus", "weights"}
+    assert {image.host for image in CPU} == {app.host for app in APPS} | {"corpus", "corpus-ray", "weights"}
     assert {image.host for image in CUDA} == {app.host for app in APPS if app.cuda_group}
     assert {path.stem for path in REQUIREMENTS.glob("*.txt")} == set(BY_NAME)
 

@@ -1,0 +1,284 @@
+"""Ingestion on a real Ray against the default engine: the same points, whatever is killed on the way."""
+
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+from PIL import Image, ImageDraw
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from chassis.errors import DependencyUnavailable
+from chassis.vectors.edge import EdgeStore
+from corpus.ingest import IngestOptions, IngestReport, ingest_pages, ingest_photos
+from corpus.manifests import Rejected
+from services.image_search.app import create_app as image_search
+from services.image_search.settings import ImageSearchSettings
+from services.text_search.app import create_app as text_search
+from services.text_search.settings import TextSearchSettings
+from tests.live import live
+
+ray = pytest.importorskip("ray", reason="loreglass[ray] is not installed")
+
+from corpus.cluster import ingest as cluster  # noqa: E402
+from corpus.cluster.parts import Sizes  # noqa: E402
+
+pytestmark = [
+    pytest.mark.anyio,
+    # Of Ray's own code, and of sockets and files that it leaves to its end.
+    pytest.mark.filterwarnings(
+        "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
+    ),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def manifest(path: Path, records: Sequence[object]) -> Path:
+    path.write_text("\n".join(each if isinstance(each, str) else json.dumps(each) for each in records))
+    return path
+
+
+def page(name: str, text: str) -> dict[str, str]:
+    return {"url": f"https://pages.example/{name}", "title": f"Page {name}", "text": text}
+
+
+def options(folder: Path, part: int, block: int) -> cluster.ClusterOptions:
+    return cluster.ClusterOptions(sizes=Sizes(part, block), streams=2, state=folder / "state")
+
+
+def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
+    """Each point's payload and vectors, as the disk has them."""
+    store = EdgeStore(folder)
+    found: dict[str, tuple[Any, Any]] = {}
+    shard: Any = store._version(alias).shard
+    offset = None
+    while True:
+        import qdrant_edge as edge
+
+        records, offset = shard.scroll(
+            edge.ScrollRequest(offset=offset, limit=256, with_payload=True, with_vector=True)
+        )
+        for record in records:
+            vectors = {
+                name: (each.indices, each.values) if hasattr(each, "indices") else list(each)
+                for name, each in record.vector.items()
+            }
+            found[str(record.id)] = (record.payload, vectors)
+        if offset is None:
+            break
+    store.close()
+    return found
+
+
+async def pages_by(
+    engine: str, source: Path, folder: Path, part: int, block: int
+) -> tuple[IngestReport, dict[str, tuple[Any, Any]]]:
+    app = text_search(TextSearchSettings(port=0, data_dir=folder / engine))
+    async with live(app) as client:
+        if engine == "local":
+            report = await ingest_pages(source, str(client.base_url), IngestOptions())
+        else:
+            report = await cluster.ingest_pages(
+                source, str(client.base_url), IngestOptions(), options(folder, part, block)
+            )
+    return report, stored(folder / engine, "pages")
+
+
+async def test_pages_become_the_same_points_as_by_the_default_engine(tmp_path: Path) -> None:
+    html = "<html><head><title>Mill | Site</title></head><body><h1>Mill</h1><p>{}</p></body></html>"
+    records: list[object] = [
+        page(str(number), f"Mill {number} stands by pond {7 * number}.") for number in range(90)
+    ]
+    records[20] = {"url": "https://pages.example/html", "html": html.format("It grinds. " * 400)}
+    records[30] = "{"
+    records[31] = {"url": "https://pages.example/none"}
+    records[32] = '{"text": "' + "long " * (7 * 2**20) + '"}'
+    records[40] = page("3", "Another text of page 3, in the same part.")
+    records[80] = page("4", "Another text of page 4, in a later part.")
+    source = manifest(tmp_path / "pages.jsonl", records)
+    usual, wanted = await pages_by("local", source, tmp_path, 0, 0)
+    report, found = await pages_by("ray", source, tmp_path, 60, 15)
+    assert found == wanted
+    assert (report.indexed, report.unchanged, report.version) == (usual.indexed, 0, usual.version)
+    usually = {each.where: each.reason for each in usual.rejected}
+    assert {each.where: each.reason for each in report.rejected} == {
+        **usually,
+        "line 81": "This URL is already at an earlier place.",
+    }
+    assert usually["line 33"] == "The line is longer than 32 MiB."
+
+
+def draw(path: Path, number: int) -> None:
+    picture = Image.new("RGB", (320, 240), (200, 190, 160))
+    pen = ImageDraw.Draw(picture)
+    for step in range(60):
+        x, y = (step * 53 + number * 31) % 300, (step * 37 + number * 17) % 220
+        pen.rectangle(
+            (x, y, x + 9 + step % 13, y + 7 + number % 11), fill=(step * 4, number * 20 % 255, x % 255)
+        )
+    picture.save(path, quality=90)
+
+
+async def test_photos_become_the_same_points_as_by_the_default_engine(tmp_path: Path) -> None:
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for number in range(10):
+        draw(photos / f"Mill {chr(65 + number)}.jpg", number)
+    (photos / "Broken Mill.jpg").write_bytes((photos / "Mill A.jpg").read_bytes()[:300])
+    (photos / "notes.txt").write_text("no photo")
+    reports, points = {}, {}
+    for engine in ("local", "ray"):
+        folder = tmp_path / engine
+        async with live(image_search(ImageSearchSettings(port=0, data_dir=folder))) as client:
+            url = str(client.base_url)
+            if engine == "local":
+                reports[engine] = await ingest_photos(photos, url, IngestOptions())
+            else:
+                reports[engine] = await cluster.ingest_photos(
+                    photos, url, IngestOptions(), options(tmp_path, 60, 2)
+                )
+        points[engine] = stored(folder, "images")
+    assert len(points["local"]) == 10
+    assert points["ray"] == points["local"]
+    assert set(reports["ray"].rejected) == set(reports["local"].rejected)
+    assert {each.where for each in reports["ray"].rejected} == {"Broken Mill.jpg", "notes.txt"}
+
+
+class Recorder:
+    """Middleware that keeps which ids were asked for and which were written, and calls `wrote` after that."""
+
+    def __init__(
+        self, app: ASGIApp, asked: Counter[str], written: Counter[str], wrote: Callable[[], None]
+    ) -> None:
+        self._app, self._asked, self._written, self._wrote = app, asked, written, wrote
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        if not path.endswith(("/missing", "/chunks")):
+            await self._app(scope, receive, send)
+            return
+        body = bytearray()
+
+        async def heard() -> Message:
+            message = await receive()
+            body.extend(message.get("body", b""))
+            return message
+
+        await self._app(scope, heard, send)
+        told = json.loads(body)
+        if path.endswith("/missing"):
+            self._asked.update(told["ids"])
+        else:
+            self._written.update(chunk["id"] for chunk in told["chunks"])
+            self._wrote()
+
+
+POISON = "PAGE THAT ENDS PROCESSES"
+SPOILT = f"""
+import os, sys
+if any("ray" in each for each in sys.argv):
+    import corpus.items
+    whole = corpus.items._page_item
+    def page_item(record):
+        if {POISON!r} in str(record.content):
+            os._exit(1)
+        return whole(record)
+    corpus.items._page_item = page_item
+"""
+
+
+def actors(stage: str) -> Iterator[int]:
+    """Processes of a stage of ours, as Ray names them."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            name = (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if name.startswith(b"ray::") and stage.encode() in name and os.getuid() == process.stat().st_uid:
+            yield int(process.name)
+
+
+async def test_killed_drivers_and_actors_and_records_that_kill_cost_at_most_a_block_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block, part = 10, 100
+    records = [page(str(number), f"Mill {number} stands.") for number in range(2 * part)]
+    _, wanted = await pages_by("local", manifest(tmp_path / "usual.jsonl", records), tmp_path, 0, 0)
+    records[180] = page("180", f"Mill 180, a {POISON}.")
+    source = manifest(tmp_path / "pages.jsonl", records)
+    (tmp_path / "spoilt").mkdir()
+    (tmp_path / "spoilt" / "sitecustomize.py").write_text(SPOILT)
+    monkeypatch.syspath_prepend(tmp_path / "spoilt")
+    asked, written = Counter[str](), Counter[str]()
+    to_kill: list[Callable[[], None]] = []
+    app = text_search(TextSearchSettings(port=0, data_dir=tmp_path / "ray"))
+    app.add_middleware(
+        Recorder,
+        asked=asked,
+        written=written,
+        wrote=lambda: to_kill.pop()() if to_kill and len(written) > 125 else None,
+    )
+    async with live(app) as client:
+        await killed_driver(source, tmp_path, str(client.base_url), (part, block), to_kill)
+        held = dict(written)
+        finished = (await client.get("/v1/collections")).json()["collections"][0]["finished"]
+        asked.clear()
+        to_kill.append(lambda: os.kill(next(actors("Writing")), signal.SIGKILL))
+        report = await cluster.ingest_pages(
+            source, str(client.base_url), IngestOptions(), options(tmp_path, part, block)
+        )
+    found = stored(tmp_path / "ray", "pages")
+    lost = {each for each in wanted if wanted[each][0]["url"].endswith("/180")}
+    assert found == {each: point for each, point in wanted.items() if each not in lost}
+    assert finished == [f"part-0-of-{part}-by-{block}"]
+    assert report.rejected == (Rejected("line 181", "The process that read it ended; it was left out."),)
+    assert report.indexed + report.unchanged == 2 * part - 1
+    assert not to_kill
+    in_part = {each for each in wanted if int(wanted[each][0]["url"].rpartition("/")[2]) < part}
+    assert len(in_part & set(asked)) <= part // block  # a point of each block, to be sure; not gone through
+    again = written.total() - len(written)
+    assert again <= 2 * 2 * block, again
+    assert held
+
+
+async def killed_driver(
+    source: Path, folder: Path, url: str, sizes: tuple[int, int], to_kill: list[Callable[[], None]]
+) -> None:
+    part, block = map(str, sizes)
+    command = [sys.executable, "-m", "loreglass", "index", "pages", str(source), "--text-search-url", url]
+    command += [
+        "--engine",
+        "ray",
+        "--part-records",
+        part,
+        "--block-records",
+        block,
+        "--state",
+        str(folder / "state"),
+    ]
+    paths = os.pathsep.join(path for path in sys.path if path)
+    async with await anyio.open_process(
+        command, env={**os.environ, "PYTHONPATH": paths}, stdout=None, stderr=None
+    ) as process:
+        to_kill.append(process.kill)
+        assert await process.wait() == -signal.SIGKILL
+
+
+async def test_a_service_that_is_not_there_ends_the_run_with_its_own_sentence(tmp_path: Path) -> None:
+    source = manifest(tmp_path / "pages.jsonl", [page("a", "The mill.")])
+    impatient = IngestOptions(patience=cluster_patience())
+    with pytest.raises(DependencyUnavailable):
+        await cluster.ingest_pages(source, "http://127.0.0.1:9", impatient, options(tmp_path, 10, 2))
+
+
+def cluster_patience() -> Any:
+    from corpus.versions import Patience
+
+    return Patience(pauses_s=())
