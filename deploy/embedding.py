@@ -20,7 +20,8 @@ async def text_search() -> AsyncIterator[str]:
     from services.text_search.settings import TextSearchSettings
 
     settings = TextSearchSettings()
-    async with _served(create_app(settings), settings.qdrant_url) as url:
+    _require_server(settings.qdrant_url)
+    async with _served(create_app(settings)) as url:
         yield url
 
 
@@ -35,14 +36,18 @@ async def image_search() -> AsyncIterator[str]:
         raise NotConfigured(
             "The pocket engine keeps a photo's features beside its index; let the service embed."
         )
-    async with _served(create_app(settings), settings.qdrant_url) as url:
+    _require_server(settings.qdrant_url)
+    async with _served(create_app(settings)) as url:
         yield url
 
 
-@asynccontextmanager
-async def _served(app: FastAPI, qdrant_url: str) -> AsyncIterator[str]:
+def _require_server(qdrant_url: str) -> None:
     if not qdrant_url:
         raise NotConfigured("Actors that embed need a Qdrant server; name it as LOREGLASS_…_QDRANT_URL.")
+
+
+@asynccontextmanager
+async def _served(app: FastAPI) -> AsyncIterator[str]:
     bound = BoundApp(app, listen("127.0.0.1", 0))
     async with running([bound]):
         yield bound.url

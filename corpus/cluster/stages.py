@@ -156,7 +156,7 @@ class Writing:
     def __init__(self, target: Target, maker: Any) -> None:
         self._target = target
         self._loop = asyncio.Runner()
-        self._stack = AsyncExitStack()
+        self._ending = asyncio.Event()
         self._version: Version
         self._service: ServiceClient
         self._failure: LoreglassError | None = None
@@ -166,12 +166,35 @@ class Writing:
             self._failure = error
 
     async def _open(self, maker: Any) -> None:
+        opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._holding = asyncio.create_task(self._hold(maker, opened))
+        await asyncio.wait([self._holding, opened], return_when=asyncio.FIRST_COMPLETED)
+        if self._holding.done():
+            await self._holding
+
+    async def _hold(self, maker: Any, opened: asyncio.Future[None]) -> None:
+        """Open, and close in the same task: what a task group is in may not leave it from another one."""
         target = self._target
-        http = await self._stack.enter_async_context(http_client())
-        url = await self._stack.enter_async_context(target.embedder()) if target.embedder else target.url
-        self._service = _client(http, target, url)
-        self._version = _SharedVersion(self._service, target, maker)
-        await self._version.open(target.digest, replace=target.replace)
+        async with AsyncExitStack() as stack:
+            http = await stack.enter_async_context(http_client())
+            url = await stack.enter_async_context(target.embedder()) if target.embedder else target.url
+            self._service = _client(http, target, url)
+            self._version = _SharedVersion(self._service, target, maker)
+            await self._version.open(target.digest, replace=target.replace)
+            opened.set_result(None)
+            await self._ending.wait()
+
+    def __enter__(self) -> "Writing":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close what it opened; an actor's process ends without."""
+        self._loop.run(self._close())
+        self._loop.close()
+
+    async def _close(self) -> None:
+        self._ending.set()
+        await asyncio.wait([self._holding])
 
     def __call__(self, row: Row) -> Row:
         """`items` become `written`."""

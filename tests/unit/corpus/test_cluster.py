@@ -194,14 +194,22 @@ if any("ray" in each for each in sys.argv):
 """
 
 
+def parent(process: int | str) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def actors(stage: str) -> Iterator[int]:
-    """Processes of a stage of ours, as Ray names them."""
+    """Processes of a stage, as Ray names them, that this process has begun."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             name = (process / "cmdline").read_bytes()
         except OSError:
             continue
-        if name.startswith(b"ray::") and stage.encode() in name and os.getuid() == process.stat().st_uid:
+        if (
+            name.startswith(b"ray::")
+            and stage.encode() in name
+            and parent(parent(process.name)) == os.getpid()
+        ):
             yield int(process.name)
 
 

@@ -10,11 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qdrant_client import QdrantClient
+from qdrant_client import QdrantClient, models
 
 from chassis.errors import CollectionConflict, CollectionNotFound, InvalidRequest
 from chassis.vectors.edge import EdgeStore
-from chassis.vectors.port import CollectionSchema, Prefetch, SparseVector, StoredPoint, VectorStore
+from chassis.vectors.port import (
+    CollectionSchema,
+    Prefetch,
+    ScoredPoint,
+    SparseVector,
+    StoredPoint,
+    VectorStore,
+    recall,
+)
 from chassis.vectors.server import ServerStore
 
 SCHEMA = CollectionSchema(dense={"look": 4}, sparse=("terms", "plain"), idf=("terms",), keywords=("url",))
@@ -51,7 +59,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStor
     opened.close()
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning"),
+]
 
 
 def numbers(store: VectorStore, name: str) -> list[int]:
@@ -374,3 +385,84 @@ def test_a_search_that_hangs_at_the_server_is_overtaken_by_a_second_one() -> Non
     finally:
         client.let_go.set()
         server.close()
+
+
+def test_a_version_remembers_its_finished_parts_and_a_copy_begins_without(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.finish("v1", ["part-0"])
+    store.finish("v1", ["part-0", "part-1"])
+    store.publish("pages", "v1")
+    store.create("v2", SCHEMA, base="pages")
+    assert {info.name: info.finished for info in store.collections()} == {
+        "v1": ("part-0", "part-1"),
+        "v2": (),
+    }
+    store.finish("v1", [])
+    assert store.collections()[0].finished == ()
+    assert store.build("v1")
+
+
+def test_a_sample_looked_up_again_is_found_as_an_exact_search_finds_it(store: VectorStore) -> None:
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(number) for number in range(50)])
+    assert store.build("v1")
+    sample = store.sample("v1", "look", 3)
+    assert [each for each, _ in sample] == [point_id(number) for number in range(3)]
+    assert sample[0][1] == pytest.approx([1.0, 0.0, 0.0, 0.0])
+    exact = store.search("v1", "look", sample[1][1], 5, exact=True)
+    assert [each.id for each in exact] == [each.id for each in store.search("v1", "look", sample[1][1], 5)]
+    assert recall(store, "v1", SCHEMA, 20, 10) == 1.0
+
+
+def test_recall_is_the_share_of_what_is_near_that_is_found() -> None:
+    class Forgetful:
+        """Finds the odd ones only, unless the search is exact."""
+
+        def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
+            return [(point_id(0), [1.0])]
+
+        def search(
+            self, name: str, vector: str, query: Any, limit: int, *, exact: bool = False
+        ) -> list[ScoredPoint]:
+            found = [ScoredPoint(point_id(each), 1.0 - each / 100, {}) for each in range(100)]
+            return [each for each in found if exact or uuid.UUID(each.id).int % 2][:limit]
+
+    forgetful: Any = Forgetful()
+    assert recall(forgetful, "v1", CollectionSchema(dense={"look": 1}), 1, 10) == 0.5
+
+
+class GraphServer(QdrantClient):
+    """Keeps what local mode forgets: how many links the graph has, and that building it takes a while."""
+
+    def __init__(self) -> None:
+        super().__init__(":memory:")
+        self.links: dict[str, int] = {}
+        self.busy = 0
+
+    def create_collection(self, collection_name: str, **options: Any) -> bool:
+        self.links[collection_name] = options["hnsw_config"].m
+        return super().create_collection(collection_name, **options)
+
+    def update_collection(self, collection_name: str, **options: Any) -> bool:
+        if hnsw := options.pop("hnsw_config", None):
+            self.links[collection_name], self.busy = hnsw.m, 1
+        return super().update_collection(collection_name, **options)
+
+    def get_collection(self, collection_name: str, **options: Any) -> Any:
+        described = super().get_collection(collection_name, **options)
+        described.config.hnsw_config.m = self.links[collection_name]
+        if self.busy:
+            self.busy -= 1
+            described.status = models.CollectionStatus.YELLOW
+        return described
+
+
+def test_a_server_builds_the_graph_once_when_everything_is_written() -> None:
+    client = GraphServer()
+    store = ServerStore(client)
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [point(number) for number in range(5)])
+    assert client.links == {"v1": 0}
+    assert [store.build("v1") for _ in range(3)] == [False, False, True]
+    assert client.links == {"v1": 16}
+    store.close()
