@@ -5,6 +5,7 @@ index. Both are found before Edge opens the files. Not looked at: what Edge drop
 a shard.
 """
 
+import json
 import os
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ from chassis.vectors.files import data_ranges, sync_folder
 
 SEAL = "seal.json"
 WAL = "wal"
+_CONFIG = "edge_config.json"
+"""Edge fills in what it left open, when it opens a shard that has an index: it must be JSON, not the same."""
 _BLOCK = 1 << 16
 _ZEROS = bytes(_BLOCK)
 
@@ -38,6 +41,9 @@ class Seal:
         """Raises `Damaged` where a file is missing or has another size. Takes milliseconds."""
         for name, (size, _) in self.files.items():
             path = folder / name
+            if path.name == _CONFIG:
+                _require_json(path)
+                continue
             try:
                 found = path.stat().st_size
             except FileNotFoundError:
@@ -50,7 +56,7 @@ class Seal:
         for name, (_, held) in self.files.items():
             if stop():
                 return False
-            if _checksum(folder / name) != held:
+            if Path(name).name != _CONFIG and _checksum(folder / name) != held:
                 raise Damaged(f"the checksum of {(folder / name).name} is wrong")
         return True
 
@@ -87,6 +93,15 @@ def _files(folder: Path) -> Iterator[Path]:
         inner = path.relative_to(folder).parts
         if path.is_file() and inner != (SEAL,) and WAL not in inner and "journal" not in path.name:
             yield path
+
+
+def _require_json(path: Path) -> None:
+    try:
+        json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise Damaged(f"{path.name} is missing") from None
+    except ValueError as error:
+        raise Damaged(f"{path.name} cannot be read") from error
 
 
 def _sync(path: Path) -> None:
