@@ -27,7 +27,10 @@ import qdrant_edge as edge
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
 from chassis.resilience.room import MIB, Room
 from chassis.vectors.alias_file import AliasFile, fallback_notes, resolve
+from chassis.vectors.building import Building
 from chassis.vectors.conflicts import require_schema
+from chassis.vectors.dense_index import STILL_BUILT, DenseIndex
+from chassis.vectors.edge_shard import create_shard, edge_vector, search_params
 from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder
 from chassis.vectors.finished import read_finished, write_finished
 from chassis.vectors.names import not_found, require_collection_name
@@ -54,12 +57,24 @@ MOST_NOTES = 3
 class EdgeStore:
     """`VectorStore` on Qdrant Edge. A version's shard is opened when it is first used."""
 
-    def __init__(self, path: Path, room: Room | None = None) -> None:
-        """Open or create the store in `path`. Raises `DependencyUnavailable` when another process has it."""
+    def __init__(
+        self,
+        path: Path,
+        room: Room | None = None,
+        dense: DenseIndex | None = None,
+        building: Building | None = None,
+    ) -> None:
+        """Open or create the store in `path`. Raises `DependencyUnavailable` when another process has it.
+
+        `dense`: of versions that are made from now on, and of every search.
+        """
         self._folder = path / "collections"
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock_file = _lock_store(path / "store.lock")
         self._room = room or Room(path)
+        self._dense = dense or DenseIndex()
+        self._params = search_params(self._dense)
+        self._building = building or Building()
         self._set_aside = SetAside(path / "set_aside")
         self._alias_file = AliasFile(path)
         self._changing, self._resolving = threading.Lock(), threading.Lock()
@@ -132,7 +147,7 @@ class EdgeStore:
         building.mkdir()
         if source is None:
             (building / "shard").mkdir()
-            _create_shard(building / "shard", schema)
+            create_shard(building / "shard", schema, self._dense)
         else:
             with source.writing:
                 source.shard.flush()
@@ -157,8 +172,10 @@ class EdgeStore:
             shutil.rmtree(trash)
 
     def publish(self, alias: str, name: str) -> None:
-        """See the port. The version's segments are optimised first, so that readers get it at its best."""
+        """See the port. The version's index is built first, so that readers get it at its best."""
         require_collection_name(alias)
+        if not self.build(name):
+            raise DependencyUnavailable(STILL_BUILT)
         with self._changing:
             if self._versions.exists(alias):
                 raise CollectionConflict(f"{alias!r} is a collection.")
@@ -178,12 +195,15 @@ class EdgeStore:
         version.shard.flush()
 
     def build(self, name: str) -> bool:
-        """See the port. It is done when the call returns."""
+        """See the port. It is built by a thread of its own."""
         version = self._version(name)
-        with version.writing, edge_errors():
-            if not version.sealed:
-                self._optimize(version)
-        return True
+
+        def work() -> None:
+            with version.writing, edge_errors():
+                if not version.sealed:
+                    self._optimize(version)
+
+        return self._building.wait_for(version.folder.name, work)
 
     def finish(self, name: str, parts: Sequence[str]) -> None:
         """See the port."""
@@ -224,7 +244,7 @@ class EdgeStore:
         written = [
             edge.Point(
                 point.id,
-                {vector: _edge_vector(value) for vector, value in point.vectors.items()},
+                {vector: edge_vector(value) for vector, value in point.vectors.items()},
                 dict(point.payload),
             )
             for point in points
@@ -272,8 +292,8 @@ class EdgeStore:
         exact: bool = False,
     ) -> list[ScoredPoint]:
         """See the port. Exact until a version has outgrown Edge's indexing threshold, HNSW after that."""
-        nearest = edge.Query.Nearest(_edge_vector(query), using=vector)
-        params = edge.SearchParams(exact=True) if exact else None
+        nearest = edge.Query.Nearest(edge_vector(query), using=vector)
+        params = edge.SearchParams(exact=True) if exact else self._params
         request = edge.QueryRequest(limit=limit, query=nearest, with_payload=True, params=params)
         return self._query(name, request)
 
@@ -282,7 +302,9 @@ class EdgeStore:
     ) -> list[ScoredPoint]:
         """See the port."""
         searches = [
-            edge.Prefetch(depth, query=edge.Query.Nearest(_edge_vector(query), using=vector))
+            edge.Prefetch(
+                depth, query=edge.Query.Nearest(edge_vector(query), using=vector), params=self._params
+            )
             for vector, query in prefetches
         ]
         # Qdrant's ranks begin at 0. Its stubs do not say that an Rrf is a Fusion.
@@ -310,6 +332,7 @@ class EdgeStore:
 
     def close(self) -> None:
         """See the port."""
+        self._building.close()
         with self._changing:
             self._versions.close()
             self._lock_file.close()
@@ -342,25 +365,3 @@ def _bytes_of(point: StoredPoint) -> int:
         for vector in point.vectors.values()
     )
     return 4 * numbers + len(json.dumps(dict(point.payload)))
-
-
-def _create_shard(folder: Path, schema: CollectionSchema) -> None:
-    dense = {
-        name: edge.EdgeVectorParams(size=size, distance=edge.Distance.Cosine)
-        for name, size in schema.dense.items()
-    }
-    sparse = {
-        name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf if name in schema.idf else None)
-        for name in schema.sparse
-    }
-    shard = edge.EdgeShard.create(str(folder), edge.EdgeConfig(vectors=dense, sparse_vectors=sparse))
-    for keyword in schema.keywords:
-        shard.update(edge.UpdateOperation.create_field_index(keyword, edge.PayloadSchemaType.Keyword))
-    shard.flush()
-    shard.close()
-
-
-def _edge_vector(vector: Sequence[float] | SparseVector) -> list[float] | edge.SparseVector:
-    if isinstance(vector, SparseVector):
-        return edge.SparseVector(list(vector.indices), list(vector.values))
-    return [float(value) for value in vector]

@@ -1,5 +1,6 @@
 """Vectors in a Qdrant server or cluster, through qdrant-client."""
 
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
 from chassis.resilience.hedging import Hedger
 from chassis.vectors.conflicts import require_schema
+from chassis.vectors.dense_index import BUILD_WAIT_S, QUANTILE, STILL_BUILT, DenseIndex
 from chassis.vectors.names import is_collection_name, not_found, require_collection_name
 from chassis.vectors.port import (
     RANK_CONSTANT,
@@ -24,14 +26,13 @@ from chassis.vectors.port import (
 )
 
 COPY_PAGE = 256
+_LOOK_S = 1.0
 STATE = "loreglass_state"
 """Metadata key of a collection: `building` until it is a whole copy of its base, then `ready`."""
 ENCODER = "loreglass_encoder"
 """Metadata key of a collection: the schema's `encoder`."""
 FINISHED = "loreglass_finished"
 """Metadata key of a collection: the parts of its input that are in it whole."""
-LINKS = 16
-"""Qdrant's own default of HNSW's `m`."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -40,9 +41,18 @@ Result = TypeVar("Result")
 class ServerStore:
     """`VectorStore` on a Qdrant server, with its native aliases. Searches that take long are sent twice."""
 
-    def __init__(self, client: QdrantClient, hedger: Hedger | None = None) -> None:
+    def __init__(
+        self,
+        client: QdrantClient,
+        hedger: Hedger | None = None,
+        dense: DenseIndex | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._client = client
         self._hedger = hedger or Hedger("qdrant")
+        self._dense = dense or DenseIndex()
+        self._params = _search_params(self._dense)
+        self._pause = pause
 
     def create(self, name: str, schema: CollectionSchema, base: str | None = None) -> None:
         """See the port. A copy that a crash cut short is still marked `building` and is made anew."""
@@ -62,7 +72,7 @@ class ServerStore:
         self._call(
             self._client.create_collection,
             name,
-            vectors_config=_dense_params(schema),
+            vectors_config=_dense_params(schema, self._dense),
             sparse_vectors_config=_sparse_params(schema),
             hnsw_config=models.HnswConfigDiff(m=0),  # built once, when everything is written
             metadata={STATE: "building", ENCODER: schema.encoder},
@@ -106,14 +116,17 @@ class ServerStore:
         self._call(self._client.delete_collection, name)
 
     def publish(self, alias: str, name: str) -> None:
-        """See the port. One request deletes and creates the alias, so no reader finds it missing."""
+        """See the port. One request deletes and creates the alias, so no reader finds it missing.
+
+        A version is filled without a graph, which every batch would build again, and gets it here.
+        """
         require_collection_name(alias)
         aliases = self._aliases()
         if alias not in aliases and self._call(self._client.collection_exists, alias):
             raise CollectionConflict(f"{alias!r} is a collection.")
         if name in aliases or not self._call(self._client.collection_exists, _readable(name)):
             raise not_found(name)
-        self.build(name)
+        self._until_built(name)
         changes: list[models.AliasOperations] = []
         if alias in aliases:
             changes.append(models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias)))
@@ -125,8 +138,8 @@ class ServerStore:
         """See the port. The server builds the graphs beside what it serves, and says when it is done."""
         described = self._call(self._client.get_collection, _readable(name))
         if described.config.hnsw_config.m == 0:
-            links = models.HnswConfigDiff(m=LINKS)
-            self._call(self._client.update_collection, name, hnsw_config=links)
+            graph = models.HnswConfigDiff(m=self._dense.links, ef_construct=self._dense.build_breadth)
+            self._call(self._client.update_collection, name, hnsw_config=graph)
             return False
         return described.status == models.CollectionStatus.GREEN
 
@@ -141,6 +154,13 @@ class ServerStore:
             self._client.scroll, _readable(name), limit=count, with_payload=False, with_vectors=[vector]
         )
         return [(str(record.id), _dense_of(record.vector, vector)) for record in records]
+
+    def _until_built(self, name: str) -> None:
+        for _ in range(round(BUILD_WAIT_S / _LOOK_S)):
+            if self.build(name):
+                return
+            self._pause(_LOOK_S)
+        raise DependencyUnavailable(STILL_BUILT)
 
     def collections(self) -> list[CollectionInfo]:
         """See the port."""
@@ -193,7 +213,7 @@ class ServerStore:
         exact: bool = False,
     ) -> list[ScoredPoint]:
         """See the port."""
-        params = models.SearchParams(exact=True) if exact else None
+        params = models.SearchParams(exact=True) if exact else self._params_for(query)
         return self._query(name, limit, query=_server_vector(query), using=vector, search_params=params)
 
     def search_fused(
@@ -204,7 +224,12 @@ class ServerStore:
             name,
             limit,
             prefetch=[
-                models.Prefetch(query=_server_vector(query), using=vector, limit=depth)
+                models.Prefetch(
+                    query=_server_vector(query),
+                    using=vector,
+                    limit=depth,
+                    params=self._params_for(query),
+                )
                 for vector, query in prefetches
             ],
             query=models.RrfQuery(rrf=models.Rrf(k=RANK_CONSTANT + 1)),  # Qdrant's ranks begin at 0
@@ -225,6 +250,9 @@ class ServerStore:
         """See the port."""
         self._hedger.close()
         self._client.close()
+
+    def _params_for(self, query: Sequence[float] | SparseVector) -> models.SearchParams | None:
+        return None if isinstance(query, SparseVector) else self._params
 
     def _query(self, name: str, limit: int, **query: Any) -> list[ScoredPoint]:
         collection = _readable(name)
@@ -288,11 +316,26 @@ def _scored(reply: models.QueryResponse) -> list[ScoredPoint]:
     return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in reply.points]
 
 
-def _dense_params(schema: CollectionSchema) -> dict[str, models.VectorParams]:
+def _dense_params(schema: CollectionSchema, index: DenseIndex) -> dict[str, models.VectorParams]:
+    quantised = models.ScalarQuantization(
+        scalar=models.ScalarQuantizationConfig(
+            type=models.ScalarType.INT8, quantile=QUANTILE, always_ram=True
+        )
+    )
     return {
-        name: models.VectorParams(size=size, distance=models.Distance.COSINE)
+        name: models.VectorParams(
+            size=size,
+            distance=models.Distance.COSINE,
+            quantization_config=quantised if index.quantised else None,
+            on_disk=index.quantised,
+        )
         for name, size in schema.dense.items()
     }
+
+
+def _search_params(index: DenseIndex) -> models.SearchParams:
+    rescored = models.QuantizationSearchParams(rescore=True, oversampling=index.oversampling)
+    return models.SearchParams(hnsw_ef=index.search_breadth, quantization=rescored)
 
 
 def _sparse_params(schema: CollectionSchema) -> dict[str, models.SparseVectorParams]:
