@@ -18,6 +18,7 @@ from bench import (
     pocket,
     pocket_faults,
     routes,
+    search_at_size,
     shared_budget,
     slow_calls,
 )
@@ -40,6 +41,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         disconnects,
         pocket,
         pocket_faults,
+        search_at_size,
         shared_budget,
     )
 }
