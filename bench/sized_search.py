@@ -13,7 +13,7 @@ import qdrant_edge as edge
 from bench.sized_index import ALIAS, PASSAGES_A_PAGE, QUERIES, SERVICES, page_url
 from bench.synthetic_index import BLOCK, NEAREST, Floats, NearestScores, Numbers, Terms
 from chassis.vectors.dense_index import DenseIndex
-from chassis.vectors.edge import search_params
+from chassis.vectors.edge_shard import search_params
 from chassis.vectors.port import ScoredPoint, SparseVector
 from services.text_search.engines.hybrid import MEANING
 from services.text_search.lexical import TERMS
