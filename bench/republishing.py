@@ -11,6 +11,7 @@ from bench.sized_index import ALIAS, QUERIES, SERVICES, Sized
 from bench.synthetic_index import BLOCK
 from chassis.errors import LoreglassError
 from chassis.vectors.dense_index import DenseIndex
+from chassis.vectors.edge import EdgeStore
 
 _ALONE_S = 5.0
 
@@ -69,7 +70,7 @@ class _Asking:
 
 def republish(service: str, folder: Path, index: DenseIndex, points: int) -> dict[str, Phase]:
     """Fill and publish a second version of so many points beside the one that is asked, by phase."""
-    sized = SERVICES[service](folder, index)
+    sized = SERVICES[service](EdgeStore(folder, dense=index))
     phases = {}
     with _Asking(sized) as asking:
         with asking.during() as phases["alone"]:

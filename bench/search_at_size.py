@@ -16,6 +16,7 @@ from bench.sized_index import ALIAS, SERVICES
 from bench.sized_search import Asked, Exact, Served, exact, served
 from bench.synthetic_index import BLOCK, NEAREST
 from chassis.vectors.dense_index import DenseIndex
+from chassis.vectors.edge import EdgeStore
 from chassis.vectors.files import allocated
 
 POINTS = 1_000_000
@@ -46,7 +47,7 @@ class Built:
 
 def build(service: str, folder: Path, index: DenseIndex, points: int, progress: Progress) -> Built:
     """Fill and publish a version of so many points, a multiple of BLOCK."""
-    sized = SERVICES[service](folder, index)
+    sized = SERVICES[service](EdgeStore(folder, dense=index))
     sized.create("v1")
     began = time.perf_counter()
     for block in range(points // BLOCK):

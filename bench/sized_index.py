@@ -2,14 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from bench.synthetic_index import BLOCK, Floats, Meanings, Terms, point_id
-from chassis.resilience.room import Room
-from chassis.vectors.dense_index import DenseIndex
-from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
 from services.image_search.engine import RGB, KnownThing
 from services.image_search.engines.dense import VECTOR, DenseImageSearch
@@ -60,11 +56,9 @@ class Pages:
 
     meanings, terms = Meanings(1_024), Terms()
 
-    def __init__(self, folder: Path, index: DenseIndex) -> None:
+    def __init__(self, store: VectorStore) -> None:
         self._asked = [self.terms.text(words) for words in self.terms.queries(QUERIES)]
-        self._engine = HybridTextSearch(
-            EdgeStore(folder, Room(folder), index), StandInModel(self.meanings.queries(QUERIES))
-        )
+        self._engine = HybridTextSearch(store, StandInModel(self.meanings.queries(QUERIES)))
 
     @property
     def store(self) -> VectorStore:
@@ -94,9 +88,8 @@ class Photos:
     dense = VECTOR
     meanings, terms = Meanings(768), None
 
-    def __init__(self, folder: Path, index: DenseIndex) -> None:
-        model = StandInModel(self.meanings.queries(QUERIES))
-        self._engine = DenseImageSearch(EdgeStore(folder, Room(folder), index), model)
+    def __init__(self, store: VectorStore) -> None:
+        self._engine = DenseImageSearch(store, StandInModel(self.meanings.queries(QUERIES)))
 
     @property
     def store(self) -> VectorStore:

@@ -13,6 +13,7 @@ import qdrant_edge as edge
 from bench.sized_index import ALIAS, PASSAGES_A_PAGE, QUERIES, SERVICES, page_url
 from bench.synthetic_index import BLOCK, NEAREST, Floats, NearestScores, Numbers, Terms
 from chassis.vectors.dense_index import DenseIndex
+from chassis.vectors.edge import EdgeStore
 from chassis.vectors.edge_shard import search_params
 from chassis.vectors.port import ScoredPoint, SparseVector
 from services.text_search.engines.hybrid import MEANING
@@ -94,9 +95,9 @@ def served(service: str, folder: Path, index: DenseIndex, nearest: Exact) -> Ser
     """Everything that is measured in a process of its own."""
     _out_of_memory(folder)
     began = time.perf_counter()
-    sized = SERVICES[service](folder, index)
-    store = sized.store
+    store = EdgeStore(folder, dense=index)
     opened_s = time.perf_counter() - began
+    sized = SERVICES[service](store)
     queries = [query.tolist() for query in sized.meanings.queries(QUERIES)]
 
     def dense(number: int) -> list[float]:
