@@ -90,6 +90,7 @@ def _published(service: str, phases: dict[str, Phase]) -> Table:
         (
             name,
             *_ms(each.times_ms),
+            number(max(each.times_ms), 0),
             f"{len(each.times_ms):,}",
             str(each.failed),
             str(each.mixed),
@@ -99,7 +100,15 @@ def _published(service: str, phases: dict[str, Phase]) -> Table:
     )
     kept = not any(each.failed or each.mixed for each in phases.values())
     return Table(
-        (f"{service}: a tenth is published anew", *_TIMES, "answers", "failed", "mixed", "seconds"),
+        (
+            f"{service}: a tenth is published anew",
+            *_TIMES,
+            "longest ms",
+            "answers",
+            "failed",
+            "mixed",
+            "seconds",
+        ),
         rows,
         f"Every answer came from one version: the goal is {'met' if kept else 'missed'}.",
     )

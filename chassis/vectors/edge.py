@@ -25,8 +25,9 @@ from typing import IO, Any
 import qdrant_edge as edge
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
-from chassis.resilience.room import MIB, Room
+from chassis.resilience.room import MIB, Room, is_full, storage_full
 from chassis.vectors.alias_file import AliasFile, fallback_notes, resolve
+from chassis.vectors.build_graph import NotBuilt, build_graph
 from chassis.vectors.building import Building
 from chassis.vectors.conflicts import require_schema
 from chassis.vectors.dense_index import STILL_BUILT, DenseIndex
@@ -75,6 +76,7 @@ class EdgeStore:
         self._dense = dense or DenseIndex()
         self._params = search_params(self._dense)
         self._building = building or Building()
+        self._stopping = threading.Event()
         self._set_aside = SetAside(path / "set_aside")
         self._alias_file = AliasFile(path)
         self._changing, self._resolving = threading.Lock(), threading.Lock()
@@ -190,13 +192,34 @@ class EdgeStore:
             self._resolve()
 
     def _optimize(self, version: Version) -> None:
+        """In another process, but for what readers see, which stays open: little was written to that."""
+        if version.built:
+            return
         self._room.require(allocated(version.folder))
-        version.shard.optimize()
         version.shard.flush()
+        if version.folder.name in self._aliases.values():
+            version.shard.optimize()
+            version.shard.flush()
+        else:
+            self._build_apart(version)
+        version.built = True
+
+    def _build_apart(self, version: Version) -> None:
+        version.away = version.shard.count(edge.CountRequest(exact=True))
+        version.shard.close()
+        try:
+            build_graph(version.folder / "shard", self._stopping)
+        except NotBuilt as error:
+            if is_full(error):
+                raise storage_full() from error
+            raise DependencyUnavailable("The index of a version could not be built now.") from error
+        finally:
+            version.shard = edge.EdgeShard.load(str(version.folder / "shard"))
+            version.away = None
 
     def build(self, name: str) -> bool:
         """See the port. It is built by a thread of its own."""
-        version = self._version(name)
+        version = self._opened(name)
 
         def work() -> None:
             with version.writing, edge_errors():
@@ -226,9 +249,9 @@ class EdgeStore:
             folder.name for folder in self._folder.iterdir() if self._versions.exists(folder.name)
         ):
             try:
-                version = self._version(name)
+                version = self._opened(name)
                 with edge_errors():
-                    points = version.shard.count(edge.CountRequest(exact=True))
+                    points = version.away or version.shard.count(edge.CountRequest(exact=True))
             except CollectionNotFound:
                 continue  # dropped since the folder was listed
             except DependencyUnavailable:
@@ -264,6 +287,7 @@ class EdgeStore:
         with version.writing, edge_errors():
             self._room.require(GROWTH * size)
             self._unseal(version)
+            version.built = False
             version.shard.update(operation)
             version.shard.flush()
 
@@ -332,12 +356,19 @@ class EdgeStore:
 
     def close(self) -> None:
         """See the port."""
+        self._stopping.set()
         self._building.close()
         with self._changing:
             self._versions.close()
             self._lock_file.close()
 
     def _version(self, name: str) -> Version:
+        version = self._opened(name)
+        if version.away is not None:
+            raise DependencyUnavailable(STILL_BUILT)
+        return version
+
+    def _opened(self, name: str) -> Version:
         target = self._aliases.get(name, name)
         try:
             return self._versions.get(target)

@@ -33,7 +33,8 @@ _LEAST_FREE = 8 * MIB
 class Version:
     """An open shard. Searches need no lock; writes and copies take turns.
 
-    `sealed`: it was not written to since it was published. `compared`: so were its contents.
+    `sealed`: it was not written to since it was published; `built`: since its index was built. `compared`: so
+    were its contents. `away`: its points while another process builds its index and the shard is closed here.
     """
 
     folder: Path
@@ -41,6 +42,8 @@ class Version:
     schema: CollectionSchema
     sealed: bool
     compared: bool = True
+    built: bool = False
+    away: int | None = None
     writing: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
 

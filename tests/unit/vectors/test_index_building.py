@@ -1,13 +1,17 @@
 """An index that takes longer to build than its publisher waits."""
 
 import threading
+import uuid
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from qdrant_client import QdrantClient, models
 
 from chassis.errors import DependencyUnavailable
+from chassis.vectors import edge as edge_module
+from chassis.vectors.build_graph import NotBuilt, build_graph
 from chassis.vectors.building import Building
 from chassis.vectors.dense_index import BUILD_WAIT_S, DenseIndex
 from chassis.vectors.edge import EdgeStore
@@ -115,3 +119,46 @@ def test_an_alias_stays_where_it_is_while_a_server_takes_too_long() -> None:
     assert sum(paused) == BUILD_WAIT_S
     assert [info.aliases for info in store.collections()] == [()]
     store.close()
+
+
+def test_a_large_index_is_built_by_another_process_and_listed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Edge keeps the interpreter to itself while it builds: no search would be answered, and no probe."""
+    seen: list[object] = []
+
+    def watched(folder: Path, stopping: threading.Event) -> None:
+        seen.append([info.points for info in store.collections()])
+        with pytest.raises(DependencyUnavailable, match="still being built"):
+            store.missing("v1", [POINT.id])
+        build_graph(folder, stopping)
+
+    monkeypatch.setattr(edge_module, "build_graph", watched)
+    store = EdgeStore(tmp_path)
+    store.create("v1", CollectionSchema(dense={"look": 1024}))
+    draw = np.random.default_rng(0)
+    for start in range(0, 3000, 500):
+        rows = draw.normal(size=(500, 1024)).tolist()
+        store.upsert(
+            "v1",
+            [StoredPoint(str(uuid.UUID(int=start + n)), {"look": row}, {}) for n, row in enumerate(rows)],
+        )
+    store.publish("images", "v1")
+    assert seen == [[3000]]
+    assert next((tmp_path / "collections" / "v1").rglob("links*.bin")).stat().st_size > 0
+    (best,) = store.search("images", "look", rows[7], 1)
+    assert best.score == pytest.approx(1.0, abs=1e-5)
+    store.close()
+
+
+def test_an_index_that_cannot_be_built_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [POINT])
+    store.close()
+    shard = tmp_path / "collections" / "v1" / "shard"
+    with pytest.raises(NotBuilt):
+        build_graph(shard / "of-nobody", threading.Event())
+    reopened = EdgeStore(tmp_path)
+    assert reopened.missing("v1", [POINT.id]) == []
+    reopened.close()
