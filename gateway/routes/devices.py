@@ -28,7 +28,6 @@ from chassis.errors import (
 )
 from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router
-from chassis.http.forms import read_form
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer
@@ -36,7 +35,7 @@ from contracts.devices import PhotoQuestionReply
 from gateway.expiring_store import ExpiringStore
 from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
-from gateway.routes.intake import MAX_FORM_FIELDS, MAX_FORM_FILES, Files, as_fields, to_question
+from gateway.routes.intake import Files, as_fields, bounded_form, to_question
 from gateway.serving.sessions.port import ID_BYTES
 
 router = Router(prefix="/devices")
@@ -237,23 +236,23 @@ class _ReplyStore:
 async def _read(request: Request) -> _Form:
     """Fields that are not known are left alone: devices add their own.
 
-    Raises `UnsupportedMediaType`, `InvalidRequest`, or what `read_form` raises.
+    Raises `UnsupportedMediaType`, `InvalidRequest`, or what `bounded_form` raises.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
         raise UnsupportedMediaType("Send multipart/form-data.")
-    form = await read_form(request, MAX_FORM_FILES, MAX_FORM_FIELDS)
-    photos = [part for name in _PHOTOS for part in form.getlist(name) if isinstance(part, UploadFile)]
-    if len(photos) != 1:
-        raise InvalidRequest(f"{', '.join(_PHOTOS)}: one photo is needed, and {len(photos)} came.")
-    question, request_id = form.get("question"), form.get("requestId")
-    by_glasses = form.get("photo") is photos[0] and "source" not in form
-    return _Form(
-        question=question.strip() if isinstance(question, str) else "",
-        photo=await photos[0].read(),
-        request_id=request_id[:_MOST_ID_CHARS] if isinstance(request_id, str) else None,
-        waits_ms=_GLASSES_WAIT_MS if by_glasses else _OTHERS_WAIT_MS,
-    )
+    async with bounded_form(request) as form:
+        photos = [part for name in _PHOTOS for part in form.getlist(name) if isinstance(part, UploadFile)]
+        if len(photos) != 1:
+            raise InvalidRequest(f"{', '.join(_PHOTOS)}: one photo is needed, and {len(photos)} came.")
+        question, request_id = form.get("question"), form.get("requestId")
+        by_glasses = form.get("photo") is photos[0] and "source" not in form
+        return _Form(
+            question=question.strip() if isinstance(question, str) else "",
+            photo=await photos[0].read(),
+            request_id=request_id[:_MOST_ID_CHARS] if isinstance(request_id, str) else None,
+            waits_ms=_GLASSES_WAIT_MS if by_glasses else _OTHERS_WAIT_MS,
+        )
 
 
 def _conversation(request: Request, name: str) -> str | None:
