@@ -4,13 +4,13 @@ import json
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 from unittest import mock
 
 import anyio
 import httpx
 import pytest
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI, Form, Request
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
@@ -72,6 +72,23 @@ async def test_what_is_refused_was_never_read_as_json() -> None:
         with mock.patch.object(bodies, "read_json", side_effect=AssertionError):
             reply = await client.post("/usual", content=b'{"names": [' + b"[],{}," * 100_000)
     assert reply.status_code == 413
+
+
+@pytest.mark.parametrize("charset", ["punycode", "UTF-7", '"idna"', "zip"])
+async def test_a_form_is_read_by_no_codec_that_its_sender_names(charset: str) -> None:
+    router = Router()
+
+    @router.post("/form")
+    async def form(word: Annotated[str, Form()]) -> str:
+        return word
+
+    part = b'--e\r\nContent-Disposition: form-data; name="word"\r\n\r\n-aaaa\r\n--e--\r\n'
+    kind = "multipart/form-data; boundary=e; charset="
+    async with client_of(router) as client:
+        refused = await client.post("/form", content=part, headers={"Content-Type": kind + charset})
+        taken = await client.post("/form", content=part, headers={"Content-Type": kind + "UTF-8"})
+    assert refused.status_code == 400
+    assert taken.json() == "-aaaa"
 
 
 async def test_fastapis_own_routes_read_json_strictly() -> None:
