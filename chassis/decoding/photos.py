@@ -78,11 +78,18 @@ def cut_clean(data: bytes, limits: ImageLimits, max_side: int) -> jpeg.Cut | Non
     sent = jpeg.cut(data, max_side)
     if sent is None or size_fault((sent.width, sent.height), limits) is not None:
         return None
-    if sent.has_app1:
-        with Image.open(io.BytesIO(data), formats=("JPEG",)) as picture:
-            if not is_upright(picture):
-                return None
+    if sent.has_app1 and not _stands_upright(data):
+        return None
     return sent if jpeg.is_whole(sent) else None
+
+
+def _stands_upright(data: bytes) -> bool:
+    """Not where its metadata cannot be read: what of that is a fault is for `decoded` to say."""
+    try:
+        with Image.open(io.BytesIO(data), formats=("JPEG",)) as picture:
+            return is_upright(picture)
+    except Exception:  # noqa: BLE001 - as `decoded`, whatever Pillow makes of it
+        return False
 
 
 def _scans_fault(picture: Image.Image, data: bytes, limits: ImageLimits) -> Fault | None:

@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
 _FORMS = (b"multipart/form-data", b"application/x-www-form-urlencoded")
-_CHARSETS = (b"", b"utf-8", b"utf8", b"us-ascii")
+_CHARSETS = (b"utf-8", b"utf8", b"us-ascii")
 _READ_AT_ONCE = 2**14
 """Bytes that are read in less time than it takes to hand them to a thread."""
 _LARGE_BODIES = RunVar[CapacityLimiter]("large_bodies")
@@ -82,7 +82,7 @@ def _shape_for(scope: Scope) -> JsonShape | None:
     if limits is None or getattr(handler, _OR_FORM):
         kind, parameters = parse_options_header(_content_type(scope))
         if kind in _FORMS:
-            _check_charset(parameters.get(b"charset", b""))
+            _check_charset(parameters.get(b"charset", b"utf-8"))
             return None
     return JsonShape(limits or _USUAL)
 

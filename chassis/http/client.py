@@ -22,7 +22,7 @@ class ConnectTimeoutError(ExchangeError):
 
 
 class DisconnectedError(ExchangeError):
-    """The server closed the connection and did not reply, as it may one that was kept."""
+    """The server closed a connection that was kept, and did not reply; it may have taken the request."""
 
 
 class ResponseTooLargeError(Exception):
@@ -58,14 +58,15 @@ class HttpClient(Protocol):
 
 async def whole(response: Response, most: int) -> bytes:
     """The body. Raises `ResponseTooLargeError` once it is longer than `most` bytes, and `ExchangeError`."""
-    parts: list[bytes] = []
-    size = 0
+    first, read = b"", bytearray()  # and no list: pieces may be of two bytes each
     async for piece in response.pieces():
-        size += len(piece)
-        if size > most:
+        if len(first) + len(read) + len(piece) > most:
             raise ResponseTooLargeError
-        parts.append(piece)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+        if first:
+            read += piece
+        else:
+            first = piece
+    return first + read if read else first
 
 
 def server_attributes(url: str) -> dict[str, str | int]:

@@ -29,6 +29,7 @@ from chassis.http.client import (
 
 _MOST_HEAD_BYTES = 64 * 2**10
 _MOST_UNREAD_BYTES = 256 * 2**10
+_REFUSED = 400
 _IDEMPOTENT = frozenset({"GET", "PUT", "DELETE"})
 """What may be sent again where a kept connection turns out to be closed (RFC 9110, 9.2.2)."""
 _BREAKS_A_LINE = re.compile(r"[\r\n\0]")
@@ -144,12 +145,21 @@ class _Connection(asyncio.Protocol):
     def settle(self) -> bool:
         """The exchange is over: whether there may be another. If not, the connection is closed."""
         reply, self._reply = self._reply, None
-        sent = not self._transport.get_write_buffer_size()  # some reply before they have read it all
-        if reply is not None and reply.whole and reply.keeps and sent and self.is_open:
+        if reply is not None and reply.whole and reply.keeps and self._has_sent(reply) and self.is_open:
             self.read_on()
             return True
         self.close()
         return False
+
+    def _has_sent(self, reply: _Reply) -> bool:
+        """Whether the whole request was written: some servers refuse before they have read it all.
+
+        What TLS has still to send is not known: what the socket below it waits for is not told.
+        """
+        refused_over_tls = (
+            reply.status >= _REFUSED and self._transport.get_extra_info("sslcontext") is not None
+        )
+        return not refused_over_tls and not self._transport.get_write_buffer_size()
 
     def close(self) -> None:
         self._transport.abort()
@@ -286,8 +296,10 @@ class ConnectionPool:
             reply = connection.ask(head, body)
             try:
                 await reply.head()
-            except DisconnectedError:
-                if kept is None or not repeatable:
+            except DisconnectedError as error:
+                if kept is None:
+                    raise ExchangeError from error
+                if not repeatable:
                     raise
             except BaseException:
                 connection.close()

@@ -61,7 +61,7 @@ _DEFAULT_ERROR_STATUS = 500
 
 
 class _StaleConnection(Exception):
-    """A kept connection was closed meanwhile, as llama.cpp does after each stream: it saw no request."""
+    """A kept connection was closed meanwhile, as llama.cpp does after each stream."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ class SpeechServer:
         with span(f"POST {name}", "client", **{"http.request.method": "POST", "peer.service": name}) as call:
             try:
                 async with self._http.exchange("POST", url, sent, body) as response:
-                    call.set(**{"http.response.status": response.status})
+                    call.set(**{"http.response.status_code": response.status})
                     if not 200 <= response.status < 300:
                         raise self._failure(response)
                     yield response

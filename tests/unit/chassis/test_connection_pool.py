@@ -27,6 +27,8 @@ pytestmark = pytest.mark.anyio
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 Talk = Callable[[SocketStream, bytes], Awaitable[None]]
 """What a server does with a request of one connection, given its bytes."""
+Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+"""What a server does with a connection."""
 
 
 class Server:
@@ -197,8 +199,9 @@ async def test_only_what_may_be_done_twice_is_sent_again_over_a_new_connection(
 
 async def test_a_server_that_always_hangs_up_is_not_asked_for_ever() -> None:
     async with serving(gone) as server, pool() as http:
-        with pytest.raises(DisconnectedError):
+        with pytest.raises(ExchangeError) as told:
             await ask(http, server.url, "GET")
+    assert not isinstance(told.value, DisconnectedError), "it was no kept connection"
     assert server.connections == 1
 
 
@@ -407,13 +410,14 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@asynccontextmanager
-async def serving_tls(certificate: Path) -> AsyncIterator[str]:
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while await reader.read(2**16):
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n" + b"x" * 300_000)
-        writer.close()
+async def tells_much(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while await reader.read(2**16):
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n" + b"x" * 300_000)
+    writer.close()
 
+
+@asynccontextmanager
+async def tls_server(certificate: Path, handle: Handle = tells_much) -> AsyncIterator[str]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     server = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=context)
@@ -425,13 +429,31 @@ async def test_a_server_with_a_certificate_that_is_trusted_is_called_over_tls(
     certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    async with serving_tls(certificate) as url, pool() as http:
+    async with tls_server(certificate) as url, pool() as http:
         for _ in range(2):
             assert await ask(http, url, most=300_000) == (200, b"x" * 300_000)
 
 
+async def test_a_reply_before_the_request_is_read_ends_a_connection_over_tls(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(2**16)
+        writer.write(b"HTTP/1.1 413 Too large\r\nContent-Length: 2\r\n\r\nno")
+        await ended.wait()
+        writer.transport.abort()
+
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    ended, large = asyncio.Event(), (b"x" * 20_000_000,)
+    async with tls_server(certificate, refuse) as url, pool() as http:
+        for _ in range(2):
+            with anyio.fail_after(60):
+                assert await ask(http, url, body=large) == (413, b"no")
+        ended.set()
+
+
 async def test_a_server_whose_certificate_nobody_vouches_for_is_not_asked(certificate: Path) -> None:
-    async with serving_tls(certificate) as url, pool() as http:
+    async with tls_server(certificate) as url, pool() as http:
         with pytest.raises(ExchangeError):
             await ask(http, url)
 
