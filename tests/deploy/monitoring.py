@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
@@ -19,6 +19,7 @@ from bench.ports import free_ports
 from capacity.standins import Calibration
 from deploy.inventory import APPS, VLM_HOST
 from tests.journey.deployments import ROOT, OverHttp
+from tests.unit.gateway.sessions.redis_server import running_redis
 
 BINARY = "prometheus"
 _UP_S = 60.0
@@ -71,12 +72,18 @@ def watched(pocket: OverHttp, folder: Path, scrape_s: float, *, rules: bool = Fa
 
     `rules`: with those of deploy/prometheus, which cost as much as the rest.
     """
-    with platform(settings=l40s_settings(), calibration=calibration(), apart=("ocr", "reranker")) as l40s:
+    with ExitStack() as stack:
+        shared = {
+            "LOREGLASS_GATEWAY_SHARED_BUDGET": "watched",
+            "LOREGLASS_GATEWAY_REDIS_URL": stack.enter_context(running_redis(folder)),
+        }
+        l40s = stack.enter_context(
+            platform(settings=l40s_settings() | shared, calibration=calibration(), apart=("ocr", "reranker"))
+        )
         for service in HELD:
             hold_memory(l40s, service)
-        targets = _targets(pocket, l40s)
-        with prometheus(targets, folder, scrape_s, rules=rules) as url:
-            yield Watched(url, pocket, l40s, scrape_s)
+        url = stack.enter_context(prometheus(_targets(pocket, l40s), folder, scrape_s, rules=rules))
+        yield Watched(url, pocket, l40s, scrape_s)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ def folders_of_services() -> set[str]:
 def locked_images() -> set[str]:
     """The apps among the images' requirements; tools beside them are nobody's service."""
     names = {path.stem for path in (ROOT / "requirements" / "images").glob("*.txt")}
-    return {name for name in names if not name.endswith("-cuda")} - {"corpus", "weights"}
+    return {name for name in names if not name.endswith("-cuda")} - {"corpus", "corpus-ray", "weights"}
 
 
 def composed(profile: str) -> set[str]:

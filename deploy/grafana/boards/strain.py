@@ -23,7 +23,7 @@ DOOR = Row(
                 Query(f"sum by (tier) (loreglass_admission_in_flight{{{GATEWAY}}})", "{{tier}} at work"),
                 Query(f"sum by (tier) (loreglass_admission_waiting{{{GATEWAY}}})", "{{tier}} waiting"),
                 Query(f'sum by (pool) (loreglass_budget_places{{{GATEWAY},of="leased"}})', "{{pool}} leased"),
-                Query(f"sum (loreglass_budget_alone{{{GATEWAY}}}) > 0", "gateways without the budget"),
+                Query(f"sum (loreglass_budget_alone{{{GATEWAY}}})", "gateways without the budget"),
             ),
             width=5,
             steps=True,
