@@ -73,10 +73,7 @@ def watched(pocket: OverHttp, folder: Path, scrape_s: float, *, rules: bool = Fa
     `rules`: with those of deploy/prometheus, which cost as much as the rest.
     """
     with ExitStack() as stack:
-        shared = {
-            "LOREGLASS_GATEWAY_SHARED_BUDGET": "watched",
-            "LOREGLASS_GATEWAY_REDIS_URL": stack.enter_context(running_redis(folder)),
-        }
+        shared = {"shared_budget": "watched", "redis_url": stack.enter_context(running_redis(folder))}
         l40s = stack.enter_context(
             platform(settings=l40s_settings() | shared, calibration=calibration(), apart=("ocr", "reranker"))
         )
