@@ -1,13 +1,14 @@
 """One request's run: each stage timed, traced and held to its budget; optional ones may fail alone."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from asyncio import TaskGroup
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import structlog
-from anyio.abc import TaskGroup
 
 from chassis.errors import (
     DeadlineExceeded,
@@ -52,7 +53,7 @@ log = structlog.get_logger()
 
 
 @asynccontextmanager
-async def side_by_side() -> AsyncIterator[TaskGroup]:
+async def side_by_side() -> AsyncIterator[anyio.abc.TaskGroup]:
     """A task group for stages that run beside the body; the body's error comes out as it was raised."""
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
@@ -205,7 +206,7 @@ class Run:
         await self._on_event(IdentifiedEvent(entity=name, sentence=f"This is {name}."))
 
     def prefetch(
-        self, group: TaskGroup, work: Callable[[], Awaitable[T]], default: T, *, now: bool = True
+        self, group: TaskGroup, work: Callable[[], Coroutine[Any, Any, T]], default: T, *, now: bool = True
     ) -> Prefetch[T]:
         """Begin `work` beside what follows; not `now`: when its result is asked for."""
         begun = Prefetch(work, default, self.deadline.clock)
@@ -280,7 +281,7 @@ class _Forgiven:
 class _Staged:
     """See `Run.stage`."""
 
-    __slots__ = ("_began", "_by_model", "_run", "_scope", "_size", "_span", "_stage", "_token", "_waited")
+    __slots__ = ("_began", "_by_model", "_run", "_size", "_span", "_stage", "_scope", "_token", "_waited")
 
     def __init__(self, run: Run, stage: Stage, size: Work) -> None:
         self._run = run
@@ -321,8 +322,8 @@ class _Staged:
             own_ms = self._run.elapsed_ms() - self._began - self._waited.ms
             self._run.planning.observe(self._stage, self._size, own_ms, by_model=self._by_model)
             await self._end(DONE)
-        elif out_of_time or isinstance(error, Exception):
-            raised = self._failure(TimeoutError() if out_of_time else error)
+        elif isinstance(error, Exception):
+            raised = self._failure(error)
             await self._end(FAILED, raised)
             if raised is not error:
                 raise raised from error

@@ -1,9 +1,9 @@
 """What services find out about the photo: its print, the things it shows, and the question's domain."""
 
+from asyncio import TaskGroup
 from collections.abc import Awaitable, Callable
 
 import anyio
-from anyio.abc import TaskGroup
 
 from contracts.answer import LookedAtKind
 from contracts.domain_router import Domain

@@ -7,7 +7,8 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
 from gateway.clients.services import Services
 from gateway.pipelines.baselines.retrieval import as_answered, read_for_reader
-from gateway.planning.run import Run, side_by_side
+from gateway.planning.prefetch import prefetching
+from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import ReadPhoto
@@ -39,7 +40,7 @@ class ClosedBookPipeline:
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Answer, and give the answer as it is."""
-        async with side_by_side() as group:
+        async with prefetching() as group:
             read = read_for_reader(group, self.services, query, run, self.fallback)
             async for answer_alone, may_fail, stage in run.attempts(
                 self.stage, self.answer_alone, self.fallback

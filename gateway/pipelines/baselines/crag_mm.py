@@ -18,8 +18,8 @@ from gateway.pipelines.baselines.retrieval import (
     search_snippets,
 )
 from gateway.planning.latencies import Work
-from gateway.planning.prefetch import Prefetch
-from gateway.planning.run import Run, side_by_side
+from gateway.planning.prefetch import Prefetch, prefetching
+from gateway.planning.run import Run
 from gateway.planning.stage_graph import CHARS_A_TOKEN, StageGraph
 from gateway.planning.stages import Stage
 from gateway.state import Evidence, PhotoText, Query
@@ -81,7 +81,7 @@ class CragMmPipeline:
         """Search by the whole photo; then, but for task 1, by a rewritten question; answer from it all."""
         if self.task < 3:
             query = replace(query, history=(), photo_is_new=query.photo is not None)
-        async with side_by_side() as group:
+        async with prefetching() as group:
             read = read_for_reader(group, self.services, query, run, self.fallback)
             found = await self._search_pictures(query, run)
             if self.task > 1:

@@ -11,7 +11,8 @@ from gateway.pipelines.baselines.retrieval import (
     known_things,
     read_for_reader,
 )
-from gateway.planning.run import Run, side_by_side
+from gateway.planning.prefetch import prefetching
+from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.state import Evidence, Query
@@ -43,7 +44,7 @@ class DirectRagPipeline:
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Search pictures and pages side by side; answer from what comes, in the order in which it comes."""
         services = self.services
-        async with side_by_side() as group:
+        async with prefetching() as group:
             read = read_for_reader(group, services, query, run, self.fallback)
             things = begin_image_search(group, services, query, run, self.retrieval.image_hits)
             pages = await self._find_pages(query, run)

@@ -1,8 +1,7 @@
 """Searching as the published baselines do: what comes is taken in search order, as much as a budget holds."""
 
+from asyncio import TaskGroup
 from collections.abc import Sequence
-
-from anyio.abc import TaskGroup
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route

@@ -1,10 +1,9 @@
 """`loreglass` with modules left out, for experiments: they are not begun, and are no degradation."""
 
+from asyncio import TaskGroup
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
-
-from anyio.abc import TaskGroup
 
 from contracts.answer import Route
 from contracts.domain_router import Domain

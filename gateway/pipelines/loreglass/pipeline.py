@@ -1,16 +1,15 @@
 """The default pipeline: a request's whole way, in order. Sections refer to the QA-Dragon paper."""
 
+from asyncio import TaskGroup
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from anyio.abc import TaskGroup
-
 from contracts.answer import Route
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
-from gateway.planning.prefetch import Prefetch
-from gateway.planning.run import Run, side_by_side
+from gateway.planning.prefetch import Prefetch, prefetching
+from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import Reasoner
@@ -90,7 +89,7 @@ class LoreglassPipeline:
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Look and draft; choose a route; then identify, search, rank, answer and verify as it asks."""
-        async with side_by_side() as group:
+        async with prefetching() as group:
             prefetched = self._prefetch(group, query, run)
             advised = await self._advise(query, prefetched)
 

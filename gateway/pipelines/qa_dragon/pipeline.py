@@ -13,8 +13,8 @@ from contracts.domain_router import Domain
 from gateway.clients.services import Services
 from gateway.pipelines.qa_dragon import rephrasing, tool_router, visual_tools
 from gateway.pipelines.qa_dragon.port import StepwiseReasoner
-from gateway.planning.prefetch import Prefetch
-from gateway.planning.run import Run, side_by_side
+from gateway.planning.prefetch import Prefetch, prefetching
+from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Tool
@@ -73,7 +73,7 @@ class QaDragonPipeline:
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Pre-answer (3.1), search router (3.2), one of Table 1's branches, post-answer (3.7)."""
-        async with side_by_side() as group:
+        async with prefetching() as group:
             read = run.prefetch(group, lambda: photo.read_text(self.services, query, run), PhotoText())
             domain = await self._route_domain(query, read, run)
             async for reader, may_fail, stage in run.attempts(Stage.DRAFT, self.reasoner, self.fallback):

@@ -15,7 +15,8 @@ from gateway.clients.services import Services
 from gateway.pipelines.three_step.port import ThreeStepReasoner
 from gateway.pipelines.three_step.query_groups import Group, largest, search_groups
 from gateway.planning.latencies import Work
-from gateway.planning.run import Run, side_by_side
+from gateway.planning.prefetch import prefetching
+from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.photo_context import PhotoContext
@@ -69,7 +70,7 @@ class ThreeStepPipeline:
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Image search beside step 1, web search (3.1); step 2, reranking (3.2); step 3, the answer."""
-        async with side_by_side() as group:
+        async with prefetching() as group:
             sees = self._steps(run).sees
             photo_context = await begin_photo_context(
                 group, self.services, query, run, self.near_images, sees=sees

@@ -16,7 +16,8 @@ from gateway.clients.services import Services
 from gateway.pipelines.wiki_prf import photo_tools
 from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall, ToolPlan, WikiPrfReasoner
 from gateway.planning.latencies import Work
-from gateway.planning.run import Run, side_by_side
+from gateway.planning.prefetch import prefetching
+from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.photo_context import PhotoContext
@@ -70,7 +71,7 @@ class WikiPrfPipeline:
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """The whole photo's search beside the plan; then the tools in the plan's order, filter and answer."""
-        async with side_by_side() as group:
+        async with prefetching() as group:
             sees = self._steps(run).sees
             photo_context = await begin_photo_context(
                 group, self.services, query, run, photo_tools.MOST_ARTICLES, sees=sees

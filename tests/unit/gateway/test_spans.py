@@ -19,7 +19,8 @@ from gateway.planning.latencies import VlmSpeed, Work, load_latencies
 from gateway.planning.live_plan import LivePlan
 from gateway.planning.plan import FULL
 from gateway.planning.planner import Planner
-from gateway.planning.run import Run, side_by_side
+from gateway.planning.prefetch import prefetching
+from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.state import Priority
@@ -93,7 +94,7 @@ async def test_stages_side_by_side_are_beside_each_other_in_the_trace_too() -> N
             await both.wait()
 
     with NotedSpan() as request:
-        async with side_by_side() as group:
+        async with prefetching() as group:
             text = run.prefetch(group, waits, None)
             await anyio.wait_all_tasks_blocked()
             async with run.stage(Stage.DRAFT):

@@ -3,13 +3,15 @@
 import anyio
 import pytest
 
+from chassis.errors import Overloaded
 from chassis.resilience.deadlines import Deadline
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import ONE, VlmSpeed, Work, load_latencies
 from gateway.planning.live_plan import FixedPlan, LivePlan
 from gateway.planning.plan import FULL
 from gateway.planning.planner import Planner
-from gateway.planning.run import Run, side_by_side
+from gateway.planning.prefetch import prefetching
+from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import STAGE_BUDGETS, Stage, StageBudget
 from gateway.steps.evidence import SearchRequest, rank_chunks
@@ -67,7 +69,7 @@ async def test_a_stage_is_not_charged_for_waiting_for_another_one() -> None:
             clock.now += 5.0
         return "text"
 
-    async with side_by_side() as group:
+    async with prefetching() as group:
         text = run.prefetch(group, read, "")
         async with run.stage(Stage.DRAFT):
             wanted.set()
@@ -83,11 +85,45 @@ async def test_what_is_given_up_before_it_began_is_no_stage_at_all() -> None:
         async with run.stage(Stage.IMAGE_SEARCH):
             return "found"
 
-    async with side_by_side() as group:
+    async with prefetching() as group:
         found = run.prefetch(group, search, "", now=False)
         found.cancel()
         assert await found.result() == ""
     assert (run.stages, run.degraded) == ([], [])
+
+
+async def test_what_is_given_up_before_its_first_step_is_not_waited_for() -> None:
+    run, begun = Run("trace", Deadline(60.0, Clock())), list[str]()
+
+    async def search() -> str:
+        begun.append("search")
+        return "found"
+
+    async with prefetching() as group:
+        found = run.prefetch(group, search, "")
+        found.cancel()
+        assert await found.result() == ""
+    assert not begun
+
+
+async def test_an_error_beside_a_prefetch_stops_it_and_comes_out_as_it_was_raised() -> None:
+    run, stopped = Run("trace", Deadline(60.0, Clock())), list[str]()
+
+    async def search() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            stopped.append("search")
+
+    async def answer() -> None:
+        async with prefetching() as group:
+            run.prefetch(group, search, None)
+            await anyio.wait_all_tasks_blocked()
+            raise Overloaded("elsewhere")
+
+    with pytest.raises(Overloaded):
+        await answer()
+    assert stopped == ["search"]
 
 
 async def test_a_step_without_the_model_is_neither_timed_nor_refused_as_the_models() -> None:
