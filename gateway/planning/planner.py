@@ -61,7 +61,8 @@ class Planner:
         self.estimates = estimates
         self.ladder = ladder
         self._rungs: dict[tuple[str, bool], tuple[_Rung, ...]] = {}
-        self._whole: dict[tuple[str, bool, int], tuple[Validity, float]] = {}
+        self._whole: dict[tuple[str, bool, int, frozenset[Stage]], float] = {}
+        self._whole_until: Validity = (-math.inf, 0)
 
     def choose(
         self, remaining_ms: float, done: Collection[Stage], load: int, busy: bool, graph: StageGraph
@@ -75,9 +76,10 @@ class Planner:
         `done`: stages that are over, or that this question is spared.
         """
         rungs = self._ladder_of(graph, busy)
-        if not done and (whole_ms := self._whole_ms(graph, busy, load)) <= remaining_ms:
+        known = frozenset(done)
+        if (whole_ms := self._whole_ms(graph, busy, load, known)) <= remaining_ms:
             return Choice(rungs[0].plan, whole_ms)
-        first, known = graph.reached(done), frozenset(done)
+        first = graph.reached(done)
         timed: dict[_Step, tuple[float, float]] = {}
         expected = (self._expected_ms(rung.steps[first:], known, load, timed) for rung in rungs)
         last = len(self.ladder)
@@ -118,15 +120,16 @@ class Planner:
         """Whether it is worth beginning: half of such calls end in the time that is left."""
         return remaining_ms >= self.estimates.p50_ms(stage, work, load, by_model=by_model)
 
-    def _whole_ms(self, graph: StageGraph, busy: bool, load: int) -> float:
-        """Of the full plan from its beginning: most questions get it, so it is worked out for many."""
-        key = (graph.name, busy, level_of(load))
-        validity, whole_ms = self._whole.get(key, (None, 0.0))
-        if validity is None or not self.estimates.still(validity):
-            validity = self.estimates.validity()
-            whole_ms = self._expected_ms(self._ladder_of(graph, busy)[0].steps, frozenset(), load, {})
-            self._whole[key] = (validity, whole_ms)
-        return whole_ms
+    def _whole_ms(self, graph: StageGraph, busy: bool, load: int, done: frozenset[Stage]) -> float:
+        """Of what is ahead of the full plan: most questions get it, so it is worked out for many."""
+        if not self.estimates.still(self._whole_until):
+            self._whole_until = self.estimates.validity()
+            self._whole.clear()
+        key = (graph.name, busy, level_of(load), done)
+        if key not in self._whole:
+            steps = self._ladder_of(graph, busy)[0].steps[graph.reached(done) :]
+            self._whole[key] = self._expected_ms(steps, done, load, {})
+        return self._whole[key]
 
     def _expected_ms(
         self,
