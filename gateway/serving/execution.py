@@ -362,7 +362,8 @@ def _body(
     outcome: Outcome, advised: str, speech: str | None, run: Run, admitted: Admitted, ending: _Ending
 ) -> Answered:
     pipeline = admitted.pipeline
-    thresholds = pipeline.thresholds if isinstance(pipeline, Tunable) else None
+    explains = run.explain.asked_for  # to see what a pipeline can costs more than most stages
+    thresholds = pipeline.thresholds if explains and isinstance(pipeline, Tunable) else None
     total_ms = round(run.elapsed_ms(), 2)
     first_word_ms = total_ms if run.identified_ms is None else round(run.identified_ms, 2)
     ending.first_word_ms = first_word_ms

@@ -1,15 +1,22 @@
 """A turn as JSON and back. Plain ASCII JSON, so that any string survives, lone surrogates included."""
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from gateway.state import Entity, Turn
 
 
+def _fields(value: Turn | Entity) -> dict[str, Any]:
+    """As `asdict`, which copies whatever is in them."""
+    return {name: getattr(value, name) for name in value.__slots__}
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), default=_fields)
+
+
 def encode_turn(turn: Turn) -> bytes:
     """The turn as UTF-8 JSON."""
-    return json.dumps(asdict(turn), ensure_ascii=True, separators=(",", ":")).encode()
+    return _ENCODER.encode(turn).encode()
 
 
 def decode_turn(encoded: bytes) -> Turn:
