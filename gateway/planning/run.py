@@ -281,7 +281,7 @@ class _Forgiven:
 class _Staged:
     """See `Run.stage`."""
 
-    __slots__ = ("_began", "_by_model", "_run", "_size", "_span", "_stage", "_scope", "_token", "_waited")
+    __slots__ = ("_began", "_by_model", "_run", "_size", "_span", "_stage", "_timeout", "_token", "_waited")
 
     def __init__(self, run: Run, stage: Stage, size: Work) -> None:
         self._run = run
@@ -309,14 +309,17 @@ class _Staged:
                 raise
             raise raised from error
         self._token = WAITED.set(self._waited)
-        self._scope = anyio.CancelScope(deadline=anyio.current_time() + deadline.remaining_s())
-        self._scope.__enter__()
+        self._timeout = asyncio.timeout(deadline.remaining_s())
+        await self._timeout.__aenter__()
         return deadline
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        out_of_time = self._scope.__exit__(kind, error, trace)
+        try:
+            await self._timeout.__aexit__(kind, error, trace)
+        except TimeoutError as late:
+            error = late
         WAITED.reset(self._token)
         if error is None:
             own_ms = self._run.elapsed_ms() - self._began - self._waited.ms

@@ -1,5 +1,6 @@
 """Runs a pipeline for one question: admission, the session before and after, the hard stop, the trace."""
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -313,15 +314,16 @@ class Execution:
 
     async def _outcome(self, pipeline: Pipeline, query: Query, run: Run) -> Outcome:
         """The pipeline's outcome, or a refusal when its time is over or its reasoner is too busy."""
-        outcome = refusal(Reason.TIMED_OUT, Route.RAG)
+        stop = asyncio.timeout(max(0.0, run.deadline.remaining_ms() - REPLY_RESERVE_MS) / 1000)
         try:
-            with anyio.move_on_after(max(0.0, run.deadline.remaining_ms() - REPLY_RESERVE_MS) / 1000):
-                outcome = await pipeline.answer(query, run)
-        except DeadlineExceeded:
+            async with stop:
+                return await pipeline.answer(query, run)
+        except (DeadlineExceeded, TimeoutError) as error:
+            if isinstance(error, TimeoutError) and not stop.expired():
+                raise
             return refusal(Reason.TIMED_OUT, Route.RAG)
         except Overloaded:
             return refusal(Reason.OVERLOADED, Route.RAG)
-        return outcome
 
 
 def _trace(admitted: Admitted, run: Run, ending: _Ending) -> Trace:
