@@ -141,9 +141,7 @@ class Pool:
 
     def _use(self, held: int) -> None:
         self.held = held
-        capacity = min(held, self._allowed) * self._unit
-        if capacity != self.bound.capacity or capacity == 0:
-            self.bound.capacity = capacity
+        self.bound.capacity = min(held, self._allowed) * self._unit  # also unchanged: it lets in who waits
 
 
 class Leases:
