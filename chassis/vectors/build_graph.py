@@ -1,17 +1,17 @@
 """Builds a shard's index in a process of its own: Edge holds the interpreter's lock while it does.
 
-Run as a script: `python build_graph.py FOLDER`. Who starts it has closed the shard.
+Run as a script: `python build_graph.py FOLDER PARENT`. Who starts it has closed the shard.
 """
 
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
 from qdrant_edge import EdgeShard
 
-_LOOK_S = 0.5
+from chassis.vectors.child import Stopped, end_with_parent, run_child
+
 _NICE = 10
 """Searches go before it."""
 
@@ -22,21 +22,16 @@ class NotBuilt(Exception):
 
 def build_graph(folder: Path, stopping: threading.Event) -> None:
     """Optimise the shard in `folder`. Blocking. Raises `NotBuilt`, also once `stopping` is set; `OSError`."""
-    command = [sys.executable, "-P", __file__, str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        while True:
-            try:
-                _, said = process.communicate(timeout=_LOOK_S)
-                break
-            except subprocess.TimeoutExpired:
-                if stopping.is_set():
-                    process.kill()
-                    raise NotBuilt("it was stopped") from None
-    if process.returncode:
-        raise NotBuilt(said)
+    try:
+        built = run_child(__file__, folder, stopping)
+    except Stopped:
+        raise NotBuilt("it was stopped") from None
+    if built.returncode:
+        raise NotBuilt(built.stderr)
 
 
-def _main(folder: str) -> None:
+def _main(folder: str, parent: str) -> None:
+    end_with_parent(int(parent))
     os.nice(_NICE)
     shard = EdgeShard.load(folder)
     shard.optimize()
@@ -45,4 +40,4 @@ def _main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    _main(*sys.argv[1:])

@@ -30,6 +30,12 @@ class Building:
             self._under_way.pop(name, None)
         return True
 
+    def is_under_way(self, name: str) -> bool:
+        """Whether work on it waits or goes on."""
+        with self._lock:
+            future = self._under_way.get(name)
+            return future is not None and not future.done()
+
     def close(self) -> None:
         """Waits for what is under way."""
         self._thread.shutdown(cancel_futures=True)

@@ -25,9 +25,8 @@ from typing import IO, Any
 import qdrant_edge as edge
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
-from chassis.resilience.room import MIB, Room, is_full, storage_full
+from chassis.resilience.room import MIB, Room
 from chassis.vectors.alias_file import AliasFile, fallback_notes, resolve
-from chassis.vectors.build_graph import NotBuilt, build_graph
 from chassis.vectors.building import Building
 from chassis.vectors.conflicts import require_schema
 from chassis.vectors.dense_index import STILL_BUILT, DenseIndex
@@ -47,7 +46,7 @@ from chassis.vectors.port import (
     in_fused_order,
 )
 from chassis.vectors.seal import break_seal
-from chassis.vectors.version_folders import SetAside, Version, edge_errors, seal
+from chassis.vectors.version_folders import SetAside, Version, build_apart, edge_errors, seal
 
 SCROLL_PAGE = 256
 GROWTH = 4
@@ -168,6 +167,8 @@ class EdgeStore:
                 raise CollectionConflict(f"{name!r} is published.")
             if not self._versions.exists(name):
                 raise not_found(name)
+            if self._building.is_under_way(name):
+                raise DependencyUnavailable(STILL_BUILT)
             trash = self._folder / f".dropped-{uuid.uuid4().hex}"
             self._versions.remove(name, trash)
             sync_folder(self._folder)
@@ -201,25 +202,18 @@ class EdgeStore:
             version.shard.optimize()
             version.shard.flush()
         else:
-            self._build_apart(version)
+            try:
+                build_apart(version, self._stopping)
+            finally:
+                if version.away is not None:  # its shard could not be opened again: the next call tries that
+                    self._versions.let_go(version)
         version.built = True
-
-    def _build_apart(self, version: Version) -> None:
-        version.away = version.shard.count(edge.CountRequest(exact=True))
-        version.shard.close()
-        try:
-            build_graph(version.folder / "shard", self._stopping)
-        except NotBuilt as error:
-            if is_full(error):
-                raise storage_full() from error
-            raise DependencyUnavailable("The index of a version could not be built now.") from error
-        finally:
-            version.shard = edge.EdgeShard.load(str(version.folder / "shard"))
-            version.away = None
 
     def build(self, name: str) -> bool:
         """See the port. It is built by a thread of its own."""
         version = self._opened(name)
+        if version.sealed or version.built:
+            return True
 
         def work() -> None:
             with version.writing, edge_errors():
@@ -250,8 +244,7 @@ class EdgeStore:
         ):
             try:
                 version = self._opened(name)
-                with edge_errors():
-                    points = version.away or version.shard.count(edge.CountRequest(exact=True))
+                points = version.points()
             except CollectionNotFound:
                 continue  # dropped since the folder was listed
             except DependencyUnavailable:
@@ -358,9 +351,8 @@ class EdgeStore:
         """See the port."""
         self._stopping.set()
         self._building.close()
-        with self._changing:
+        with self._changing, self._lock_file:
             self._versions.close()
-            self._lock_file.close()
 
     def _version(self, name: str) -> Version:
         version = self._opened(name)

@@ -166,6 +166,12 @@ class OpenVersions:
             self._open.pop(name, None)
             self._unopened.pop(name, None)
 
+    def let_go(self, version: Version) -> None:
+        """Open it anew when it is asked for again."""
+        with self._lock:
+            if self._open.get(version.folder.name) is version:
+                del self._open[version.folder.name]
+
     def unopened(self) -> dict[str, str]:
         """Those that could not be opened, or not yet, with the reason."""
         reading = {name: "It is read before it is opened." for name in list(self._attempts)}

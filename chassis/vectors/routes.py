@@ -129,7 +129,9 @@ def _add_filling(router: APIRouter) -> None:
 
         def build(engine: Indexed) -> Built:
             ready = engine.store.build(name)
-            found = recall(engine.store, name, engine.schema, request.sample, request.k) if ready else 1.0
+            found = 1.0
+            if ready and request.sample:  # a Qdrant server refuses to list no points
+                found = recall(engine.store, name, engine.schema, request.sample, request.k)
             return Built(points=_info(engine.store, name).points, ready=ready, recall=found)
 
         return await pool.run(build, deadline)

@@ -1,18 +1,20 @@
 """Vectors in a Qdrant server or cluster, through qdrant-client."""
 
+import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
 from chassis.resilience.hedging import Hedger
+from chassis.vectors.building import Building
 from chassis.vectors.conflicts import require_schema
-from chassis.vectors.dense_index import BUILD_WAIT_S, QUANTILE, STILL_BUILT, DenseIndex
+from chassis.vectors.dense_index import BUILD_WAIT_S, STILL_BUILT, DenseIndex
 from chassis.vectors.names import is_collection_name, not_found, require_collection_name
 from chassis.vectors.port import (
     RANK_CONSTANT,
@@ -24,9 +26,26 @@ from chassis.vectors.port import (
     StoredPoint,
     in_fused_order,
 )
+from chassis.vectors.server_models import (
+    dense_of,
+    dense_params,
+    scored,
+    search_params,
+    server_vector,
+    sparse_params,
+)
 
 COPY_PAGE = 256
 _LOOK_S = 1.0
+PATIENT_S = 120
+"""An exact search may read every whole vector from the disk."""
+_STALLED_LOOKS = 30
+"""A copy that has not grown for so many looks is nobody's."""
+STILL_COPIED = "The version is still a copy in the making: ask again."
+_RED = (
+    "The vector server reports that it cannot build the index of the version (status red): see its log, free"
+    " what it lacks, restart it, and publish again."
+)
 STATE = "loreglass_state"
 """Metadata key of a collection: `building` until it is a whole copy of its base, then `ready`."""
 ENCODER = "loreglass_encoder"
@@ -39,7 +58,10 @@ Result = TypeVar("Result")
 
 
 class ServerStore:
-    """`VectorStore` on a Qdrant server, with its native aliases. Searches that take long are sent twice."""
+    """`VectorStore` on a Qdrant server, with its native aliases. Searches that take long are sent twice.
+
+    `patient`: a client that waits for exact searches, which are sent once; `client` where there is none.
+    """
 
     def __init__(
         self,
@@ -47,15 +69,29 @@ class ServerStore:
         hedger: Hedger | None = None,
         dense: DenseIndex | None = None,
         pause: Callable[[float], None] = time.sleep,
+        patient: QdrantClient | None = None,
+        copying: Building | None = None,
     ) -> None:
         self._client = client
         self._hedger = hedger or Hedger("qdrant")
         self._dense = dense or DenseIndex()
-        self._params = _search_params(self._dense)
+        self._params = search_params(self._dense)
         self._pause = pause
+        self._patient = patient or client
+        self._copying = copying or Building()
+        self._stopping = threading.Event()
+
+    @classmethod
+    def at(cls, url: str) -> "ServerStore":
+        """The server at an address."""
+        patient = QdrantClient(url=url, timeout=PATIENT_S, check_compatibility=False)
+        return cls(QdrantClient(url=url), patient=patient)
 
     def create(self, name: str, schema: CollectionSchema, base: str | None = None) -> None:
-        """See the port. A copy that a crash cut short is still marked `building` and is made anew."""
+        """See the port. A copy that a crash cut short is still marked `building` and is made anew.
+
+        Raises `DependencyUnavailable` where a copy takes long: it goes on, and asking again waits for it.
+        """
         require_collection_name(name)
         if name in self._aliases():
             raise CollectionConflict(f"{name!r} is an alias.")
@@ -63,17 +99,37 @@ class ServerStore:
             self.require(base, schema)
         if self._call(self._client.collection_exists, name):
             self.require(name, schema)
-            if self._state(name) == "ready":
+            if _is_ready(self._metadata(name)):
                 return
+        if base is None:
+            self._make(name, schema, base)
+        elif not self._copying.wait_for(name, lambda: self._make(name, schema, base)):
+            raise DependencyUnavailable(STILL_COPIED)
+
+    def _make(self, name: str, schema: CollectionSchema, base: str | None) -> None:
+        if self._call(self._client.collection_exists, name):
+            if _is_ready(self._metadata(name)):
+                return
+            if base is not None and self._grows(name):
+                raise DependencyUnavailable(STILL_COPIED)
             self._call(self._client.delete_collection, name)
         self._build(name, schema, base)
+
+    def _grows(self, name: str) -> bool:
+        """Whether another process copies into it."""
+        held = self._points(name)
+        for _ in range(_STALLED_LOOKS):
+            self._pause(_LOOK_S)
+            if self._points(name) != held:
+                return True
+        return False
 
     def _build(self, name: str, schema: CollectionSchema, base: str | None) -> None:
         self._call(
             self._client.create_collection,
             name,
-            vectors_config=_dense_params(schema, self._dense),
-            sparse_vectors_config=_sparse_params(schema),
+            vectors_config=dense_params(schema, self._dense),
+            sparse_vectors_config=sparse_params(schema),
             hnsw_config=models.HnswConfigDiff(m=0),  # built once, when everything is written
             metadata={STATE: "building", ENCODER: schema.encoder},
         )
@@ -83,6 +139,8 @@ class ServerStore:
             )
         if base is not None:
             for records in self._pages(base, with_vectors=True):
+                if self._stopping.is_set():
+                    raise DependencyUnavailable("The service ends.")
                 copies = [
                     models.PointStruct(id=record.id, vector=record.vector or {}, payload=record.payload)
                     for record in records
@@ -126,7 +184,8 @@ class ServerStore:
             raise CollectionConflict(f"{alias!r} is a collection.")
         if name in aliases or not self._call(self._client.collection_exists, _readable(name)):
             raise not_found(name)
-        self._until_built(name)
+        if name not in aliases.values():  # what readers see is led back to at once
+            self._until_built(name)
         changes: list[models.AliasOperations] = []
         if alias in aliases:
             changes.append(models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias)))
@@ -141,6 +200,12 @@ class ServerStore:
             graph = models.HnswConfigDiff(m=self._dense.links, ef_construct=self._dense.build_breadth)
             self._call(self._client.update_collection, name, hnsw_config=graph)
             return False
+        if described.status == models.CollectionStatus.RED:
+            raise DependencyUnavailable(_RED)
+        if described.status == models.CollectionStatus.GREY:
+            # So it is after a restart of the server, which waits for an update to go on.
+            go_on = models.OptimizersConfigDiff()
+            self._call(self._client.update_collection, name, optimizers_config=go_on)
         return described.status == models.CollectionStatus.GREEN
 
     def finish(self, name: str, parts: Sequence[str]) -> None:
@@ -153,7 +218,7 @@ class ServerStore:
         records, _ = self._call(
             self._client.scroll, _readable(name), limit=count, with_payload=False, with_vectors=[vector]
         )
-        return [(str(record.id), _dense_of(record.vector, vector)) for record in records]
+        return [(str(record.id), dense_of(record.vector, vector)) for record in records]
 
     def _until_built(self, name: str) -> None:
         for _ in range(round(BUILD_WAIT_S / _LOOK_S)):
@@ -163,17 +228,19 @@ class ServerStore:
         raise DependencyUnavailable(STILL_BUILT)
 
     def collections(self) -> list[CollectionInfo]:
-        """See the port."""
+        """See the port. A copy that is not whole is no version yet."""
         aliases = self._aliases()
         names = sorted(each.name for each in self._call(self._client.get_collections).collections)
+        described = {name: self._metadata(name) for name in names}
         return [
             CollectionInfo(
                 name=name,
-                points=self._call(self._client.count, name, exact=True).count,
+                points=self._points(name),
                 aliases=tuple(sorted(alias for alias, target in aliases.items() if target == name)),
-                finished=tuple(map(str, self._metadata(name).get(FINISHED, ()))),
+                finished=tuple(map(str, metadata.get(FINISHED, ()))),
             )
-            for name in names
+            for name, metadata in described.items()
+            if _is_ready(metadata)
         ]
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
@@ -181,7 +248,7 @@ class ServerStore:
         written = [
             models.PointStruct(
                 id=point.id,
-                vector={vector: _server_vector(value) for vector, value in point.vectors.items()},
+                vector={vector: server_vector(value) for vector, value in point.vectors.items()},
                 payload=dict(point.payload),
             )
             for point in points
@@ -213,8 +280,21 @@ class ServerStore:
         exact: bool = False,
     ) -> list[ScoredPoint]:
         """See the port."""
-        params = models.SearchParams(exact=True) if exact else self._params_for(query)
-        return self._query(name, limit, query=_server_vector(query), using=vector, search_params=params)
+        if exact:
+            return scored(
+                self._call(
+                    self._patient.query_points,
+                    _readable(name),
+                    query=server_vector(query),
+                    using=vector,
+                    search_params=models.SearchParams(exact=True),
+                    limit=limit,
+                    with_payload=True,
+                    timeout=PATIENT_S,
+                )
+            )
+        params = self._params_for(query)
+        return self._query(name, limit, query=server_vector(query), using=vector, search_params=params)
 
     def search_fused(
         self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int
@@ -225,7 +305,7 @@ class ServerStore:
             limit,
             prefetch=[
                 models.Prefetch(
-                    query=_server_vector(query),
+                    query=server_vector(query),
                     using=vector,
                     limit=depth,
                     params=self._params_for(query),
@@ -248,8 +328,11 @@ class ServerStore:
 
     def close(self) -> None:
         """See the port."""
+        self._stopping.set()
+        self._copying.close()
         self._hedger.close()
         self._client.close()
+        self._patient.close()
 
     def _params_for(self, query: Sequence[float] | SparseVector) -> models.SearchParams | None:
         return None if isinstance(query, SparseVector) else self._params
@@ -259,7 +342,7 @@ class ServerStore:
         reply = self._hedger.read(
             lambda: self._call(self._client.query_points, collection, limit=limit, with_payload=True, **query)
         )
-        return _scored(reply)
+        return scored(reply)
 
     def _pages(self, name: str, *, with_vectors: bool) -> Iterator[list[models.Record]]:
         offset: int | str | uuid.UUID | None = None
@@ -281,8 +364,8 @@ class ServerStore:
         described = self._call(self._client.get_aliases).aliases
         return {each.alias_name: each.collection_name for each in described}
 
-    def _state(self, name: str) -> str:
-        return str(self._metadata(name).get(STATE, "ready"))
+    def _points(self, name: str) -> int:
+        return self._call(self._client.count, name, exact=True).count
 
     def _metadata(self, name: str) -> dict[str, Any]:
         return self._call(self._client.get_collection, name).config.metadata or {}
@@ -306,51 +389,11 @@ class ServerStore:
             raise
 
 
+def _is_ready(metadata: Mapping[str, Any]) -> bool:
+    return bool(metadata.get(STATE, "ready") == "ready")
+
+
 def _readable(name: str) -> str:
     if not is_collection_name(name):
         raise not_found(name)
     return name
-
-
-def _scored(reply: models.QueryResponse) -> list[ScoredPoint]:
-    return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in reply.points]
-
-
-def _dense_params(schema: CollectionSchema, index: DenseIndex) -> dict[str, models.VectorParams]:
-    quantised = models.ScalarQuantization(
-        scalar=models.ScalarQuantizationConfig(
-            type=models.ScalarType.INT8, quantile=QUANTILE, always_ram=True
-        )
-    )
-    return {
-        name: models.VectorParams(
-            size=size,
-            distance=models.Distance.COSINE,
-            quantization_config=quantised if index.quantised else None,
-            on_disk=index.quantised,
-        )
-        for name, size in schema.dense.items()
-    }
-
-
-def _search_params(index: DenseIndex) -> models.SearchParams:
-    rescored = models.QuantizationSearchParams(rescore=True, oversampling=index.oversampling)
-    return models.SearchParams(hnsw_ef=index.search_breadth, quantization=rescored)
-
-
-def _sparse_params(schema: CollectionSchema) -> dict[str, models.SparseVectorParams]:
-    return {
-        name: models.SparseVectorParams(modifier=models.Modifier.IDF if name in schema.idf else None)
-        for name in schema.sparse
-    }
-
-
-def _dense_of(vectors: models.VectorStructOutput | None, name: str) -> list[float]:
-    assert isinstance(vectors, dict)  # for the type checker: a collection of ours names its vectors
-    return list(map(float, cast(list[float], vectors[name])))
-
-
-def _server_vector(vector: Sequence[float] | SparseVector) -> list[float] | models.SparseVector:
-    if isinstance(vector, SparseVector):
-        return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
-    return [float(value) for value in vector]

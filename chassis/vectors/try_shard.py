@@ -1,27 +1,28 @@
 """Opens a shard and reads all of it, in a process of its own: broken files may end who maps them.
 
-Run as a script: `python try_shard.py FOLDER`; prints how many points there are.
+Run as a script: `python try_shard.py FOLDER PARENT`; prints how many points there are.
 """
 
 import re
 import resource
 import signal
-import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 from qdrant_edge import CountRequest, EdgeShard, ScrollRequest
 
+from chassis.vectors.child import Stopped, end_with_parent, run_child
+
 _PAGE = 256
 _WITHIN_S = 600.0
-_LOOK_S = 0.5
 _REFUSED, _MISCOUNTED = 3, 4
 _OS_ERROR = re.compile(r"(?:os error |Os \{ code: )(\d+)")
 """As Rust shows and as it debugs an error of the system."""
 _OF_THE_SYSTEM = frozenset({1, 11, 12, 13, 23, 24, 27, 28, 30, 122})
 """Permission, memory, threads, open files, sizes, space, a read-only disk, a quota: files may be whole."""
+_HELD = "WouldBlock"
+"""Another process has the shard's write-ahead log open; Edge says it without a number."""
 
 
 class Unreadable(Exception):
@@ -34,33 +35,25 @@ class Prevented(Exception):
 
 def is_of_the_system(text: str) -> bool:
     """Whether an error of Edge, which only has a text, tells of the system and not of the files."""
-    return any(int(code) in _OF_THE_SYSTEM for code in _OS_ERROR.findall(text))
+    return _HELD in text or any(int(code) in _OF_THE_SYSTEM for code in _OS_ERROR.findall(text))
 
 
 def readable_points(folder: Path, stopping: threading.Event) -> int:
     """How many points the shard in `folder` holds. Blocking. Raises `Unreadable`, `Prevented`, `OSError`."""
-    command = [sys.executable, "-P", __file__, str(folder)]
-    until = time.monotonic() + _WITHIN_S
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as tried:
-        while True:
-            try:
-                counted, said = tried.communicate(timeout=_LOOK_S)
-                break
-            except subprocess.TimeoutExpired:
-                if stopping.is_set() or time.monotonic() > until:
-                    tried.kill()
-                    raise Prevented("it took too long to read") from None
+    try:
+        tried = run_child(__file__, folder, stopping, _WITHIN_S)
+    except Stopped:
+        raise Prevented("it took too long to read") from None
     if tried.returncode == 0:
-        return int(counted)
+        return int(tried.stdout)
     broken = {_REFUSED, _MISCOUNTED, -signal.SIGBUS, -signal.SIGSEGV}
-    if tried.returncode not in broken or is_of_the_system(said):
+    if tried.returncode not in broken or is_of_the_system(tried.stderr):
         raise Prevented("the system kept it from being read")
     raise Unreadable("its files cannot be read")
 
 
-def _main(folder: str) -> None:
+def _main(folder: str, parent: str) -> None:
+    end_with_parent(int(parent))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         count, read = _count(folder)
@@ -86,4 +79,4 @@ def _count(folder: str) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    _main(*sys.argv[1:])

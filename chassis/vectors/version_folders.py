@@ -14,7 +14,9 @@ import structlog
 
 from chassis.errors import DependencyUnavailable, LoreglassError
 from chassis.resilience.room import MIB, Room, is_full, storage_full
+from chassis.vectors.build_graph import NotBuilt, build_graph
 from chassis.vectors.checked import Damaged, read_checked, write_checked
+from chassis.vectors.dense_index import STILL_BUILT
 from chassis.vectors.files import sync_folder
 from chassis.vectors.port import CollectionSchema
 from chassis.vectors.seal import WAL, engine_version, read_seal, write_seal
@@ -25,6 +27,8 @@ log = structlog.get_logger()
 _REASON = "reason.json"
 _UNREADABLE = frozenset({errno.EIO, errno.EBADMSG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR})
 """Errors of the disk or of what lies on it; others (permission, memory, open files) pass."""
+_CLOSED = "Shard is not initialized"
+"""Edge's words for a shard that was closed, as one is while its index is built."""
 _LEAST_FREE = 8 * MIB
 """With less, what cannot be opened may be whole."""
 
@@ -46,6 +50,20 @@ class Version:
     away: int | None = None
     writing: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
+    def points(self) -> int:
+        """How many it holds, also while another process builds its index."""
+        away = self.away
+        if away is not None:
+            return away
+        try:
+            with edge_errors():
+                return self.shard.count(edge.CountRequest(exact=True))
+        except DependencyUnavailable:
+            away = self.away  # it was closed for that since it was looked at
+            if away is None:
+                raise
+            return away
+
 
 @contextmanager
 def edge_errors() -> Iterator[None]:
@@ -57,6 +75,8 @@ def edge_errors() -> Iterator[None]:
     except BaseException as error:
         if is_full(error):
             raise storage_full() from error
+        if _CLOSED in str(error):
+            raise DependencyUnavailable(STILL_BUILT) from error
         if type(error).__module__ == "pyo3_runtime":
             log.error("edge_panicked", error=str(error))
             raise DependencyUnavailable(
@@ -148,6 +168,24 @@ def seal(version: Version) -> None:
     points = version.shard.count(edge.CountRequest(exact=True))
     write_seal(version.folder, points)
     version.sealed = True
+
+
+def build_apart(version: Version, stopping: threading.Event) -> None:
+    """Build a flushed version's index in another process. Raises `DependencyUnavailable`, `StorageFull`.
+
+    Where the shard cannot be opened again, with what Edge raises, the version is of no more use.
+    """
+    version.away = version.points()
+    version.shard.close()
+    try:
+        build_graph(version.folder / "shard", stopping)
+    except NotBuilt as error:
+        if is_full(error):
+            raise storage_full() from error
+        raise DependencyUnavailable("The index of a version could not be built now.") from error
+    finally:
+        version.shard = edge.EdgeShard.load(str(version.folder / "shard"))
+        version.away = None
 
 
 def _schema(folder: Path) -> CollectionSchema:

@@ -26,8 +26,8 @@ LOGICAL_CPUS = 6
 """Ray counts at least so many on this machine: on two, a run that went on after a kill did not end."""
 OBJECTS_BYTES = 256 * 2**20
 """Of blocks on their way, on this machine; Ray holds back who makes them when it is full."""
-SAMPLE = 200
-"""Points that are looked up before readers are led to a version."""
+SAMPLE = 20
+"""Points that are looked up before readers are led to a version: each by a search through all of it."""
 
 
 @dataclass(frozen=True, slots=True)

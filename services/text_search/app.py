@@ -82,11 +82,9 @@ def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> Te
 def open_store(settings: TextSearchSettings) -> VectorStore:
     """A Qdrant server where one is named, else the embedded store."""
     if settings.qdrant_url:
-        from qdrant_client import QdrantClient
-
         from chassis.vectors.server import ServerStore
 
-        return ServerStore(QdrantClient(url=settings.qdrant_url))
+        return ServerStore.at(settings.qdrant_url)
     from chassis.vectors.edge import EdgeStore
 
     return EdgeStore(settings.data_dir, Room(settings.data_dir, settings.disk_reserve_mib * MIB))

@@ -1,5 +1,9 @@
 """An index that takes longer to build than its publisher waits."""
 
+import os
+import select
+import subprocess
+import sys
 import threading
 import uuid
 from pathlib import Path
@@ -7,16 +11,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qdrant_client import QdrantClient, models
+from qdrant_client import models
 
 from chassis.errors import DependencyUnavailable
-from chassis.vectors import edge as edge_module
-from chassis.vectors.build_graph import NotBuilt, build_graph
+from chassis.vectors import version_folders
+from chassis.vectors.build_graph import build_graph
 from chassis.vectors.building import Building
 from chassis.vectors.dense_index import BUILD_WAIT_S, DenseIndex
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import CollectionSchema, StoredPoint
-from chassis.vectors.server import ServerStore
+from chassis.vectors.server import STATE, ServerStore
+from chassis.vectors.try_shard import Prevented, readable_points
+from services.image_search.app import create_app
+from services.image_search.settings import ImageSearchSettings
+from tests.live import live
+from tests.unit.vectors.graph_server import GREY, RED, GraphServer
 
 pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning")
 
@@ -69,49 +78,22 @@ def test_readers_see_the_version_before_until_the_index_is_built(tmp_path: Path)
     with_patience.close()
 
 
-class BusyServer(QdrantClient):
-    """Qdrant's own local mode, telling of a graph that it has not and that takes `looks` looks to build."""
-
-    def __init__(self, looks: int) -> None:
-        super().__init__(":memory:")
-        self.looks, self.links = looks, 16
-        self.quantised: dict[str, Any] = {}
-
-    def create_collection(self, collection_name: str, **made: Any) -> bool:  # type: ignore[override]
-        self.links = made["hnsw_config"].m
-        self.quantised = {name: each.quantization_config for name, each in made["vectors_config"].items()}
-        return super().create_collection(collection_name, **made)
-
-    def update_collection(self, collection_name: str, **changed: Any) -> bool:  # type: ignore[override]
-        if "hnsw_config" in changed:
-            self.links = changed.pop("hnsw_config").m
-        return super().update_collection(collection_name, **changed) if changed else True
-
-    def get_collection(self, collection_name: str, **kwargs: Any) -> models.CollectionInfo:
-        info = super().get_collection(collection_name, **kwargs)
-        info.config.hnsw_config.m = self.links
-        if self.links and self.looks:
-            self.looks -= 1
-            info.status = models.CollectionStatus.YELLOW
-        return info
-
-
 def test_a_servers_version_is_filled_without_a_graph_and_published_with_one() -> None:
-    server, paused = BusyServer(looks=3), list[float]()
+    server, paused = GraphServer(looks=3), list[float]()
     store = ServerStore(server, pause=paused.append)
     store.create("v1", SCHEMA)
     store.upsert("v1", [POINT])
-    assert server.links == 0
+    assert server.links == {"v1": 0}
     assert server.quantised["look"].scalar.type is models.ScalarType.INT8
     store.publish("images", "v1")
-    assert server.links == DenseIndex().links
+    assert server.links == {"v1": DenseIndex().links}
     assert len(paused) == 1 + 3  # one look found no graph
     assert len(store.search("images", "look", (1.0, 0.0, 0.0, 0.0), 1)) == 1
     store.close()
 
 
 def test_an_alias_stays_where_it_is_while_a_server_takes_too_long() -> None:
-    server, paused = BusyServer(looks=10_000), list[float]()
+    server, paused = GraphServer(looks=10_000), list[float]()
     store = ServerStore(server, pause=paused.append)
     store.create("v1", SCHEMA)
     with pytest.raises(DependencyUnavailable, match="still being built"):
@@ -133,7 +115,7 @@ def test_a_large_index_is_built_by_another_process_and_listed_meanwhile(
             store.missing("v1", [POINT.id])
         build_graph(folder, stopping)
 
-    monkeypatch.setattr(edge_module, "build_graph", watched)
+    monkeypatch.setattr(version_folders, "build_graph", watched)
     store = EdgeStore(tmp_path)
     store.create("v1", CollectionSchema(dense={"look": 1024}))
     draw = np.random.default_rng(0)
@@ -151,14 +133,203 @@ def test_a_large_index_is_built_by_another_process_and_listed_meanwhile(
     store.close()
 
 
-def test_an_index_that_cannot_be_built_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
+def test_an_index_that_cannot_be_built_is_an_error_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(folder: Path, stopping: threading.Event) -> None:
+        build_graph(folder / "of-nobody", stopping)
+
     store = EdgeStore(tmp_path)
     store.create("v1", SCHEMA)
     store.upsert("v1", [POINT])
+    with monkeypatch.context() as patched:
+        patched.setattr(version_folders, "build_graph", fails)
+        with pytest.raises(DependencyUnavailable, match="could not be built"):
+            store.build("v1")
+    assert store.missing("v1", [POINT.id]) == []
+    store.publish("images", "v1")
     store.close()
+
+
+def test_a_shard_that_cannot_be_opened_after_its_build_is_tried_again_and_the_store_still_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def moved(folder: Path, stopping: threading.Event) -> None:
+        folder.rename(folder.with_name("elsewhere"))
+
+    store = EdgeStore(tmp_path)
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [POINT])
+    with monkeypatch.context() as patched:
+        patched.setattr(version_folders, "build_graph", moved)
+        with pytest.raises(Exception, match="does not exist"):
+            store.build("v1")
     shard = tmp_path / "collections" / "v1" / "shard"
-    with pytest.raises(NotBuilt):
-        build_graph(shard / "of-nobody", threading.Event())
-    reopened = EdgeStore(tmp_path)
-    assert reopened.missing("v1", [POINT.id]) == []
-    reopened.close()
+    shard.with_name("elsewhere").rename(shard)
+    assert store.missing("v1", [POINT.id]) == []
+    store.close()
+    EdgeStore(tmp_path).close()
+
+
+def test_while_a_version_is_built_it_cannot_be_dropped_and_readers_are_led_back_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, going_on = threading.Event(), threading.Event()
+
+    def waits(folder: Path, stopping: threading.Event) -> None:
+        begun.set()
+        going_on.wait()
+
+    patient = EdgeStore(tmp_path)
+    for name in ("v1", "v2"):
+        patient.create(name, SCHEMA)
+        patient.upsert(name, [POINT])
+        patient.publish("images", name)
+    patient.close()
+    store = EdgeStore(tmp_path, building=Building(wait_s=0.0))
+    store.create("v3", SCHEMA)
+    monkeypatch.setattr(version_folders, "build_graph", waits)
+    assert not store.build("v3")
+    begun.wait()
+    assert {info.name: info.points for info in store.collections()} == {"v1": 1, "v2": 1, "v3": 0}
+    with pytest.raises(DependencyUnavailable, match="still being built"):
+        store.drop("v3")
+    store.publish("images", "v1")
+    assert len(store.search("images", "look", (1.0, 0.0, 0.0, 0.0), 1)) == 1
+    going_on.set()
+    store.close()
+
+
+def test_a_search_of_a_shard_that_was_closed_for_its_build_is_told_to_wait(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    store.create("v1", SCHEMA)
+    version = store._opened("v1")
+    version.shard.close()
+    with pytest.raises(DependencyUnavailable, match="still being built"):
+        store.search("v1", "look", (1.0, 0.0, 0.0, 0.0), 1)
+    store._versions.let_go(version)
+    store.close()
+
+
+BUILDS = """
+import sys, threading
+from pathlib import Path
+from chassis.vectors.child import run_child
+run_child(sys.argv[1], Path(sys.argv[2]), threading.Event())
+"""
+HELD = """
+import sys, time
+from pathlib import Path
+from chassis.vectors.child import end_with_parent
+end_with_parent(int(sys.argv[2]))
+Path(sys.argv[1]).write_text("")
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system's own signal, Linux")
+def test_what_works_on_a_shard_ends_when_the_service_is_killed(tmp_path: Path) -> None:
+    """Who comes after the service finds the shard free."""
+    script, marker = tmp_path / "held.py", tmp_path / "marker"
+    script.write_text(HELD)
+    os.mkfifo(marker)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-c", BUILDS, str(script), str(marker)]
+    with subprocess.Popen(command, env=environment) as service:
+        marker.read_text()
+        [child] = map(int, Path(f"/proc/{service.pid}/task/{service.pid}/children").read_text().split())
+        watched = os.pidfd_open(child)
+        service.kill()
+    ended, _, _ = select.select([watched], [], [], 30)
+    os.close(watched)
+    assert ended
+
+
+def test_a_shard_that_another_process_holds_is_not_taken_for_broken(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    store.create("v1", SCHEMA)
+    assert store.missing("v1", []) == []  # opened
+    with pytest.raises(Prevented):
+        readable_points(tmp_path / "collections" / "v1" / "shard", threading.Event())
+    store.close()
+
+
+def test_a_server_that_was_restarted_goes_on_and_one_that_has_failed_says_so() -> None:
+    server = GraphServer(looks=3)
+    store = ServerStore(server, pause=lambda _: None)
+    store.create("v1", SCHEMA)
+    assert not store.build("v1")
+    server.stall(GREY)
+    store.publish("images", "v1")
+    store.create("v2", SCHEMA)
+    server.looks = 1
+    server.stall(RED)
+    store.build("v2")
+    with pytest.raises(DependencyUnavailable, match="restart it"):
+        store.build("v2")
+    store.publish("images", "v1")  # what readers have seen waits for nothing
+    store.close()
+
+
+def test_a_copy_that_takes_long_is_no_version_until_it_is_whole_and_asking_again_waits_for_it() -> None:
+    going_on, copied = threading.Event(), list[int]()
+
+    class Slow(GraphServer):
+        def upsert(self, collection_name: str, points: Any, **options: Any) -> Any:
+            if collection_name == "v2":
+                copied.append(len(points))
+                going_on.wait()
+            return super().upsert(collection_name, points, **options)
+
+    copying = Building(wait_s=0.0)
+    store = ServerStore(Slow(), copying=copying)
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [POINT])
+    for _ in range(2):
+        with pytest.raises(DependencyUnavailable, match="copy in the making"):
+            store.create("v2", SCHEMA, base="v1")
+    assert [info.name for info in store.collections()] == ["v1"]
+    going_on.set()
+    copying.close()
+    assert {info.name: info.points for info in store.collections()} == {"v1": 1, "v2": 1}
+    assert copied == [1]
+    store.close()
+
+
+@pytest.mark.parametrize("growing", [True, False])
+def test_a_half_copy_of_before_is_made_anew_unless_another_process_goes_on_with_it(growing: bool) -> None:
+    server, looks = GraphServer(), list[float]()
+
+    def pause(seconds: float) -> None:
+        looks.append(seconds)
+        if growing:
+            server.upsert("v2", [models.PointStruct(id=7, vector={"look": [1.0, 0.0, 0.0, 0.0]})])
+
+    store = ServerStore(server, pause=pause)
+    store.create("v1", SCHEMA)
+    store.upsert("v1", [POINT])
+    store.create("v2", SCHEMA)
+    server.update_collection("v2", metadata={STATE: "building"})
+    if growing:
+        with pytest.raises(DependencyUnavailable, match="copy in the making"):
+            store.create("v2", SCHEMA, base="v1")
+    else:
+        store.create("v2", SCHEMA, base="v1")
+        assert store.missing("v2", [POINT.id]) == []
+    assert looks
+    store.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("sample", [0, 5])
+async def test_a_version_on_a_server_is_built_over_http_with_a_sample_and_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: int
+) -> None:
+    settings = ImageSearchSettings(port=0, data_dir=tmp_path, qdrant_url="http://qdrant.example")
+    monkeypatch.setattr(ServerStore, "at", lambda _: ServerStore(GraphServer(looks=0)))
+    async with live(create_app(settings)) as client:
+        await client.post("/v1/collections", json={"name": "v1"})
+        for ready in (False, True):
+            reply = await client.post("/v1/collections/v1/build", json={"sample": sample})
+            assert reply.status_code == 200, reply.text
+            assert (reply.json()["ready"], reply.json()["recall"]) == (ready, 1.0)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qdrant_client import QdrantClient, models
+from qdrant_client import QdrantClient
 
 from chassis.errors import CollectionConflict, CollectionNotFound, InvalidRequest
 from chassis.vectors.edge import EdgeStore
@@ -24,6 +24,7 @@ from chassis.vectors.port import (
     recall,
 )
 from chassis.vectors.server import ServerStore
+from tests.unit.vectors.graph_server import GraphServer
 
 SCHEMA = CollectionSchema(dense={"look": 4}, sparse=("terms", "plain"), idf=("terms",), keywords=("url",))
 
@@ -429,32 +430,6 @@ def test_recall_is_the_share_of_what_is_near_that_is_found() -> None:
 
     forgetful: Any = Forgetful()
     assert recall(forgetful, "v1", CollectionSchema(dense={"look": 1}), 1, 10) == 0.5
-
-
-class GraphServer(QdrantClient):
-    """Keeps what local mode forgets: how many links the graph has, and that building it takes a while."""
-
-    def __init__(self) -> None:
-        super().__init__(":memory:")
-        self.links: dict[str, int] = {}
-        self.busy = 0
-
-    def create_collection(self, collection_name: str, **options: Any) -> bool:
-        self.links[collection_name] = options["hnsw_config"].m
-        return super().create_collection(collection_name, **options)
-
-    def update_collection(self, collection_name: str, **options: Any) -> bool:
-        if hnsw := options.pop("hnsw_config", None):
-            self.links[collection_name], self.busy = hnsw.m, 1
-        return super().update_collection(collection_name, **options)
-
-    def get_collection(self, collection_name: str, **options: Any) -> Any:
-        described = super().get_collection(collection_name, **options)
-        described.config.hnsw_config.m = self.links[collection_name]
-        if self.busy:
-            self.busy -= 1
-            described.status = models.CollectionStatus.YELLOW
-        return described
 
 
 def test_a_server_builds_the_graph_once_when_everything_is_written() -> None:

@@ -1,0 +1,59 @@
+"""What a Qdrant server is told of our vectors, and what it tells."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from qdrant_client import models
+
+from chassis.vectors.dense_index import QUANTILE, DenseIndex
+from chassis.vectors.port import CollectionSchema, ScoredPoint, SparseVector
+
+
+def dense_params(schema: CollectionSchema, index: DenseIndex) -> dict[str, models.VectorParams]:
+    """Of bytes in memory and whole vectors on the disk, where the index is quantised."""
+    quantised = models.ScalarQuantization(
+        scalar=models.ScalarQuantizationConfig(
+            type=models.ScalarType.INT8, quantile=QUANTILE, always_ram=True
+        )
+    )
+    return {
+        name: models.VectorParams(
+            size=size,
+            distance=models.Distance.COSINE,
+            quantization_config=quantised if index.quantised else None,
+            on_disk=index.quantised,
+        )
+        for name, size in schema.dense.items()
+    }
+
+
+def search_params(index: DenseIndex) -> models.SearchParams:
+    """How broadly a search looks, and how many of what it finds are scored again."""
+    rescored = models.QuantizationSearchParams(rescore=True, oversampling=index.oversampling)
+    return models.SearchParams(hnsw_ef=index.search_breadth, quantization=rescored)
+
+
+def sparse_params(schema: CollectionSchema) -> dict[str, models.SparseVectorParams]:
+    """With Qdrant's own inverse document frequency where the schema wants one."""
+    return {
+        name: models.SparseVectorParams(modifier=models.Modifier.IDF if name in schema.idf else None)
+        for name in schema.sparse
+    }
+
+
+def dense_of(vectors: models.VectorStructOutput | None, name: str) -> list[float]:
+    """One dense vector of a record."""
+    assert isinstance(vectors, dict)  # for the type checker: a collection of ours names its vectors
+    return list(map(float, cast(list[float], vectors[name])))
+
+
+def server_vector(vector: Sequence[float] | SparseVector) -> list[float] | models.SparseVector:
+    """A vector as qdrant-client sends it."""
+    if isinstance(vector, SparseVector):
+        return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
+    return [float(value) for value in vector]
+
+
+def scored(reply: models.QueryResponse) -> list[ScoredPoint]:
+    """What a search has found."""
+    return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in reply.points]
