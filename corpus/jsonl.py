@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def spans(
         while (within is None or end < within.end) and (line := stream.readline(LONGEST_LINE + 1)):
             held += bool(line.strip())
             number += 1
-            for piece in (line, *_rest(stream, line)):
+            for piece in chain((line,), _rest(stream, line)):
                 seen(piece)
                 end += len(piece)
             if held >= records or end - start >= most_bytes:

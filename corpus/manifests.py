@@ -16,10 +16,12 @@ from corpus.folders import FolderFile, files_in, thing_in
 from corpus.jsonl import LONGEST_LINE as LONGEST_LINE
 from corpus.jsonl import ManifestError as ManifestError
 from corpus.jsonl import Rejected as Rejected
-from corpus.jsonl import Span, is_text, json_lines, open_manifest
+from corpus.jsonl import Span, is_text, json_lines, open_manifest, spans
 
 LARGEST_PHOTO = 20 * 2**20
 LARGEST_PAGE = 16 * 2**20
+_COUNTED = 2**40
+"""Records and bytes that are counted together: all of a manifest."""
 PAGE_SUFFIXES = frozenset({".html", ".htm", ".txt", ".md"})
 PHOTO_SUFFIXES = frozenset(
     {".jpg", ".jpeg", ".heic", ".heif", ".avif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
@@ -69,8 +71,7 @@ def count_records(source: Path) -> int:
         return len(files_of(source))
     if is_page_file(source):
         return 1
-    with open_manifest(source) as stream:
-        return sum(1 for line in stream if line.strip())
+    return sum(span.records for span in spans(source, _COUNTED, _COUNTED))
 
 
 def count_photos(source: Path) -> int:

@@ -1,14 +1,16 @@
 """One alias of a service and the version behind it that an ingestion is filling."""
 
 import hashlib
+import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
 import anyio
 from pydantic import BaseModel
 
-from chassis.errors import CollectionNotFound, LoreglassError
+from chassis.errors import CollectionNotFound, DependencyUnavailable, LoreglassError
 from chassis.http.calls import ServiceClient
 from chassis.resilience.deadlines import Deadline
 from contracts.collections import (
@@ -35,7 +37,9 @@ LONG_CALL_MS = 570_000
 """For copying a base and for publishing, which builds the index."""
 MOST_IDS = 4096
 BUILDING_S = 5.0
-"""Between two looks at an index that a vector server builds."""
+"""Between two looks at an index that is built."""
+BUILT_WITHIN_S = 48 * 3600.0
+"""docs/scale.md reckons with hours."""
 
 _PASSING = frozenset({ErrorKind.OVERLOADED, ErrorKind.DEPENDENCY_UNAVAILABLE, ErrorKind.NOT_READY})
 _PAUSES_S = (0.25, 0.5, 1.0, 2.0)
@@ -43,10 +47,11 @@ _PAUSES_S = (0.25, 0.5, 1.0, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How calls are repeated when a service is busy or restarting; `pause` waits for seconds."""
+    """How calls are repeated when a service is busy or restarting; `pause` waits for seconds of `clock`."""
 
     pauses_s: Sequence[float] = _PAUSES_S
     pause: Callable[[float], Awaitable[None]] = anyio.sleep
+    clock: Callable[[], float] = time.monotonic
 
     async def call(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
         """What `attempt` returns, tried again on passing failures. Every write here may be repeated."""
@@ -155,8 +160,11 @@ class Version:
         return self._base is None
 
     async def finish(self, parts: Sequence[str]) -> None:
-        """Have the service remember which parts are in it whole, if there is anything new in it yet."""
-        if self._exists:
+        """Have the service remember which parts are in it whole, if there is anything new in it yet.
+
+        What readers see already is left alone: written to, it would be no longer what its seal vouches for.
+        """
+        if self._exists and self.name != self._published:
             path = f"/v1/collections/{self.name}/finished"
             body = FinishedParts(parts=list(parts))
             await self._send(path, body, Collection, CALL_MS, method="PUT")
@@ -176,7 +184,8 @@ class Version:
         for each in await self._list():
             ours = each.name.startswith(f"{self._alias}-") and not each.aliases
             if ours and each.name != self._published:
-                await self._drop(each.name)
+                with suppress(DependencyUnavailable):  # another ingestion has it built now
+                    await self._drop(each.name)
         return True
 
     async def abandon(self) -> None:
@@ -186,7 +195,13 @@ class Version:
 
     async def _built(self, sample: int) -> Built:
         path, body = f"/v1/collections/{self.name}/build", BuildIndex(sample=sample)
+        until = self._patience.clock() + BUILT_WITHIN_S
         while not (built := await self._send(path, body, Built, LONG_CALL_MS)).ready:
+            if self._patience.clock() > until:
+                raise DependencyUnavailable(
+                    f"The index is not built after {BUILT_WITHIN_S / 3600:.0f} hours; readers keep the one"
+                    " that they have. Look at what the vector server says of the version."
+                )
             await self._patience.pause(BUILDING_S)
         return built
 

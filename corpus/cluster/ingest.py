@@ -1,6 +1,9 @@
 """Ingestion on Ray: one part after the other, each told to the version that it is in, and then published."""
 
 import logging
+import os
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -207,16 +210,18 @@ def _write(path: Path, done: PartDone) -> None:
     counts = done.counts
     with fresh.open("wb") as stream:
         np.savez(stream, keys=done.keys, counts=[counts.indexed + counts.unchanged, counts.points])
+        stream.flush()
+        os.fsync(stream.fileno())
     fresh.replace(path)
 
 
 def _read(path: Path) -> PartDone | None:
     """What an earlier run has finished; None where it cannot be read: then the part is gone through again."""
     try:
-        with np.load(path, allow_pickle=False) as held:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
             keys: Keys = held["keys"]
             unchanged, points = map(int, held["counts"])
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None
     if keys.dtype != np.dtype(f"S{KEY_BYTES}") or len(keys) != unchanged:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chassis.errors import Internal
+from chassis.errors import DependencyUnavailable, Internal
 from corpus.cluster.parts import Block, Part, one_by_one, where_of
 from corpus.cluster.stages import KEY_BYTES, First, Keys, Preparing, Target, Writing, Written
 from corpus.jsonl import Rejected
@@ -19,6 +19,8 @@ MOST_RUNS = 4
 """Of one part: whole, without what ended processes, and again where actors were lost between them."""
 MOST_NAMED = 1000
 """Rejected records of which the report tells; the rest are counted."""
+MOST_FATAL = 8
+"""Records of a part that may end processes. Where more are lost, the fault is no longer theirs."""
 _FATAL = "The process that read it ended; it was left out."
 TRIES = 1
 """Of a block whose process ended, before it is cut into single records."""
@@ -108,7 +110,7 @@ class Jobs:
         """Have it in the index whole. Raises what the service fails with; bad records are counted.
 
         `earlier`: references to the keys of the parts before. A block whose process ends is cut into
-        single records, and the record that ends it again is left out.
+        single records, and the record that ends it again is left out; many such end the run.
         """
         blocks: list[Block] = list(part.blocks)
         fatal: list[Rejected] = []
@@ -120,6 +122,11 @@ class Jobs:
             singles = [each for block in cut.values() for each in block]
             ended = self._pass(singles, earlier, collected, progress) if singles else set()
             fatal += [Rejected(where_of(singles[place]), _FATAL) for place in sorted(ended)]
+            if len(fatal) > MOST_FATAL:
+                raise DependencyUnavailable(
+                    f"Ray has lost {len(fatal)} records of {part.name}, each of them more than once: see the"
+                    " memory, the disks and the logs of its nodes."
+                )
             if (keys := collected.keys()) is not None:
                 counts = collected.counts
                 again = min(indexed, counts.unchanged)  # by an earlier run of this loop

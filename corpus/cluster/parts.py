@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from corpus.folders import FolderFile
 from corpus.items import PageItem, PhotoItem, prepared_pages, prepared_photos
-from corpus.jsonl import Rejected, Span, spans
+from corpus.jsonl import ManifestError, Rejected, Span, spans
 from corpus.manifests import (
     PhotoRecord,
     files_of,
@@ -22,6 +22,9 @@ from corpus.manifests import (
 
 BLOCK_BYTES = 32 * 2**20
 """Of a block's lines, so that what an actor holds is bounded where lines are long."""
+
+MOST_PARTS = 8_000
+"""More a version does not remember: so many names are what a service takes at once."""
 
 Block = Span | tuple[FolderFile, ...] | tuple[PhotoRecord | Rejected, ...]
 """Lines of the source or, where it is a folder, some of its files or photos."""
@@ -119,6 +122,11 @@ def _cut(blocks: Iterable[tuple[Block, int]], sizes: Sizes) -> tuple[Part, ...]:
     records = 0
 
     def close() -> None:
+        if len(parts) == MOST_PARTS:
+            raise ManifestError(
+                f"In parts of {sizes.part:,} records there are more than {MOST_PARTS:,}, which a version"
+                " cannot remember: give --part-records a larger number."
+            )
         name = f"part-{len(parts)}-of-{sizes.part}-by-{sizes.block}"
         parts.append(Part(name, tuple(held), records))
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chassis.errors import LoreglassError
+from chassis.errors import DependencyUnavailable, Internal, LoreglassError
 from chassis.http.calls import ServiceClient, http_client
-from corpus.cluster.parts import Block, prepared
+from corpus.cluster.parts import Block, one_by_one, prepared, where_of
 from corpus.ingest import IMAGES, PAGES, send_pages, send_photos
 from corpus.items import PageItem, PhotoItem, unless_seen
-from corpus.jsonl import Rejected
+from corpus.jsonl import ManifestError, Rejected
 from corpus.pipeline import Outcome, Pipeline
 from corpus.versions import Patience, Version
 
@@ -28,6 +28,7 @@ KEY_BYTES = 16
 Keys = npt.NDArray[np.bytes_]
 """(n,) of S16, sorted: digests of the keys of records that are in the index."""
 Row = dict[str, Any]
+_UNEXPECTED = "It could not be read ({})."
 Embedder = Callable[[], AbstractAsyncContextManager[str]]
 """Opens a search service in this process, and gives its address."""
 
@@ -63,7 +64,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of a block, or the failure of the service that ends the run."""
+    """What became of a block, or the failure that ends the run: a service's or a machine's."""
 
     done: tuple[Done, ...] = ()
     rejected: tuple[Rejected, ...] = ()
@@ -77,12 +78,26 @@ class Preparing:
         self._pages, self._source = alias == PAGES, source
 
     def __call__(self, row: Row) -> Row:
-        """`block` becomes `items`."""
+        """`block` becomes `items`, or the failure that ends the run in their place."""
         block: Block = pickle.loads(row["block"])
-        return {
-            "index": row["index"],
-            "items": pickle.dumps(list(prepared(self._pages, self._source, block))),
-        }
+        items: list[Any] | LoreglassError
+        try:
+            self._source.stat()  # on a machine without it, every file of a folder would be missing
+            items = self._prepared(block)
+        except (OSError, ManifestError) as error:
+            items = DependencyUnavailable(f"A machine cannot read the source: {error}.")
+        return {"index": row["index"], "items": pickle.dumps(items)}
+
+    def _prepared(self, block: Block) -> list[Any]:
+        try:
+            return list(prepared(self._pages, self._source, block))
+        except (OSError, ManifestError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a record that our code did not expect
+            singles = one_by_one(self._source, block)
+            if len(singles) > 1:
+                return [item for single in singles for item in self._prepared(single)]
+            return [Rejected(where_of(each), _UNEXPECTED.format(type(error).__name__)) for each in singles]
 
 
 class First:
@@ -96,18 +111,24 @@ class First:
         """`earlier`: references to the `Keys` of the parts before this one."""
         import ray
 
-        self._earlier: list[Keys] = ray.get(list(earlier))
+        self._earlier: Keys = np.concatenate([np.empty(0, f"S{KEY_BYTES}"), *ray.get(list(earlier))])
+        self._earlier.sort(kind="stable")  # quick where pieces are sorted already
         self._seen: dict[str, str] = {}
 
     def __call__(self, row: Row) -> Row:
         """`items` without those whose key was there."""
-        items = [self._checked(each) for each in pickle.loads(row["items"])]
-        return {"index": row["index"], "items": pickle.dumps(items)}
+        items = pickle.loads(row["items"])
+        if isinstance(items, LoreglassError):
+            return row
+        digests = [b"" if isinstance(each, Rejected) else key_digest(each.key) for each in items]
+        held = held_keys(self._earlier, digests)
+        checked = [self._checked(item, bool(there)) for item, there in zip(items, held, strict=True)]
+        return {"index": row["index"], "items": pickle.dumps(checked)}
 
-    def _checked(self, item: Any) -> Any:
+    def _checked(self, item: Any, held: bool) -> Any:
         if isinstance(item, Rejected):
             return item
-        if any(_holds(keys, key_digest(item.key)) for keys in self._earlier):
+        if held:
             return Rejected(item.where, f"{item.repeated} an earlier place.")
         return unless_seen(item, self._seen)
 
@@ -162,8 +183,8 @@ class Writing:
         self._failure: LoreglassError | None = None
         try:
             self._loop.run(self._open(maker))
-        except LoreglassError as error:  # told with the first block: Ray says of an actor only that it died
-            self._failure = error
+        except Exception as error:  # noqa: BLE001 - told with the first block: Ray says only that it died
+            self._failure = _failure(error)
 
     async def _open(self, maker: Any) -> None:
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -198,10 +219,9 @@ class Writing:
 
     def __call__(self, row: Row) -> Row:
         """`items` become `written`."""
-        if self._failure is None:
-            written = self._loop.run(self._write(pickle.loads(row["items"])))
-        else:
-            written = Written(failure=self._failure)
+        items = pickle.loads(row["items"])
+        failure = items if isinstance(items, LoreglassError) else self._failure
+        written = self._loop.run(self._write(items)) if failure is None else Written(failure=failure)
         return {"index": row["index"], "written": pickle.dumps(written)}
 
     async def _write(self, items: list[Any]) -> Written:
@@ -220,8 +240,8 @@ class Writing:
         pipeline = Pipeline[Any](self._version, send, lambda _: None, told)
         try:
             tally = await pipeline.run(iter([items]))
-        except LoreglassError as error:
-            return Written(failure=error)
+        except Exception as error:  # noqa: BLE001 - what ends the run and is no record's
+            return Written(failure=_failure(error))
         done = [
             _done(each, outcomes[each.where], refused)
             for each in items
@@ -235,10 +255,17 @@ def key_digest(key: str) -> bytes:
     return hashlib.blake2b(key.encode(errors="replace"), digest_size=KEY_BYTES).digest()
 
 
-def _holds(keys: Keys, key: bytes) -> bool:
-    wanted = np.array([key], dtype=keys.dtype)
-    place = int(np.searchsorted(keys, wanted)[0])
-    return place < len(keys) and bool(keys[place] == wanted[0])
+def held_keys(keys: Keys, wanted: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+    """(n,): which of n digests are among the sorted `keys`."""
+    sought = np.array(wanted, dtype=f"S{KEY_BYTES}")
+    begin, end = (np.searchsorted(keys, sought, side) for side in ("left", "right"))
+    return begin < end
+
+
+def _failure(error: Exception) -> LoreglassError:
+    if isinstance(error, LoreglassError):
+        return error
+    return Internal(f"A process that writes has failed: {type(error).__name__}.")
 
 
 def _done(item: PageItem | PhotoItem, outcome: Outcome, refused: Mapping[str, str]) -> Done:

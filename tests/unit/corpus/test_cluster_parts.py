@@ -12,17 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chassis.errors import CollectionConflict, Internal, NotConfigured, Overloaded
+from chassis.errors import CollectionConflict, DependencyUnavailable, Internal, NotConfigured, Overloaded
 from chassis.http.calls import ServiceClient, http_client
+from chassis.vectors.edge import EdgeStore
 from contracts.collections import Built
 from contracts.text_search import Chunk, Chunks
+from corpus.cluster import ingest, parts, stages
 from corpus.cluster.ingest import require_found
-from corpus.cluster.jobs import Jobs, Pools
+from corpus.cluster.jobs import MOST_FATAL, Counts, Jobs, PartDone, Pools
 from corpus.cluster.parts import Block, Part, Sizes, cut_pages, cut_photos, one_by_one, prepared, where_of
-from corpus.cluster.stages import Done, Target, Writing, Written, key_digest
+from corpus.cluster.stages import KEY_BYTES, Done, Preparing, Target, Writing, Written, held_keys, key_digest
 from corpus.ingest import PAGES, IngestOptions, ingest_pages
 from corpus.items import page_items, photo_items
-from corpus.jsonl import Rejected, Span, json_lines, spans
+from corpus.jsonl import ManifestError, Rejected, Span, json_lines, spans
 from corpus.manifests import manifest_digest
 from corpus.pipeline import Outcome
 from corpus.versions import Patience, Version
@@ -142,6 +144,126 @@ def test_a_part_whose_actors_are_always_lost_ends_the_run(tmp_path: Path) -> Non
     source, part = part_of(tmp_path, 20, 5)
     with pytest.raises(Internal):
         JobsWithoutRay(source, lambda line, _: "same").run(part, [], lambda _: None)
+
+
+def test_a_part_that_loses_more_than_single_records_ends_the_run(tmp_path: Path) -> None:
+    """A node whose disk is full loses whole blocks, and again when they are cut."""
+    source, part = part_of(tmp_path, 20, 5)
+    lost = range(1, 2 + MOST_FATAL)
+    jobs = JobsWithoutRay(source, lambda line, _: None if line in lost else str(line))
+    with pytest.raises(DependencyUnavailable, match="Ray has lost"):
+        jobs.run(part, [], lambda _: None)
+
+
+def test_a_machine_without_the_source_ends_the_run_and_rejects_nothing(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "mill.txt").write_text("The mill.")
+    [part] = cut_pages(tmp_path / "pages", Sizes(10, 10)).parts
+    (tmp_path / "pages").rename(tmp_path / "not-mounted")
+    row = {"index": 0, "block": pickle.dumps(part.blocks[0])}
+    items = pickle.loads(Preparing(PAGES, tmp_path / "pages")(row)["items"])
+    assert isinstance(items, DependencyUnavailable)
+    with Writing(Target(PAGES, "http://127.0.0.1:9", "", "", False, Patience(pauses_s=())), None) as writing:
+        written: Written = pickle.loads(writing({"index": 0, "items": pickle.dumps(items)})["written"])
+    assert written.failure is not None
+    assert written.failure.detail == items.detail
+
+
+def test_a_record_that_our_code_did_not_expect_is_named_and_its_block_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, part = part_of(tmp_path, 5, 5)
+
+    def fails(alias_is_pages: bool, source: Path, block: Block) -> Iterator[Any]:
+        assert isinstance(block, Span)
+        for where, _ in json_lines(source, block):
+            if where == "line 3":
+                raise TypeError(where)
+            yield where
+
+    monkeypatch.setattr(stages, "prepared", fails)
+    row = {"index": 0, "block": pickle.dumps(part.blocks[0])}
+    items = pickle.loads(Preparing(PAGES, source)(row)["items"])
+    assert items.pop(2) == Rejected("line 3", "It could not be read (TypeError).")
+    assert items == ["line 1", "line 2", "line 4", "line 5"]
+
+
+def test_more_parts_than_a_version_remembers_are_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "MOST_PARTS", 4)
+    source, _ = part_of(tmp_path, 5, 1)
+    assert len(cut_pages(source, Sizes(2, 1)).parts) == 3
+    with pytest.raises(ManifestError, match="--part-records"):
+        cut_pages(source, Sizes(1, 1))
+
+
+@pytest.mark.anyio
+async def test_a_service_takes_the_names_of_as_many_parts_as_there_may_be(tmp_path: Path) -> None:
+    async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client:
+        await client.post("/v1/collections", json={"name": "v1"})
+        names = [f"part-{number}-of-1000000-by-4096" for number in range(parts.MOST_PARTS)]
+        reply = await client.put("/v1/collections/v1/finished", json={"parts": names})
+        assert reply.status_code == 200, reply.text
+        assert reply.json()["finished"] == names
+
+
+@given(st.sets(st.integers(0, 40)), st.lists(st.integers(0, 40)))
+def test_keys_of_earlier_parts_are_found_whichever_there_are(held: set[int], wanted: list[int]) -> None:
+    keys = np.sort(np.array([key_digest(str(each)) for each in held], dtype=f"S{KEY_BYTES}"))
+    assert held_keys(keys, [key_digest(str(each)) for each in wanted]).tolist() == [
+        each in held for each in wanted
+    ]
+
+
+def test_a_torn_file_of_what_was_finished_is_as_none(tmp_path: Path) -> None:
+    done = PartDone(Counts(indexed=3, points=5), np.sort(np.array([b"a", b"b", b"c"], f"S{KEY_BYTES}")), ())
+    path = tmp_path / "part-0.npz"
+    ingest._write(path, done)
+    whole = path.read_bytes()
+    held = ingest._read(path)
+    assert held is not None
+    assert (held.counts.unchanged, held.counts.points, held.keys.tolist()) == (3, 5, done.keys.tolist())
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        assert ingest._read(path) is None
+
+
+@pytest.mark.anyio
+async def test_an_index_that_is_never_built_ends_the_wait_with_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(EdgeStore, "build", lambda *_: False)
+    now = [0.0]
+
+    async def pause(seconds: float) -> None:
+        now[0] += 3600.0
+
+    async with (
+        live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client,
+        http_client() as http,
+    ):
+        service = ServiceClient(http, "text_search", str(client.base_url))
+        version = Version(service, PAGES, Patience((), pause, lambda: now[0]))
+        await version.open("a manifest", replace=True)
+        await version.ensure()
+        with pytest.raises(DependencyUnavailable, match="48 hours"):
+            await version.publish()
+
+
+@pytest.mark.anyio
+async def test_what_readers_see_keeps_its_seal_when_it_is_gone_through_again(tmp_path: Path) -> None:
+    source = tmp_path / "page.txt"
+    source.write_text("The red mill.")
+    async with (
+        live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client,
+        http_client() as http,
+    ):
+        await ingest_pages(source, str(client.base_url), IngestOptions(replace=True))
+        again = Version(ServiceClient(http, "text_search", str(client.base_url)), PAGES, Patience())
+        await again.open(manifest_digest(source), replace=True)
+        await again.finish(["part-0"])
+        assert list((tmp_path / "vectors" / "collections" / again.name).glob("seal.json"))
 
 
 def test_a_service_that_fails_ends_the_run_with_its_error(tmp_path: Path) -> None:
