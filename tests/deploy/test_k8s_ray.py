@@ -67,6 +67,16 @@ def test_its_pods_are_nobody_and_may_write_to_their_volumes_only() -> None:
             assert held["capabilities"] == {"drop": ["ALL"]}
 
 
+def test_ray_counts_with_what_its_pods_have() -> None:
+    """Ray takes 30 % of the memory for objects unless it is told, and /dev/shm must hold them."""
+    for group in _groups():
+        spec, told = group["template"]["spec"], group["rayStartParams"]
+        [container] = spec["containers"]
+        assert int(told["num-cpus"]) <= int(container["resources"]["requests"]["cpu"])
+        [shm] = [each["emptyDir"] for each in spec["volumes"] if each["name"] == "shm"]
+        assert int(told["object-store-memory"]) < int(shm["sizeLimit"].removesuffix("Gi")) * 2**30
+
+
 def test_it_runs_the_command_that_people_use_with_the_locked_ray() -> None:
     spec = render(JOB).get("RayJob", "index-ray")["spec"]
     assert "index $what /data/$what.jsonl --engine ray --address auto" in spec["entrypoint"]
