@@ -4,7 +4,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from chassis.vectors.files import allocated
 
 POINTS = 1_000_000
 _GOAL = 0.99
-_EFFORTS = ((64, 1.0), (128, 1.0), (128, 2.0), (512, 3.0))
 _WHOLE = DenseIndex(quantised=False)
 _TIMES = ("p50 ms", "p99 ms")
 ABOUT = About(
@@ -71,16 +70,11 @@ def searches(service: str, folder: Path, nearest: Exact) -> list[Table]:
     """In the form that the services give it."""
     index = DenseIndex()
     ways = measured(service, folder, index, nearest)
-    other = [(name, number(each.recall, 4), *_times(each)) for name, each in ways.others.items()]
-    efforts = []
-    for breadth, oversampling in (*_EFFORTS, (index.search_breadth, index.oversampling)):
-        tried = replace(index, search_breadth=breadth, oversampling=oversampling)
-        dense = measured(service, folder, tried, nearest).dense
-        efforts.append((f"{breadth}, {oversampling:g} times", number(dense.recall, 4), *_times(dense)))
+    timed = {"dense": ways.dense, **ways.others}
+    other = [(name, number(each.recall, 4), *_times(each)) for name, each in timed.items()]
     phases = republish(service, folder, index, max(BLOCK, nearest.points // 10 // BLOCK * BLOCK))
     return [
-        Table((f"{service}: other searches", f"recall@{NEAREST}", *_TIMES), tuple(other)),
-        Table((f"{service}: breadth, oversampling", f"recall@{NEAREST}", *_TIMES), tuple(efforts)),
+        Table((f"{service}: searches", f"recall@{NEAREST}", *_TIMES), tuple(other)),
         _published(service, phases),
     ]
 
