@@ -37,7 +37,9 @@ Streams = Annotated[int, _option(help="Actors that write.", min=1, max=1024)]
 EmbedOption = Annotated[Embed, _option(help="actors: each runs the search service, before the same Qdrant.")]
 Gpus = Annotated[float, _option(help="Of a card, for each actor that embeds.", min=0)]
 State = Annotated[Path, _option(help="Where digests of what finished parts hold are kept.")]
-LeastRecall = Annotated[float, _option(help="With less, readers keep the index they have.", min=0, max=1)]
+LeastRecall = Annotated[
+    float, _option(help="With less, readers keep the index they have; 0: it is not looked at.", min=0, max=1)
+]
 
 
 def on_ray(context: typer.Context, alias: str) -> Ingest:

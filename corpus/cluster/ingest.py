@@ -137,7 +137,7 @@ class _Run:
         if self._counts.indexed or self._counts.unchanged:
             try:
                 published = await self._version.publish(
-                    SAMPLE,
+                    SAMPLE if least_recall else 0,
                     partial(require_found, self._counts.points, self._version.starts_empty, least_recall),
                 )
             except CollectionConflict:

@@ -110,7 +110,7 @@ class Jobs:
         """Have it in the index whole. Raises what the service fails with; bad records are counted.
 
         `earlier`: references to the keys of the parts before. A block whose process ends is cut into
-        single records, and the record that ends it again is left out; many such end the run.
+        single records, and the record that ends one again when it is alone is left out; many end the run.
         """
         blocks: list[Block] = list(part.blocks)
         fatal: list[Rejected] = []
@@ -120,13 +120,17 @@ class Jobs:
             lost = self._pass(blocks, earlier, collected, progress)
             cut = {place: one_by_one(self._source, blocks[place]) for place in sorted(lost)}
             singles = [each for block in cut.values() for each in block]
-            ended = self._pass(singles, earlier, collected, progress) if singles else set()
-            fatal += [Rejected(where_of(singles[place]), _FATAL) for place in sorted(ended)]
-            if len(fatal) > MOST_FATAL:
-                raise DependencyUnavailable(
-                    f"Ray has lost {len(fatal)} records of {part.name}, each of them more than once: see the"
-                    " memory, the disks and the logs of its nodes."
-                )
+            ended = self._pass(singles, earlier, collected, progress) if singles else set[int]()
+            left_out = set()
+            for place in sorted(ended):  # each alone: what ends a process takes others along
+                if self._pass([singles[place]], earlier, collected, progress):
+                    left_out.add(singles[place])
+                    fatal.append(Rejected(where_of(singles[place]), _FATAL))
+                if len(fatal) > MOST_FATAL:
+                    raise DependencyUnavailable(
+                        f"Ray has lost more than {MOST_FATAL} records of {part.name}, each of them again and"
+                        " again: see the memory, the disks and the logs of its nodes."
+                    )
             if (keys := collected.keys()) is not None:
                 counts = collected.counts
                 again = min(indexed, counts.unchanged)  # by an earlier run of this loop
@@ -134,7 +138,6 @@ class Jobs:
                 counts.reject(fatal)
                 return PartDone(counts, keys, tuple(collected.sample))
             indexed += collected.counts.indexed
-            left_out = {singles[place] for place in ended}
             blocks = [
                 each
                 for place, block in enumerate(blocks)
@@ -194,5 +197,7 @@ class Jobs:
                 num_gpus=pools.gpus or None,
                 max_task_retries=TRIES,
             )
-        for row in dataset.iter_rows():
-            yield row["index"], pickle.loads(row["written"])
+            # … and of actors that got nothing to do, where the one record before them ended its process.
+            warnings.filterwarnings("ignore", "The minimum number of concurrent actors")
+            for row in dataset.iter_rows():
+                yield row["index"], pickle.loads(row["written"])

@@ -146,6 +146,17 @@ def test_a_part_whose_actors_are_always_lost_ends_the_run(tmp_path: Path) -> Non
         JobsWithoutRay(source, lambda line, _: "same").run(part, [], lambda _: None)
 
 
+def test_a_record_that_is_lost_beside_one_that_ends_processes_is_not_left_out(tmp_path: Path) -> None:
+    source, part = part_of(tmp_path, 20, 5)
+
+    def come_back(line: int, time: int) -> str | None:
+        return None if line == 13 or (line == 14 and time <= 2) else str(line)
+
+    done = JobsWithoutRay(source, come_back).run(part, [], lambda _: None)
+    assert [each.where for each in done.counts.named] == ["line 13"]
+    assert len(done.keys) == 19
+
+
 def test_a_part_that_loses_more_than_single_records_ends_the_run(tmp_path: Path) -> None:
     """A node whose disk is full loses whole blocks, and again when they are cut."""
     source, part = part_of(tmp_path, 20, 5)
