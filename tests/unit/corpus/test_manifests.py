@@ -1,11 +1,13 @@
 """Manifests as users write them: each bad record is named with its reason, and never ends the run."""
 
 import json
+import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from corpus import jsonl
 from corpus.manifests import (
     LARGEST_PHOTO,
     ManifestError,
@@ -155,3 +157,26 @@ def test_the_digest_changes_with_the_manifest_and_with_its_photos(folder: Path) 
 )
 def test_dates_are_read_in_the_web_s_two_forms(text: str, expected: datetime | None) -> None:
     assert moment(text) == expected
+
+
+@pytest.mark.parametrize("spans_too", [False, True])
+def test_a_line_without_an_end_is_never_held_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spans_too: bool
+) -> None:
+    monkeypatch.setattr(jsonl, "LONGEST_LINE", 2**16)
+    manifest = tmp_path / "pages.jsonl"
+    with manifest.open("wb") as stream:
+        stream.write(b"x" * 4096)
+        stream.truncate(32 * 2**20)
+    tracemalloc.start()
+    try:
+        records = (
+            sum(span.records for span in jsonl.spans(manifest, 1, 1))
+            if spans_too
+            else count_records(manifest)
+        )
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert records == 1
+    assert most < 4 * 2**20
