@@ -49,7 +49,7 @@ class Guards:
             for gpu, gate in cards.gates.items():
                 in_use.labels(str(gpu)).set_function(partial(_in_use_s, gate))
                 if leases is not None:
-                    leases.share(gate.name, gate, gate.capacity, gate.capacity / _CARD_PLACES)
+                    leases.share(gate.name, gate, gate.capacity, gate.capacity / _CARD_PLACES, each=False)
 
     def adaptive(self, name: str) -> Guard:
         """For a service: it learns how many calls the service can have at once."""

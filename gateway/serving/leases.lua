@@ -2,7 +2,7 @@
 -- free up to its fair share. Time is the server's. All keys are of one slot.
 --
 -- KEYS: the budget's own row, then a pool each.
--- ARGV: holder, ttl in ms, then for each pool: fence, keep, want, whole, and 1 where `whole` is of one holder.
+-- ARGV: holder, ttl in ms, gateways at most, then for each pool: fence, keep, want, whole, and 1 where `whole` is of one holder.
 -- Returns for each pool: fence, held, allowed, prospect, holders.
 --
 -- The budget's row is "run_id seen quiet". Another run of the server, a row that is gone (FLUSHALL), or nobody heard
@@ -10,7 +10,7 @@
 -- comes tells what it uses. After that, what nobody told of has lapsed by its holder's own clock.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local me, ttl = ARGV[1], tonumber(ARGV[2])
+local me, ttl, gateways = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
 
 local function read_budget()
@@ -56,7 +56,7 @@ end
 
 local quiet, answer = read_budget(), {}
 for i = 2, #KEYS do
-  local at = 3 + (i - 2) * 5
+  local at = 4 + (i - 2) * 5
   local fence, keep, want = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   local whole, each = tonumber(ARGV[at + 3]), ARGV[at + 4] == '1'
   local rows = read_pool(KEYS[i])
@@ -64,8 +64,9 @@ for i = 2, #KEYS do
   for holder, row in pairs(rows) do
     if holder ~= me then others, holders = others + row.held, holders + 1 end
   end
-  if each then whole = whole * holders end
-  if mine and fence < mine.fence then  -- overtaken by a later one of the same holder
+  if each then whole = whole * math.min(holders, gateways) end  -- one that ends is a holder still, and no node
+  if mine and fence < mine.fence then  -- overtaken by a later one of the same holder, whose lease goes on
+    redis.call('HSET', KEYS[i], me, string.format('%.0f %.0f %d %d', now + ttl, mine.fence, mine.held, mine.want))
     answer[#answer + 1] = { mine.fence, math.min(mine.held, keep), math.min(mine.held, keep), 0, holders }
   else
     if keep > 0 and not mine then quiet = math.max(quiet, now + ttl) end  -- a row was lost: others may be, too
@@ -81,7 +82,6 @@ for i = 2, #KEYS do
       redis.call('HDEL', KEYS[i], me)
     else
       redis.call('HSET', KEYS[i], me, string.format('%.0f %.0f %d %d', now + ttl, fence, held, want))
-      redis.call('PEXPIRE', KEYS[i], ttl * 4)
     end
     answer[#answer + 1] = { fence, held, allowed, fair(rows, whole, whole), holders }
   end

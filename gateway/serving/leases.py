@@ -35,6 +35,8 @@ _BLOCKS = 8
 _AT_ONCE = 64
 """Pools in one call of the script, which keeps Redis from others meanwhile."""
 _ROUNDING = 1e-9
+MOST_PLACES = 10**8
+"""Of a pool: more digits the script takes for somebody else's."""
 
 log = structlog.get_logger()
 
@@ -55,7 +57,7 @@ class Bounded(Protocol):
 class Pool:
     """One gateway's part of one bound, in places of `unit` of the bound's own weight.
 
-    `each`: the bound is of one gateway's node, and there are as many nodes as gateways.
+    `each`: the bound is of one gateway's node; there are as many as gateways, at most `Leases.gateways`.
     """
 
     def __init__(
@@ -94,7 +96,9 @@ class Pool:
 
     @property
     def want(self) -> int:
-        """Places that it would like to have: a block more than are needed, so that the next need not wait."""
+        """Places that it would like to have: of large bounds a block more than are needed, so that the next
+        need not wait. A tenant's idle gateways would keep too much of its few from the busy one.
+        """
         return self._want
 
     @property
@@ -117,10 +121,11 @@ class Pool:
         self._idle_rounds = 0 if self.bound.wanted else self._idle_rounds + 1
         if self.passing and self._idle_rounds > 2 * _RENEWALS:
             self.retiring = True
-        whole = self.whole * self.holders if self.each else self.whole
+        whole = self.whole * min(self.holders, self._leases.gateways) if self.each else self.whole
         refused = self._shorts if self.bound.wanted <= self.bound.capacity else 0  # they do not wait for it
         wanted = math.ceil(self.bound.wanted / self._unit - _ROUNDING) + refused
-        wanted = min(whole, wanted + max(1, self.whole // _BLOCKS))
+        spare = 0 if self.passing else self.whole // _BLOCKS
+        wanted = min(whole, wanted + spare)
         self._shorts = 0
         self._want = 0 if self.retiring else max(wanted, (wanted + self._want) // 2)  # a lull gives half back
         if not self._leases.alone or self.retiring:
@@ -168,7 +173,7 @@ class Leases:
         self._script = client.register_script(files(__package__).joinpath("leases.lua").read_text())
         self._prefix = f"{namespace}:budget:1:{{{name}}}"
         self._holder = uuid4().hex
-        self._gateways = gateways
+        self.gateways = gateways
         self._each = each
         self._clock = clock
         self._ttl_s = ttl_s
@@ -189,7 +194,7 @@ class Leases:
     ) -> Pool:
         """Put the bound under the budget; all gateways must say the same of it. It is shut until leased."""
         each = self._each if each is None else each
-        self.pools[name] = pool = Pool(name, bound, round(whole / unit), unit, each, self)
+        self.pools[name] = pool = Pool(name, bound, min(MOST_PLACES, round(whole / unit)), unit, each, self)
         self.wake()
         return pool
 
@@ -231,7 +236,7 @@ class Leases:
             try:
                 told = await self._ask(pools)
             except (RedisError, OSError, ValueError, TypeError) as error:
-                self._unanswered(type(error).__name__)
+                self._unanswered(type(error).__name__, began)
             else:
                 self._answered(pools, told, began)
             self._ended = self._begun
@@ -254,29 +259,33 @@ class Leases:
             part = pools[first : first + _AT_ONCE]
             keys = [self._prefix, *(f"{self._prefix}:{pool.name}" for pool in part)]
             asked = [number for pool in part for number in pool.asking()]
-            told = await self._script(keys=keys, args=[self._holder, round(self._ttl_s * 1000), *asked])
+            numbers = [round(self._ttl_s * 1000), self.gateways, *asked]
+            told = await self._script(keys=keys, args=[self._holder, *numbers])
             answers += [[int(number) for number in answer] for answer in told]
         if [len(answer) for answer in answers] != [5] * len(pools):
             raise ValueError("another answer than the script's")
         return answers
 
-    def _unanswered(self, reason: str) -> None:
+    def _unanswered(self, reason: str, began: float) -> None:
         """What is leased may be used until it lapses; then each gateway has a share as large as the others'.
 
         Somebody else's lease may have been renewed after ours, but before Redis went: until that has lapsed
         too, nobody may have more than before.
         """
         now = self._clock()
-        if self._away_since is None:
+        if self._away_since is None or now - began >= self._ttl_s:
+            if now >= self._until:  # it was stopped within the call: others may have what was held before
+                for pool in self.pools.values():
+                    pool.share(1, most=0)
             self._away_since = now
         if now < self._until:
             return
         if not self.alone:
             self.alone = True
-            log.warning("budget_not_shared", reason=reason, gateways=self._gateways)
+            log.warning("budget_not_shared", reason=reason, gateways=self.gateways)
         waits = now < max(self._until, self._away_since) + self._ttl_s
         for pool in self.pools.values():
-            pool.share(self._gateways, most=pool.held if waits else None)
+            pool.share(self.gateways, most=pool.held if waits else None)
 
     async def aclose(self) -> None:
         """Give everything back, as far as Redis can be told, and close the client."""

@@ -12,20 +12,23 @@ from enum import StrEnum
 from functools import partial
 from typing import Protocol, TypeVar
 
+import anyio
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
 
 from chassis.errors import QuotaExceeded
 from chassis.resilience.deadlines import Clock
 from chassis.resilience.gates import OWN, Lease
-from gateway.serving.leases import Leases
+from gateway.serving.leases import MOST_PLACES, Leases
 from gateway.serving.tenants import Quota
 
 T = TypeVar("T")
 
 _WINDOW_S = 60.0
 _FULL_RETRY_S = 1.0
+_LONGEST_ROUND_S = 0.25
+"""That a request waits for a lease before its tenant is told that it asks too much at once."""
 _SOON_S = 0.001
 """What was refused an instant ago may fit by now; it was refused all the same."""
 _AWAY_FOR_S = 5.0
@@ -112,18 +115,21 @@ class SharedRates:
     async def take(self, tenant: str, of: Exceeded, per_minute: float, cost: int) -> float:
         """See `Rates`."""
         window = partial(self._take, f"{tenant}/{of}", int(per_minute), cost)
-        own = partial(self._own.take, tenant, of, per_minute / self._gateways, cost)
+        own = partial(self._own.take, tenant, of, self._part(per_minute), cost)
         return await self._shared(f"{tenant}/{of}", window, own)
 
     async def charge(self, tenant: str, of: Exceeded, per_minute: float, cost: int) -> None:
         """See `Rates`. What is spent beyond the minute is forgiven."""
         window = partial(self._charge, f"{tenant}/{of}", int(per_minute), cost)
-        own = partial(self._own.charge, tenant, of, per_minute / self._gateways, cost)
+        own = partial(self._own.charge, tenant, of, self._part(per_minute), cost)
         await self._shared(f"{tenant}/{of}", window, own)
 
     async def aclose(self) -> None:
         """Close the client."""
         await self._client.aclose()
+
+    def _part(self, per_minute: float) -> float:
+        return max(1.0, per_minute / self._gateways)
 
     async def _shared(
         self, key: str, window: Callable[[], Awaitable[T]], own: Callable[[], Awaitable[T]]
@@ -132,6 +138,8 @@ class SharedRates:
             try:
                 try:
                     return await window()
+                except OutOfMemoryError:
+                    raise
                 except (ResponseError, ValueError):
                     log.warning("stored_value_unreadable", what="rate")
                     await self._storage.clear_sliding_window(key, int(_WINDOW_S))
@@ -170,6 +178,8 @@ class _Window:
     def __post_init__(self) -> None:
         if (self.before and not self.before_ends_s) or (self.now and not self.now_ends_s):
             raise ValueError("a count without an end")
+        if max(self.before_ends_s, self.now_ends_s) > 2 * _WINDOW_S + 1:
+            raise ValueError("an end that is too far away: the server's clock was set back")
 
     @property
     def used(self) -> float:
@@ -251,7 +261,7 @@ class Quotas:
         if self._leases is None or in_flight == math.inf:
             seats.capacity = in_flight
         else:
-            await self._leased(self._leases, tenant, seats, int(in_flight))
+            await self._leased(self._leases, tenant, seats, int(min(in_flight, MOST_PLACES)))
         if seats.full:
             self._forget(tenant, seats)
             raise self._exceeded(Exceeded.IN_FLIGHT, _FULL_RETRY_S)
@@ -266,10 +276,11 @@ class Quotas:
             pool = leases.share(name, seats, whole, each=False)
             pool.passing = True
         pool.whole, pool.retiring = whole, False
-        if seats.full:
+        if seats.full and not leases.alone:
             seats.asking += 1
             try:
-                await leases.next_round()
+                with anyio.move_on_after(_LONGEST_ROUND_S):
+                    await leases.next_round()
             finally:
                 seats.asking -= 1
 

@@ -206,6 +206,8 @@ def test_what_scales_is_counted_by_one_only() -> None:
     gateway, vlm = ({**manifests.get("ScaledObject", name)["spec"]} for name in ("gateway", "vlm"))
     gateway.pop("scaleTargetRef"), vlm.pop("scaleTargetRef")
     assert gateway == vlm, "a gateway for each model server"
+    told = manifests.variables("gateway")
+    assert told["LOREGLASS_GATEWAY_GATEWAYS"] == str(gateway["maxReplicaCount"]), "that share the budget"
 
 
 def test_custom_objects_hold_what_their_definition_asks_for() -> None:

@@ -107,6 +107,20 @@ async def test_what_is_no_count_passes_for_none(redis_client: Redis, garbage: st
         assert 0 < waits[4] <= 75
 
 
+async def test_a_minute_that_ends_in_an_hour_is_none(redis_client: Redis) -> None:
+    rates = SharedRates(redis_client, namespace=(namespace := uuid.uuid4().hex))
+    assert [await take(rates, 2) for _ in range(2)] == [0.0, 0.0]
+    [key] = await redis_client.keys(f"{namespace}:*")
+    await redis_client.expire(key, 3600)  # as where the server's clock was set back
+    assert await take(rates, 2) == 0.0
+
+
+async def test_without_redis_the_smallest_part_is_one_a_minute() -> None:
+    [port] = free_ports(1)
+    async with aclosing(SharedRates(connect(f"redis://127.0.0.1:{port}/0"), 3, ManualClock())) as rates:
+        assert [await take(rates, 2) for _ in range(2)] == pytest.approx([0.0, 60.0])
+
+
 async def test_without_redis_each_gateway_counts_its_part() -> None:
     [port] = free_ports(1)
     client = connect(f"redis://127.0.0.1:{port}/0")
@@ -165,6 +179,18 @@ async def test_gateways_of_one_budget_share_what_a_tenant_may_have_at_once(redis
         while len(inside) < 4:  # what the others held is given back in the next rounds
             with suppress(QuotaExceeded):
                 inside.append(await gateways[2].enter("acme"))
+
+
+async def test_idle_gateways_keep_nothing_of_a_small_quota_from_the_busy_one(redis_url: str) -> None:
+    async with gateways_of_one_budget(redis_url, Quota(in_flight=1)) as gateways:
+        for quotas in (*gateways, gateways[0]):
+            while True:  # until what another had is given back
+                with suppress(QuotaExceeded):
+                    leave = await quotas.enter("acme")
+                    break
+            leave()
+        for _ in range(5):
+            (await gateways[0].enter("acme"))()
 
 
 async def test_one_that_is_counted_out_makes_room_for_the_next() -> None:
