@@ -64,7 +64,7 @@ def main(
     for each in BENCHMARKS.values():
         if not only and each.only_if_named:
             console.print(
-                f"Left out: {each.about.name}, which installs other projects (--only {each.about.name})."
+                f"Left out, for {each.only_if_named}: {each.about.name} (--only {each.about.name})."
             )
     with generator(cores()[1]) as load:
         for benchmark in chosen:

@@ -40,11 +40,11 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One section of the page. `only_if_named`: it installs what others made, which nobody gets unasked."""
+    """One section of the page. `only_if_named`: why nobody gets it unasked, if so."""
 
     about: About
     run: Callable[[Bench], Awaitable[Sequence[Table]]]
-    only_if_named: bool = False
+    only_if_named: str = ""
 
 
 def cores() -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -40,7 +40,7 @@ def test_a_peer_asks_the_three_services_and_answers_with_what_they_said(name: st
 
 
 def test_other_projects_are_installed_by_name_only() -> None:
-    assert [name for name, each in BENCHMARKS.items() if each.only_if_named] == ["peers"]
+    assert "peers" in {name for name, each in BENCHMARKS.items() if each.only_if_named}
 
 
 def test_an_install_without_an_index_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
