@@ -63,9 +63,8 @@ def main(
     console = Console()
     for each in BENCHMARKS.values():
         if not only and each.only_if_named:
-            console.print(
-                f"Left out, for {each.only_if_named}: {each.about.name} (--only {each.about.name})."
-            )
+            name = each.about.name
+            console.print(f"Left out: {name}, as {each.only_if_named} (--only {name}).")
     with generator(cores()[1]) as load:
         for benchmark in chosen:
             tables = _measured(benchmark, load, _QUICK if quick else 1.0, console)
