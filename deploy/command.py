@@ -9,7 +9,7 @@ import typer
 from capacity.cli import app as capacity_app
 from clients.cli import app
 from deploy.embedding import EMBEDDERS
-from deploy.settings import VAR
+from deploy.settings import VAR, one_thread_each
 from evaluation.cli import app as evaluation_app
 
 app.add_typer(capacity_app)
@@ -27,6 +27,7 @@ def serve(
     ] = None,
 ) -> None:
     """Run the whole platform on this machine, with a model or without. A model's key: LOREGLASS_MODEL_KEY."""
+    one_thread_each()
     from deploy.one_process import main as run
 
     chosen = {"model": model_url, "model_name": model_name, "port": port, "data_dir": data_dir}

@@ -33,6 +33,14 @@ class PocketSettings(BaseSettings):
     model_key: SecretStr = SecretStr("")
 
 
+def one_thread_each() -> None:
+    """For services side by side in one process, unless the environment says otherwise: the threads of their
+    numeric libraries get in each other's way. To be called before these are imported, which read it then.
+    """
+    for library in ("OMP", "OPENBLAS"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
 def told_by_environment() -> dict[str, str]:
     """Every `LOREGLASS_*` variable: what a measurement on this machine depends on, besides the code."""
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith("LOREGLASS_")}

@@ -1,5 +1,6 @@
 """The pocket profile fits together: ports, settings and start-up messages."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from chassis.http.serving import listen
 from chassis.vectors.edge import EdgeStore
 from corpus.settings import CorpusSettings
 from deploy.one_process import platform
-from deploy.settings import PocketSettings
+from deploy.settings import PocketSettings, one_thread_each
 from gateway.settings import GatewaySettings
 from services.cropper.settings import CropperSettings
 from services.domain_router.settings import DomainRouterSettings
@@ -138,3 +139,13 @@ def test_two_platforms_do_not_share_one_index(tmp_path: Path) -> None:
 def test_the_listening_address_is_loopback_unless_it_is_said_otherwise() -> None:
     for settings in (GatewaySettings(), OcrSettings(), VerifierSettings()):
         assert socket.inet_aton(settings.host)[0] == 127
+
+
+def test_numeric_libraries_have_a_thread_each_unless_the_environment_says_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "4")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    one_thread_each()
+    assert (os.environ["OMP_NUM_THREADS"], os.environ["OPENBLAS_NUM_THREADS"]) == ("4", "1")
