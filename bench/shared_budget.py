@@ -1,4 +1,4 @@
-"""Benchmark 9: several gateways before one node: what it answers, and whether it gets more than it takes."""
+"""Benchmark 10: several gateways before one node: what it answers, and whether it gets more than it takes."""
 
 import asyncio
 import shutil
@@ -28,7 +28,7 @@ _ONE, _ALONE, _SHARED = "one gateway", "three, each alone", "three, one budget"
 
 ABOUT = About(
     "shared-budget",
-    "9. One budget for three gateways",
+    "10. One budget for three gateways",
     "Five times the capacity of one node, as in 3, reaches it through one gateway, through three of which"
     " each counts for itself, and through three that lease from a Redis what they have at once; each before"
     " a node of its own, one after the other. Goodput: answers a second in time, full or degraded, once the"
