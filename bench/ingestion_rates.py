@@ -13,12 +13,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import httpx
 import numpy as np
 from PIL import Image
+
+from bench.ports import free_ports
+from bench.processes import cpu_seconds, running, tree, until_ready
 
 TICK = os.sysconf("SC_CLK_TCK")
 EVERY_S = 0.2
@@ -52,109 +54,56 @@ def make_photos(folder: Path, count: int) -> Path:
     return folder
 
 
-def _family(root: int) -> Iterator[int]:
-    """A process and all that came of it."""
-    parents: dict[int, list[int]] = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            after_name = entry.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents.setdefault(int(after_name[1]), []).append(int(entry.parent.name))
-    waiting = [root]
-    while waiting:
-        process = waiting.pop()
-        yield process
-        waiting += parents.get(process, [])
-
-
-def _ticks(process: int) -> int:
+def _seconds(process: int) -> float:
+    """Of its own, without its children's; 0 once it is gone."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return 0
-    return int(fields[11]) + int(fields[12])
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / TICK
 
 
 class Meter:
     """Processor seconds of a process and its descendants, looked at often: those that end are remembered."""
 
     def __init__(self, root: int) -> None:
-        self._root, self._most = root, dict[int, int]()
+        self._root, self._most = root, dict[int, float]()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch)
         self._thread.start()
 
     def _watch(self) -> None:
         while not self._over.wait(EVERY_S):
-            for process in _family(self._root):
-                self._most[process] = max(self._most.get(process, 0), _ticks(process))
+            for process in tree(self._root):
+                self._most[process] = max(self._most.get(process, 0.0), _seconds(process))
 
     def stop(self) -> float:
         """Seconds."""
         self._over.set()
         self._thread.join()
-        return sum(self._most.values()) / TICK
+        return sum(self._most.values())
 
 
 def measure(what: str, source: Path, engine: str, folder: Path) -> tuple[float, float, float]:
     """Seconds by the clock, of the client's processors and of the service's, for one ingestion."""
-    service, port = ("image_search", 17103) if what == "images" else ("text_search", 17104)
-    prefix = f"LOREGLASS_{service.upper()}"
+    service = "image_search" if what == "images" else "text_search"
+    [port] = free_ports(1)
+    prefix, url = f"LOREGLASS_{service.upper()}", f"http://127.0.0.1:{port}"
     settings = {f"{prefix}_DATA_DIR": str(folder / f"{what}-{engine}"), f"{prefix}_PORT": str(port)}
-    url = f"http://127.0.0.1:{port}"
-    # The environment goes on as it is: this script and its children are one run.
-    with subprocess.Popen(
-        [
-            "env",
-            *(f"{name}={value}" for name, value in settings.items()),
-            sys.executable,
-            "-m",
-            f"services.{service}",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as serving:
-        try:
-            _wait_for(url)
-            before = sum(map(_ticks, _family(serving.pid)))
-            option = "--image-search-url" if what == "images" else "--text-search-url"
-            command = [
-                "index",
-                what,
-                str(source),
-                option,
-                url,
-                "--engine",
-                engine,
-                "--state",
-                str(folder / "state"),
-            ]
-            begun = time.perf_counter()
-            with subprocess.Popen(
-                [sys.executable, "-m", "loreglass", *command], stdout=subprocess.DEVNULL
-            ) as indexing:
-                meter = Meter(indexing.pid)
-                indexing.wait()
-                seconds = time.perf_counter() - begun
-                client = meter.stop()
-            if indexing.returncode:
-                raise SystemExit(f"{what} by {engine} ended with {indexing.returncode}.")
-            spent = (sum(map(_ticks, _family(serving.pid))) - before) / TICK
-        finally:
-            serving.terminate()
-    return seconds, client, spent
-
-
-def _wait_for(url: str) -> None:
-    for _ in range(600):
-        try:
-            if httpx.get(f"{url}/health/ready", timeout=5).status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.1)
-    raise SystemExit(f"Nothing answers at {url}.")
+    with running(f"services.{service}", settings=settings, speaks=False) as serving:
+        until_ready(url, serving.process)
+        before = cpu_seconds(serving.pid)
+        where = (f"--{service.replace('_', '-')}-url", url, "--state", str(folder / "state"))
+        begun = time.perf_counter()
+        command = [sys.executable, "-m", "loreglass", "index", what, str(source), *where, "--engine", engine]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as indexing:
+            meter = Meter(indexing.pid)
+            indexing.wait()
+            seconds = time.perf_counter() - begun
+            client = meter.stop()
+        if indexing.returncode:
+            raise SystemExit(f"{what} by {engine} ended with {indexing.returncode}.")
+        return seconds, client, cpu_seconds(serving.pid) - before
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

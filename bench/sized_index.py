@@ -48,7 +48,21 @@ def _photo(row: int) -> RGB:
     return np.frombuffer(row.to_bytes(3, "little"), np.uint8).reshape(1, 1, 3)
 
 
-class Pages:
+class _Sized:
+    """What an engine writes into."""
+
+    _engine: HybridTextSearch | DenseImageSearch
+
+    @property
+    def store(self) -> VectorStore:
+        return self._engine.store
+
+    def create(self, version: str) -> None:
+        """An empty one."""
+        self.store.create(version, self._engine.schema)
+
+
+class Pages(_Sized):
     """`text_search` with BGE-large's size and BM25, four passages a page."""
 
     name = "text_search"
@@ -58,14 +72,7 @@ class Pages:
 
     def __init__(self, store: VectorStore) -> None:
         self._asked = [self.terms.text(words) for words in self.terms.queries(QUERIES)]
-        self._engine = HybridTextSearch(store, StandInModel(self.meanings.queries(QUERIES)))
-
-    @property
-    def store(self) -> VectorStore:
-        return self._engine.store
-
-    def create(self, version: str) -> None:
-        self.store.create(version, self._engine.schema)
+        self._engine: HybridTextSearch = HybridTextSearch(store, StandInModel(self.meanings.queries(QUERIES)))
 
     def fill(self, version: str, number: int, vectors: Floats) -> None:
         sparse = list(self.terms.sparse(self.terms.block(number)))
@@ -81,7 +88,7 @@ class Pages:
         return [hit.passage.url for hit in hits]
 
 
-class Photos:
+class Photos(_Sized):
     """`image_search` with the size of CLIP ViT-L/14; two photos of each thing."""
 
     name = "image_search"
@@ -89,14 +96,7 @@ class Photos:
     meanings, terms = Meanings(768), None
 
     def __init__(self, store: VectorStore) -> None:
-        self._engine = DenseImageSearch(store, StandInModel(self.meanings.queries(QUERIES)))
-
-    @property
-    def store(self) -> VectorStore:
-        return self._engine.store
-
-    def create(self, version: str) -> None:
-        self.store.create(version, self._engine.schema)
+        self._engine: DenseImageSearch = DenseImageSearch(store, StandInModel(self.meanings.queries(QUERIES)))
 
     def fill(self, version: str, number: int, vectors: Floats) -> None:
         filling = DenseImageSearch(self.store, StandInModel(vectors))
