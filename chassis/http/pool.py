@@ -11,7 +11,7 @@ import ssl
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from types import TracebackType
 from typing import NamedTuple, Self, cast
 
@@ -255,6 +255,7 @@ class ConnectionPool:
         self._room = asyncio.Semaphore(most)
         self._kept: defaultdict[_Origin, list[_Connection]] = defaultdict(list)
         self._sweeping: asyncio.TimerHandle | None = None
+        self._trusted: ssl.SSLContext | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -309,9 +310,9 @@ class ConnectionPool:
 
     async def _connect(self, origin: _Origin) -> _Connection:
         loop = asyncio.get_running_loop()
-        trusted = self._trusted if origin.secure else None
         try:
             async with asyncio.timeout(self._connect_s):
+                trusted = await self._authorities() if origin.secure else None
                 _, made = await loop.create_connection(_Connection, origin.host, origin.port, ssl=trusted)
         except TimeoutError as error:
             raise ConnectTimeoutError from error
@@ -319,9 +320,11 @@ class ConnectionPool:
             raise ExchangeError from error
         return made
 
-    @cached_property
-    def _trusted(self) -> ssl.SSLContext:
-        return httpx.create_ssl_context()
+    async def _authorities(self) -> ssl.SSLContext:
+        """Whom certificates are to be signed by; read once, and not on the event loop."""
+        if self._trusted is None:
+            self._trusted = await asyncio.to_thread(httpx.create_ssl_context)
+        return self._trusted
 
     def _take(self, origin: _Origin) -> _Connection | None:
         """The one that was used last: the others may be let go."""
