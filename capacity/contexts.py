@@ -29,9 +29,9 @@ from gateway.pipelines.baselines.port import Retrieved
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
 from gateway.pipelines.three_step.pipeline import IMAGE_CHARS, LIST_CHARS
-from gateway.pipelines.wiki_prf.model import KNOWLEDGE_CHARS, WikiPrfVlmReasoner
+from gateway.pipelines.wiki_prf.model import KNOWLEDGE_CHARS, PLAN_TOKENS, WikiPrfVlmReasoner
 from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS
-from gateway.pipelines.wiki_prf.port import Gathered
+from gateway.pipelines.wiki_prf.port import Gathered, ToolPlan
 from gateway.planning.stage_graph import CHARS_A_TOKEN
 from gateway.reasoning.photo_context import PhotoContext
 from gateway.reasoning.pieces import first_pieces
@@ -203,7 +203,8 @@ def _wiki_prf(it: Material, client: VlmClient, options: VlmOptions) -> Iterator[
     context = Context(Route.RAG, it.thing, PhotoText(), gathered.evidence)
     yield steps.plan_tools(it.photo_context(), _SOON)
     yield steps.describe(it.query, it.text(250), _SOON)
-    yield steps.filter(it.query, gathered, _SOON)
+    for written in ("", it.text(4 * PLAN_TOKENS)):
+        yield steps.filter(it.query, ToolPlan(written=written), gathered, _SOON)
     for knowledge in (None, it.text(KNOWLEDGE_CHARS)):
         yield steps.answer(it.photo_context(), knowledge, context, _GENERATION, _SOON)
 

@@ -295,4 +295,4 @@ def _given(**values: Any) -> dict[str, Any]:
 
 
 def _plain(experiment: Experiment | None) -> dict[str, Any] | None:
-    return None if experiment is None else experiment.model_dump()
+    return None if experiment is None else experiment.model_dump(exclude_defaults=True)

@@ -74,8 +74,9 @@ class LookedAtKind(Word):
 class Experiment(BaseModel):
     """For those who measure a platform of their own; refused where its operator has not allowed it.
 
-    `explain`: send an `Explanation` along. `thresholds`: cut-offs for this question only, each in 0..1.
-    `without`: modules of the pipeline that it is answered without.
+    `explain`: send an `Explanation` along; `model_calls`: with what the model was asked and what it wrote.
+    `thresholds`: cut-offs for this question only, each in 0..1. `without`: modules of the pipeline that it is
+    answered without.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,6 +84,7 @@ class Experiment(BaseModel):
     explain: bool = False
     thresholds: dict[str, float] = {}
     without: list[str] = []
+    model_calls: bool = False
 
 
 class Citation(Body):
@@ -128,6 +130,30 @@ class SearchResult(Body):
     text: str = ""
 
 
+class ModelMessagePart(Body):
+    """A part of a message to the model: text, or the place where the photo stood (`image`)."""
+
+    type: str
+    text: str = ""
+
+
+class ModelMessage(Body):
+    """A message of a chat with the model. `role`: system, user or assistant."""
+
+    role: str
+    content: list[ModelMessagePart]
+
+
+class ModelCall(Body):
+    """One call of the vision-language model. `prompt`: its name; `form`: how the reply was asked for."""
+
+    prompt: str
+    messages: list[ModelMessage]
+    reply: str
+    form: str
+    temperature: float = 0.0
+
+
 class Explanation(Body):
     """How an answer came about; only for an `Experiment` that asks for it."""
 
@@ -138,6 +164,7 @@ class Explanation(Body):
     notes: list[Note] = []
     thresholds: dict[str, float] = {}
     found: list[SearchResult] = []
+    model_calls: list[ModelCall] = []
 
 
 class ModelUsage(Body):

@@ -67,6 +67,12 @@ def run(
     no_explain: Annotated[
         bool, typer.Option("--no-explain", help="do not ask for explanations: smaller, but no refusal curve")
     ] = False,
+    model_calls: Annotated[
+        bool,
+        typer.Option(
+            "--model-calls", help="keep what the model was asked and wrote, for `loreglass train data`"
+        ),
+    ] = False,
     no_fetch: NoFetch = False,
     cache: Cache = None,
     articles: Articles = None,
@@ -90,7 +96,9 @@ def run(
 
     squad = squad_choice(articles or [], leave_out or [], unanswerable, photo)
     cut_offs, modules = thresholds_of(threshold or []), tuple(without or ())
-    asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, not no_explain, modules)
+    if no_explain and model_calls:
+        raise typer.BadParameter("is told with explanations only", param_hint="--model-calls")
+    asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, not no_explain, modules, model_calls)
     chosen = {"part": part, "split": split, "limit": limit, "seed": seed, "squad": squad}
     opened = opened_dataset(dataset, cache=cache, fetch_images=not no_fetch, **chosen)
     kept = squad.model_dump(mode="json") if squad else None

@@ -29,8 +29,9 @@ _FORGET_S = 5
 class Asking:
     """How to ask. `concurrency` conversations run at once; None leaves a choice to the gateway.
 
-    `explain`: ask for explanations. `thresholds`: other cut-offs, for every question. `without`: modules of
-    the pipeline that every question is answered without.
+    `explain`: ask for explanations; `model_calls`: with what the model was asked and what it wrote.
+    `thresholds`: other cut-offs, for every question. `without`: modules of the pipeline that every question
+    is answered without.
     """
 
     concurrency: int = 2
@@ -39,6 +40,7 @@ class Asking:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     explain: bool = True
     without: tuple[str, ...] = ()
+    model_calls: bool = False
 
 
 class Interview:
@@ -54,7 +56,10 @@ class Interview:
         sleep: Sleep = anyio.sleep,
     ) -> None:
         wanted = Experiment(
-            explain=asking.explain, thresholds=dict(asking.thresholds), without=list(asking.without)
+            explain=asking.explain,
+            thresholds=dict(asking.thresholds),
+            without=list(asking.without),
+            model_calls=asking.model_calls,
         )
         self.questioner = Questioner(wanted, patience, sleep)
         self._client = client

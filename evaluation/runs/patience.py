@@ -73,7 +73,7 @@ class Questioner:
     ) -> None:
         self.explains = wanted.explain
         self._wanted = wanted
-        self._varies = bool(wanted.thresholds or wanted.without)
+        self._varies = bool(wanted.thresholds or wanted.without or wanted.model_calls)
         self._patience = patience or Patience()
         self._sleep = sleep
         self._losses = 0

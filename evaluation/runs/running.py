@@ -111,6 +111,7 @@ def _header(task: Task, gateway: Gateway) -> RunHeader:
         rejected=task.dataset.rejections,
         settings={
             "explain": asking.explain,
+            "model_calls": asking.model_calls,
             "concurrency": asking.concurrency,
             "squad": task.choice.get("squad"),
         },

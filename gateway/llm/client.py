@@ -45,10 +45,12 @@ from gateway.llm.wire import (
     Sampling,
     ServedModel,
     events,
+    kept_call,
     read_chunk,
     read_error,
     request_body,
 )
+from gateway.reasoning.calls import keep_call
 
 log = structlog.get_logger()
 
@@ -240,6 +242,7 @@ class VlmClient:
     async def _reply(self, call: _Call[Reply]) -> Reply:
         believed, proven = self._capabilities.believed(), self._capabilities.proven
         asked, assembly = await self._asked(call, believed, proven=proven)
+        keep_call(lambda: kept_call(call.prompt, asked, assembly.text))
         self._learn(asked, assembly)
         if isinstance(assembly, Assembly):
             assembly.under_grammar = self._capabilities.masks_probabilities

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from gateway.llm.delimiting import Budget
-from gateway.llm.prompt import ImagePart, Prompt, TextPrompt
+from gateway.llm.prompt import ImagePart, Prompt, TextPrompt, user_turns
 
 Asked = TypeVar("Asked", bound=Prompt[Any] | TextPrompt)
 Shown = TypeVar("Shown")
@@ -52,7 +52,7 @@ class Window:
 
     def reads(self, prompt: Prompt[Any] | TextPrompt) -> int:
         """The prompt's tokens at most, with its photo and what the chat template adds."""
-        photos = sum(isinstance(part, ImagePart) for part in prompt.user)
+        photos = sum(isinstance(part, ImagePart) for turn in user_turns(prompt) for part in turn)
         return _TEMPLATE_TOKENS + photos * self.photo + prompt.text_tokens
 
     def left(self, prompt: Prompt[Any] | TextPrompt) -> int:

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
@@ -54,10 +54,20 @@ class Prompt(Generic[Schema]):
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """A call of the same chat, and what the model wrote then. `tokens`: of all its texts, at most."""
+
+    user: tuple[TextPart | ImagePart, ...]
+    reply: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class TextPrompt:
     """One call whose reply is text: an answer in a sentence, or tags that a paper's format asks for.
 
     `ends_with`: what closes the reply; nothing after it is waited for. `measured`: token probabilities too.
+    `earlier`: the call that this one goes on from, if it does; its photo is not shown again.
     The rest as in `Prompt`.
     """
 
@@ -70,3 +80,10 @@ class TextPrompt:
     temperature: float = 0.0
     seed: int | None = None
     text_tokens: int = 0
+    earlier: Earlier | None = None
+
+
+def user_turns(prompt: Prompt[Any] | TextPrompt) -> tuple[tuple[TextPart | ImagePart, ...], ...]:
+    """What the user says, turn by turn; the last is what the model is to reply to."""
+    earlier = prompt.earlier if isinstance(prompt, TextPrompt) else None
+    return (prompt.user,) if earlier is None else (earlier.user, prompt.user)

@@ -7,7 +7,7 @@ from gateway.llm.alignment import align
 from gateway.llm.cleaning import spoken, without_thoughts
 from gateway.llm.completion import Written
 from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import TextPart, TextPrompt
+from gateway.llm.prompt import Earlier, TextPart, TextPrompt
 from gateway.llm.prompt_prefix import prefix_tokens, prompt_prefix, system_text
 from gateway.llm.prompts import prompt_text, short_name
 from gateway.llm.quoting import quotes
@@ -18,25 +18,42 @@ from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Context, Query, Reply
 from language.sentences import sentences
 
+_TURN_TOKENS = 16
+"""Marks of two more turns, in any of the chat templates that we know."""
 _CODE_FENCE = re.compile(r"\A```[a-z]*\s*|\s*```\Z")
 
 
 def text_prompt(
-    name: str, query: Query, options: VlmOptions, max_tokens: int, ends_with: str = "", **slots: str
+    name: str,
+    query: Query,
+    options: VlmOptions,
+    max_tokens: int,
+    ends_with: str = "",
+    earlier: Earlier | None = None,
+    **slots: str,
 ) -> TextPrompt:
-    """The prompt prefix, then the words of `<name>.toml`. Measured is what has no end of its own."""
+    """The prompt prefix, or the call that this one goes on from, then the words of `<name>.toml`.
+
+    Measured is what has no end of its own.
+    """
     words = prompt_text(name)
-    user = (*prompt_prefix(query, options), TextPart(words.fill(**slots)))
-    tokens = prefix_tokens(query, options) + ours(words.text) + sum(map(tokens_at_most, slots.values()))
+    task = TextPart(words.fill(**slots))
+    before = prefix_tokens(query, options) if earlier is None else earlier.tokens
     return TextPrompt(
         short_name(name),
         system_text(),
-        user,
+        (*prompt_prefix(query, options), task) if earlier is None else (task,),
         max_tokens,
         ends_with,
         measured=not ends_with,
-        text_tokens=tokens,
+        text_tokens=before + ours(words.text) + sum(map(tokens_at_most, slots.values())),
+        earlier=earlier,
     )
+
+
+def replied(asked: TextPrompt, reply: str) -> Earlier:
+    """A call and its reply, for one that goes on from there."""
+    return Earlier(asked.user, reply, asked.text_tokens + tokens_at_most(reply) + _TURN_TOKENS)
 
 
 def answer_of(written: Written) -> str | None:

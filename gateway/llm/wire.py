@@ -4,7 +4,7 @@ Replies are read strictly where we use them and not at all where we do not: serv
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from pydantic import (
     field_validator,
 )
 
+from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
 from gateway.llm.capabilities import Abilities
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
 from gateway.llm.schema_forms import SchemaForm, described, json_schema_of
@@ -27,6 +28,7 @@ _MAX_LINE_BYTES = 2**20
 _ROUNDING = 1e-3  # so far above 0 may the logarithm of a probability lie
 
 Count = Annotated[int, Field(ge=0, le=2**31)]
+Parts = tuple[TextPart | ImagePart, ...]
 
 
 class BrokenStream(Exception):
@@ -184,19 +186,58 @@ def _response_format(prompt: Prompt[Any], abilities: Abilities) -> dict[str, Jso
 
 
 def _messages(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[JsonValue]:
-    parts: list[JsonValue] = [_part(part) for part in _user_parts(prompt, abilities.form)]
-    if not abilities.system:  # first, so that all prompts of a request still begin alike
-        return [{"role": "user", "content": [_part(TextPart(prompt.system)), *parts]}]
-    return [{"role": "system", "content": prompt.system}, {"role": "user", "content": parts}]
+    return [
+        {"role": role, "content": said if isinstance(said, str) else [_part(part) for part in said]}
+        for role, said in _chat(prompt, abilities)
+    ]
 
 
-def _user_parts(prompt: Prompt[Any] | TextPrompt, form: SchemaForm) -> Sequence[TextPart | ImagePart]:
+def _chat(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[tuple[str, str | Parts]]:
+    """The messages by role: plain text, or the parts of a user's turn."""
+    chat: list[tuple[str, str | Parts]] = [("user", _user_parts(prompt, abilities.form))]
+    if isinstance(prompt, TextPrompt) and prompt.earlier is not None:
+        chat = [("user", prompt.earlier.user), ("assistant", prompt.earlier.reply), *chat]
+    if abilities.system:
+        return [("system", prompt.system), *chat]
+    (role, parts), *others = chat  # the system text first, so that all prompts of a request still begin alike
+    return [(role, (TextPart(prompt.system), *parts)), *others]
+
+
+def kept_call(prompt: Prompt[Any] | TextPrompt, abilities: Abilities, reply: str) -> ModelCall:
+    """A call in words, for those who asked to see it; the photo is told by its place."""
+    return ModelCall(
+        prompt=prompt.name,
+        messages=[
+            ModelMessage(role=role, content=_told((TextPart(said),) if isinstance(said, str) else said))
+            for role, said in _chat(prompt, abilities)
+        ],
+        reply=_sendable(reply),
+        form="text" if isinstance(prompt, TextPrompt) else abilities.form.value,
+        temperature=prompt.temperature,
+    )
+
+
+def _told(parts: Parts) -> list[ModelMessagePart]:
+    return [
+        ModelMessagePart(type="image")
+        if isinstance(part, ImagePart)
+        else ModelMessagePart(type="text", text=_sendable(part.text))
+        for part in parts
+    ]
+
+
+def _user_parts(prompt: Prompt[Any] | TextPrompt, form: SchemaForm) -> Parts:
     """The user's parts; for a server that holds no schema with the reply's form in words, always last."""
     if isinstance(prompt, TextPrompt) or form.has_grammar:
         return prompt.user
     if form is SchemaForm.WORDS and prompt.in_lines:
         return (*prompt.user[:-1], TextPart(prompt.in_lines))
     return (*prompt.user, TextPart(described(prompt.name, _class_of(prompt))))
+
+
+def _sendable(text: str) -> str:
+    """Lone surrogates, which models may write, cannot be sent."""
+    return text.encode(errors="replace").decode()
 
 
 def _class_of(prompt: Prompt[Any]) -> type[BaseModel]:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import islice
 from math import isfinite
 
-from contracts.answer import EvidenceSeen, Explanation, Note, SearchResult
+from contracts.answer import EvidenceSeen, Explanation, ModelCall, Note, SearchResult
 from gateway.planning.stages import Stage
 from gateway.state import Entity, Evidence
 from gateway.thresholds import VERSION, Thresholds
@@ -64,7 +64,9 @@ class Explaining:
             room = MAX_FOUND - len(self._found)
             self._found += [_result(stage, result) for result in islice(results, room)]
 
-    def to_explanation(self, thresholds: Thresholds | None) -> Explanation | None:
+    def to_explanation(
+        self, thresholds: Thresholds | None, model_calls: Sequence[ModelCall] = ()
+    ) -> Explanation | None:
         """All of it, as known by now; None unless it was asked for. `thresholds`: those in force."""
         if not self.asked_for:
             return None
@@ -76,6 +78,7 @@ class Explaining:
             notes=list(self._notes),
             found=list(self._found),
             thresholds=_by_name(thresholds) if thresholds else {},
+            model_calls=list(model_calls),
         )
 
 

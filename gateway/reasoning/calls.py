@@ -1,9 +1,13 @@
 """What one question asked of the model, and what it had to do without: noted where calls are made."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+
+from contracts.answer import ModelCall
+
+MOST_KEPT = 32
 
 
 @dataclass(slots=True)
@@ -11,7 +15,8 @@ class ModelCalls:
     """Requests that one question sent to the model, those made again and those cut short included.
 
     Tokens: of the calls whose reply came whole. `card_ms`: expected, of calls to small models on cards.
-    `without`: services that a reasoner asked in vain, and answered all the same.
+    `without`: services that a reasoner asked in vain, and answered all the same. `kept`: what was asked and
+    written, where somebody wants to know; else None.
     """
 
     count: int = 0
@@ -19,15 +24,19 @@ class ModelCalls:
     completion_tokens: int = 0
     card_ms: float = 0.0
     without: dict[str, None] = field(default_factory=dict)
+    kept: list[ModelCall] | None = None
 
 
 _COUNTED: ContextVar[ModelCalls | None] = ContextVar("model_calls", default=None)
 
 
 @contextmanager
-def calls_counted() -> Iterator[ModelCalls]:
-    """What the body asks of the model. Tasks that it starts count in the same place, other questions not."""
-    calls = ModelCalls()
+def calls_counted(*, keep: bool = False) -> Iterator[ModelCalls]:
+    """What the body asks of the model. Tasks that it starts count in the same place, other questions not.
+
+    `keep`: words too, of the first `MOST_KEPT` calls.
+    """
+    calls = ModelCalls(kept=[] if keep else None)
     token = _COUNTED.set(calls)
     try:
         yield calls
@@ -42,6 +51,13 @@ def count_calls(requests: int, prompt_tokens: int = 0, completion_tokens: int = 
         calls.count += requests
         calls.prompt_tokens += prompt_tokens
         calls.completion_tokens += completion_tokens
+
+
+def keep_call(told: Callable[[], ModelCall]) -> None:
+    """A reply came; `told` puts the call into words, which is done only where somebody wants to know them."""
+    calls = _COUNTED.get()
+    if calls is not None and calls.kept is not None and len(calls.kept) < MOST_KEPT:
+        calls.kept.append(told())
 
 
 def count_card_ms(milliseconds: float) -> None:

@@ -186,8 +186,9 @@ class Execution:
         """
         experiment = admitted.question.experiment
         explain = Explaining() if experiment and experiment.explain else SILENT
+        keep = experiment is not None and experiment.model_calls
         run = Run(trace_id, deadline, on_event, explain=explain, trust=self._trust)
-        with calls_counted() as calls, scoped(self._scope_of(admitted.question.caller.tenant)):
+        with calls_counted(keep=keep) as calls, scoped(self._scope_of(admitted.question.caller.tenant)):
             ending = _Ending(calls)
             try:
                 return await self._reply(admitted, run, ending)
@@ -383,7 +384,7 @@ def _body(
         timings_ms={**run.timings_ms, "first_word": first_word_ms, "total": total_ms},
         trace_id=run.trace_id,
         session_id=admitted.session.session_id,
-        explanation=run.explain.to_explanation(thresholds),
+        explanation=run.explain.to_explanation(thresholds, ending.calls.kept or ()),
         model_usage=ModelUsage(
             calls=ending.calls.count,
             prompt_tokens=ending.calls.prompt_tokens,

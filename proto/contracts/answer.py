@@ -70,14 +70,16 @@ class AudioInput(Request):
 class Experiment(Request):
     """For those who measure a platform of their own; refused where its operator has not allowed it.
 
-    `explain`: send an `Explanation` along. `thresholds`: cut-offs for this question only, by the names of
-    the gateway's thresholds file, each in 0..1. `without`: modules of the pipeline that this question is
-    answered without, by name; a name that the pipeline does not have is refused with those that it has.
+    `explain`: send an `Explanation` along; `model_calls`: with what the model was asked and what it wrote.
+    `thresholds`: cut-offs for this question only, by the names of the gateway's thresholds file, each in
+    0..1. `without`: modules of the pipeline that this question is answered without, by name; a name that the
+    pipeline does not have is refused with those that it has.
     """
 
     explain: StrictBool = False
     thresholds: dict[str, StrictFloat] = Field(default={}, max_length=32)
     without: list[StrictStr] = Field(default=[], max_length=32, fail_fast=True)
+    model_calls: StrictBool = False
 
 
 class AnswerRequest(Request):
@@ -137,6 +139,34 @@ class SearchResult(Message):
     text: str = ""
 
 
+class ModelMessagePart(Message):
+    """A part of a message to the model: text, or the place where the photo stood."""
+
+    type: str
+    text: str = ""
+
+
+class ModelMessage(Message):
+    """A message of a chat with the model. `role`: system, user or assistant."""
+
+    role: str
+    content: list[ModelMessagePart]
+
+
+class ModelCall(Message):
+    """One call of the vision-language model, word for word but for the photo.
+
+    `prompt`: its name. `form`: how the reply was asked for, as the gateway's metrics name it; `text` where no
+    form was. `reply`: all that the model wrote, up to where the gateway stopped reading.
+    """
+
+    prompt: str
+    messages: list[ModelMessage]
+    reply: str
+    form: str
+    temperature: float = 0.0
+
+
 class Explanation(Message):
     """What a question's thresholds were held against. Only with `Experiment.explain`; never stored.
 
@@ -149,7 +179,8 @@ class Explanation(Message):
     there was one to ask), `citable` (sources stand, or need not), `withheld` (it stood, but could not be
     checked, and the operator wants such answers refused). How the last of them decide stands in
     `gateway.steps.verification` and `conclusion`. `thresholds`: those in force; none where the pipeline has
-    none. `found`: what each search brought, in the order in which it came.
+    none. `found`: what each search brought, in the order in which it came. `model_calls`: those whose reply
+    came, in the order in which they ended; only with `Experiment.model_calls`.
     """
 
     draft: str | None = None
@@ -159,6 +190,7 @@ class Explanation(Message):
     notes: list[Note] = []
     thresholds: dict[str, float] = {}
     found: list[SearchResult] = []
+    model_calls: list[ModelCall] = []
 
 
 class ModelUsage(Message):

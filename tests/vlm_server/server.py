@@ -87,8 +87,8 @@ class ScriptedRequest:
         """The prompt's name, or "" when the request does not tell."""
         if isinstance(self.chat.response_format, SchemaFormat):
             return self.chat.response_format.json_schema.name
-        found = _NAME_IN_WORDS.search(self.text)
-        return found.group(1) if found else ""
+        found = _NAME_IN_WORDS.findall(self.text)  # the last: a chat may go on from another prompt
+        return found[-1] if found else ""
 
     @property
     def system(self) -> str:

@@ -41,12 +41,17 @@ async def test_a_pipeline_s_whole_way_can_be_walked_and_shown(pipeline: str, tmp
     first = walked.calls[0].request
     assert all(call.request.images == first.images for call in walked.calls)
     assert all(call.request.parts[:2] == first.parts[:2] for call in walked.calls)
+    assert walked.answer.explanation is not None
+    kept = walked.answer.explanation.model_calls
+    assert {(call.prompt, call.reply) for call in kept} == {
+        (call.request.name, call.reply) for call in walked.calls
+    }
     written = StringIO()
     show(walked, Console(file=written, width=80))
     for told in (*names, *ran, "31 metres tall", "temperature 0.0"):
         assert told in written.getvalue()
     for call in walked.calls:
-        task = call.request.text.partition("TASK")[2]
+        task = call.request.text.rpartition("TASK")[2]
         assert " ".join(task.split()) in " ".join(written.getvalue().split())
     if pipeline == "three-step":
         assert "kept: Norrholm Lighthouse height" in notes(walked, "text_search")

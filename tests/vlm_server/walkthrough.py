@@ -93,7 +93,7 @@ async def walk(pipeline: str, folder: Path) -> Walk:
         calls.append(ModelCall(request, script[request.name](request)))
         return says(calls[-1].reply, probability=0.97)
 
-    explain = Experiment(explain=True)
+    explain = Experiment(explain=True, model_calls=True)
     async with (
         vlm_server(reply) as server,
         _platform_before(server, folder) as url,
@@ -149,7 +149,7 @@ def _show_calls(calls: list[ModelCall], console: Console) -> None:
     """Each call's task and reply, whole; a task that was shown before is not shown again."""
     seen: set[str] = set()
     for call in calls:
-        task = "TASK" + call.request.text.partition("TASK")[2]
+        task = "TASK" + call.request.text.rpartition("TASK")[2]
         console.rule(f"{call.request.name} · {_drawn(call.request.body)}", align="left")
         console.print(Text("(the same task)" if task in seen else task))
         console.print(Text(f"\n→ {call.reply}\n", "bold"))

@@ -1,9 +1,9 @@
 """`wiki-prf` with stages, tools and results left out: its paper's ablations that need no training."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
-from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall
+from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolPlan
 from gateway.planning.run import Run
 from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import Query
@@ -34,14 +34,15 @@ class AblatedWikiPrf(WikiPrfPipeline):
 
     missing: frozenset[str] = frozenset()
 
-    async def _plan(self, photo_context: PhotoContext, run: Run) -> tuple[ToolCall, ...]:
+    async def _plan(self, photo_context: PhotoContext, run: Run) -> ToolPlan:
         if "processing" in self.missing:
-            return ()
+            return ToolPlan()
         unused = {tool for name, tool in TOOLS.items() if name in self.missing}
-        return tuple(call for call in await super()._plan(photo_context, run) if call.tool not in unused)
+        plan = await super()._plan(photo_context, run)
+        return replace(plan, calls=tuple(call for call in plan.calls if call.tool not in unused))
 
-    async def _filter(self, query: Query, gathered: Gathered, run: Run) -> str | None:
-        return None if "filtering" in self.missing else await super()._filter(query, gathered, run)
+    async def _filter(self, query: Query, plan: ToolPlan, gathered: Gathered, run: Run) -> str | None:
+        return None if "filtering" in self.missing else await super()._filter(query, plan, gathered, run)
 
 
 def without(pipeline: WikiPrfPipeline, missing: frozenset[str]) -> AblatedWikiPrf:

@@ -1,27 +1,34 @@
 """The VLM behind the `wiki-prf` pipeline (Wiki-PRF, section 3 and appendices A and B; words are ours)."""
 
+import re
+from dataclasses import replace
+
 import anyio.to_thread
 
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.cleaning import one_line, without_thoughts
-from gateway.llm.delimiting import Budget, delimited, evidence_blocks
+from gateway.llm.delimiting import Budget, delimited, evidence_blocks, harmless
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
 from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import TextPrompt
 from gateway.llm.reading import no_answer
-from gateway.llm.text import reply_of_text, text_prompt
+from gateway.llm.text import replied, reply_of_text, text_prompt
+from gateway.llm.tokens import within_tokens
 from gateway.pipelines.wiki_prf.lenient import read_knowledge, read_plan
 from gateway.pipelines.wiki_prf.port import Gathered, ToolPlan
 from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
 PLAN_TOKENS, CAPTION_TOKENS, FILTER_TOKENS, ANSWER_TOKENS = 320, 128, 448, 96
+SHOWN_PLAN_TOKENS = 3 * PLAN_TOKENS
+"""Of the plan, by the bound of `gateway.llm.tokens`, which counts English at up to three times its tokens."""
 DESCRIPTION_CHARS = 400
 """Of a description, at most, to search by."""
 KNOWLEDGE_CHARS = 4_000
 
 _DEFAULTS = VlmOptions()
+_TAGS = re.compile(r"(</?(?:think|tool)>)")
 
 
 class WikiPrfVlmReasoner:
@@ -35,15 +42,12 @@ class WikiPrfVlmReasoner:
 
     async def plan_tools(self, photo_context: PhotoContext, deadline: Deadline) -> ToolPlan:
         """See the port. Raises `VlmReplyUnusable` for a plan that cannot be read."""
-        prompt = text_prompt(
-            "wiki_prf/plan_tools", photo_context.query, self._options, PLAN_TOKENS, "</tool>"
-        )
-        written = await self._client.write(prompt, deadline)
+        written = await self._client.write(plan_prompt(photo_context.query, self._options), deadline)
         whole_lines = written.text.rpartition("\n")[0] if written.cut_off else written.text
         plan = read_plan(whole_lines)
         if plan is None:
             raise VlmReplyUnusable("The vision-language model's plan could not be read.")
-        return plan
+        return replace(plan, written=_harmless(written.text))
 
     async def describe(self, query: Query, caption: str, deadline: Deadline) -> str:
         """See the port."""
@@ -56,13 +60,22 @@ class WikiPrfVlmReasoner:
             return description
         return description[: DESCRIPTION_CHARS + 1].rpartition(" ")[0] or description[:DESCRIPTION_CHARS]
 
-    async def filter(self, query: Query, gathered: Gathered, deadline: Deadline) -> str:
+    async def filter(self, query: Query, plan: ToolPlan, gathered: Gathered, deadline: Deadline) -> str:
         """See the port. Raises `VlmReplyUnusable` for a reply without its tags."""
+        planned = within_tokens(plan.written, SHOWN_PLAN_TOKENS)
+        earlier = replied(plan_prompt(query, self._options), planned) if planned else None
 
         def prompt_with(shown: tuple[str, str]) -> TextPrompt:
             name, (document, sections) = "wiki_prf/filter_knowledge", shown
             return text_prompt(
-                name, query, self._options, FILTER_TOKENS, "</answer>", document=document, sections=sections
+                name,
+                query,
+                self._options,
+                FILTER_TOKENS,
+                "</answer>",
+                earlier,
+                document=document,
+                sections=sections,
             )
 
         def shown_within(tokens: int) -> tuple[str, str]:
@@ -104,6 +117,18 @@ class WikiPrfVlmReasoner:
         return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
             reply_of_text, said, context, every, self._options, abandon_on_cancel=True
         )
+
+
+def plan_prompt(query: Query, options: VlmOptions) -> TextPrompt:
+    """What a chat of this pipeline begins with: the tool plan (3.2)."""
+    return text_prompt("wiki_prf/plan_tools", query, options, PLAN_TOKENS, "</tool>")
+
+
+def _harmless(written: str) -> str:
+    """What the model wrote, to be shown to it again: of all tags in it those of the plan's form are left."""
+    return "".join(
+        piece if _TAGS.fullmatch(piece) else harmless(piece) for piece in _TAGS.split(written) if piece
+    )
 
 
 def _shown(evidence: tuple[Evidence, ...], tokens: int) -> str:

@@ -76,21 +76,21 @@ class WikiPrfPipeline:
             photo_context = await begin_photo_context(
                 group, self.services, query, run, photo_tools.MOST_ARTICLES, sees=sees
             )
-            calls = await self._plan(photo_context, run)
+            plan = await self._plan(photo_context, run)
             things = await photo_context.recognise()
             run.explain.note(Stage.IMAGE_SEARCH, (thing.name for thing in things))
             run.explain.signal("image_top", things[0].probability if things else None)
             document = await photo_tools.article(self.services, things[:1], run)
-            sections = [item for call in calls for item in await self._use(call, photo_context, run)]
+            sections = [item for call in plan.calls for item in await self._use(call, photo_context, run)]
             gathered = Gathered(document, tuple(sections)).within(run.plan.share_of_evidence(EVIDENCE_CHARS))
-            knowledge = await self._filter(query, gathered, run)
+            knowledge = await self._filter(query, plan, gathered, run)
             entity = next(iter(fuse(things, self.thresholds)), None)
             context = Context(Route.RAG, entity, PhotoText(), gathered.evidence)
             reply = await self._answer(photo_context, knowledge, context, run)
         reply = settled(query, reply, context, run)
         return answered(reply, context, None, run.failures, run.explain)
 
-    async def _plan(self, photo_context: PhotoContext, run: Run) -> tuple[ToolCall, ...]:
+    async def _plan(self, photo_context: PhotoContext, run: Run) -> ToolPlan:
         """3.2: which tools in which order; none if the plan cannot be read: the whole photo stands for it."""
         plan = ToolPlan()
         async with run.optional(Stage.TOOL_PLAN), run.stage(Stage.TOOL_PLAN) as deadline:
@@ -99,7 +99,7 @@ class WikiPrfPipeline:
         dropped = [f"lines that are no call: {plan.dropped}"] if plan.dropped else []
         other_form = [] if plan.in_form else ["not in the paper's form"]
         run.explain.note(Stage.TOOL_PLAN, (*told, *dropped, *other_form))
-        return plan.calls if photo_context.query.photo is not None else ()
+        return plan if photo_context.query.photo is not None else replace(plan, calls=())
 
     async def _use(self, call: ToolCall, photo_context: PhotoContext, run: Run) -> tuple[Evidence, ...]:
         """3.3: the sections that a tool finds, ranked by the caption or, for pictures, by the question."""
@@ -127,14 +127,14 @@ class WikiPrfPipeline:
         run.explain.note(Stage.RERANKER, f"{call.tool}: {len(best)} of {len(found)} sections")
         return best
 
-    async def _filter(self, query: Query, gathered: Gathered, run: Run) -> str | None:
+    async def _filter(self, query: Query, plan: ToolPlan, gathered: Gathered, run: Run) -> str | None:
         """3.4: task-oriented knowledge; None when it cannot be had: all that was retrieved stands for it."""
         shown = evidence.prompt_tokens((*gathered.document, *gathered.sections), EVIDENCE_CHARS)
         size, stage = Work(extra_prompt_tokens=shown), Stage.KNOWLEDGE_FILTER
         knowledge: str | None = None
         if gathered.evidence:
             async with run.optional(stage), run.stage(stage, size) as deadline:
-                knowledge = await self._steps(run).filter(query, gathered, deadline)
+                knowledge = await self._steps(run).filter(query, plan, gathered, deadline)
         run.explain.note(Stage.KNOWLEDGE_FILTER, knowledge or "as it was retrieved")
         return knowledge
 

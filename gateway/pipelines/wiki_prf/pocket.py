@@ -29,7 +29,7 @@ class PocketWikiPrf(BlindReader):
         """The print with the question: the pocket reasoner does not see the photo."""
         return f"{caption} {query.question}"[:CAPTION_CHARS]
 
-    async def filter(self, query: Query, gathered: Gathered, deadline: Deadline) -> str:
+    async def filter(self, query: Query, plan: ToolPlan, gathered: Gathered, deadline: Deadline) -> str:
         """The sentences that share most with the question, a line each, in their order."""
         asked = content_stems(query.question)
         found = unique(part.text for item in gathered.evidence for part in sentences(item.text))

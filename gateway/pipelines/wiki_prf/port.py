@@ -30,12 +30,14 @@ class ToolCall:
 class ToolPlan:
     """Calls in the order in which they are to be made. `dropped`: lines that were no call.
 
-    `in_form`: whether it was written in the form that the paper's reward checks.
+    `in_form`: whether it was written in the form that the paper's reward checks. `written`: the model's own
+    words, which filtering goes on from; empty where no model wrote any.
     """
 
     calls: tuple[ToolCall, ...] = ()
     dropped: int = 0
     in_form: bool = True
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,10 @@ class WikiPrfReasoner(Protocol):
         """The description to search by, from the plan's first caption and the question (eq. 1)."""
         ...
 
-    async def filter(self, query: Query, gathered: Gathered, deadline: Deadline) -> str:
+    async def filter(self, query: Query, plan: ToolPlan, gathered: Gathered, deadline: Deadline) -> str:
         """Task-oriented knowledge: what of it all serves the question (filtering, 3.4, eq. 8).
+
+        `plan`: what led to it (eq. 10: each token is conditioned on those before it, the plan's too).
 
         Raises where it cannot be read.
         """

@@ -110,7 +110,7 @@ class ScriptedWikiPrf:
         fail_with(self.failing.get("describe"))
         return f"{caption} on a table"
 
-    async def filter(self, ask: Query, gathered: Gathered, deadline: Deadline) -> str:
+    async def filter(self, ask: Query, plan: ToolPlan, gathered: Gathered, deadline: Deadline) -> str:
         """The scripted knowledge."""
         self.seen["filter"] = gathered
         fail_with(self.failing.get("filter"))

@@ -15,7 +15,7 @@ from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import Entity, PhotoText, Query
 from tests.unit.gateway.llm.stage import ASK, page
 from tests.vlm_server import RunningServer, vlm_server
-from tests.vlm_server.server import Script
+from tests.vlm_server.server import Script, ServerTraits
 
 TURIN = page("Fiat was founded in Turin in 1899.", "Fiat")
 ROME = page("Rome is the capital of Italy.", "Rome")
@@ -68,9 +68,11 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(script: Script, options: VlmOptions | None = None) -> AsyncIterator[Bench]:
+async def bench(
+    script: Script, options: VlmOptions | None = None, traits: ServerTraits | None = None
+) -> AsyncIterator[Bench]:
     """A running server and reasoners that use it over HTTP."""
-    async with vlm_server(script) as server, http_client() as http:
+    async with vlm_server(script, traits) as server, http_client() as http:
         client = VlmClient(http, VlmEndpoint(server.url, server.model))
         options = options or VlmOptions()
         yield Bench(server, ThreeStepVlmReasoner(client, options), WikiPrfVlmReasoner(client, options))

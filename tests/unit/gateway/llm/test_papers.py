@@ -18,7 +18,7 @@ from gateway.llm.schemas import Structured
 from gateway.llm.text import text_prompt
 from gateway.pipelines.three_step.model import Ranking, SearchPhrase
 from gateway.pipelines.wiki_prf.model import DESCRIPTION_CHARS, KNOWLEDGE_CHARS
-from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall
+from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.state import Evidence, GenerationBudget, Query
 from tests.unit.gateway.llm.papers import (
     OBJECT_FORMS,
@@ -256,7 +256,7 @@ async def test_a_description_that_says_nothing_is_a_failure(said: str) -> None:
 async def test_knowledge_is_what_stands_in_the_answer_s_tags() -> None:
     said = "<think>Piece 1.</think>\n<answer>Fiat is from Turin.</answer>"
     async with bench({"filter_knowledge": says(said)}) as it:
-        knowledge = await it.wiki_prf.filter(ASK, Gathered((TURIN,), (ROME,)), deadline())
+        knowledge = await it.wiki_prf.filter(ASK, ToolPlan(), Gathered((TURIN,), (ROME,)), deadline())
     assert knowledge == "Fiat is from Turin."
     shown = it.shown()
     assert shown.index("whole photo") < shown.index("in 1899") < shown.index("tools") < shown.index("capital")
@@ -275,14 +275,14 @@ async def test_knowledge_is_what_stands_in_the_answer_s_tags() -> None:
 async def test_knowledge_outside_its_tags_is_a_failure(said: str) -> None:
     async with bench({"filter_knowledge": says(said)}) as it:
         with pytest.raises(VlmReplyUnusable):
-            await it.wiki_prf.filter(ASK, Gathered((TURIN,)), deadline())
+            await it.wiki_prf.filter(ASK, ToolPlan(), Gathered((TURIN,)), deadline())
 
 
 async def test_knowledge_is_bounded_and_what_is_too_long_to_read_is_cut_before_it_is_asked() -> None:
     long = f"<answer>{'fact ' * 2_000}</answer>"
     async with bench({"filter_knowledge": says(long)}, options=VlmOptions(window=Window(6_000))) as it:
         pieces = tuple(page(f"Fact {n} about cars. " * 8) for n in range(20))
-        knowledge = await it.wiki_prf.filter(ASK, Gathered(pieces, pieces), deadline())
+        knowledge = await it.wiki_prf.filter(ASK, ToolPlan(), Gathered(pieces, pieces), deadline())
     assert len(knowledge) <= KNOWLEDGE_CHARS
     (request,) = it.server.requests
     assert 5 < request.text.count("<<<piece") < 30

@@ -9,7 +9,7 @@ import pytest
 from chassis.errors import DeadlineExceeded, LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.failures import VlmReplyUnusable
-from gateway.pipelines.wiki_prf.port import Gathered
+from gateway.pipelines.wiki_prf.port import Gathered, ToolPlan
 from gateway.state import GenerationBudget
 from tests.unit.gateway.llm.papers import OBJECT_FORMS, TEXT_FORMS, TRAP, Bench, bench, photo_context
 from tests.unit.gateway.llm.stage import ASK, context, deadline
@@ -28,7 +28,7 @@ async def take(it: Bench, step: str, until: Deadline) -> object:
         ),
         "plan_tools": lambda: it.wiki_prf.plan_tools(photo_context(), until),
         "describe_photo": lambda: it.wiki_prf.describe(ASK, TRAP.text, until),
-        "filter_knowledge": lambda: it.wiki_prf.filter(ASK, Gathered((TRAP,), (TRAP,)), until),
+        "filter_knowledge": lambda: it.wiki_prf.filter(ASK, ToolPlan(), Gathered((TRAP,), (TRAP,)), until),
         "answer_from_knowledge": lambda: it.wiki_prf.answer(
             photo_context(), TRAP.text, context(TRAP), GenerationBudget(), until
         ),

@@ -9,7 +9,7 @@ from gateway.pipelines.baselines.pocket import PocketBaselines
 from gateway.pipelines.baselines.port import Retrieved
 from gateway.pipelines.three_step.pocket import PocketThreeStep
 from gateway.pipelines.wiki_prf.pocket import MOST_SENTENCES, PocketWikiPrf
-from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall
+from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import Context, Entity, GenerationBudget, PhotoText
 from tests.unit.reasoning.pocket.desk import WordReader, ask, known, minute, page, sign, thing
@@ -81,7 +81,9 @@ async def test_a_plan_captions_the_print_and_grounds_the_kind() -> None:
 
 async def test_knowledge_is_the_likeliest_sentences_verbatim_and_in_order() -> None:
     filler = page(" ".join(f"Number {n} is no matter." for n in range(40)))
-    knowledge = await PocketWikiPrf(WordReader()).filter(ASK, Gathered((filler,), (PAGES,)), minute())
+    knowledge = await PocketWikiPrf(WordReader()).filter(
+        ASK, ToolPlan(), Gathered((filler,), (PAGES,)), minute()
+    )
     lines = knowledge.splitlines()
     assert len(lines) == MOST_SENTENCES
     assert "The Glass Harbour has 288 pages." in lines
