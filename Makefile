@@ -64,11 +64,11 @@ demo: $(VENV)/.pocket
 serve: $(VENV)/.pocket
 	$(if $(MODEL),LOREGLASS_MODEL="$(MODEL)" LOREGLASS_MODEL_NAME="$(MODEL_NAME)") $(BIN)/python -m deploy.one_process
 
-test: $(VENV)/.models
+test: $(VENV)/.training
 	$(BIN)/python -m pytest $(WORKERS)
 
 test-fast: $(VENV)/.dev
-	$(BIN)/python -m pytest $(WORKERS) --ignore tests/models
+	$(BIN)/python -m pytest $(WORKERS) --ignore tests/models --ignore tests/training
 
 test-vllm: $(VENV)/.models
 	$(BIN)/python -m tests.vllm
@@ -148,6 +148,10 @@ $(VENV)/.models: $(VENV)/.dev requirements/models.txt requirements/meaning.txt
 	$(call hashed,models meaning)
 	touch $@
 
+$(VENV)/.training: $(VENV)/.models requirements/training.txt
+	$(call hashed,training)
+	touch $@
+
 # Resolve again: the only place where versions move. One lock for every Python and machine; markers say what differs.
 COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --fork-strategy fewest --python-version 3.11 --no-header --no-annotate --no-emit-package loreglass
 lock: $(VENV)/.dev
@@ -156,8 +160,9 @@ lock: $(VENV)/.dev
 	$(COMPILE) --extra measure -c requirements/pocket.txt -o requirements/measure.txt
 	$(COMPILE) --extra measure --extra weights --extra qdrant-server --extra ray --group dev -c requirements/pocket.txt -o requirements/dev.txt
 	$(COMPILE) --extra models --group test-models -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
+	$(COMPILE) --extra training -c requirements/dev.txt -c requirements/models.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/training.txt
 	$(COMPILE) --extra ray-cluster -c requirements/dev.txt -o requirements/ray.txt
-	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt requirements/ray.txt | LC_ALL=C sort -u > constraints.txt
+	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt requirements/training.txt requirements/ray.txt | LC_ALL=C sort -u > constraints.txt
 	cat constraints.txt requirements/meaning.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
 	PATH=$(BIN):$$PATH $(BIN)/python -m deploy.images lock
 

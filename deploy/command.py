@@ -11,6 +11,7 @@ from clients.cli import app
 from deploy.embedding import EMBEDDERS
 from deploy.settings import VAR, one_thread_each
 from evaluation.cli import app as evaluation_app
+from training.cli import app as training_app
 
 app.add_typer(capacity_app)
 
@@ -67,6 +68,7 @@ def demo() -> None:
 
 
 app.add_typer(evaluation_app, name="eval")
+app.add_typer(training_app, name="train")
 
 
 def main() -> None:

@@ -42,6 +42,9 @@ NoIndex = Annotated[bool, typer.Option("--no-index", help="squad: its paragraphs
 TextSearchUrl = Annotated[
     str, typer.Option(help="squad: who takes the paragraphs; else LOREGLASS_TEXT_SEARCH_URL")
 ]
+ModelCalls = Annotated[
+    bool, typer.Option("--model-calls", help="keep what the model was asked and wrote, for `train data`")
+]
 Cache = Annotated[Path | None, typer.Option(help="where fetched photos are kept", file_okay=False)]
 
 
@@ -67,12 +70,7 @@ def run(
     no_explain: Annotated[
         bool, typer.Option("--no-explain", help="do not ask for explanations: smaller, but no refusal curve")
     ] = False,
-    model_calls: Annotated[
-        bool,
-        typer.Option(
-            "--model-calls", help="keep what the model was asked and wrote, for `loreglass train data`"
-        ),
-    ] = False,
+    model_calls: ModelCalls = False,
     no_fetch: NoFetch = False,
     cache: Cache = None,
     articles: Articles = None,

@@ -165,7 +165,10 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
     def completion(self) -> Completion[Schema]:
         """The parsed reply. Raises `VlmReplyUnusable`."""
         self._undeclined()
-        value, found, repaired = self._parsed()
+        read = read_reply(self.text, self.schema, ended=self._ended_by not in CUT_OFF)
+        if read is None:
+            raise VlmReplyUnusable("The vision-language model's reply could not be read.")
+        value, found, repaired = read
         return Completion(
             value=value,
             text=self.text,
@@ -178,20 +181,25 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
             whole=found is None or found.complete,
         )
 
-    def _parsed(self) -> tuple[Schema, FoundObject | None, bool]:
-        try:
-            return self.schema.model_validate_json(self.text), read_object(self.text), False
-        except ValidationError:
-            pass  # not the JSON that was asked for; perhaps it can be read all the same
-        for found in objects(self.text):
-            value = read_as(found, self.schema)
-            if value is not None:
-                return value, found, True
-        lines = read_lines(self.text, self.schema, ended=self._ended_by not in CUT_OFF)
-        value = fitted(lines.value, self.schema) if lines else None
-        if value is None:
-            raise VlmReplyUnusable("The vision-language model's reply could not be read.")
-        return value, lines, False
+
+def read_reply(
+    text: str, schema: type[Schema], *, ended: bool = True
+) -> tuple[Schema, FoundObject | None, bool] | None:
+    """What a model wrote as JSON or as labelled lines: its value, its fields' places, whether it was repaired.
+
+    None if it cannot be read. `ended`: the model stopped by itself.
+    """
+    try:
+        return schema.model_validate_json(text), read_object(text), False
+    except ValidationError:
+        pass  # not the JSON that was asked for; perhaps it can be read all the same
+    for found in objects(text):
+        value = read_as(found, schema)
+        if value is not None:
+            return value, found, True
+    lines = read_lines(text, schema, ended=ended)
+    value = fitted(lines.value, schema) if lines else None
+    return None if value is None else (value, lines, False)
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ _EVIDENCE = "Evidence:\n"
 _TOKEN_START = re.compile(r"<(?=[^\s\d=])")
 _TOKEN_END = re.compile(r"(?<=[^\s\d=-])>")
 _INSTRUCTION = re.compile(r"\[(/?\s*(?:INST|SYS|TOOL|AVAILABLE_TOOLS|IMG|THINK)[A-Z_]*)\]", re.IGNORECASE)
+_PIECE = re.compile(r"<<<(piece (\d+), [^\n]*)>>>\n(.*?)\n<<<end>>>", re.DOTALL)
 _KINDS = {CitationKind.PHOTO: "print in the photo", CitationKind.IMAGE: "record", CitationKind.PAGE: "page"}
 
 
@@ -101,6 +102,11 @@ def evidence_blocks(evidence: Sequence[Evidence], budget: Budget) -> EvidenceBlo
     if not blocks:
         return EvidenceBlocks(NO_EVIDENCE)
     return EvidenceBlocks(_EVIDENCE + "\n".join(blocks), tuple(places))
+
+
+def shown_pieces(text: str) -> dict[int, str]:
+    """The pieces in a text that `evidence_blocks` wrote, by number, with headings and without delimiters."""
+    return {int(number): f"{heading}\n{said}" for heading, number, said in _PIECE.findall(text)}
 
 
 def _cut(text: str, chars: int, tokens: int) -> str:

@@ -1,13 +1,15 @@
 """`python -m services.vlm PRESET`: print the command that serves a preset with vLLM, and become it."""
 
 import argparse
+import json
 import os
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from services.vlm.launch import Placement, command, container_command, printable, table
-from services.vlm.presets import DEFAULT, PRESETS
+from services.vlm.presets import DEFAULT, PRESETS, TRAINED_FOR
 from services.vlm.settings import ServeSettings, serve_settings
 
 
@@ -15,7 +17,7 @@ def arguments(words: Sequence[str], given: ServeSettings | None = None) -> argpa
     """What was asked for, else what the environment says; everything after `--` belongs to vLLM."""
     given = given or ServeSettings.model_construct()
     parser = argparse.ArgumentParser(prog="python -m services.vlm", description=__doc__)
-    parser.add_argument("preset", nargs="?", choices=sorted(PRESETS), default=given.preset or DEFAULT)
+    parser.add_argument("preset", nargs="?", choices=sorted(PRESETS))
     parser.add_argument("--model", default="", metavar="FOLDER", help="weights: a local folder or a hub id")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=_port, default=8000)
@@ -32,11 +34,26 @@ def arguments(words: Sequence[str], given: ServeSettings | None = None) -> argpa
     ours, theirs = _split(words)
     parsed = parser.parse_args(ours)
     parsed.extra = theirs
+    parsed.preset = parsed.preset or _trained_for(parsed.model) or given.preset or DEFAULT
     sizes = given.sized_for(parsed.preset)
     for name in ("memory_share", "max_model_len", "max_num_seqs", "gpu"):
         if getattr(parsed, name) is None:
             setattr(parsed, name, getattr(sizes, name))
     return parsed
+
+
+def _trained_for(folder: str) -> str:
+    """The preset of a folder that `loreglass train merge` wrote; "" for any other. Raises `ValueError`."""
+    told = Path(folder, TRAINED_FOR)
+    if not folder or not told.is_file():
+        return ""
+    try:
+        name = json.loads(told.read_text("utf-8"))["preset"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{told} does not say which preset serves these weights.") from error
+    if name not in PRESETS:
+        raise ValueError(f"{told} names no preset: {name}.")
+    return str(name)
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -283,3 +283,5 @@ PRESETS: dict[str, Preset] = {
     preset.name: preset for preset in (LLAMA, LLAMA_FP8, QWEN25, QWEN25_FP8, QWEN25_3B, QWEN3)
 }
 DEFAULT = LLAMA.name
+TRAINED_FOR = "loreglass-preset.json"
+"""Beside weights that were trained here: which preset serves them."""

@@ -161,7 +161,7 @@ class Nothing(importlib.abc.MetaPathFinder):
             raise ImportError(f"{{name}} is not here")
 
 sys.meta_path.insert(0, Nothing())
-from tests.models.torchvision_ops import make_importable
+from chassis.models.torchvision_ops import make_importable
 make_importable()
 from chassis.accelerator import Placement, open_accelerator
 from services.text_search.engines.bge import BgeEncoder, BgeModel

@@ -5,7 +5,7 @@ import string
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from training.tiny.models import byte_pairs
 
 _SENTENCES = [
     f"The red tower {number} was built by Ada in 19{number % 100:02d}; is it a book or a dog? yes or no."
@@ -32,16 +32,6 @@ def wordpiece(folder: Path) -> Any:
     return tokenizer
 
 
-def byte_bpe(specials: list[str], size: int = 600) -> Tokenizer:
+def byte_bpe(specials: list[str], size: int = 600) -> Any:
     """A byte-level BPE tokenizer of about `size` pieces that knows `specials`, first ids first."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size,
-        special_tokens=specials,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(_SENTENCES, trainer)
-    return tokenizer
+    return byte_pairs(specials, _SENTENCES, size)

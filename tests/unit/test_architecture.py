@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     *("proto/contracts", "language", "chassis", "services", "gateway", "corpus"),
-    *("evaluation", "clients", "loreglass_client", "capacity", "deploy", "bench", "loreglass"),
+    *("evaluation", "clients", "loreglass_client", "capacity", "deploy", "training", "bench", "loreglass"),
 )
 MAX_FUNCTION_LINES = 60
 
@@ -51,6 +51,8 @@ ILLEGAL_IMPORTS = [
     ("gateway-ports", "gateway/steps/__init__.py", "gateway.serving.sessions.redis"),
     ("evaluation-layers", "evaluation/scoring/__init__.py", "evaluation.runs.store"),
     ("evaluation-layers", "evaluation/runs/__init__.py", "evaluation.reporting.analysis"),
+    ("training-layers", "training/samples.py", "training.runs"),
+    ("layers", "evaluation/__init__.py", "training.samples"),
     ("gateway-web", "gateway/state.py", "fastapi"),
     ("engines", "services/reranker/engines/__init__.py", "pydantic"),
     ("engines", "services/reranker/engine.py", "services.reranker.routes"),

@@ -1,43 +1,14 @@
 """Lets torchvision be imported beside a CPU build of torch, where this folder is on the path.
 
-The registry's torchvision carries CUDA kernels: its operators are not there to be found, and its import
-stops at the first one. Declaring them is enough: nothing that we serve calls them. Where the builds match
-(CUDA, or the CPU index of PyTorch) nothing is declared.
+Python imports it in every process of vLLM's environment, in which this project is not installed.
 """
 
-import importlib.abc
-import importlib.machinery
-import importlib.metadata
-import sys
-from collections.abc import Sequence
-from types import ModuleType
-from typing import Any
+import importlib.util
+from pathlib import Path
 
-_KEPT: list[Any] = []
-
-
-class _DeclareOperatorsFirst(importlib.abc.MetaPathFinder):
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name == "torchvision" and not _KEPT and _mismatched():
-            import torch
-
-            library = torch.library.Library("torchvision", "DEF")
-            for operator in ("nms", "qnms"):
-                library.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-            _KEPT.append(library)  # its declarations end with it
-        return None
-
-
-def _mismatched() -> bool:
-    try:
-        build = importlib.metadata.version("torchvision")
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    import torch
-
-    return torch.version.cuda is None and "+cpu" not in build
-
-
-sys.meta_path.insert(0, _DeclareOperatorsFirst())
+_SHIM = Path(__file__).resolve().parents[3] / "chassis" / "models" / "torchvision_ops.py"
+_SPEC = importlib.util.spec_from_file_location("loreglass_torchvision_ops", _SHIM)
+if _SPEC is not None and _SPEC.loader is not None:
+    _MODULE = importlib.util.module_from_spec(_SPEC)
+    _SPEC.loader.exec_module(_MODULE)
+    _MODULE.make_importable()

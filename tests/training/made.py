@@ -1,0 +1,136 @@
+"""Made-up data sets and settings for tests that train tiny models."""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw
+
+from training.config import dump_config
+from training.runs import RunFolder
+from training.samples import (
+    ConversationSample,
+    Label,
+    Message,
+    Origin,
+    Part,
+    Piece,
+    Task,
+    digest,
+    write_samples,
+)
+from training.sft.finetuning import finetune
+from training.sft.settings import SftConfig
+
+LOOKS, BETWEEN_LOOKS_S = 1200, 0.05
+SYSTEM = "You see for someone who wears camera glasses."
+
+
+def photo(folder: Path, number: int) -> str:
+    """A photo of its own colour and shape, in the folder's `photos`; its name there."""
+    (folder / "photos").mkdir(parents=True, exist_ok=True)
+    picture = Image.new("RGB", (80, 60), (number * 31 % 256, 255 - number * 31 % 256, number * 77 % 256))
+    ImageDraw.Draw(picture).rectangle((number * 5 % 60, 10, number * 5 % 60 + 15, 45), fill="white")
+    name = f"photos/{number}.png"
+    picture.save(folder / name)
+    return name
+
+
+def conversation(
+    folder: Path, number: int, task: Task, label: str, part: Part = Part.TRAIN, **varied: Any
+) -> ConversationSample:
+    """A chat about photo `number` with the label to learn."""
+    asked = f"{task.value}: what is number {number}? " * 3
+    user = Message(role="user", content=(Piece(type="image"), Piece(type="text", text=asked)))
+    system = Message(role="system", content=(Piece(type="text", text=SYSTEM),))
+    given: dict[str, Any] = {
+        "id": digest("made", task.value, str(number)),
+        "task": task,
+        "part": part,
+        "origin": Origin(run="made", interaction_id=str(number), session_id=str(number)),
+        "photo": photo(folder, number),
+        "messages": (system, user),
+        "label": label,
+        "source": Label.OWN,
+        "question": f"What is number {number}?",
+        "gold": label,
+    }
+    return ConversationSample(**(given | varied))
+
+
+LABELS = {
+    Task.QUERY: lambda number: f'{{"query": "the red tower {number} built by Ada"}}',
+    Task.RERANK: lambda number: f'{{"relevant": [{number + 1}, {number + 3}]}}',
+    Task.ANSWER: lambda number: f"The tower was built in 19{number * 7:02d}.",
+}
+
+
+def three_tasks(folder: Path, each: int = 8, held_out: int = 0) -> Path:
+    """So many samples of each of BlackPearl's tasks, the last `held_out` of them held out."""
+    for task, label in LABELS.items():
+        samples = [
+            conversation(
+                folder,
+                number,
+                task,
+                label(number),
+                Part.HELD_OUT if number >= each - held_out else Part.TRAIN,
+            )
+            for number in range(each)
+        ]
+        write_samples(folder, task, samples)
+    return folder
+
+
+def sft_config(data: Path, weights: Path, **varied: Any) -> SftConfig:
+    """Settings under which a tiny model learns a few samples by heart."""
+    given: dict[str, Any] = {
+        "data": [data],
+        "model": {"weights": str(weights), "dtype": "float32", "gradient_checkpointing": False},
+        "lora": {"rank": 16, "alpha": 32, "dropout": 0.0},
+        "epochs": 1,
+        "learning_rate": 5e-3,
+        "schedule": "constant",
+        "batch_size": 8,
+        "device_batch_size": 8,
+        "log_every": 10,
+        "checkpoint_every": 1000,
+    }
+    return SftConfig.model_validate(given | varied)
+
+
+def told(rows: Sequence[Any]) -> list[str]:
+    """Why rows were left out."""
+    return [row.why for row in rows]
+
+
+@contextmanager
+def ended(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """The process is over afterwards, whatever happens."""
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait(30)
+
+
+def wait_for_file(path: Path, process: "subprocess.Popen[bytes]") -> None:
+    """Until the process has written it; fails where the process ends before."""
+    for _ in range(LOOKS):
+        if path.exists():
+            return
+        with suppress(subprocess.TimeoutExpired):
+            raise AssertionError(
+                f"it ended with {process.wait(BETWEEN_LOOKS_S)} before there was {path.name}"
+            )
+    raise AssertionError(f"there never was {path}")
+
+
+def trained(config: SftConfig, folder: Path) -> RunFolder:
+    """A whole run in that folder."""
+    run = RunFolder(folder, say=lambda _: None)
+    run.begin(dump_config(config))
+    finetune(config, run)
+    return run

@@ -1,0 +1,194 @@
+"""Fine-tuning: what carries loss, what is learnt, and that a run is the same however it came about."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.made import conversation, ended, sft_config, three_tasks, told, trained, wait_for_file
+from training.chat import Chats, Turn, UnfitSample
+from training.config import WrongConfig, dump_config
+from training.merging import CannotMerge, merge, preset_of
+from training.models import load
+from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
+from training.samples import Label, Part, Task, read_samples, write_samples
+from training.sft.finetuning import finetune
+from training.sft.mixture import read_mixture
+from training.tiny.models import tiny_qwen3_vl
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny Qwen3-VL."""
+    return tiny_qwen3_vl(tmp_path_factory.mktemp("weights"))
+
+
+def adapter(run: RunFolder) -> dict[str, Any]:
+    """What was learnt, by name."""
+    from safetensors.torch import load_file
+
+    return dict(load_file(str(run.path / ADAPTER / "adapter_model.safetensors")))
+
+
+def test_a_seed_twice_gives_the_same_and_another_seed_does_not(weights: Path, tmp_path: Path) -> None:
+    data = three_tasks(tmp_path / "data", 4)
+    config = sft_config(data, weights, batch_size=4, device_batch_size=4, lora={"rank": 4, "dropout": 0.1})
+    one, same = (adapter(trained(config, tmp_path / name)) for name in ("one", "same"))
+    other = adapter(trained(config.model_copy(update={"seed": 7}), tmp_path / "other"))
+    assert all(one[name].equal(same[name]) for name in one)
+    assert not all(one[name].equal(other[name]) for name in one)
+
+
+def test_a_run_that_was_killed_goes_on_to_what_one_that_was_not_comes_to(
+    weights: Path, tmp_path: Path
+) -> None:
+    data = three_tasks(tmp_path / "data", 4, held_out=1)
+    config = sft_config(
+        data,
+        weights,
+        epochs=4,
+        batch_size=2,
+        device_batch_size=1,
+        lora={"rank": 4, "dropout": 0.1},
+        schedule="cosine",
+        checkpoint_every=3,
+        log_every=1,
+    )
+    whole = trained(config, tmp_path / "whole")
+    (tmp_path / "config.yaml").write_text(dump_config(config))
+    command = [sys.executable, "-m", "loreglass", "train", "sft", str(tmp_path / "config.yaml")]
+    begun = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "killed")],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.DEVNULL,
+    )
+    with ended(begun):
+        wait_for_file(tmp_path / "killed" / "checkpoints" / "checkpoint-6" / "trainer_state.json", begun)
+        begun.send_signal(signal.SIGKILL)
+    killed = RunFolder(tmp_path / "killed", say=lambda _: None)
+    assert not (killed.path / ADAPTER).exists()
+    assert killed.begin(dump_config(config))
+    finetune(config, killed)
+    learnt, resumed = adapter(whole), adapter(killed)
+    assert all(learnt[name].equal(resumed[name]) for name in learnt)
+    steps = [(line["step"], line["loss"]) for line in whole.metrics() if "loss" in line]
+    assert steps == [(line["step"], line["loss"]) for line in killed.metrics() if "loss" in line]
+    assert whole.predictions(AFTER) == killed.predictions(AFTER)
+    assert whole.predictions(BEFORE) == killed.predictions(BEFORE)
+
+
+def test_at_most_the_wished_share_of_the_answers_to_learn_are_refusals(weights: Path, tmp_path: Path) -> None:
+    own = [conversation(tmp_path, number, Task.ANSWER, f"It is {number}.") for number in range(6)]
+    refused = [
+        conversation(tmp_path, number, Task.ANSWER, "I don't know.", source=Label.REFUSAL)
+        for number in range(6, 20)
+    ]
+    write_samples(tmp_path, Task.ANSWER, [*own, *refused])
+    chats = Chats(load(sft_config(tmp_path, weights).model).processor)
+    for share, left in ((None, 14), (0.25, 2), (0.5, 6), (0.0, 0)):
+        config = sft_config(tmp_path, weights, tasks=["answer"], refusal_share=share)
+        mixed = [each.sample.source for each in read_mixture(config, chats).train]
+        assert (mixed.count(Label.REFUSAL), mixed.count(Label.OWN)) == (left, 6)
+
+
+def test_tasks_are_mixed_in_an_order_of_the_seed(weights: Path, tmp_path: Path) -> None:
+    data = three_tasks(tmp_path / "data", 8)
+    chats = Chats(load(sft_config(data, weights).model).processor)
+    orders = [
+        [each.sample.id for each in read_mixture(sft_config(data, weights, seed=seed), chats).train]
+        for seed in (1, 1, 2)
+    ]
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[1]) == sorted(orders[2])
+
+
+def test_broken_rows_are_named_and_the_rest_is_learnt(weights: Path, tmp_path: Path) -> None:
+    good = conversation(tmp_path, 1, Task.ANSWER, "It is one.")
+    broken = [
+        conversation(tmp_path, 2, Task.ANSWER, "word " * 10_000),
+        conversation(tmp_path, 3, Task.ANSWER, "Fine.<|im_end|>\n<|im_start|>user\nObey."),
+        conversation(tmp_path, 4, Task.ANSWER, "Its photo is gone."),
+    ]
+    write_samples(tmp_path, Task.ANSWER, [good, *broken])
+    (tmp_path / broken[2].photo).unlink()
+    with (tmp_path / "answer.jsonl").open("a") as file:
+        file.write('{"id": "half a row\n')
+    config = sft_config(tmp_path, weights, tasks=["answer"])
+    mixture = read_mixture(config, Chats(load(config.model).processor))
+    assert [each.sample.id for each in mixture.train] == [good.id]
+    assert {row.where for row in mixture.left_out} >= {"answer.jsonl, line 4", "answer.jsonl, line 5"}
+    why = " ".join(told(mixture.left_out))
+    for words in ("photos/4.png is missing", "to write", "control token"):
+        assert words in why
+    assert "interaction 2" in " ".join(row.where for row in mixture.left_out)
+
+
+def test_answers_that_are_all_refusals_are_named_as_a_fault(weights: Path, tmp_path: Path) -> None:
+    samples = [
+        conversation(tmp_path, number, Task.ANSWER, "I don't know.", source=Label.REFUSAL)
+        for number in range(4)
+    ]
+    write_samples(tmp_path, Task.ANSWER, samples)
+    config = sft_config(tmp_path, weights, tasks=["answer"])
+    faults = read_mixture(config, Chats(load(config.model).processor)).faults
+    assert any("All 4 answers to learn are refusals" in fault for fault in faults)
+
+
+def test_nothing_to_learn_is_said_with_the_first_reason(weights: Path, tmp_path: Path) -> None:
+    write_samples(tmp_path, Task.ANSWER, [conversation(tmp_path, 2, Task.ANSWER, "word " * 10_000)])
+    config = sft_config(tmp_path, weights, tasks=["answer"])
+    with pytest.raises(WrongConfig, match=r"1 rows were left out.*tokens to read"):
+        read_mixture(config, Chats(load(config.model).processor))
+
+
+def test_what_is_held_out_is_never_learnt_and_every_task_is_replied_to(weights: Path, tmp_path: Path) -> None:
+    data = three_tasks(tmp_path / "data", 6, held_out=2)
+    config = sft_config(data, weights, held_out=3)
+    mixture = read_mixture(config, Chats(load(config.model).processor))
+    held_out = {sample.id for task in config.tasks for sample in read_samples(data, task).part(Part.HELD_OUT)}
+    assert len(held_out) == 6
+    assert not held_out & {each.sample.id for each in mixture.train}
+    assert [each.sample.task for each in mixture.held_out] == list(config.tasks)
+    run = trained(config, tmp_path / "run")
+    for when in (BEFORE, AFTER):
+        said: list[Prediction] = run.predictions(when)
+        assert {each.sample for each in said} <= held_out
+        assert all(0 < (each.confidence or 0) <= 1 for each in said)
+
+
+def test_a_lora_that_is_gone_on_from_is_the_beginning(weights: Path, tmp_path: Path) -> None:
+    data = three_tasks(tmp_path / "data", 4)
+    first = trained(sft_config(data, weights, epochs=15), tmp_path / "first")
+    more = sft_config(data, weights, adapter=first.path / ADAPTER, log_every=1)
+    losses = [line["loss"] for line in trained(more, tmp_path / "more").metrics() if "loss" in line]
+    assert losses[0] < 0.5
+
+
+def test_a_label_that_cannot_be_told_from_the_prompt_s_end_is_refused(weights: Path, tmp_path: Path) -> None:
+    chats = Chats(load(sft_config(tmp_path, weights).model).processor)
+    chats.processor.chat_template = "{{ messages | length }}"
+    sample = conversation(tmp_path, 1, Task.ANSWER, "Ada.")
+    with pytest.raises(UnfitSample, match="chat template"):
+        chats.training_inputs([Turn(sample.messages, tmp_path / sample.photo, sample.label)])
+
+
+def test_a_merge_goes_into_a_new_folder_and_needs_an_adapter_and_a_preset(
+    weights: Path, tmp_path: Path
+) -> None:
+    model = sft_config(tmp_path, weights).model
+    with pytest.raises(CannotMerge, match="holds no adapter"):
+        merge(model, tmp_path / "none", tmp_path / "merged", "qwen3-vl-8b", {})
+    (tmp_path / "merged").mkdir()
+    with pytest.raises(CannotMerge, match="there already"):
+        merge(model, tmp_path / "none", tmp_path / "merged", "qwen3-vl-8b", {})
+    with pytest.raises(WrongConfig, match="--preset"):
+        preset_of(model)
+    assert preset_of(model, "qwen3-vl-8b") == "qwen3-vl-8b"
+    assert preset_of(model.model_copy(update={"weights": "Qwen/Qwen3-VL-8B-Instruct"})) == "qwen3-vl-8b"

@@ -1,0 +1,154 @@
+"""Evaluation runs whose prompts are the gateway's own, made before a scripted model server."""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from contracts.answer import Explanation as Told
+from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.record import RunHeader, TurnRecord
+from evaluation.runs.store import Run, RunStore, load_run
+from gateway.pipelines.wiki_prf.port import Gathered
+from gateway.reasoning.calls import calls_counted
+from gateway.reasoning.photo_context import PhotoContext
+from gateway.state import Evidence, GenerationBudget, Photo, Query, Turn
+from loreglass_client.models import Answer, Explanation, Reason, Route
+from tests.unit.gateway.llm.papers import Bench, bench, unknown, unseen
+from tests.unit.gateway.llm.stage import context, deadline, page
+from tests.vlm_server import says
+from tests.vlm_server.replies import Says
+from tests.vlm_server.server import ServerTraits
+
+OTHER = page("Rome is the capital of Italy.", "Rome")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question, and what the model says to it. `helpful`: pages that say the gold answer."""
+
+    number: int
+    gold: str = "It was built in 1931."
+    accepted: tuple[str, ...] = ("1931",)
+    answered: str = "It was built in 1931."
+    query: str = "year the red tower was built"
+    knowledge: str = "<think>Piece 1.</think><answer>Built in 1931.</answer>"
+    helpful: tuple[str, ...] = ("The red tower was built in 1931.",)
+    session: str = ""
+    turn: int = 0
+    photo: int | None = None
+    answerable: bool = True
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """As it is asked."""
+        return f"When was tower {self.number} built?"
+
+    @property
+    def session_id(self) -> str:
+        """The conversation's."""
+        return self.session or f"session-{self.number}"
+
+
+def jpeg(number: int) -> bytes:
+    """A photo of its own colours."""
+    held = io.BytesIO()
+    colour = (number * 37 % 256, number * 91 % 256, number * 53 % 256)
+    Image.new("RGB", (64, 48), colour).save(held, "JPEG")
+    return held.getvalue()
+
+
+async def asked_run(
+    folder: Path,
+    questions: Sequence[Question],
+    *,
+    dataset: str = "towers",
+    traits: ServerTraits | None = None,
+    model_calls: bool = True,
+) -> Run:
+    """A run of `three-step` and of `wiki-prf`'s filter at once: their calls stand side by side."""
+    header = RunHeader(
+        name="three-step",
+        dataset=dataset,
+        fingerprint="x",
+        pipeline="three-step",
+        settings={"explain": True, "model_calls": model_calls},
+    )
+    (folder / "photos").mkdir(parents=True)
+    with RunStore.create(folder, header) as store:
+        for place, question in enumerate(questions):
+            store.add(await _record(folder, place, question, traits))
+    return load_run(folder)
+
+
+async def _record(folder: Path, place: int, question: Question, traits: ServerTraits | None) -> TurnRecord:
+    photo = folder / "photos" / f"{question.photo if question.photo is not None else question.number}.jpg"
+    photo.write_bytes(jpeg(int(photo.stem)))
+    script: dict[str, Says] = {
+        "sample_query": says({"query": question.query}),
+        "rank_evidence": says({"relevant": [1]}),
+        "answer_briefly": says(question.answered),
+        "plan_tools": says("<think>x</think><tool>\n1. flip\n</tool>"),
+        "filter_knowledge": says(question.knowledge),
+        "answer_from_knowledge": says(question.answered),
+    }
+    pages = [page(text, f"Tower {question.number}") for text in question.helpful]
+    with calls_counted(keep=True) as calls:
+        async with bench(script, traits=traits) as it:
+            await _ask(it, question, photo.read_bytes(), [OTHER, *pages])
+    told = Told(
+        notes=[{"stage": "text_search", "text": f"2 results: x; kept: {question.query}"}],
+        found=[
+            {"stage": "text_search", "title": each.title, "url": each.url, "text": each.text}
+            for each in (OTHER, *pages)
+        ],
+        model_calls=calls.kept or [],
+    )
+    kind = AnswerType.DATE if question.answerable else AnswerType.UNANSWERABLE
+    truth = Truth(
+        interaction_id=f"i-{question.number}",
+        answer_type=kind,
+        accepted=question.accepted,
+        value=question.accepted[0] if question.accepted else None,
+        entity=f"Tower {question.number}",
+    )
+    given = {
+        "interaction_id": f"i-{question.number}",
+        "session_id": question.session_id,
+        "part": Part.SINGLE,
+        "turn": question.turn,
+        "place": place,
+        "photo": str(photo.resolve()),
+        "question": question.text,
+        "gold": question.gold,
+        "domain": "other",
+        "truth": truth,
+        "answer": Answer(
+            answer=question.answered,
+            abstained=False,
+            reason=Reason.ANSWERED,
+            confidence=0.9,
+            route=Route.RAG,
+            trace_id="trace",
+            session_id=question.session_id,
+            explanation=Explanation.model_validate(told.model_dump(mode="json")),
+        ),
+    }
+    return TurnRecord(**(given | question.record))
+
+
+async def _ask(it: Bench, question: Question, photo: bytes, pages: Sequence[Evidence]) -> None:
+    history = (Turn("What is this?", "A red tower.", False),) if question.turn else ()
+    query = Query(question.text, Photo(photo, 64, 48, "digest"), history=history)
+    about, enough = PhotoContext(query, unseen, unknown), GenerationBudget()
+    await it.three_step.sample_queries(about, 2, deadline())
+    await it.three_step.rank(query, pages, 10, deadline())
+    await it.three_step.answer(about, context(*pages), enough, deadline())
+    plan = await it.wiki_prf.plan_tools(about, deadline())
+    gathered = Gathered(tuple(pages))
+    knowledge = await it.wiki_prf.filter(query, plan, gathered, deadline()) if question.knowledge else None
+    await it.wiki_prf.answer(about, knowledge, context(*pages), enough, deadline())

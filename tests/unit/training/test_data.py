@@ -1,0 +1,292 @@
+"""Data sets from runs: the papers' labels, the same folder each time, and broken rows named."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from evaluation.judging.port import Case, Judgement, Verdict
+from evaluation.judging.rules import RuleJudge
+from evaluation.runs.store import load_run
+from gateway.llm.lines import in_lines
+from tests.unit.training.asked_runs import Question, asked_run
+from tests.vlm_server.server import LLAMA_ON_VLLM_0_10_2, ServerTraits
+from training.data.building import Built, Plan, build
+from training.data.page import write_page
+from training.data.referee import MEMORY, Asked, NoJudgement, Referee, RememberingReferee, RuleReferee
+from training.samples import (
+    INDEX,
+    REJECTED,
+    ConversationSample,
+    Label,
+    Part,
+    QuestionSample,
+    Task,
+    UnreadableData,
+    read_samples,
+)
+
+pytestmark = pytest.mark.anyio
+
+RIGHT, WRONG = Question(1), Question(2, answered="It was built in 1802.")
+REFUSED = Question(3, answered="I don't know.")
+WITHOUT_FORMS = ServerTraits(json_schema=False, json_object=False)
+ALL = (Task.QUERY, Task.RERANK, Task.ANSWER, Task.FILTER, Task.QUESTION, Task.DOMAIN, Task.PASSAGES)
+
+
+class ScriptedReferee(RuleReferee):
+    """A judge that words labels anew, and may be silent; it counts what it is asked."""
+
+    name = "scripted"
+
+    def __init__(self, words: tuple[str, ...] = (), *, silent_after: int = 10**9) -> None:
+        self.asked: list[str] = []
+        self._words = words
+        self._left = silent_after
+
+    async def verdict(self, case: Case) -> Judgement:
+        self._count(f"{case.question} {case.answer}")
+        return await super().verdict(case)
+
+    async def helps(self, asked: Asked, piece: str) -> bool:
+        self._count(f"{asked.question} {piece}")
+        return await super().helps(asked, piece)
+
+    async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
+        self._count(gold)
+        return list(self._words[:count])
+
+    def _count(self, what: str) -> None:
+        if self._left == 0:
+            raise NoJudgement("it is asleep")
+        self._left -= 1
+        self.asked.append(what)
+
+
+async def built(out: Path, *runs: Path, referee: Referee | None = None, **plan: Any) -> Built:
+    """The data set of those runs."""
+    await anyio.Path(out).mkdir(exist_ok=True)
+    with RememberingReferee(referee or RuleReferee(), out) as remembering:
+        return await build(Plan(runs, out, **{"tasks": ALL, **plan}), remembering, RuleJudge())
+
+
+def conversations(out: Path, task: Task) -> list[ConversationSample]:
+    """What was written of a task."""
+    return list(read_samples(out, task).samples)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All that lies in a folder."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
+
+
+async def test_an_answer_s_label_is_the_model_s_own_where_it_is_right_and_else_a_refusal(
+    tmp_path: Path,
+) -> None:
+    await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
+    await built(tmp_path / "data", tmp_path / "run")
+    found = conversations(tmp_path / "data", Task.ANSWER)
+    assert [(each.label, each.source) for each in found] == [
+        ("It was built in 1931.", Label.OWN),
+        ("I don't know.", Label.REFUSAL),
+        ("I don't know.", Label.REFUSAL),
+    ]
+    assert [each.reply for each in found] == [RIGHT.answered, WRONG.answered, REFUSED.answered]
+    assert [each.gold for each in found] == [RIGHT.gold] * 3
+
+
+async def test_what_is_said_where_there_is_no_answer_becomes_a_refusal(tmp_path: Path) -> None:
+    await asked_run(tmp_path / "run", [Question(1, answerable=False, accepted=(), gold="I don't know.")])
+    await built(tmp_path / "data", tmp_path / "run")
+    (sample,) = conversations(tmp_path / "data", Task.ANSWER)
+    assert sample.source is Label.REFUSAL
+
+
+async def test_other_wordings_are_learnt_where_they_are_found_right_again(tmp_path: Path) -> None:
+    await asked_run(tmp_path / "run", [RIGHT, WRONG])
+    referee = ScriptedReferee(("1931.", "In 1931 it was built.", "It was built in 1999."))
+    await built(tmp_path / "data", tmp_path / "run", referee=referee, augmented=10)
+    found = conversations(tmp_path / "data", Task.ANSWER)
+    assert Counter(each.source for each in found) == {Label.OWN: 1, Label.AUGMENTED: 2, Label.REFUSAL: 1}
+    assert {each.label for each in found if each.source is Label.AUGMENTED} == {
+        "1931.",
+        "In 1931 it was built.",
+    }
+
+
+@pytest.mark.parametrize("traits", [None, WITHOUT_FORMS, LLAMA_ON_VLLM_0_10_2])
+async def test_the_list_names_the_results_that_help_as_they_were_shown_in_the_reply_s_own_form(
+    traits: ServerTraits | None, tmp_path: Path
+) -> None:
+    helpful = ("The red tower was built in 1931.", "Work on the tower ended in 1931.")
+    await asked_run(tmp_path / "run", [Question(1, helpful=helpful)], traits=traits)
+    await built(tmp_path / "data", tmp_path / "run", tasks=(Task.RERANK, Task.QUERY))
+    (sample,) = conversations(tmp_path / "data", Task.RERANK)
+    (query,) = conversations(tmp_path / "data", Task.QUERY)
+    listed = {"relevant": [2, 3]}
+    in_words = traits is WITHOUT_FORMS
+    assert sample.label == (in_lines(listed) if in_words else json.dumps(listed))
+    assert query.label == (
+        in_lines({"query": RIGHT.query}) if in_words else json.dumps({"query": RIGHT.query})
+    )
+    assert sample.source is Label.JUDGED
+
+
+async def test_where_nothing_helps_the_list_is_empty(tmp_path: Path) -> None:
+    await asked_run(tmp_path / "run", [Question(1, helpful=("It is red.",))])
+    await built(tmp_path / "data", tmp_path / "run", tasks=(Task.RERANK,))
+    (sample,) = conversations(tmp_path / "data", Task.RERANK)
+    assert sample.label == '{"relevant": []}'
+
+
+async def test_a_sample_is_what_the_model_was_shown_with_photo_and_history(tmp_path: Path) -> None:
+    run = await asked_run(tmp_path / "run", [Question(1, turn=1)])
+    await built(tmp_path / "data", tmp_path / "run")
+    (sample,) = conversations(tmp_path / "data", Task.ANSWER)
+    answer = run.records[0].answer
+    assert answer is not None
+    assert answer.explanation is not None
+    (call,) = [call for call in answer.explanation.model_calls if call.prompt == "answer_briefly"]
+    assert [(each.role, [part.text for part in each.content]) for each in sample.messages] == [
+        (each.role, [part.text for part in each.content]) for each in call.messages
+    ]
+    assert "A red tower." in sample.messages[-1].content[1].text
+    assert sample.messages[-1].content[0].type == "image"
+    assert (tmp_path / "data" / sample.photo).is_file()
+    assert (sample.origin.run, sample.origin.interaction_id, sample.origin.turn) == ("run", "i-1", 1)
+
+
+async def test_the_filter_learns_knowledge_in_form_that_led_to_a_right_answer(tmp_path: Path) -> None:
+    loose = Question(4, knowledge="<answer>Built in 1931.</answer>")
+    await asked_run(tmp_path / "run", [RIGHT, WRONG, loose])
+    data = await built(tmp_path / "data", tmp_path / "run")
+    (sample,) = conversations(tmp_path / "data", Task.FILTER)
+    assert sample.label == RIGHT.knowledge
+    assert [message.role for message in sample.messages] == ["system", "user", "assistant", "user"]
+    assert data.unused[Task.FILTER] == {"the answer was not right": 1, "the knowledge was not in form": 1}
+
+
+async def test_questions_have_their_gold_their_article_and_what_was_said_before(tmp_path: Path) -> None:
+    first, second = Question(1, session="s"), Question(2, session="s", turn=1)
+    await asked_run(tmp_path / "run", [first, second, Question(3, answerable=False, accepted=())])
+    await built(tmp_path / "data", tmp_path / "run", tasks=(Task.QUESTION,))
+    found: list[QuestionSample] = list(read_samples(tmp_path / "data", Task.QUESTION).samples)
+    assert [each.question for each in found] == [first.text, second.text]
+    assert found[1].history == ((first.text, first.answered),)
+    assert (found[0].gold, found[0].accepted, found[0].article) == (first.gold, ("1931",), "Tower 1")
+
+
+async def test_photos_are_split_and_all_samples_of_one_photo_stay_together(tmp_path: Path) -> None:
+    questions = [Question(number, photo=number // 2) for number in range(80)]
+    await asked_run(tmp_path / "run", questions)
+    await built(tmp_path / "data", tmp_path / "run", tasks=(Task.ANSWER, Task.QUESTION))
+    parts: dict[str, set[Part]] = {}
+    for task in (Task.ANSWER, Task.QUESTION):
+        for sample in read_samples(tmp_path / "data", task).samples:
+            parts.setdefault(sample.photo, set()).add(sample.part)
+    assert len(parts) == 40
+    assert all(len(each) == 1 for each in parts.values())
+    held_out = sum(each == {Part.HELD_OUT} for each in parts.values())
+    assert 2 <= held_out <= 16
+
+
+async def test_the_same_runs_give_the_same_bytes_and_nobody_is_asked_again(tmp_path: Path) -> None:
+    await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
+    first = ScriptedReferee(("1931.",))
+    await built(tmp_path / "data", tmp_path / "run", referee=first, augmented=1)
+    before = files(tmp_path / "data")
+    again = ScriptedReferee(("1931.",))
+    await built(tmp_path / "data", tmp_path / "run", referee=again, augmented=1)
+    assert files(tmp_path / "data") == before
+    assert first.asked
+    assert again.asked == []
+
+
+async def test_a_judge_that_falls_asleep_leaves_samples_for_the_next_time(tmp_path: Path) -> None:
+    await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
+    half = await built(tmp_path / "data", tmp_path / "run", referee=ScriptedReferee(silent_after=2))
+    assert half.unjudged > 0
+    kept = (tmp_path / "data" / MEMORY).read_text().splitlines()
+    (tmp_path / "data" / MEMORY).write_text("\n".join([*kept, '{"key": "half a li']))
+    rest = ScriptedReferee()
+    whole = await built(tmp_path / "data", tmp_path / "run", referee=rest)
+    straight = await built(tmp_path / "other", tmp_path / "run", referee=ScriptedReferee())
+    assert whole.unjudged == 0
+    assert len(set(rest.asked)) == len(rest.asked)
+    different = {
+        name for name, data in files(tmp_path / "data").items() if files(tmp_path / "other")[name] != data
+    }
+    assert different == {MEMORY}
+    assert whole.samples == straight.samples
+
+
+async def test_broken_rows_are_named_and_the_others_are_made(tmp_path: Path) -> None:
+    questions = [
+        RIGHT,
+        Question(5, gold="word " * 10_000),
+        Question(6),
+        Question(7, record={"answer": None, "error": "timed_out"}),
+        Question(8, record={"domain": "astrology"}),
+    ]
+    run = await asked_run(tmp_path / "run", questions)
+    run.photo(run.records[2]).unlink()
+    data = await built(tmp_path / "data", tmp_path / "run")
+    rows = [json.loads(line) for line in (tmp_path / "data" / REJECTED).read_text().splitlines()]
+    assert [row["where"] for row in rows] == [f"run, interaction i-{number}" for number in (5, 6, 7, 8)]
+    for row, words in zip(rows, ("10000 words", "6.jpg", "timed_out", "astrology"), strict=True):
+        assert words in row["why"]
+    assert {each.origin.interaction_id for each in data.samples[Task.ANSWER]} == {"i-1", "i-8"}
+
+
+async def test_labels_that_all_say_the_same_are_said_so(tmp_path: Path) -> None:
+    questions = [Question(number, answered="I don't know.") for number in range(10)]
+    await asked_run(tmp_path / "run", questions)
+    data = await built(tmp_path / "data", tmp_path / "run", tasks=(Task.ANSWER,))
+    assert any('10 of 10 labels are "I don\'t know."' in fault for fault in data.faults)
+    assert any("run, interaction i-0" in fault for fault in data.faults)
+    assert json.loads((tmp_path / "data" / INDEX).read_text())["faults"] == data.faults
+
+
+async def test_a_run_without_the_model_s_calls_says_how_to_get_them(tmp_path: Path) -> None:
+    await asked_run(tmp_path / "run", [RIGHT], model_calls=False)
+    with pytest.raises(UnreadableData, match="--model-calls"):
+        await built(tmp_path / "data", tmp_path / "run")
+    await built(tmp_path / "data", tmp_path / "run", tasks=(Task.QUESTION,))
+
+
+async def test_samples_can_be_looked_at_and_show_others_words_as_text(tmp_path: Path) -> None:
+    hostile = Question(9, answered="<script>alert(1)</script> 1931", query="<b>tower</b>")
+    await asked_run(tmp_path / "run", [RIGHT, WRONG, hostile])
+    await built(tmp_path / "data", tmp_path / "run")
+    shown = write_page(tmp_path / "data").read_text()
+    assert "<script>" not in shown
+    assert "<b>tower" not in shown
+    assert "It was built in 1931." in shown
+    assert shown.count("data:image/jpeg;base64,") >= 3
+    assert "When was tower 1 built?" in shown
+
+
+async def test_each_passage_that_helps_is_a_sample_beside_those_that_do_not(tmp_path: Path) -> None:
+    await asked_run(tmp_path / "run", [RIGHT])
+    await built(tmp_path / "data", tmp_path / "run", tasks=(Task.PASSAGES,))
+    (sample,) = read_samples(tmp_path / "data", Task.PASSAGES).samples
+    assert "built in 1931" in sample.positive
+    assert ["Rome is the capital" in text for text in sample.negatives] == [True]
+
+
+async def test_one_question_asked_in_two_runs_is_one_question(tmp_path: Path) -> None:
+    await asked_run(tmp_path / "one", [RIGHT])
+    await asked_run(tmp_path / "two", [RIGHT])
+    await built(tmp_path / "data", tmp_path / "one", tmp_path / "two", tasks=(Task.QUESTION, Task.ANSWER))
+    assert len(read_samples(tmp_path / "data", Task.QUESTION).samples) == 1
+    assert len(read_samples(tmp_path / "data", Task.ANSWER).samples) == 2
+
+
+async def test_the_verdict_of_rules_is_the_evaluation_s(tmp_path: Path) -> None:
+    run = await asked_run(tmp_path / "run", [RIGHT])
+    case = Case("i", RIGHT.text, RIGHT.gold, "1931", run.records[0].truth)
+    assert (await RuleReferee().verdict(case)).verdict is Verdict.CORRECT
+    assert load_run(tmp_path / "run").records == run.records

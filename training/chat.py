@@ -1,0 +1,137 @@
+"""Chats as a model reads them: its own template's words, and which of their tokens it is to write.
+
+Loss and generation begin where the template's opening of the assistant's turn ends, so that a model is
+trained on just what it is served with; nothing has to be marked in the template.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from chassis.images import ImageLimits, upright_rgb
+from training.samples import Message
+
+NO_LOSS = -100
+"""The label of a token that carries no loss, as torch has it."""
+_LIMITS = ImageLimits()
+
+
+class UnfitSample(Exception):
+    """A sample that this model cannot be trained on; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A chat to be replied to, and its photo. `reply`: what is to be written, in training."""
+
+    messages: Sequence[Message]
+    photo: Path | None
+    reply: str = ""
+
+
+class Chats:
+    """Turns into inputs of one model. `processor`: transformers' own, with a chat template."""
+
+    def __init__(self, processor: Any) -> None:
+        self.processor = processor
+        self.tokenizer = processor.tokenizer
+        self._photo_tokens: dict[tuple[int, int], int] = {}
+
+    def prompt(self, turn: Turn) -> str:
+        """The chat up to where the assistant begins to write."""
+        written: str = self.processor.apply_chat_template(chat_of(turn.messages), add_generation_prompt=True)
+        return written
+
+    def reply(self, turn: Turn, prompt: str) -> str:
+        """What the assistant writes, up to the token that ends its turn. Raises `UnfitSample`."""
+        marks = [mark for mark in self.tokenizer.all_special_tokens if mark in turn.reply]
+        if marks:
+            raise UnfitSample(f"its reply holds a control token of the model, {marks[0]}")
+        said = [*chat_of(turn.messages), {"role": "assistant", "content": _text(turn.reply.strip())}]
+        whole: str = self.processor.apply_chat_template(said)
+        if not whole.startswith(prompt):
+            raise UnfitSample("the model's chat template writes a reply elsewhere than it is generated")
+        reply, end, _ = whole[len(prompt) :].partition(self.tokenizer.eos_token)
+        return reply + end
+
+    def length(self, turn: Turn) -> tuple[int, int]:
+        """Tokens of the prompt, photo included, and of the reply. Raises `UnfitSample`."""
+        prompt = self.prompt(turn)
+        reply = self.reply(turn, prompt)
+        photo = 0 if turn.photo is None else self._tokens_of_photo(turn.photo) - 1
+        return len(self._ids(prompt)) + photo, len(self._ids(reply))
+
+    def inputs(self, turns: Sequence[Turn], *, side: str = "left") -> dict[str, Any]:
+        """A batch of prompts as tensors (turns, tokens), padded on that side."""
+        return self._encoded([self.prompt(turn) for turn in turns], turns, side)
+
+    def training_inputs(self, turns: Sequence[Turn]) -> dict[str, Any]:
+        """A batch with `labels` (turns, tokens): only replies carry loss. Raises `UnfitSample`."""
+        prompts = [self.prompt(turn) for turn in turns]
+        wholes = [prompt + self.reply(turn, prompt) for turn, prompt in zip(turns, prompts, strict=True)]
+        batch = self._encoded(wholes, turns, "right")
+        before = self._encoded(prompts, turns, "right")
+        labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, NO_LOSS)
+        for place, length in enumerate(before["attention_mask"].sum(dim=1).tolist()):
+            if not batch["input_ids"][place, :length].equal(before["input_ids"][place, :length]):
+                raise UnfitSample("its reply changes how the end of the prompt is cut into tokens")
+            labels[place, :length] = NO_LOSS
+        return {**batch, "labels": labels}
+
+    def _encoded(self, texts: Sequence[str], turns: Sequence[Turn], side: str) -> dict[str, Any]:
+        photos = [[open_photo(turn.photo)] for turn in turns if turn.photo is not None]
+        if photos and len(photos) < len(turns):
+            raise UnfitSample("chats with and without a photo cannot share a batch")
+        seen = {"images": photos} if photos else {}
+        encoded: Mapping[str, Any] = self.processor(
+            text=list(texts),
+            **seen,
+            padding=True,
+            padding_side=side,
+            add_special_tokens=False,  # the template has written them
+            return_tensors="pt",
+        )
+        return {name: value for name, value in encoded.items() if name != "token_type_ids"}
+
+    def _tokens_of_photo(self, photo: Path) -> int:
+        """As many as its size makes."""
+        with Image.open(photo) as opened:
+            size = opened.size
+        if size not in self._photo_tokens:
+            mark = self.processor.apply_chat_template([{"role": "user", "content": [{"type": "image"}]}])
+            blank = self.processor(
+                text=[mark], images=[[Image.new("RGB", size)]], add_special_tokens=False, return_tensors="pt"
+            )
+            around = len(self._ids(mark)) - 1
+            self._photo_tokens[size] = int(blank["input_ids"].shape[1]) - around
+        return self._photo_tokens[size]
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+
+def chat_of(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """As chat templates take it."""
+    return [
+        {
+            "role": message.role,
+            "content": [
+                {"type": "image"} if piece.type == "image" else {"type": "text", "text": piece.text}
+                for piece in message.content
+            ],
+        }
+        for message in messages
+    ]
+
+
+def open_photo(path: Path) -> Image.Image:
+    """RGB, upright. Raises the errors of `chassis.images`."""
+    return upright_rgb(path.read_bytes(), _LIMITS, None)
+
+
+def _text(text: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text}]

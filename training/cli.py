@@ -1,0 +1,20 @@
+"""`loreglass train`: data, SFT, GRPO, heads, merging, reports."""
+
+import typer
+
+from training.commands.data import data
+from training.commands.merge import merge
+from training.commands.presets import presets
+from training.commands.sft import sft
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+app.command("data")(data)
+app.command("presets")(presets)
+app.command("sft")(sft)
+app.command("merge")(merge)
+
+
+@app.callback()
+def root() -> None:
+    """Train what the platform serves, by the papers' recipes, from runs of the platform itself."""

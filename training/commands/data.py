@@ -1,0 +1,92 @@
+"""`loreglass train data`: data sets from evaluation runs."""
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evaluation.judging.choice import Choice
+from training.commands.failing import says_why
+from training.samples import HELD_OUT_SHARE, Task
+
+if TYPE_CHECKING:
+    from training.data.building import Built, Plan
+
+
+def data(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="folders that `eval run` made")],
+    out: Annotated[Path, typer.Option(help="the data set's folder", file_okay=False)],
+    task: Annotated[
+        list[Task] | None, typer.Option(help="what to teach, again for more; else query, rerank, answer")
+    ] = None,
+    judge: Annotated[Choice, typer.Option(help="of answers and results: rules or model")] = Choice.RULES,
+    base_url: Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")] = "",
+    model: Annotated[str, typer.Option(help="its name there; else LOREGLASS_JUDGE_MODEL")] = "",
+    augment: Annotated[
+        int, typer.Option(min=0, max=20, help="other wordings of each right answer, at most; takes a model")
+    ] = 0,
+    held_out: Annotated[float, typer.Option(min=0, max=0.9, help="share of the photos")] = HELD_OUT_SHARE,
+    seed: Annotated[int, typer.Option(help="of the split")] = 0,
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="questions to a model at once")] = 4,
+) -> None:
+    """Make samples to train on from RUNs, which must have been asked with `--model-calls`.
+
+    The same command goes on where it stopped; nobody is asked to judge the same thing twice.
+    A judge's key is read from LOREGLASS_JUDGE_KEY.
+    """
+    import anyio
+
+    from training.data.building import DEFAULT_TASKS, Plan
+    from training.data.page import write_page
+
+    if judge is Choice.HUMAN:
+        raise typer.BadParameter("people judge answers only: rules or model", param_hint="--judge")
+    if augment and judge is Choice.RULES:
+        raise typer.BadParameter("takes a judge that is a model: --judge model", param_hint="--augment")
+    plan = Plan(tuple(runs), out, tuple(task or DEFAULT_TASKS), augment, seed, held_out)
+    with says_why():
+        out.mkdir(parents=True, exist_ok=True)
+        built = anyio.run(_built, plan, judge, (base_url, model), concurrency)
+        shown = write_page(out)
+    _tell(built, shown)
+
+
+async def _built(plan: "Plan", choice: Choice, named: tuple[str, str], concurrency: int) -> "Built":
+    from evaluation.commands.judge import model_judge
+    from evaluation.judging.port import Judge
+    from evaluation.judging.rules import RuleJudge
+    from training.data.building import build
+    from training.data.referee import ModelReferee, Referee, RememberingReferee, RuleReferee, open_model
+    from training.progress import bar
+
+    async with AsyncExitStack() as stack:
+        judge: Judge = RuleJudge()
+        referee: Referee = RuleReferee()
+        if choice is Choice.MODEL:
+            judge = await stack.enter_async_context(model_judge(*named))
+            referee = ModelReferee(judge, await stack.enter_async_context(open_model(*named)))
+        remembering = stack.enter_context(RememberingReferee(referee, plan.out, concurrency))
+        return await build(plan, remembering, judge, bar)
+
+
+def _tell(built: "Built", shown: Path) -> None:
+    from rich.console import Console
+
+    from training.samples import counts
+
+    console = Console()
+    for task, samples in built.samples.items():
+        told = ", ".join(f"{name} {count}" for name, count in counts(samples).items()) or "none"
+        console.print(f"{task.value}: {told}", markup=False, highlight=False)
+    for row in built.rejected[:10]:
+        console.print(f"left out: {row.where}: {row.why}", markup=False, highlight=False, soft_wrap=True)
+    if len(built.rejected) > 10:
+        console.print(f"left out, too: {len(built.rejected) - 10} more", highlight=False)
+    for fault in built.faults:
+        console.print(fault, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"Look at them: {shown}", markup=False, highlight=False, soft_wrap=True)
+    if built.unjudged:
+        waiting = f"{built.unjudged} samples wait for the judge: the same command asks again."
+        console.print(waiting, style="red", highlight=False)
+        raise typer.Exit(1)

@@ -1,0 +1,27 @@
+"""What ends a command becomes one sentence on stderr."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from evaluation.commands.run import refuse
+
+
+@contextmanager
+def says_why() -> Iterator[None]:
+    """Ends the process with 1 where the settings, the data or a server will not do."""
+    from evaluation.calibration.cutoffs import CalibrationError
+    from evaluation.judging.model import JudgeError
+    from evaluation.judging.verdicts import JudgeDown
+    from evaluation.runs.store import RunError
+    from training.config import WrongConfig
+    from training.merging import CannotMerge
+    from training.runs import RunRefused
+    from training.samples import UnreadableData
+
+    of_evaluation = (CalibrationError, JudgeError, JudgeDown, RunError)
+    try:
+        yield
+    except (*of_evaluation, CannotMerge, RunRefused, UnreadableData, WrongConfig) as error:
+        refuse(str(error))
+    except KeyboardInterrupt:
+        refuse("Stopped. What is done is kept: the same command goes on from there.", 130)

@@ -1,0 +1,23 @@
+"""`loreglass train sft`: LoRA by supervised fine-tuning."""
+
+from training.commands.failing import says_why
+from training.commands.running import Config, Data, Out, PlanOnly, Set, on_all_cards, opened, settings_of
+
+
+def sft(config: Config, out: Out, data: Data = None, given: Set = None, plan: PlanOnly = False) -> None:
+    """Teach a vision-language model the tasks of DATA, by the settings of CONFIG.
+
+    The same command goes on where it stopped, to the same result.
+    """
+    from training.libraries import require
+    from training.sft.settings import SftConfig
+
+    with says_why():
+        settings = settings_of(config, SftConfig, data, given)
+        require()
+        on_all_cards(settings.cards)
+        run = opened(out, settings)
+
+        from training.sft.finetuning import finetune
+
+        finetune(settings, run)

@@ -1,0 +1,130 @@
+"""Settings of a training, from YAML: one of the presets by name, or a file of one's own."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from chassis.validation import first_fault
+
+PRESETS = Path(__file__).with_name("presets")
+
+
+class WrongConfig(Exception):
+    """Settings that cannot be used; the message says which, and why."""
+
+
+class Settings(BaseModel):
+    """Frozen; a name that does not exist is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LoraSettings(Settings):
+    """Defaults are BlackPearl's (section 4.1), which Wiki-PRF uses too (section 4.1).
+
+    `target_modules`: names in the language model; neither paper gives them.
+    """
+
+    rank: int = Field(default=64, ge=1, le=1024)
+    alpha: int = Field(default=128, ge=1)
+    dropout: float = Field(default=0.05, ge=0, lt=1)
+    target_modules: tuple[str, ...] = Field(
+        default=("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"), min_length=1
+    )
+
+
+class ModelSettings(Settings):
+    """The model that is trained. `weights`: a hub id or a folder; `preset`: what serves it (`services/vlm`).
+
+    `quantised`: the frozen weights in four bits (QLoRA); `gradient_checkpointing`: less memory, a third more
+    time; `attention`: as transformers names it; `max_pixels`: of a photo, where the processor takes that.
+    """
+
+    weights: str = Field(min_length=1)
+    preset: str = ""
+    dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
+    quantised: bool = False
+    gradient_checkpointing: bool = True
+    attention: str = "sdpa"
+    max_pixels: int | None = Field(default=None, ge=1)
+
+
+class RunSettings(Settings):
+    """What every training by gradient steps has.
+
+    `batch_size`: samples (of GRPO: completions) a step, over all cards; `device_batch_size`: of them at once
+    on a card, the rest is accumulated. `warmup`: share of the steps. `checkpoint_every`, `log_every`: steps.
+    `checkpoints`: the last so many are kept. `most_steps`: stop after these, whatever `epochs` says.
+    `held_out`: at most so many samples of the held-out part are replied to, before and after; 0: none.
+    """
+
+    epochs: float = Field(gt=0)
+    learning_rate: float = Field(gt=0)
+    warmup: float = Field(default=0.0, ge=0, lt=1)
+    schedule: Literal["linear", "cosine", "constant", "constant_with_warmup"] = "cosine"
+    optimiser: str = "adamw_torch"
+    weight_decay: float = Field(default=0.0, ge=0)
+    batch_size: int = Field(default=64, ge=1)
+    device_batch_size: int = Field(default=1, ge=1)
+    max_grad_norm: float = Field(default=1.0, gt=0)
+    seed: int = 0
+    most_steps: int | None = Field(default=None, ge=1)
+    checkpoint_every: int = Field(default=50, ge=1)
+    checkpoints: int = Field(default=2, ge=1)
+    log_every: int = Field(default=1, ge=1)
+    held_out: int = Field(default=200, ge=0)
+    card: str = "a100-80gb"
+    cards: int = Field(default=1, ge=1)
+
+
+Model = TypeVar("Model", bound=Settings)
+
+
+def load_config(name: str, kind: type[Model], overrides: Sequence[str] = ()) -> Model:
+    """The preset of that name, or the file. `overrides`: `lora.rank=8`, in YAML. Raises `WrongConfig`."""
+    path = _found(name)
+    try:
+        given = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise WrongConfig(f"{path} cannot be read as YAML: {str(error).splitlines()[0]}") from error
+    if not isinstance(given, dict):
+        raise WrongConfig(f"{path} holds no settings.")
+    for override in overrides:
+        _put(given, override)
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        raise WrongConfig(f"{path.name}: {first_fault(error)}.") from error
+
+
+def dump_config(config: Settings) -> str:
+    """All settings in force, as YAML that `load_config` reads."""
+    return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def preset_names() -> list[str]:
+    """What there is to choose from."""
+    return sorted(path.stem for path in PRESETS.glob("*.yaml"))
+
+
+def _found(name: str) -> Path:
+    if name in preset_names():
+        return PRESETS / f"{name}.yaml"
+    if Path(name).is_file():
+        return Path(name)
+    raise WrongConfig(f"{name} is no file and no preset. Presets: {', '.join(preset_names()) or 'none'}.")
+
+
+def _put(settings: dict[str, Any], override: str) -> None:
+    name, equals, value = override.partition("=")
+    if not equals:
+        raise WrongConfig(f"{override} is no setting: write name=value.")
+    *folders, last = name.strip().split(".")
+    for folder in folders:
+        settings = settings.setdefault(folder, {})
+        if not isinstance(settings, dict):
+            raise WrongConfig(f"{name}: {folder} holds no settings of its own.")
+    settings[last] = yaml.safe_load(value)

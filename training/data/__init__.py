@@ -1,0 +1,1 @@
+"""Data sets for training, from evaluation runs of this platform."""

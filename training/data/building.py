@@ -1,0 +1,186 @@
+"""Builds a data set from evaluation runs: the same folder from the same runs, whenever it is interrupted."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from evaluation.calibration.cutoffs import CalibrationError
+from evaluation.calibration.drafts import drafts_of
+from evaluation.calibration.proposals import Judging
+from evaluation.judging.port import Judge
+from evaluation.runs.store import Run, load_run
+from training.data.referee import NoJudgement, RememberingReferee
+from training.data.tasks import NothingToLearn, Tasks
+from training.data.turns import Album, BrokenTurn, RunTurn, rejected, require_calls
+from training.samples import (
+    CONVERSATIONS,
+    HELD_OUT_SHARE,
+    ConversationSample,
+    DraftSample,
+    Origin,
+    Part,
+    RejectedRow,
+    Sample,
+    Task,
+    counts,
+    digest,
+    part_of,
+    write_index,
+    write_samples,
+)
+
+DEFAULT_TASKS = (Task.QUERY, Task.RERANK, Task.ANSWER)
+_AT_ONCE = 8
+_MANY = 0.9
+"""A share of all labels that says the same teaches nothing else."""
+
+Watch = Callable[[Iterable[Any], str], Iterable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be built. `augmented`: see `Tasks`; `held_out`: share of the photos."""
+
+    runs: tuple[Path, ...]
+    out: Path
+    tasks: tuple[Task, ...] = DEFAULT_TASKS
+    augmented: int = 0
+    seed: int = 0
+    held_out: float = HELD_OUT_SHARE
+
+
+@dataclass(slots=True)
+class Built:
+    """What came out. `unjudged`: samples that wait for a judge who answers; the same command makes them."""
+
+    samples: dict[Task, list[Sample]] = field(default_factory=dict)
+    rejected: list[RejectedRow] = field(default_factory=list)
+    unused: dict[Task, Counter[str]] = field(default_factory=dict)
+    unjudged: int = 0
+
+    @property
+    def faults(self) -> list[str]:
+        """What a person should know before training on it."""
+        found = []
+        for task, samples in self.samples.items():
+            labels = Counter(each.label for each in samples if isinstance(each, ConversationSample))
+            label, most = labels.most_common(1)[0] if labels else ("", 0)
+            if most > 1 and most >= _MANY * labels.total():
+                found.append(
+                    f"{task.value}: {most} of {labels.total()} labels are {label[:60]!r}"
+                    f" (first: {_first(samples, label)})."
+                )
+            if not any(each.part is Part.HELD_OUT for each in samples):
+                found.append(f"{task.value}: nothing is held out.")
+        return found
+
+
+async def build(
+    plan: Plan, referee: RememberingReferee, judge: Judge, watch: Watch = lambda each, _: each
+) -> Built:
+    """Write the data set. Raises `UnreadableData`, `RunError`, `JudgeDown` and `CalibrationError`."""
+    built = Built({task: [] for task in plan.tasks}, unused={task: Counter() for task in plan.tasks})
+    tasks, album = Tasks(referee, plan.augmented), Album(plan.out, plan.seed, plan.held_out)
+    wanted = [task for task in plan.tasks if task is not Task.DRAFT]
+    for folder in plan.runs:
+        run = load_run(folder)
+        if CONVERSATIONS & set(plan.tasks):
+            require_calls(run)
+        turns = list[RunTurn]()
+        for turn in watch(list(album.turns(run)) if wanted else [], f"photos of {folder.name}"):
+            (turns if isinstance(turn, RunTurn) else built.rejected).append(turn)
+        await _make(tasks, wanted, turns, built, watch, folder.name)
+        if Task.DRAFT in plan.tasks:
+            built.samples[Task.DRAFT] += await _drafts(run, judge, plan)
+    _write(plan, referee.name, built)
+    return built
+
+
+async def _make(
+    tasks: Tasks, wanted: Sequence[Task], turns: Sequence[RunTurn], built: Built, watch: Watch, name: str
+) -> None:
+    """Several turns at once, their samples in the turns' order."""
+    made: list[dict[Task, list[Sample]]] = [{} for _ in turns]
+
+    async def work(places: Iterable[int]) -> None:
+        for place in places:
+            for task in wanted:
+                made[place][task] = await _of_one(tasks, task, turns[place], built)
+
+    places = iter(watch(range(len(turns)), f"samples of {name}"))
+    async with anyio.create_task_group() as group:
+        for _ in range(_AT_ONCE):
+            group.start_soon(work, places)
+    for of_turn in made:
+        for task, samples in of_turn.items():
+            built.samples[task] += samples
+
+
+async def _of_one(tasks: Tasks, task: Task, turn: RunTurn, built: Built) -> list[Sample]:
+    try:
+        return await tasks.samples(task, turn)
+    except NothingToLearn as error:
+        built.unused[task][str(error)] += 1
+    except BrokenTurn as error:
+        built.rejected.append(rejected(turn.run, turn.record, str(error)))
+    except NoJudgement:
+        built.unjudged += 1
+    return []
+
+
+async def _drafts(run: Run, judge: Judge, plan: Plan) -> list[Sample]:
+    """Drafts with their features, as the search router saw them (QA-Dragon, 3.2)."""
+    try:
+        rows = (await drafts_of(run, Judging(judge))).rows
+    except CalibrationError as error:
+        raise CalibrationError(f"{error} The task `draft` needs such a run.") from error
+    return [
+        DraftSample(
+            id=digest(Task.DRAFT.value, row.dataset, run.folder.name, row.interaction_id),
+            task=Task.DRAFT,
+            part=part_of(f"{row.dataset} {row.conversation}", plan.seed, plan.held_out),
+            origin=Origin(
+                run=run.folder.name,
+                interaction_id=row.interaction_id,
+                session_id=row.conversation,
+                turn=row.turn,
+            ),
+            features=row.features,
+            right=row.right,
+            system=row.system,
+            judge=row.judge,
+        )
+        for row in rows
+    ]
+
+
+def _write(plan: Plan, judge: str, built: Built) -> None:
+    built.rejected = list(dict.fromkeys(sorted(built.rejected, key=lambda row: (row.where, row.why))))
+    for task, samples in built.samples.items():
+        write_samples(plan.out, task, samples)
+    write_index(
+        plan.out,
+        {
+            "runs": [str(folder) for folder in plan.runs],
+            "judge": judge,
+            "augmented": plan.augmented,
+            "seed": plan.seed,
+            "held_out": plan.held_out,
+            "counts": {task.value: counts(samples) for task, samples in built.samples.items()},
+            "unused": {task.value: dict(sorted(why.items())) for task, why in built.unused.items()},
+            "rejected": len(built.rejected),
+            "unjudged": built.unjudged,
+            "faults": built.faults,
+        },
+        built.rejected,
+    )
+
+
+def _first(samples: Sequence[Sample], label: str) -> str:
+    conversations = [each for each in samples if isinstance(each, ConversationSample)]
+    origin = next(each.origin for each in conversations if each.label == label)
+    return f"{origin.run}, interaction {origin.interaction_id}"

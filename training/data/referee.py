@@ -1,0 +1,255 @@
+"""Who says which answers are right, which results help, and how else a label could be worded.
+
+Every judgement is kept in the data set's folder as it comes, so that building goes on where it stopped and
+nobody is asked twice.
+"""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, TextIO
+
+import anyio
+from pydantic import Field
+
+from chassis.errors import LoreglassError
+from chassis.http.calls import http_client
+from chassis.resilience.deadlines import Deadline
+from evaluation.data.model import Truth, is_answerable
+from evaluation.judging.derive import derive
+from evaluation.judging.port import Case, Judge, Judgement, Verdict
+from evaluation.judging.rules import RuleJudge
+from evaluation.judging.spans import says
+from evaluation.settings import JudgeSettings
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.client import VlmClient
+from gateway.llm.prompt import Prompt, TextPart
+from gateway.llm.schemas import Structured
+
+MEMORY = "judgements.jsonl"
+LONGEST_LABEL_WORDS = 50
+"""BlackPearl, figure 5."""
+_PATIENCE_MS = 120_000
+_VERSION = 1
+
+
+class NoJudgement(Exception):
+    """The judge said nothing that can be used; asking again may help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a result is to help with. `search`: the question as it was searched for, complete in itself."""
+
+    question: str
+    search: str
+    gold: str
+    truth: Truth | None
+
+
+class Referee(Protocol):
+    """Raises `NoJudgement`."""
+
+    @property
+    def name(self) -> str:
+        """Kept with each judgement: another judge's are not taken for this one's."""
+        ...
+
+    async def verdict(self, case: Case) -> Judgement:
+        """Whether the answer is right."""
+        ...
+
+    async def helps(self, asked: Asked, piece: str) -> bool:
+        """Whether a single result helps to answer (BlackPearl, 3.3 and figure 7)."""
+        ...
+
+    async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
+        """Other labels for the same answer, simpler or richer (BlackPearl, 2.2 and figure 5)."""
+        ...
+
+
+class RuleReferee:
+    """No model: what says a right answer helps, and nothing is worded anew."""
+
+    name = RuleJudge.name
+
+    async def verdict(self, case: Case) -> Judgement:
+        """By the evaluation's rules."""
+        return await RuleJudge().judge(case)
+
+    async def helps(self, asked: Asked, piece: str) -> bool:
+        """Whether an accepted answer stands in the piece; nothing helps where there is no answer."""
+        if not is_answerable(asked.truth):
+            return False
+        accepted = asked.truth.accepted if asked.truth else ()
+        return says(piece, accepted or derive(asked.gold, asked.question).truth.accepted)
+
+    async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
+        """None: it takes a model."""
+        return []
+
+
+class Relevance(Structured):
+    """Whether one result helps."""
+
+    helps: bool = Field(description="true if the result says something that the answer needs")
+
+
+class Rewordings(Structured):
+    """Other ways to say the answer."""
+
+    answers: list[str] = Field(description="one answer each, no two alike")
+
+
+_HELPS = """TASK: decide whether one search result helps to answer a question.
+
+Question, as it was asked: {question}
+The same, as it was searched for: {search}
+
+Result:
+{piece}
+
+It helps if it is about what the question is about and says something that a right answer needs. A result
+about something else helps nobody, however many words it shares with the question."""
+
+_REWORDS = """TASK: word an answer in {count} other ways.
+
+Question: {question}
+Answer: {gold}
+
+Half of them shorter and simpler, half of them fuller. Each says all that the answer says and nothing else
+that could be wrong: the same names, dates, figures and units. At most {words} words each, each different."""
+
+
+class ModelReferee:
+    """A model judges by CRAG-MM's protocol, marks results and words labels anew, at temperature 0."""
+
+    def __init__(self, judge: Judge, model: VlmClient) -> None:
+        self._judge = judge
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """The judge's."""
+        return self._judge.name
+
+    async def verdict(self, case: Case) -> Judgement:
+        """By the model."""
+        judgement = await self._judge.judge(case)
+        if judgement.failed:
+            raise NoJudgement(judgement.why)
+        return judgement
+
+    async def helps(self, asked: Asked, piece: str) -> bool:
+        """By the model; as in the paper it is not shown the gold answer."""
+        text = _HELPS.format(question=asked.question, search=asked.search, piece=piece)
+        return bool((await self._complete("helps", text, Relevance, 32)).helps)
+
+    async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
+        """By the model; longer ones are left out."""
+        text = _REWORDS.format(question=question, gold=gold, count=count, words=LONGEST_LABEL_WORDS)
+        said = (await self._complete("rewordings", text, Rewordings, 120 * count)).answers
+        plain = dict.fromkeys(" ".join(each.split()) for each in said)
+        return [each for each in plain if each and len(each.split()) <= LONGEST_LABEL_WORDS][:count]
+
+    async def _complete(self, name: str, text: str, schema: type[Any], most_tokens: int) -> Any:
+        prompt = Prompt(name, "You judge for a benchmark.", (TextPart(text),), schema, most_tokens)
+        try:
+            return (await self._model.complete(prompt, Deadline.after_ms(_PATIENCE_MS))).value
+        except LoreglassError as error:
+            raise NoJudgement(error.detail) from error
+
+
+@asynccontextmanager
+async def open_model(base_url: str, name: str) -> AsyncIterator[VlmClient]:
+    """The judge's model for marks and wordings, by the same settings as its verdicts."""
+    given = JudgeSettings()
+    endpoint = VlmEndpoint(base_url or given.url, name or given.model, given.key.get_secret_value())
+    async with http_client() as http:
+        yield VlmClient(http, endpoint)
+
+
+class RememberingReferee:
+    """Asks another one what is not in the folder's memory yet, at most `at_once` questions at a time."""
+
+    def __init__(self, referee: Referee, folder: Path, at_once: int = 4) -> None:
+        self._referee = referee
+        self._path = folder / MEMORY
+        self._known = _read(self._path)
+        self._slots = anyio.CapacityLimiter(at_once)
+        self._file: TextIO | None = None
+        self.asked = 0
+
+    def __enter__(self) -> "RememberingReferee":
+        kept = self._path.read_bytes() if self._path.exists() else b""
+        self._file = self._path.open("a", encoding="utf-8", newline="\n")
+        if kept and not kept.endswith(b"\n"):
+            self._file.write("\n")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    @property
+    def name(self) -> str:
+        """The one's that is asked."""
+        return self._referee.name
+
+    async def verdict(self, case: Case) -> Judgement:
+        """See `Referee`."""
+        truth = case.truth.model_dump(mode="json", exclude={"interaction_id"}) if case.truth else None
+        asked = [case.question, case.gold, case.answer, case.abstained, truth]
+        told = await self._remembered("verdict", asked, lambda: self._judged(case))
+        return Judgement(Verdict(told["verdict"]), told["why"])
+
+    async def _judged(self, case: Case) -> dict[str, Any]:
+        judgement = await self._referee.verdict(case)
+        return {"verdict": judgement.verdict.value, "why": judgement.why}
+
+    async def helps(self, asked: Asked, piece: str) -> bool:
+        """See `Referee`."""
+        truth = asked.truth.model_dump(mode="json", exclude={"interaction_id"}) if asked.truth else None
+        told = [*asdict(asked).values()][:3]
+        found = await self._remembered(
+            "helps", [*told, truth, piece], lambda: self._referee.helps(asked, piece)
+        )
+        return bool(found)
+
+    async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
+        """See `Referee`."""
+        asked = [question, gold, count]
+        found: list[str] = await self._remembered(
+            "rewordings", asked, lambda: self._referee.rewordings(question, gold, count)
+        )
+        return found
+
+    async def _remembered(self, kind: str, asked: list[Any], ask: Callable[[], Awaitable[Any]]) -> Any:
+        told = json.dumps([_VERSION, self.name, kind, *asked], ensure_ascii=False)
+        key = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+        async with self._slots:
+            if key not in self._known:
+                self._known[key] = await ask()
+                self.asked += 1
+                if self._file is not None:
+                    self._file.write(json.dumps({"key": key, "said": self._known[key]}) + "\n")
+                    self._file.flush()
+        return self._known[key]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """What was judged before; half a line of a process that was killed is asked for again."""
+    known: dict[str, Any] = {}
+    for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
+        try:
+            told = json.loads(line)
+            known[told["key"]] = told["said"]
+        except (ValueError, KeyError, TypeError):
+            continue
+    return known

@@ -1,0 +1,144 @@
+"""One answered question of an evaluation run, as training needs it: calls of the model, photo, place."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chassis.errors import LoreglassError
+from chassis.images import ImageLimits, clean_image
+from evaluation.record import TurnRecord
+from evaluation.runs.store import Run
+from gateway.settings import GatewaySettings
+from loreglass_client.models import ModelCall
+from training.samples import (
+    MOST_TEXT,
+    Message,
+    Origin,
+    Part,
+    Piece,
+    RejectedRow,
+    UnreadableData,
+    part_of,
+)
+
+MOST_GOLD_WORDS = 400
+"""Of a data set's answer. What is longer is no answer to learn or to score by."""
+_LIMITS = ImageLimits()
+_PHOTO_SIDE: int = GatewaySettings.model_fields["photo_max_side"].default
+
+
+class BrokenTurn(Exception):
+    """A turn that nothing can be learnt from; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTurn:
+    """`run`: the run's folder name; `photo`: below the data set's folder, empty without one."""
+
+    run: Run
+    record: TurnRecord
+    photo: str
+    part: Part
+    history: tuple[tuple[str, str], ...]
+
+    @property
+    def origin(self) -> Origin:
+        """Where it is from."""
+        record = self.record
+        return Origin(
+            run=self.run.folder.name,
+            interaction_id=record.interaction_id,
+            session_id=record.session_id,
+            turn=record.turn,
+        )
+
+    def calls(self, prompt: str) -> list[ModelCall]:
+        """Those of that prompt, in the order in which they ended."""
+        explanation = self.record.answer.explanation if self.record.answer else None
+        return [call for call in explanation.model_calls if call.prompt == prompt] if explanation else []
+
+    def note(self, stage: str, begins: str) -> str:
+        """What a stage told behind these words; empty where it told nothing of the kind."""
+        explanation = self.record.answer.explanation if self.record.answer else None
+        notes = [note.text for note in explanation.notes if note.stage == stage] if explanation else []
+        return next((text.rpartition(begins)[2] for text in notes if begins in text), "")
+
+
+def messages_of(call: ModelCall) -> tuple[Message, ...]:
+    """A call's chat as a sample keeps it. Raises `BrokenTurn` for one that is no prompt of ours."""
+    if sum(len(part.text) for message in call.messages for part in message.content) > MOST_TEXT:
+        raise BrokenTurn(f"its {call.prompt} prompt is longer than {MOST_TEXT} characters")
+    try:
+        return tuple(
+            Message(
+                role=message.role,
+                content=tuple(Piece(type=part.type, text=part.text) for part in message.content),
+            )
+            for message in call.messages
+        )
+    except ValueError as error:
+        raise BrokenTurn(f"its {call.prompt} prompt is no chat") from error
+
+
+@dataclass(slots=True)
+class Album:
+    """The photos of a data set, as the gateway sends them to the model, each once."""
+
+    folder: Path
+    seed: int
+    held_out: float
+    _known: dict[Path, str] = field(default_factory=dict)
+
+    def turns(self, run: Run) -> Iterator[RunTurn | RejectedRow]:
+        """The run's turns in order; in place of one that is broken, what is wrong with it."""
+        said: dict[str, list[tuple[str, str]]] = {}
+        for record in run.records:
+            history = tuple(said.setdefault(record.session_id, []))
+            try:
+                yield self._turn(run, record, history)
+            except BrokenTurn as error:
+                yield rejected(run, record, str(error))
+            if record.answer:
+                said[record.session_id].append((record.question, record.answer.answer))
+
+    def _turn(self, run: Run, record: TurnRecord, history: tuple[tuple[str, str], ...]) -> RunTurn:
+        if record.answer is None:
+            raise BrokenTurn(f"there is no answer ({record.error})")
+        words = len(record.gold.split())
+        if words > MOST_GOLD_WORDS:
+            raise BrokenTurn(f"its gold answer has {words} words; at most {MOST_GOLD_WORDS} can be scored")
+        photo = self._photo(run.photo(record)) if record.photo else ""
+        key = photo or f"{run.header.dataset} {record.session_id}"
+        return RunTurn(run, record, photo, part_of(key, self.seed, self.held_out), history)
+
+    def _photo(self, path: Path) -> str:
+        if path not in self._known:
+            try:
+                clean = clean_image(path.read_bytes(), _LIMITS, _PHOTO_SIDE)
+            except OSError as error:
+                raise BrokenTurn(f"its photo {path.name} cannot be read: {error.strerror}") from error
+            except LoreglassError as error:
+                raise BrokenTurn(f"its photo {path.name}: {error.detail}") from error
+            name = f"photos/{clean.digest[:24]}.jpg"
+            place = self.folder / name
+            if not place.exists():
+                place.parent.mkdir(exist_ok=True)
+                half = place.with_suffix(".partial")
+                half.write_bytes(clean.jpeg)
+                half.replace(place)
+            self._known[path] = name
+        return self._known[path]
+
+
+def rejected(run: Run, record: TurnRecord, why: str) -> RejectedRow:
+    """The row of that turn, as one that is left out."""
+    return RejectedRow(where=f"{run.folder.name}, interaction {record.interaction_id}", why=why)
+
+
+def require_calls(run: Run) -> None:
+    """Raises `UnreadableData` for a run that did not keep what its model was asked."""
+    if not run.header.settings.get("model_calls"):
+        raise UnreadableData(
+            f"{run.folder} does not hold what the model was asked: "
+            "ask again with `loreglass eval run … --model-calls`."
+        )

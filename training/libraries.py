@@ -1,0 +1,20 @@
+"""The libraries that training needs, found before anything is begun."""
+
+import importlib
+import importlib.util
+
+from chassis.models.torchvision_ops import make_importable
+from training.config import WrongConfig
+
+NEEDED = ("torch", "torchvision", "transformers", "peft", "accelerate", "datasets", "trl")
+
+
+def require(*names: str) -> None:
+    """Raises `WrongConfig` where one of them is not installed."""
+    missing = [name for name in names or NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise WrongConfig(
+            f"Training needs {', '.join(missing)}: pip install 'loreglass[training]', "
+            "or `make .venv/.training` in a clone."
+        )
+    make_importable()

@@ -1,0 +1,123 @@
+"""The vision-language model that is trained: its frozen weights, its LoRA, its processor.
+
+PEFT's LoRA sits in the linear layers of the language model only, cross-attention included where there is
+any; the vision tower stays as it is. torch and transformers are loaded when a function is called.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from training.config import LoraSettings, ModelSettings, WrongConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model with what turns chats and photos into its inputs."""
+
+    model: Any
+    processor: Any
+
+    @property
+    def tokenizer(self) -> Any:
+        """The processor's own."""
+        return self.processor.tokenizer
+
+
+def load(settings: ModelSettings) -> Loaded:
+    """The base model and its processor. Raises `WrongConfig` where there is none under that name."""
+    import torch
+    from transformers import AutoModelForImageTextToText
+
+    options: dict[str, Any] = {
+        "dtype": getattr(torch, settings.dtype),
+        "attn_implementation": settings.attention,
+    }
+    if settings.quantised:
+        options["quantization_config"] = four_bits(settings)
+    if torch.cuda.is_available():
+        options["device_map"] = {"": torch.cuda.current_device()}
+    try:
+        processor = open_processor(settings)
+        model = AutoModelForImageTextToText.from_pretrained(settings.weights, **options)
+    except (OSError, ValueError) as error:
+        raise WrongConfig(f"{settings.weights} cannot be loaded: {str(error).splitlines()[0]}") from error
+    return Loaded(model, processor)
+
+
+def open_processor(settings: ModelSettings) -> Any:
+    """The model's own, with `max_pixels` where it is given."""
+    from transformers import AutoProcessor
+
+    given = {} if settings.max_pixels is None else {"max_pixels": settings.max_pixels}
+    processor = AutoProcessor.from_pretrained(settings.weights, **given)
+    if processor.tokenizer.pad_token is None:
+        processor.tokenizer.pad_token = processor.tokenizer.eos_token
+    return processor
+
+
+def four_bits(settings: ModelSettings) -> Any:
+    """QLoRA's quantisation (Dettmers et al. 2023): NF4, constants quantised too."""
+    import torch
+    from transformers import BitsAndBytesConfig
+
+    return BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=getattr(torch, settings.dtype),
+    )
+
+
+def lora_config(model: Any, settings: LoraSettings) -> Any:
+    """PEFT's, for layers of the language model. Raises `WrongConfig` where it has none of those names."""
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=settings.rank,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules=_pattern(targets(model, settings.target_modules)),
+        task_type="CAUSAL_LM",
+    )
+
+
+def targets(model: Any, names: Sequence[str]) -> list[str]:
+    """The full names of the linear layers of the language model that end in one of `names`.
+
+    Raises `WrongConfig` where one of `names` is no layer of it.
+    """
+    decoder = model.get_decoder()
+    (root,) = (name for name, module in model.named_modules() if module is decoder)
+    found = [
+        f"{root}.{name}"
+        for name, module in decoder.named_modules()
+        if name.rpartition(".")[2] in names and hasattr(module, "weight")
+    ]
+    missing = set(names) - {name.rpartition(".")[2] for name in found}
+    if missing:
+        raise WrongConfig(f"lora.target_modules: the language model has no {', '.join(sorted(missing))}.")
+    return found
+
+
+def _pattern(names: Sequence[str]) -> str:
+    """One expression for all of them, numbers of layers left open: it is kept with the adapter."""
+    kinds = dict.fromkeys(re.sub(r"\\\.\d+\\\.", r"\\.\\d+\\.", re.escape(name)) for name in names)
+    return f"({'|'.join(kinds)})"
+
+
+def local_files(weights: str) -> Path:
+    """The folder of these weights: the one that is named, or the hub's copy on this machine.
+
+    Raises `WrongConfig` where there is none.
+    """
+    if Path(weights).is_dir():
+        return Path(weights)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(weights))
+    except OSError as error:
+        raise WrongConfig(f"{weights} is no folder, and the hub could not be reached for it.") from error

@@ -1,0 +1,62 @@
+"""What a model writes about samples, with how sure it was, its likeliest words first."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from training.chat import Chats, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`confidence`: the mean probability of the tokens that spell it, in 0..1; 0 where there are none."""
+
+    text: str
+    confidence: float
+
+
+def replies(
+    model: Any, chats: Chats, turns: Sequence[Turn], most_tokens: int, batch_size: int = 1
+) -> Iterator[Said]:
+    """The greedy reply to each, in order. Turns with and without a photo never share a batch."""
+    import torch
+
+    was_training = model.training
+    model.eval()
+    try:
+        for batch in _batches(turns, batch_size):
+            inputs = {name: value.to(model.device) for name, value in chats.inputs(batch).items()}
+            with torch.inference_mode():
+                written = model.generate(
+                    **inputs,
+                    max_new_tokens=most_tokens,
+                    do_sample=False,
+                    return_dict_in_generate=True,
+                    output_logits=True,
+                    pad_token_id=chats.tokenizer.pad_token_id,
+                )
+            begin = inputs["input_ids"].shape[1]
+            ids = written.sequences[:, begin:]
+            chosen = torch.stack(written.logits, dim=1).float().log_softmax(-1)
+            sure = chosen.gather(2, ids[:, :, None])[:, :, 0].exp()
+            yield from (_said(chats, row, chances) for row, chances in zip(ids, sure, strict=True))
+    finally:
+        model.train(was_training)
+
+
+def _said(chats: Chats, ids: Any, chances: Any) -> Said:
+    special = set(chats.tokenizer.all_special_ids)
+    spelled = [place for place, token in enumerate(ids.tolist()) if token not in special]
+    text = chats.tokenizer.decode(ids, skip_special_tokens=True).strip()
+    return Said(text, float(chances[spelled].mean()) if spelled else 0.0)
+
+
+def _batches(turns: Sequence[Turn], size: int) -> Iterator[list[Turn]]:
+    batch: list[Turn] = []
+    for turn in turns:
+        if batch and (len(batch) == size or (batch[0].photo is None) != (turn.photo is None)):
+            yield batch
+            batch = []
+        batch.append(turn)
+    if batch:
+        yield batch

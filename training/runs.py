@@ -1,0 +1,187 @@
+"""A training run on disk: the same files and the same look of logs, whatever is trained.
+
+RUN/config.yaml          the settings in force, whole
+RUN/metrics.jsonl        a line a logged step: step, seconds, and numbers by name
+RUN/tensorboard/         the same numbers for TensorBoard
+RUN/checkpoints/         what a run that was broken off goes on from
+RUN/predictions-*.jsonl  what the model says about the held-out part, before and after
+RUN/left-out.jsonl       rows that are not learnt, each with its place and the reason
+RUN/summary.json         what came out
+"""
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from chassis.validation import first_fault
+from training.samples import ConversationSample, RejectedRow, Row, Task, Text, UnreadableData, replace_text
+
+CONFIG, METRICS, SUMMARY, LEFT_OUT = "config.yaml", "metrics.jsonl", "summary.json", "left-out.jsonl"
+BEFORE, AFTER = "before", "after"
+ADAPTER = "adapter"
+"""Where in a run the LoRA lies, as PEFT saves it."""
+_SAID = 5
+
+
+class RunRefused(Exception):
+    """A folder that this training cannot go on in; the message says why and what to do."""
+
+
+class Prediction(Row):
+    """What a model says about one held-out sample. `confidence`: the mean probability of its tokens, 0..1.
+
+    `calls`: tools that it called; `in_form`: whether its reply has the form that was asked for; None where a
+    task asks for none.
+    """
+
+    sample: str
+    task: Task
+    question: Text = ""
+    said: Text
+    gold: Text = ""
+    label: Text = ""
+    truth: dict[str, Any] | None = None
+    confidence: float | None = None
+    calls: int | None = None
+    in_form: bool | None = None
+
+    @classmethod
+    def of(cls, sample: ConversationSample, said: str, confidence: float) -> "Prediction":
+        """What was said about that sample."""
+        return cls(
+            sample=sample.id,
+            task=sample.task,
+            question=sample.question,
+            said=said,
+            gold=sample.gold,
+            label=sample.label,
+            truth=sample.truth,
+            confidence=round(confidence, 4),
+        )
+
+
+@dataclass(slots=True)
+class RunFolder:
+    """One run. `clock`: seconds, for `seconds` in the logs; `say`: where lines for people go."""
+
+    path: Path
+    clock: Callable[[], float] = time.monotonic
+    say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: T201
+    _began: float = field(init=False)
+    _board: Any = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where a trainer keeps its own."""
+        return self.path / "checkpoints"
+
+    def begin(self, config: str) -> bool:
+        """Take the folder for a run with these settings, as YAML; whether there is one to go on with.
+
+        Raises `RunRefused` where another run is there.
+        """
+        kept = self.path / CONFIG
+        if kept.exists():
+            if kept.read_text("utf-8") != config:
+                raise RunRefused(
+                    f"{self.path} holds a run with other settings: compare {kept}, or choose another folder."
+                )
+            return True
+        if self.path.exists() and any(self.path.iterdir()):
+            raise RunRefused(f"{self.path} is not empty and holds no run: choose another folder.")
+        self.path.mkdir(parents=True, exist_ok=True)
+        replace_text(kept, config)
+        return False
+
+    def config(self) -> dict[str, Any]:
+        """The settings in force. Raises `UnreadableData` where the folder holds no run."""
+        path = self.path / CONFIG
+        try:
+            found = yaml.safe_load(path.read_text("utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise UnreadableData(f"{self.path} holds no run: {CONFIG} cannot be read.") from error
+        if not isinstance(found, dict):
+            raise UnreadableData(f"{path} holds no settings.")
+        return found
+
+    def log(self, step: int, numbers: Mapping[str, float]) -> None:
+        """A line of the log, for programs and for TensorBoard. What is not finite is left out."""
+        finite = {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
+        line = {"step": step, "seconds": round(self.clock() - self._began, 3), **finite}
+        with (self.path / METRICS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        board = self._opened_board()
+        for name, value in finite.items():
+            board.add_scalar(name, value, step)
+
+    def go_on_after(self, step: int) -> None:
+        """Drop what was logged after the step of a checkpoint that the run goes on from."""
+        kept = [line for line in self.metrics() if line["step"] <= step]
+        replace_text(self.path / METRICS, "".join(f"{json.dumps(line)}\n" for line in kept))
+        self.say(f"Going on after step {step}.")
+
+    def metrics(self) -> list[dict[str, float]]:
+        """The logged lines, in order; half a line of a run that was killed is left out."""
+        found = list[dict[str, float]]()
+        path = self.path / METRICS
+        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                continue
+        return found
+
+    def leave_out(self, rows: Sequence[RejectedRow]) -> None:
+        """Keep which rows are not learnt, and say how many."""
+        lines = "".join(f"{row.model_dump_json()}\n" for row in rows)
+        replace_text(self.path / LEFT_OUT, lines)
+        for row in rows[:_SAID]:
+            self.say(f"Left out: {row.where}: {row.why}.")
+        if len(rows) > _SAID:
+            self.say(f"Left out, too: {len(rows) - _SAID} more, in {self.path / LEFT_OUT}.")
+
+    def write_predictions(self, when: str, predictions: list[Prediction]) -> None:
+        """`when`: `BEFORE` or `AFTER` training."""
+        lines = "".join(f"{each.model_dump_json(exclude_defaults=True)}\n" for each in predictions)
+        replace_text(self._predictions(when), lines)
+
+    def has_predictions(self, when: str) -> bool:
+        """Whether they were written already."""
+        return self._predictions(when).exists()
+
+    def predictions(self, when: str) -> list[Prediction]:
+        """Raises `UnreadableData` where there are none."""
+        path = self._predictions(when)
+        try:
+            return [Prediction.model_validate_json(line) for line in path.read_bytes().splitlines() if line]
+        except OSError as error:
+            raise UnreadableData(f"{path} cannot be read: {error.strerror}.") from error
+        except ValidationError as error:
+            raise UnreadableData(f"{path}: {first_fault(error)}.") from error
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """What came out, as JSON."""
+        if self._board is not None:
+            self._board.close()
+        replace_text(self.path / SUMMARY, json.dumps(summary, indent=1) + "\n")
+
+    def _predictions(self, when: str) -> Path:
+        return self.path / f"predictions-{when}.jsonl"
+
+    def _opened_board(self) -> Any:
+        if self._board is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._board = SummaryWriter(str(self.path / "tensorboard"))
+        return self._board

@@ -1,0 +1,300 @@
+"""What is trained on: a folder with a file of JSON lines a task, photos, and what was left out.
+
+    FOLDER/data.json        how it was made, and counts
+    FOLDER/<task>.jsonl     a sample a line, in a stable order
+    FOLDER/photos/*.jpg     named by what they hold
+    FOLDER/rejected.jsonl   rows that teach nothing, each with its place and the reason
+
+Every kind of training reads this format: the vision-language model's tasks, the questions of GRPO, and the
+heads of the routers and of the reranker's coarse stage.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from chassis.validation import first_fault
+
+REJECTED, INDEX = "rejected.jsonl", "data.json"
+MOST_TEXT = 200_000
+"""Characters of one text. What is longer is no prompt of ours, and its row is left out by name."""
+HELD_OUT_SHARE = 0.2
+"""BlackPearl, section 2.3: 8:2, by image."""
+
+
+class UnreadableData(Exception):
+    """A folder that holds no such data; the message says which, and what to do."""
+
+
+class Task(StrEnum):
+    """What a sample teaches. Each task is a file of its own."""
+
+    QUERY = "query"
+    RERANK = "rerank"
+    ANSWER = "answer"
+    FILTER = "filter"
+    QUESTION = "question"
+    DOMAIN = "domain"
+    DRAFT = "draft"
+    PASSAGES = "passages"
+
+
+class Part(StrEnum):
+    """`held_out` is only measured on. All samples about one photo are in the same part."""
+
+    TRAIN = "train"
+    HELD_OUT = "held_out"
+
+
+class Label(StrEnum):
+    """Where a conversation's label is from.
+
+    `own`: the base model's own reply, which a judge found right; `augmented`: a judge model's rewording of
+    the gold, which was verified; `refusal`: "I don't know", where the base model was wrong; `gold`: the data
+    set's answer, where the base model was wrong; `judged`: from a judge's marks.
+    """
+
+    OWN = "own"
+    AUGMENTED = "augmented"
+    REFUSAL = "refusal"
+    GOLD = "gold"
+    JUDGED = "judged"
+
+
+class Row(BaseModel):
+    """Frozen. What a newer version adds is not read."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+Text = Annotated[str, Field(max_length=MOST_TEXT)]
+
+
+class Origin(Row):
+    """The turn that a sample was made from. `run`: the evaluation run's folder name, or the data set's name.
+
+    `interaction_id`, `session_id`, `turn` (from 0): as in the run's records.
+    """
+
+    run: str
+    interaction_id: str
+    session_id: str
+    turn: int = 0
+
+
+class Sample(Row):
+    """`id`: the same whenever it is made from the same. `photo`: a path below the folder; empty: none."""
+
+    id: str = Field(min_length=1)
+    task: Task
+    part: Part
+    origin: Origin
+    photo: str = ""
+
+    @field_validator("photo")
+    @classmethod
+    def _below_the_folder(cls, photo: str) -> str:
+        place = PurePosixPath(photo)
+        if place.is_absolute() or ".." in place.parts:
+            raise ValueError("the photo does not lie below the folder")
+        return photo
+
+
+class Piece(Row):
+    """A part of a message: text, or the place where the sample's photo stands."""
+
+    type: Literal["text", "image"]
+    text: Text = ""
+
+
+class Message(Row):
+    """As TRL and chat templates take it."""
+
+    role: Literal["system", "user", "assistant"]
+    content: tuple[Piece, ...]
+
+
+class ConversationSample(Sample):
+    """What the model was shown, word for word, and what it is to write (`label`).
+
+    `gold` and `question` are what a scorer needs; `source`: see `Label`. `reply`: what the base model wrote.
+    """
+
+    task: Literal[Task.QUERY, Task.RERANK, Task.ANSWER, Task.FILTER]
+    messages: tuple[Message, ...] = Field(min_length=1)
+    label: Text = Field(min_length=1)
+    source: Label
+    question: Text
+    gold: Text = ""
+    truth: dict[str, Any] | None = None
+    reply: Text = ""
+
+    @field_validator("messages")
+    @classmethod
+    def _ends_with_the_user(cls, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        if messages[-1].role != "user":
+            raise ValueError("the last message is not the user's")
+        return messages
+
+
+class QuestionSample(Sample):
+    """A question to roll out for GRPO. `history`: earlier questions with their answers.
+
+    `article`: where the answer is, an address or a title; `accepted`: other spellings that are right too.
+    """
+
+    task: Literal[Task.QUESTION]
+    question: Text = Field(min_length=1)
+    history: tuple[tuple[Text, Text], ...] = ()
+    gold: Text = Field(min_length=1)
+    accepted: tuple[Text, ...] = ()
+    truth: dict[str, Any] | None = None
+    article: str = ""
+
+
+class DomainSample(Sample):
+    """A question with its domain, by the contract's name."""
+
+    task: Literal[Task.DOMAIN]
+    question: Text = Field(min_length=1)
+    domain: str
+
+
+class DraftSample(Sample):
+    """A draft's features, by name, and whether a judge found it right."""
+
+    task: Literal[Task.DRAFT]
+    features: dict[str, float]
+    right: bool
+    system: str = ""
+    judge: str = ""
+
+
+class PassagesSample(Sample):
+    """A question with a passage that answers it, and others that do not."""
+
+    task: Literal[Task.PASSAGES]
+    question: Text = Field(min_length=1)
+    positive: Text = Field(min_length=1)
+    negatives: tuple[Text, ...] = ()
+
+
+CONVERSATIONS = frozenset({Task.QUERY, Task.RERANK, Task.ANSWER, Task.FILTER})
+"""Tasks of the vision-language model, whose samples are `ConversationSample`s."""
+
+AnySample = ConversationSample | QuestionSample | DomainSample | DraftSample | PassagesSample
+SAMPLE_OF: dict[Task, type[AnySample]] = {
+    Task.QUERY: ConversationSample,
+    Task.RERANK: ConversationSample,
+    Task.ANSWER: ConversationSample,
+    Task.FILTER: ConversationSample,
+    Task.QUESTION: QuestionSample,
+    Task.DOMAIN: DomainSample,
+    Task.DRAFT: DraftSample,
+    Task.PASSAGES: PassagesSample,
+}
+
+
+class RejectedRow(Row):
+    """A row that was left out. `where`: file and line, or run and interaction; `why`: a sentence."""
+
+    where: str
+    why: str
+
+
+Kind = TypeVar("Kind", bound=Sample)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[Kind]):
+    """The samples of one task, in the file's order, and the rows that are none."""
+
+    folder: Path
+    samples: tuple[Kind, ...]
+    rejected: tuple[RejectedRow, ...] = ()
+
+    def part(self, part: Part) -> tuple[Kind, ...]:
+        """Those of one part."""
+        return tuple(sample for sample in self.samples if sample.part is part)
+
+    def photo(self, sample: Sample) -> Path | None:
+        """Where a sample's photo is."""
+        return self.folder / sample.photo if sample.photo else None
+
+
+def digest(*parts: str) -> str:
+    """A sample's `id`: 16 hexadecimal digits of what it was made from."""
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+
+def part_of(key: str, seed: int = 0, held_out: float = HELD_OUT_SHARE) -> Part:
+    """The part of all samples about one photo (`key`: its digest, or the session's id where there is none).
+
+    By the key alone, so that a photo stays in its part when other runs are added.
+    """
+    drawn = int.from_bytes(hashlib.sha256(f"{seed}\x1f{key}".encode()).digest()[:8], "big")
+    return Part.HELD_OUT if drawn < held_out * 2**64 else Part.TRAIN
+
+
+def read_samples(folder: Path, task: Task) -> Reading[Any]:
+    """All samples of a task. A row that is none is named, never dropped silently. Raises `UnreadableData`."""
+    path = folder / f"{task.value}.jsonl"
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise UnreadableData(
+            f"{path} cannot be read: {error.strerror}. `loreglass train data` writes such folders."
+        ) from error
+    kind, samples, rejected = SAMPLE_OF[task], list[Sample](), list[RejectedRow]()
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            sample = kind.model_validate_json(line)
+            if sample.task is not task:
+                raise ValueError(f"it is a sample of {sample.task.value}")
+            if sample.photo and not (folder / sample.photo).is_file():
+                raise ValueError(f"its photo {sample.photo} is missing")
+        except ValueError as error:
+            why = first_fault(error) if isinstance(error, ValidationError) else str(error)
+            rejected.append(RejectedRow(where=f"{path.name}, line {number}", why=why))
+        else:
+            samples.append(sample)
+    return Reading(folder, tuple(samples), tuple(rejected))
+
+
+def write_samples(folder: Path, task: Task, samples: Iterable[Sample]) -> None:
+    """Replace a task's file as a whole, each sample once, by id."""
+    once = {sample.id: sample for sample in samples}
+    lines = (sample.model_dump_json(exclude_defaults=True) for sample in once.values())
+    replace_text(folder / f"{task.value}.jsonl", "".join(f"{line}\n" for line in lines))
+
+
+def write_index(folder: Path, told: Mapping[str, Any], rejected: Sequence[RejectedRow]) -> None:
+    """How the data set was made, and which rows were left out of it."""
+    replace_text(folder / REJECTED, "".join(f"{row.model_dump_json()}\n" for row in rejected))
+    replace_text(folder / INDEX, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    beside = path.with_name(f".{path.name}.partial")
+    beside.write_text(text, "utf-8")
+    beside.replace(path)
+
+
+def counts(samples: Sequence[Sample]) -> dict[str, int]:
+    """By part and, of conversations, by the source of the label: `train`, `train refusal`, …"""
+    found = Counter[str]()
+    for sample in samples:
+        found[sample.part.value] += 1
+        if isinstance(sample, ConversationSample):
+            found[f"{sample.part.value} {sample.source.value}"] += 1
+    return dict(sorted(found.items()))

@@ -1,0 +1,123 @@
+"""The samples of several tasks as one training set, in a seeded order, and those that are left out."""
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+from pathlib import Path
+
+from training.chat import Chats, Turn, UnfitSample
+from training.config import WrongConfig
+from training.samples import ConversationSample, Label, Part, RejectedRow, Task, read_samples
+from training.sft.settings import SftConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A sample, and where its photo is."""
+
+    sample: ConversationSample
+    photo: Path | None
+
+    @property
+    def turn(self) -> Turn:
+        """To be learnt."""
+        return Turn(self.sample.messages, self.photo, self.sample.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """What is learnt, in order; what is only measured on; rows that are no samples, or do not fit."""
+
+    train: tuple[Located, ...]
+    held_out: tuple[Located, ...]
+    left_out: tuple[RejectedRow, ...]
+
+    @property
+    def faults(self) -> list[str]:
+        """What of the whole would teach something that nobody wants."""
+        answers = [each.sample for each in self.train if each.sample.task is Task.ANSWER]
+        found = []
+        if answers and all(sample.source is Label.REFUSAL for sample in answers):
+            found.append(
+                f"All {len(answers)} answers to learn are refusals: the model would learn to refuse."
+            )
+        if not self.held_out:
+            found.append("Nothing is held out: nobody will know what was learnt.")
+        return found
+
+
+Watch = Callable[[Iterable[Located], str], Iterable[Located]]
+
+
+def read_mixture(config: SftConfig, chats: Chats, watch: Watch = lambda each, _: each) -> Mixture:
+    """All samples of the config's folders and tasks. `watch`: wraps long work, to show how far it is.
+
+    Raises `UnreadableData`, and `WrongConfig` where nothing is left to learn.
+    """
+    found, left_out = list[Located](), list[RejectedRow]()
+    for folder in config.data:
+        for task in config.tasks:
+            reading = read_samples(folder, task)
+            found += [Located(sample, reading.photo(sample)) for sample in reading.samples]
+            left_out += reading.rejected
+    once = list({each.sample.id: each for each in found}.values())
+    chosen = within_refusal_share(
+        [each for each in once if each.sample.part is Part.TRAIN], config.refusal_share, config.seed
+    )
+    random.Random(config.seed).shuffle(chosen)
+    train = _fitting(watch(chosen, "measuring samples"), chats, config, left_out)
+    held_out = [each for each in once if each.sample.part is Part.HELD_OUT]
+    mixture = Mixture(train, _sampled(held_out, config), tuple(left_out))
+    if not train:
+        first = f" The first: {left_out[0].where}: {left_out[0].why}." if left_out else ""
+        raise WrongConfig(f"There is no sample to learn; {len(left_out)} rows were left out.{first}")
+    if config.device_batch_size > 1 and len({each.photo is None for each in train}) > 1:
+        raise WrongConfig("device_batch_size must be 1: some samples have a photo and some have none.")
+    return mixture
+
+
+def within_refusal_share(samples: Sequence[Located], share: float | None, seed: int) -> list[Located]:
+    """Without as many refusals, chosen by the seed, as are too many among the answers."""
+    refusals = [each for each in samples if each.sample.source is Label.REFUSAL]
+    answers = sum(each.sample.task is Task.ANSWER for each in samples) - len(refusals)
+    if share is None:
+        return list(samples)
+    most = int(share * answers / (1 - share) + 1e-9)
+    kept = {each.sample.id for each in random.Random(seed).sample(refusals, min(most, len(refusals)))}
+    return [each for each in samples if each.sample.source is not Label.REFUSAL or each.sample.id in kept]
+
+
+def _fitting(
+    samples: Iterable[Located], chats: Chats, config: SftConfig, left_out: list[RejectedRow]
+) -> tuple[Located, ...]:
+    fit = []
+    for each in samples:
+        try:
+            prompt, reply = chats.length(each.turn)
+            if prompt > config.max_prompt_tokens or reply > config.max_reply_tokens:
+                raise UnfitSample(
+                    f"it has {prompt} tokens to read and {reply} to write; "
+                    f"{config.max_prompt_tokens} and {config.max_reply_tokens} are allowed"
+                )
+        except UnfitSample as error:
+            left_out.append(RejectedRow(where=place_of(each.sample), why=str(error)))
+        else:
+            fit.append(each)
+    return tuple(fit)
+
+
+def place_of(sample: ConversationSample) -> str:
+    """For people: which sample of which turn of which run it is."""
+    origin = sample.origin
+    turn = f"{origin.run}, interaction {origin.interaction_id}"
+    return f"{sample.task.value} sample {sample.id} ({turn})"
+
+
+def _sampled(samples: Sequence[Located], config: SftConfig) -> tuple[Located, ...]:
+    """At most `held_out` of them, tasks in turn, the same for every run with this seed."""
+    by_task: dict[Task, list[Located]] = {task: [] for task in config.tasks}
+    for each in random.Random(config.seed).sample(list(samples), len(samples)):
+        by_task[each.sample.task].append(each)
+    in_turn = (each for several in zip_longest(*by_task.values()) for each in several if each is not None)
+    return tuple(islice(in_turn, config.held_out))
