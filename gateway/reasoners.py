@@ -26,6 +26,7 @@ from gateway.steps.verification import AskJudge
 
 if TYPE_CHECKING:
     from gateway.llm.client import VlmClient
+    from gateway.llm.options import VlmOptions
 
 Check = Callable[[Deadline], Awaitable[Any]]
 
@@ -66,9 +67,7 @@ def open_reasoners(settings: GatewaySettings, http: HttpClient, guards: Guards, 
     """The reasoner that the settings choose. `read`: the reader service."""
     if settings.reasoning is Reasoning.POCKET:
         return pocket_reasoners(read)
-    from gateway.llm.delimiting import Budget
     from gateway.llm.models import ModelByPrompt
-    from gateway.llm.options import VlmOptions, Window
     from gateway.llm.probe import keep_probing
     from gateway.llm.reasoner import VlmReasoner
     from gateway.pipelines.baselines.model import VlmBaselines
@@ -84,12 +83,7 @@ def open_reasoners(settings: GatewaySettings, http: HttpClient, guards: Guards, 
         for prompt in PROMPTS[stage]
     }
     client = ModelByPrompt(clients["vlm"], by_prompt)
-    options = VlmOptions(
-        evidence=Budget(total=settings.vlm_evidence_chars, piece=settings.vlm_passage_chars),
-        history_turns=settings.vlm_history_turns,
-        history_chars=settings.vlm_history_chars,
-        window=Window(settings.vlm_context, settings.vlm_photo_tokens),
-    )
+    options = model_options(settings)
     baselines = VlmBaselines(client, options)
     return Reasoners(
         few_hops=VlmReasoner(client, options),
@@ -103,6 +97,19 @@ def open_reasoners(settings: GatewaySettings, http: HttpClient, guards: Guards, 
         fallback=pocket_reasoners(read),
         model=partial(_described, clients),
         keep_probing=partial(keep_probing, tuple(clients.values())),
+    )
+
+
+def model_options(settings: GatewaySettings) -> "VlmOptions":
+    """What prompts may hold."""
+    from gateway.llm.delimiting import Budget
+    from gateway.llm.options import VlmOptions, Window
+
+    return VlmOptions(
+        evidence=Budget(total=settings.vlm_evidence_chars, piece=settings.vlm_passage_chars),
+        history_turns=settings.vlm_history_turns,
+        history_chars=settings.vlm_history_chars,
+        window=Window(settings.vlm_context, settings.vlm_photo_tokens),
     )
 
 

@@ -40,6 +40,13 @@ class Chats:
         self.tokenizer = processor.tokenizer
         self._photo_tokens: dict[tuple[int, int], int] = {}
 
+    @property
+    def unwritable(self) -> list[int]:
+        """Tokens that stand for photos and films: one that a model wrote would want a photo of its own."""
+        names = ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id")
+        found = (getattr(self.processor, name, None) for name in names)
+        return sorted({token for token in found if token is not None and token < len(self.tokenizer)})
+
     def prompt(self, turn: Turn) -> str:
         """The chat up to where the assistant begins to write."""
         written: str = self.processor.apply_chat_template(chat_of(turn.messages), add_generation_prompt=True)
@@ -62,7 +69,7 @@ class Chats:
         prompt = self.prompt(turn)
         reply = self.reply(turn, prompt)
         photo = 0 if turn.photo is None else self._tokens_of_photo(turn.photo) - 1
-        return len(self._ids(prompt)) + photo, len(self._ids(reply))
+        return len(self.ids(prompt)) + photo, len(self.ids(reply))
 
     def inputs(self, turns: Sequence[Turn], *, side: str = "left") -> dict[str, Any]:
         """A batch of prompts as tensors (turns, tokens), padded on that side."""
@@ -82,7 +89,7 @@ class Chats:
         return {**batch, "labels": labels}
 
     def _encoded(self, texts: Sequence[str], turns: Sequence[Turn], side: str) -> dict[str, Any]:
-        photos = [[open_photo(turn.photo)] for turn in turns if turn.photo is not None]
+        photos = [[self.photo(turn.photo)] for turn in turns if turn.photo is not None]
         if photos and len(photos) < len(turns):
             raise UnfitSample("chats with and without a photo cannot share a batch")
         seen = {"images": photos} if photos else {}
@@ -105,11 +112,16 @@ class Chats:
             blank = self.processor(
                 text=[mark], images=[[Image.new("RGB", size)]], add_special_tokens=False, return_tensors="pt"
             )
-            around = len(self._ids(mark)) - 1
+            around = len(self.ids(mark)) - 1
             self._photo_tokens[size] = int(blank["input_ids"].shape[1]) - around
         return self._photo_tokens[size]
 
-    def _ids(self, text: str) -> list[int]:
+    def photo(self, path: Path) -> Image.Image:
+        """RGB, upright. Raises the errors of `chassis.images`."""
+        return upright_rgb(path.read_bytes(), _LIMITS, None)
+
+    def ids(self, text: str) -> list[int]:
+        """Its tokens, and none that the text does not spell."""
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
@@ -126,11 +138,6 @@ def chat_of(messages: Sequence[Message]) -> list[dict[str, Any]]:
         }
         for message in messages
     ]
-
-
-def open_photo(path: Path) -> Image.Image:
-    """RGB, upright. Raises the errors of `chassis.images`."""
-    return upright_rgb(path.read_bytes(), _LIMITS, None)
 
 
 def _text(text: str) -> list[dict[str, str]]:

@@ -3,6 +3,7 @@
 import typer
 
 from training.commands.data import data
+from training.commands.grpo import grpo
 from training.commands.merge import merge
 from training.commands.presets import presets
 from training.commands.sft import sft
@@ -12,6 +13,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.command("data")(data)
 app.command("presets")(presets)
 app.command("sft")(sft)
+app.command("grpo")(grpo)
 app.command("merge")(merge)
 
 

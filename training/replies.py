@@ -34,6 +34,7 @@ def replies(
                     return_dict_in_generate=True,
                     output_logits=True,
                     pad_token_id=chats.tokenizer.pad_token_id,
+                    suppress_tokens=chats.unwritable,
                 )
             begin = inputs["input_ids"].shape[1]
             ids = written.sequences[:, begin:]

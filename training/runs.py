@@ -5,6 +5,7 @@ RUN/metrics.jsonl        a line a logged step: step, seconds, and numbers by nam
 RUN/tensorboard/         the same numbers for TensorBoard
 RUN/checkpoints/         what a run that was broken off goes on from
 RUN/predictions-*.jsonl  what the model says about the held-out part, before and after
+RUN/rollouts.jsonl       of GRPO: what each rollout wrote, and what it earned
 RUN/left-out.jsonl       rows that are not learnt, each with its place and the reason
 RUN/summary.json         what came out
 """
@@ -24,7 +25,8 @@ from pydantic import ValidationError
 from chassis.validation import first_fault
 from training.samples import ConversationSample, RejectedRow, Row, Task, Text, UnreadableData, replace_text
 
-CONFIG, METRICS, SUMMARY, LEFT_OUT = "config.yaml", "metrics.jsonl", "summary.json", "left-out.jsonl"
+CONFIG, METRICS, SUMMARY = "config.yaml", "metrics.jsonl", "summary.json"
+LEFT_OUT, ROLLOUTS = "left-out.jsonl", "rollouts.jsonl"
 BEFORE, AFTER = "before", "after"
 ADAPTER = "adapter"
 """Where in a run the LoRA lies, as PEFT saves it."""
@@ -129,18 +131,23 @@ class RunFolder:
         """Drop what was logged after the step of a checkpoint that the run goes on from."""
         kept = [line for line in self.metrics() if line["step"] <= step]
         replace_text(self.path / METRICS, "".join(f"{json.dumps(line)}\n" for line in kept))
+        rollouts = [line for line in self.rollouts() if line["step"] < step]
+        replace_text(self.path / ROLLOUTS, "".join(f"{json.dumps(line)}\n" for line in rollouts))
         self.say(f"Going on after step {step}.")
 
-    def metrics(self) -> list[dict[str, float]]:
+    def metrics(self) -> list[dict[str, Any]]:
         """The logged lines, in order; half a line of a run that was killed is left out."""
-        found = list[dict[str, float]]()
-        path = self.path / METRICS
-        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
-            try:
-                found.append(json.loads(line))
-            except ValueError:
-                continue
-        return found
+        return _lines(self.path / METRICS)
+
+    def keep_rollouts(self, step: int, rollouts: Sequence[Mapping[str, Any]]) -> None:
+        """What a step's rollouts wrote and earned, a line each."""
+        with (self.path / ROLLOUTS).open("a", encoding="utf-8") as file:
+            for rollout in rollouts:
+                file.write(json.dumps({"step": step, **rollout}, ensure_ascii=False) + "\n")
+
+    def rollouts(self) -> list[dict[str, Any]]:
+        """All that were kept, in order."""
+        return _lines(self.path / ROLLOUTS)
 
     def leave_out(self, rows: Sequence[RejectedRow]) -> None:
         """Keep which rows are not learnt, and say how many."""
@@ -185,3 +192,14 @@ class RunFolder:
 
             self._board = SummaryWriter(str(self.path / "tensorboard"))
         return self._board
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """Of a log; half a line of a process that was killed is left out."""
+    found = list[dict[str, Any]]()
+    for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue
+    return found

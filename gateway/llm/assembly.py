@@ -185,7 +185,7 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
 def read_reply(
     text: str, schema: type[Schema], *, ended: bool = True
 ) -> tuple[Schema, FoundObject | None, bool] | None:
-    """What a model wrote as JSON or as labelled lines: its value, its fields' places, whether it was repaired.
+    """What a model wrote as JSON or as labelled lines: its value, its fields' places, and if it was repaired.
 
     None if it cannot be read. `ended`: the model stopped by itself.
     """

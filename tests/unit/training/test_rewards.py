@@ -1,0 +1,129 @@
+"""Rewards by cases made by hand and by properties: 0 or 1 each, and form pays only where it is there."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.pipelines.wiki_prf.tags import CONTENT_CHARS, MOST_CALLS
+from training.grpo.rewards import NAMES, RolledOut, answer_reward, rewards
+from training.samples import Origin, Part, QuestionSample, Task
+
+PLAN = "<think>Small.</think>\n<tool>\n1. grounding: the statue\n2. flip\n</tool>"
+KNOWLEDGE = "<think>Piece 2 tells it.</think>\n<answer>The tower is 31 metres tall.</answer>"
+TRUTH = {
+    "interaction_id": "i",
+    "answer_type": "number",
+    "accepted": ["31 metres", "31 m"],
+    "value": 31,
+    "unit": "metre",
+}
+
+
+def sample(**varied: object) -> QuestionSample:
+    """A question with a gold sentence and its spellings."""
+    given = {
+        "id": "q",
+        "task": Task.QUESTION,
+        "part": Part.TRAIN,
+        "origin": Origin(run="r", interaction_id="i", session_id="s"),
+        "question": "How tall is it?",
+        "gold": "The tower is 31 metres tall.",
+        "accepted": ("31 metres", "31 m"),
+        "truth": TRUTH,
+    }
+    return QuestionSample(**(given | varied))
+
+
+@pytest.mark.parametrize(
+    ("said", "exact", "scored"),
+    [
+        ("31 metres", 1, 1),
+        ("31 metres.", 1, 1),
+        ("the 31 Metres", 1, 1),
+        ("The tower is 31 metres tall.", 1, 1),
+        ("It is 31 metres tall, I think.", 0, 1),
+        ("It is 32 metres tall.", 0, 0),
+        ("31 metres or 32 metres", 0, 0),
+        ("", 0, 0),
+        ("   ", 0, 0),
+        ("I don't know.", 0, 0),
+    ],
+)
+def test_an_answer_earns_by_exact_match_or_by_the_platform_s_own_scorer(
+    said: str, exact: float, scored: float
+) -> None:
+    assert answer_reward(said, sample()) == exact
+    assert answer_reward(said, sample(), by_scorer=True) == scored
+
+
+@pytest.mark.parametrize(
+    ("plan", "in_form", "calls"),
+    [
+        (PLAN, 1, 1),
+        ("<think>x</think><tool>\n1. flip\n</tool>", 1, 1),
+        ("<think>x</think><tool>\n- flip\n</tool>", 0, 1),
+        ("1. flip", 0, 1),
+        ("<think>x</think><tool>\n</tool>", 0, 0),
+        ("<think>x</think><tool>\n1. shout: loudly\n</tool>", 0, 0),
+        ("<think>x</think><tool>\n1. caption:\n</tool>", 0, 0),
+        ("<tool>\n1. flip\n</tool>", 0, 1),
+        (PLAN + PLAN, 0, 1),
+        ("<think>x</think><tool>\n" + "1. flip\n" * (MOST_CALLS + 1) + "</tool>", 0, 1),
+        (f"<think>x</think><tool>\n1. caption: {'a' * (CONTENT_CHARS + 1)}\n</tool>", 0, 1),
+        ("", 0, 0),
+        (None, 0, 0),
+    ],
+)
+def test_a_plan_earns_by_its_form_and_a_call_in_it_by_itself(
+    plan: str | None, in_form: float, calls: float
+) -> None:
+    earned = rewards(RolledOut(plan, None, ""), sample())
+    assert (earned["tool_format"], earned["tool_use"]) == (in_form, calls)
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "in_form"),
+    [
+        (KNOWLEDGE, 1),
+        ("<answer>31 metres</answer>", 0),
+        ("<think>x</think>31 metres", 0),
+        ("<think>x</think><answer></answer>", 0),
+        ("<think>x</think><answer>31</answer><answer>32</answer>", 0),
+        ("<think>x</think><answer>31 metres", 0),
+        ("", 0),
+        (None, 0),
+    ],
+)
+def test_knowledge_earns_by_its_form(knowledge: str | None, in_form: float) -> None:
+    assert rewards(RolledOut(PLAN, knowledge, ""), sample())["filter_format"] == in_form
+
+
+def test_a_forced_plan_earns_nothing_for_whoever_did_not_write_it() -> None:
+    earned = rewards(RolledOut(PLAN, KNOWLEDGE, "31 metres", forced=True), sample())
+    assert earned == {"answer": 1.0, "tool_format": 0.0, "filter_format": 1.0, "tool_use": 0.0}
+
+
+TEXTS = st.text(max_size=400) | st.text(alphabet="<>/thinktoolanswer1. \n:flip", max_size=200)
+
+
+@given(plan=st.none() | TEXTS, knowledge=st.none() | TEXTS, answer=TEXTS, by_scorer=st.booleans())
+def test_whatever_is_written_each_reward_is_0_or_1(
+    plan: str | None, knowledge: str | None, answer: str, *, by_scorer: bool
+) -> None:
+    earned = rewards(RolledOut(plan, knowledge, answer), sample(), by_scorer=by_scorer)
+    assert tuple(earned) == NAMES
+    assert set(earned.values()) <= {0.0, 1.0}
+    assert earned["tool_use"] >= earned["tool_format"]
+
+
+@given(TEXTS, TEXTS)
+def test_form_and_answer_are_earned_apart(plan: str, knowledge: str) -> None:
+    said, other = (rewards(RolledOut(plan, knowledge, answer), sample()) for answer in ("31 metres", "9"))
+    assert {name: said[name] for name in NAMES[1:]} == {name: other[name] for name in NAMES[1:]}
+    assert (said["answer"], other["answer"]) == (1.0, 0.0)
+
+
+@given(st.text(alphabet=st.characters(categories=("L", "N")), min_size=1, max_size=60))
+def test_the_gold_itself_is_always_right(gold: str) -> None:
+    question = sample(gold=gold, accepted=(), truth=None)
+    assert answer_reward(gold, question) == 1.0

@@ -1,0 +1,54 @@
+"""Wiki-PRF's rewards (section 3.5, equations 12 and 13), each 0 or 1, before their weights.
+
+The form that is checked is the strict one of `gateway.pipelines.wiki_prf.tags`; serving reads leniently.
+"""
+
+from dataclasses import dataclass
+
+from evaluation.data.model import Truth
+from evaluation.judging.cut import APPROXIMATE
+from evaluation.judging.port import Case, Verdict
+from evaluation.judging.rules import judge_by_rules
+from evaluation.judging.spans import exact_match
+from gateway.pipelines.wiki_prf.lenient import read_plan
+from gateway.pipelines.wiki_prf.tags import knowledge_in_form, plan_in_form
+from training.samples import QuestionSample
+
+NAMES = ("answer", "tool_format", "filter_format", "tool_use")
+
+
+@dataclass(frozen=True, slots=True)
+class RolledOut:
+    """What one rollout came to. `plan`, `knowledge`: the trained model's own words; None: it was not asked.
+
+    `answer`: the frozen base's, empty for a refusal. `forced`: the plan was not the model's.
+    """
+
+    plan: str | None
+    knowledge: str | None
+    answer: str
+    forced: bool = False
+
+
+def rewards(written: RolledOut, sample: QuestionSample, *, by_scorer: bool = False) -> dict[str, float]:
+    """By name. What a forced plan has of form is nobody's merit."""
+    own_plan = None if written.forced else written.plan
+    return {
+        "answer": answer_reward(written.answer, sample, by_scorer=by_scorer),
+        "tool_format": float(own_plan is not None and plan_in_form(own_plan) is not None),
+        "filter_format": float(
+            written.knowledge is not None and knowledge_in_form(written.knowledge) is not None
+        ),
+        "tool_use": float(own_plan is not None and read_plan(own_plan) is not None),
+    }
+
+
+def answer_reward(answer: str, sample: QuestionSample, *, by_scorer: bool = False) -> float:
+    """1 for a right answer: exact match with the gold or an accepted spelling, or the evaluation's rules."""
+    if not answer.strip():
+        return 0.0
+    if not by_scorer:
+        return exact_match(answer, [sample.gold, *sample.accepted])
+    truth = Truth.model_validate(sample.truth) if sample.truth else None
+    case = Case(sample.id, sample.question, sample.gold, APPROXIMATE(answer), truth)
+    return float(judge_by_rules(case).verdict in (Verdict.CORRECT, Verdict.ACCEPTABLE))

@@ -1,0 +1,252 @@
+"""Rollouts: the platform's own `wiki-prf` pipeline answers, and the trained model takes two of its steps.
+
+The plan and the filter are the trained model's, captions and the answer the frozen base's; search, grounding
+and reranking are calls to running services (Wiki-PRF, sections 3.2 to 3.4). What is trained is therefore what
+is served, prompts included. The two steps are turns of one chat: its tokens are one sequence, of which only
+what the model wrote carries loss.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from PIL import Image
+
+from chassis.errors import Internal, LoreglassError
+from chassis.resilience.deadlines import Deadline
+from gateway.clients.services import Services
+from gateway.llm.completion import Completion, Written
+from gateway.llm.models import Model, ModelByPrompt
+from gateway.llm.options import VlmOptions
+from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPart, TextPrompt
+from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner, plan_prompt
+from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
+from gateway.planning.run import Run
+from gateway.planning.stages import Stage
+from gateway.state import Photo, Query
+from gateway.state import Turn as Said
+from gateway.thresholds import Thresholds
+from training.chat import Chats, Turn
+from training.grpo.rewards import RolledOut
+from training.grpo.settings import ForcedPlan
+from training.grpo.together import Together
+from training.grpo.writing import Ask, Writer
+from training.samples import Message, Piece, QuestionSample
+
+PLAN, FILTER = "plan_tools", "filter_knowledge"
+_OWN = frozenset({Stage.TOOL_PLAN, Stage.KNOWLEDGE_FILTER})
+_HERE = "[the reply]"
+"""Stands in a rendered chat where the model's own tokens are."""
+
+
+class ServicesDown(Exception):
+    """No question could be looked up; the message names the stages that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its photo, as the gateway would have it."""
+
+    sample: QuestionSample
+    photo: Path | None
+
+    @property
+    def query(self) -> Query:
+        """As a pipeline takes it."""
+        history = tuple(Said(question, answer, False) for question, answer in self.sample.history)
+        return Query(self.sample.question, self._photo, history=history)
+
+    @property
+    def _photo(self) -> Photo | None:
+        """The data set's photos are the gateway's own, cleaned and scaled."""
+        if self.photo is None:
+            return None
+        with Image.open(self.photo) as opened:
+            width, height = opened.size
+        return Photo(self.photo.read_bytes(), width, height, self.photo.stem)
+
+
+@dataclass(slots=True)
+class Trajectory:
+    """The tokens of one rollout's chat after its prompt; 1 in `mask` where the model wrote them itself."""
+
+    prompt: tuple[int, ...]
+    ids: list[int] = field(default_factory=list)
+    mask: list[int] = field(default_factory=list)
+    plan: str | None = None
+    knowledge: str | None = None
+    answer: str = ""
+    forced: bool = False
+    failed: tuple[str, ...] = ()
+
+    def add(self, ids: Sequence[int], *, own: bool) -> None:
+        """Tokens of the model, or of others, which carry no loss."""
+        self.ids += ids
+        self.mask += [int(own)] * len(ids)
+
+    @property
+    def rolled_out(self) -> RolledOut:
+        """In words."""
+        return RolledOut(self.plan, self.knowledge, self.answer, self.forced)
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """What rollouts are made with. `base`: who captions and answers; None: the model without its LoRA."""
+
+    services: Services
+    thresholds: Thresholds
+    options: VlmOptions
+    base: Model | None = None
+
+
+class Roller:
+    """Makes rollouts of questions, all of them at once."""
+
+    def __init__(self, chats: Chats, writer: Writer, forced: ForcedPlan, rollout_s: float) -> None:
+        self._chats = chats
+        self._writer = writer
+        self._forced = forced
+        self._rollout_s = rollout_s
+
+    async def roll_out(self, platform: Platform, asked: Sequence[Asked], group: int = 1) -> list[Trajectory]:
+        """One trajectory for each; equal questions stand together, `group` of them.
+
+        Raises `ServicesDown`, and what the writer raises.
+        """
+        together = Together[Ask, list[int]](self._writer, len(asked))
+        forced = round(self._forced.share * group) if self._forced.text else 0
+        made: list[Trajectory | None] = [None] * len(asked)
+
+        async def work(place: int) -> None:
+            try:
+                made[place] = await self._one(platform, asked[place], place, together, place % group < forced)
+            finally:
+                together.leave()
+
+        async with anyio.create_task_group() as tasks:
+            for place in range(len(asked)):
+                tasks.start_soon(work, place)
+        if together.failure is not None:
+            raise together.failure
+        trajectories = [each for each in made if each is not None]
+        if all(each.failed for each in trajectories):
+            stages = ", ".join(sorted({stage for each in trajectories for stage in each.failed}))
+            raise ServicesDown(f"Every rollout did without {stages}. Do the services run, with an index?")
+        return trajectories
+
+    async def _one(
+        self, platform: Platform, asked: Asked, place: int, together: Together[Ask, list[int]], forced: bool
+    ) -> Trajectory:
+        query = asked.query
+        chat = messages_of(plan_prompt(query, platform.options))
+        ids = self._chats.inputs([Turn(chat, asked.photo)])["input_ids"][0].tolist()
+        trajectory = Trajectory(tuple(ids), forced=forced)
+        member = Member(self._chats, asked, place, together, trajectory, self._forced.text)
+        model: Model = member
+        if platform.base is not None:
+            model = ModelByPrompt(platform.base, {PLAN: member, FILTER: member})
+        pipeline = WikiPrfPipeline(
+            platform.services, WikiPrfVlmReasoner(model, platform.options), platform.thresholds
+        )
+        run = Run(f"rollout-{place}", Deadline.after_ms(self._rollout_s * 1000))
+        try:
+            outcome = await pipeline.answer(query, run)
+            trajectory.answer = "" if outcome.abstained else outcome.answer
+        except LoreglassError as error:
+            trajectory.failed = (error.kind.value,)
+        trajectory.failed += tuple(stage.value for stage in run.failures if stage not in _OWN)
+        return trajectory
+
+
+@dataclass(slots=True)
+class Member:
+    """A `Model` for one rollout: the trained one for plan and filter, and without its LoRA for the rest."""
+
+    chats: Chats
+    asked: Asked
+    place: int
+    together: Together[Ask, list[int]]
+    trajectory: Trajectory
+    forced_plan: str
+
+    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+        """See `Model`."""
+        raise Internal(f"{prompt.name} asks for an object, which no step of wiki-prf does")
+
+    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
+        """See `Model`."""
+        if prompt.name == PLAN:
+            self.trajectory.plan = await self._plan(prompt)
+            return _written(self.trajectory.plan)
+        if prompt.name == FILTER:
+            self.trajectory.knowledge = await self._filter(prompt)
+            return _written(self.trajectory.knowledge)
+        chat = Turn(messages_of(prompt), self.asked.photo if shows_photo(prompt) else None)
+        ids = self.chats.inputs([chat])["input_ids"][0].tolist()
+        return _written(self._text(await self._written(prompt, ids, chat.photo, frozen=True)))
+
+    async def _plan(self, prompt: TextPrompt) -> str:
+        if self.trajectory.forced:
+            ids = self.chats.ids(self.forced_plan)
+            self.trajectory.add([*ids, self.chats.tokenizer.eos_token_id], own=False)
+            return self.forced_plan
+        ids = await self._written(prompt, self.trajectory.prompt, self.asked.photo)
+        self.trajectory.add(ids, own=True)
+        return self._text(ids)
+
+    async def _filter(self, prompt: TextPrompt) -> str:
+        """The chat goes on: what was found is the next turn of the user, whose tokens carry no loss."""
+        self.trajectory.add(self._between(prompt), own=False)
+        so_far = (*self.trajectory.prompt, *self.trajectory.ids)
+        ids = await self._written(prompt, so_far, self.asked.photo)
+        self.trajectory.add(ids, own=True)
+        return self._text(ids)
+
+    def _between(self, prompt: TextPrompt) -> list[int]:
+        """From the end of the model's turn to where it begins to write again, as its template has it."""
+        task = prompt.user[-1]
+        user = Message(role="user", content=_pieces((task,)))
+        reply = Message(role="assistant", content=(Piece(type="text", text=_HERE),))
+        text = self.chats.prompt(Turn((user, reply, user), None)).rpartition(_HERE)[2]
+        end = self.chats.tokenizer.eos_token
+        ended = self.trajectory.ids[-1:] == [self.chats.tokenizer.eos_token_id]
+        return self.chats.ids(text.removeprefix(end) if ended else text)
+
+    async def _written(
+        self, prompt: TextPrompt, ids: Sequence[int], photo: Path | None, *, frozen: bool = False
+    ) -> list[int]:
+        shown = None if photo is None else self.chats.photo(photo)
+        ask = Ask(tuple(ids), shown, prompt.max_tokens, prompt.ends_with, frozen)
+        return await self.together.ask(self.place, ask)
+
+    def _text(self, ids: Sequence[int]) -> str:
+        text: str = self.chats.tokenizer.decode(ids, skip_special_tokens=True)
+        return text
+
+
+def messages_of(prompt: TextPrompt) -> tuple[Message, ...]:
+    """The chat of a prompt, as samples have it."""
+    chat = [Message(role="system", content=(Piece(type="text", text=prompt.system),))]
+    if prompt.earlier is not None:
+        chat.append(Message(role="user", content=_pieces(prompt.earlier.user)))
+        reply = Piece(type="text", text=prompt.earlier.reply)
+        chat.append(Message(role="assistant", content=(reply,)))
+    return (*chat, Message(role="user", content=_pieces(prompt.user)))
+
+
+def shows_photo(prompt: TextPrompt) -> bool:
+    """Whether there is one in it."""
+    return any(isinstance(part, ImagePart) for part in prompt.user)
+
+
+def _pieces(parts: Sequence[TextPart | ImagePart]) -> tuple[Piece, ...]:
+    return tuple(
+        Piece(type="image") if isinstance(part, ImagePart) else Piece(type="text", text=part.text)
+        for part in parts
+    )
+
+
+def _written(text: str) -> Written:
+    return Written(text, None, "stop")

@@ -1,0 +1,275 @@
+"""GRPO by TRL, over rollouts of the platform's own pipeline (Wiki-PRF, section 3.5)."""
+
+import warnings
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+
+from chassis.http.calls import ServiceClient, http_client
+from gateway.clients.services import PhotoRecipients, Services, weightless
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.client import VlmClient
+from gateway.pipelines.wiki_prf.model import plan_prompt
+from gateway.reasoners import model_options
+from gateway.settings import GatewaySettings
+from gateway.thresholds import load_thresholds
+from training.chat import Chats, chat_of
+from training.config import WrongConfig
+from training.grpo.rewards import NAMES, rewards
+from training.grpo.rollout import Asked, Platform, Roller, Trajectory, messages_of
+from training.grpo.settings import GrpoConfig
+from training.grpo.writing import OwnWriter
+from training.models import Loaded, load, lora_config
+from training.progress import bar
+from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
+from training.samples import Part, RejectedRow, Task, read_samples
+from training.trainers import arguments, last_checkpoint, on_main, quiet, shared_out, shown_in
+
+
+def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
+    """Train, or go on, and write the adapter and what the rollouts come to before and after.
+
+    `settings`: the gateway's, which say where the services are. Raises `WrongConfig`, `UnreadableData`,
+    `RunRefused` and `ServicesDown`.
+    """
+    from trl import GRPOConfig as TrlConfig
+
+    train, held_out = _questions(config, run)
+    loaded = load(config.model)
+    loaded.tokenizer.padding_side = "left"
+    chats = Chats(loaded.processor)
+    rollouts = Rollouts(config, settings, chats, train, run)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "You are using 'rollout_func'", UserWarning)  # trl is locked
+        trainer = _trainer_class()(
+            model=_with_adapter(loaded, config),
+            args=arguments(config, config.model, run, TrlConfig, **_of_grpo(config)),
+            train_dataset=_data_set(train, chats, settings),
+            reward_funcs=[_told(name) for name in NAMES],
+            processing_class=loaded.processor,
+            peft_config=None if config.adapter else lora_config(loaded.model, config.lora),
+            callbacks=[shown_in(run)],
+            rollout_func=lambda _, trainer: rollouts.of_batch(trainer),
+        )
+    quiet(trainer)
+    rollouts.predict(trainer, held_out, BEFORE)
+    checkpoint = last_checkpoint(run)
+    if checkpoint:
+        run.go_on_after(int(checkpoint.name.rpartition("-")[2]))
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    if on_main():
+        trainer.model.save_pretrained(str(run.path / ADAPTER))
+    rollouts.predict(trainer, held_out, AFTER)
+    run.finish(_summary(config, train, held_out))
+
+
+class Rollouts:
+    """Makes a batch's rollouts and rewards, and keeps them for people to read."""
+
+    def __init__(
+        self,
+        config: GrpoConfig,
+        settings: GatewaySettings,
+        chats: Chats,
+        train: Sequence[Asked],
+        run: RunFolder,
+    ) -> None:
+        self._config = config
+        self._settings = settings
+        self._chats = chats
+        self._train = train
+        self._run = run
+
+    def of_batch(self, trainer: Any) -> dict[str, Any]:
+        """What TRL wants of a rollout function, for the questions of the trainer's batch."""
+        asked = [self._train[place] for place in trainer.places]
+        trajectories = self._rolled_out(trainer, asked, self._config.group)
+        earned = [self._rewards(*each) for each in zip(trajectories, asked, strict=True)]
+        if on_main():
+            self._run.keep_rollouts(
+                trainer.state.global_step,
+                [_told_of(*each) for each in zip(trajectories, asked, earned, strict=True)],
+            )
+        return {
+            "prompt_ids": [list(each.prompt) for each in trajectories],
+            "completion_ids": [each.ids for each in trajectories],
+            "logprobs": None,
+            "env_mask": [each.mask for each in trajectories],
+            **{name: [each[name] for each in earned] for name in NAMES},
+        }
+
+    def predict(self, trainer: Any, held_out: Sequence[Asked], when: str) -> None:
+        """One rollout of each held-out question, each process its share; none twice before training."""
+        if not held_out or (when == BEFORE and self._run.has_predictions(BEFORE)):
+            return
+        mine = list[Prediction]()
+        share = shared_out(held_out)
+        size = self._config.batch_size
+        for start in bar(range(0, len(share), size), "rollouts of the held-out part"):
+            batch = share[start : start + size]
+            mine += map(_prediction, self._rolled_out(trainer, batch, 1), batch)
+        everybody = trainer.accelerator.gather_for_metrics([mine], use_gather_object=True)
+        if on_main():
+            found = {each.sample: each for part in everybody for each in part}
+            self._run.write_predictions(when, [found[each.sample.id] for each in held_out])
+
+    def _rolled_out(self, trainer: Any, asked: Sequence[Asked], group: int) -> list[Trajectory]:
+        config = self._config
+        writer = OwnWriter(trainer, self._chats, config.temperature, config.top_p, config.write_at_once)
+        roller = Roller(self._chats, writer, config.forced_plan, config.rollout_s)
+
+        async def work() -> list[Trajectory]:
+            async with open_platform(config, self._settings) as platform:
+                return await roller.roll_out(platform, asked, group)
+
+        return anyio.run(work)
+
+    def _rewards(self, trajectory: Trajectory, asked: Asked) -> dict[str, float]:
+        return rewards(trajectory.rolled_out, asked.sample, by_scorer=self._config.answer_by == "scorer")
+
+
+@asynccontextmanager
+async def open_platform(config: GrpoConfig, settings: GatewaySettings) -> AsyncIterator[Platform]:
+    """The running services where the gateway's settings say, and the frozen base where the config says."""
+    token = settings.services.read_token()
+    async with http_client() as http:
+        clients = {
+            name: ServiceClient(http, name, getattr(settings, f"{name}_url"), token=token)
+            for name in Services.names()
+        }
+        photo_to = PhotoRecipients(settings.photo_to_domain_router, settings.photo_to_reranker)
+        services = Services(**clients, photo_to=photo_to, weigh=weightless)
+        base = None
+        if config.base.url:
+            key = settings.vlm_key.get_secret_value()
+            base = VlmClient(http, VlmEndpoint(config.base.url, config.base.model, key))
+        yield Platform(services, load_thresholds(), model_options(settings), base)
+
+
+def _questions(config: GrpoConfig, run: RunFolder) -> tuple[list[Asked], list[Asked]]:
+    """To learn from and to measure on. Raises `WrongConfig` where there is nothing to learn from."""
+    found, left_out = dict[str, Asked](), list[RejectedRow]()
+    for folder in config.data:
+        reading = read_samples(folder, Task.QUESTION)
+        left_out += reading.rejected
+        found |= {sample.id: Asked(sample, reading.photo(sample)) for sample in reading.samples}
+    run.leave_out(left_out)
+    parts: dict[Part, list[Asked]] = {part: [] for part in Part}
+    for asked in found.values():
+        parts[asked.sample.part].append(asked)
+    train = parts[Part.TRAIN][: config.most_questions]
+    if not train:
+        raise WrongConfig("There is no question to learn from: `loreglass train data … --task question`.")
+    return train, parts[Part.HELD_OUT][: config.held_out]
+
+
+def _of_grpo(config: GrpoConfig) -> dict[str, Any]:
+    """TRL's arguments beside those of every trainer."""
+    weights = config.rewards
+    return {
+        "num_generations": config.group,
+        "temperature": config.temperature,
+        "top_p": config.top_p,
+        "epsilon": config.clip,
+        "beta": config.kl,
+        "loss_type": "grpo",
+        "scale_rewards": "group",
+        "reward_weights": [getattr(weights, name) for name in NAMES],
+        "max_completion_length": None,
+        "shuffle_dataset": True,
+    }
+
+
+def _trainer_class() -> Any:
+    from trl import GRPOTrainer
+
+    class RolloutTrainer(GRPOTrainer):  # type: ignore[misc]  # no types are read
+        """TRL's, which also tells its rollout function which rows of the data set are asked."""
+
+        places: Sequence[int] = ()
+
+        def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+            self.places = [row["place"] for row in inputs]
+            scored: dict[str, Any] = super()._generate_and_score_completions(inputs)
+            return scored
+
+    return RolloutTrainer
+
+
+def _data_set(train: Sequence[Asked], chats: Chats, settings: GatewaySettings) -> Any:
+    """The plan's prompt of each question, with its photo, which is opened when the row is read."""
+    from datasets import Dataset
+
+    options = model_options(settings)
+
+    def rows(batch: dict[str, list[int]]) -> dict[str, list[Any]]:
+        asked = [train[place] for place in batch["place"]]
+        return {
+            "place": batch["place"],
+            "prompt": [chat_of(messages_of(plan_prompt(each.query, options))) for each in asked],
+            "images": [[] if each.photo is None else [chats.photo(each.photo)] for each in asked],
+        }
+
+    return Dataset.from_dict({"place": list(range(len(train)))}).with_transform(rows)
+
+
+def _told(name: str) -> Any:
+    """A reward function that passes on what was earned when the rollout was made."""
+
+    def told(completions: Sequence[Any], **given: Any) -> list[float]:
+        return [float(earned) for earned in given[name]]
+
+    told.__name__ = name
+    return told
+
+
+def _with_adapter(loaded: Loaded, config: GrpoConfig) -> Any:
+    if config.adapter is None:
+        return loaded.model
+    from peft import PeftModel
+
+    return PeftModel.from_pretrained(loaded.model, str(config.adapter), is_trainable=True)
+
+
+def _told_of(trajectory: Trajectory, asked: Asked, earned: dict[str, float]) -> dict[str, Any]:
+    return {
+        "sample": asked.sample.id,
+        "question": asked.sample.question,
+        "gold": asked.sample.gold,
+        "plan": trajectory.plan,
+        "knowledge": trajectory.knowledge,
+        "answer": trajectory.answer,
+        "rewards": earned,
+        "forced": trajectory.forced,
+        "failed": list(trajectory.failed),
+        "own_tokens": sum(trajectory.mask),
+        "tokens": len(trajectory.ids),
+    }
+
+
+def _prediction(trajectory: Trajectory, asked: Asked) -> Prediction:
+    earned, sample = rewards(trajectory.rolled_out, asked.sample), asked.sample
+    in_form = bool(earned["tool_format"]) and (trajectory.knowledge is None or bool(earned["filter_format"]))
+    return Prediction(
+        sample=sample.id,
+        task=Task.QUESTION,
+        question=sample.question,
+        said=trajectory.answer,
+        gold=sample.gold,
+        truth=sample.truth,
+        calls=int(earned["tool_use"]),
+        in_form=in_form,
+    )
+
+
+def _summary(config: GrpoConfig, train: Sequence[Asked], held_out: Sequence[Asked]) -> dict[str, Any]:
+    return {
+        "kind": "grpo",
+        "model": config.model.weights,
+        "preset": config.model.preset,
+        "questions": len(train),
+        "held_out": len(held_out),
+        "rewards": config.rewards.model_dump(),
+    }

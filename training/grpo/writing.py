@@ -1,0 +1,106 @@
+"""Tokens from the model that is trained: sequences go in, what it writes after each of them comes out."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from PIL import Image
+
+from training.chat import Chats
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A sequence to go on from. `ids`: all of it, the photo's places included. `ends_with`: nothing after it
+    is needed. `frozen`: without the LoRA, the likeliest tokens; else drawn.
+    """
+
+    ids: tuple[int, ...]
+    photo: Image.Image | None
+    most_tokens: int
+    ends_with: str = ""
+    frozen: bool = False
+
+
+class Writer(Protocol):
+    """Gives for each sequence the tokens that follow it."""
+
+    def __call__(self, asks: Sequence[Ask]) -> list[list[int]]:
+        """In the order of the asks."""
+        ...
+
+
+@dataclass(slots=True)
+class OwnWriter:
+    """The trainer's model itself, by transformers. `at_once`: sequences in a batch."""
+
+    trainer: Any
+    chats: Chats
+    temperature: float
+    top_p: float
+    at_once: int
+
+    def __call__(self, asks: Sequence[Ask]) -> list[list[int]]:
+        """See `Writer`."""
+        written: list[list[int]] = [[] for _ in asks]
+        kinds: dict[tuple[bool, bool], list[int]] = {}
+        for place, ask in enumerate(asks):
+            kinds.setdefault((ask.frozen, ask.photo is None), []).append(place)
+        for places in kinds.values():
+            for start in range(0, len(places), self.at_once):
+                batch = places[start : start + self.at_once]
+                for place, ids in zip(batch, self._batch([asks[n] for n in batch]), strict=True):
+                    written[place] = ids
+        return written
+
+    def _batch(self, asks: Sequence[Ask]) -> list[list[int]]:
+        """Of one kind."""
+        import torch
+        from trl.models import unwrap_model_for_generation
+
+        trainer, frozen = self.trainer, asks[0].frozen
+        drawn = {} if frozen else {"temperature": self.temperature, "top_p": self.top_p, "top_k": 0}
+        with (
+            unwrap_model_for_generation(trainer.model_wrapped, trainer.accelerator) as model,
+            torch.no_grad(),
+            model.disable_adapter() if frozen else nullcontext(),
+        ):
+            inputs = {name: value.to(model.device) for name, value in self._inputs(asks).items()}
+            whole = model.generate(
+                **inputs,
+                max_new_tokens=max(ask.most_tokens for ask in asks),
+                do_sample=not frozen,
+                pad_token_id=self.chats.tokenizer.pad_token_id,
+                suppress_tokens=self.chats.unwritable,
+                **drawn,
+            )
+        new = whole[:, inputs["input_ids"].shape[1] :].tolist()
+        return [
+            ended(ids[: ask.most_tokens], ask, self.chats.tokenizer)
+            for ids, ask in zip(new, asks, strict=True)
+        ]
+
+    def _inputs(self, asks: Sequence[Ask]) -> dict[str, Any]:
+        """Padded on the left; places of photos are marked as the processor marks them."""
+        import torch
+
+        pad, longest = self.chats.tokenizer.pad_token_id, max(len(ask.ids) for ask in asks)
+        ids = torch.tensor([[pad] * (longest - len(ask.ids)) + list(ask.ids) for ask in asks])
+        mask = torch.tensor([[0] * (longest - len(ask.ids)) + [1] * len(ask.ids) for ask in asks])
+        inputs = {"input_ids": ids, "attention_mask": mask}
+        photos = [ask.photo for ask in asks if ask.photo is not None]
+        if photos:
+            inputs |= dict(self.chats.processor.image_processor(images=photos, return_tensors="pt"))
+            inputs["mm_token_type_ids"] = (ids == self.chats.processor.image_token_id).int()
+        return inputs
+
+
+def ended(ids: Sequence[int], ask: Ask, tokenizer: Any) -> list[int]:
+    """Up to the token that ends the turn, or that completes `ends_with`, and the turn's end behind that."""
+    ids, end = ids[: ask.most_tokens], tokenizer.eos_token_id
+    kept = list(ids[: ids.index(end) + 1]) if end in ids else list(ids)
+    if not ask.ends_with or ask.ends_with not in tokenizer.decode(kept):
+        return kept
+    shortest = next(n for n in range(1, len(kept) + 1) if ask.ends_with in tokenizer.decode(kept[:n]))
+    return kept[: shortest + 1] if kept[shortest : shortest + 1] == [end] else kept[:shortest]
