@@ -1,4 +1,4 @@
-"""Fits a `LogisticCurve` on labelled rows. For training scripts: needs scikit-learn (the `train` group)."""
+"""Fits a `LogisticCurve` on labelled rows. For training: needs scikit-learn (the extra `training`)."""
 
 import json
 from collections.abc import Collection, Sequence

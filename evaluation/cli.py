@@ -7,7 +7,6 @@ import typer
 
 from evaluation.commands.ablate import ablate
 from evaluation.commands.calibrate import calibrate
-from evaluation.commands.drafts import export_drafts
 from evaluation.commands.gold import gold
 from evaluation.commands.judge import agreement_of, judge_run
 from evaluation.commands.report import report
@@ -23,7 +22,6 @@ app.command("gold")(gold)
 app.command("report")(report)
 app.command("squad")(squad)
 app.command("calibrate")(calibrate)
-app.command("export-drafts")(export_drafts)
 app.command("ablate")(ablate)
 
 

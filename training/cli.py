@@ -4,6 +4,7 @@ import typer
 
 from training.commands.data import data
 from training.commands.grpo import grpo
+from training.commands.head import head
 from training.commands.merge import merge
 from training.commands.presets import presets
 from training.commands.sft import sft
@@ -14,6 +15,7 @@ app.command("data")(data)
 app.command("presets")(presets)
 app.command("sft")(sft)
 app.command("grpo")(grpo)
+app.command("head")(head)
 app.command("merge")(merge)
 
 

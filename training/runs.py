@@ -163,6 +163,10 @@ class RunFolder:
         lines = "".join(f"{each.model_dump_json(exclude_defaults=True)}\n" for each in predictions)
         replace_text(self._predictions(when), lines)
 
+    def keep_text(self, name: str, text: str) -> None:
+        """A file of the run, whole or not at all."""
+        replace_text(self.path / name, text)
+
     def has_predictions(self, when: str) -> bool:
         """Whether they were written already."""
         return self._predictions(when).exists()

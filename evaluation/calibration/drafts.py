@@ -1,7 +1,7 @@
 """The drafts of a run as rows: what the search router saw of each, and whether a judge finds it right.
 
-`python -m gateway.steps.routing.train` fits a router on such rows (QA-Dragon, section 3.2: its router is
-trained on features of its own drafts).
+`loreglass train data` writes them as samples and `loreglass train head search-router` fits a router on those
+(QA-Dragon, section 3.2: its router is trained on features of its own drafts).
 """
 
 from dataclasses import dataclass

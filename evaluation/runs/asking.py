@@ -200,6 +200,18 @@ async def _read(photo: Path) -> bytes | None:
 def _record(
     conversation: Conversation, place: int, number: int, reply: Reply, trace: Trace | None
 ) -> TurnRecord:
+    came_back = {
+        "answer": reply.answer,
+        "trace": trace,
+        "error": reply.error,
+        "client_ms": reply.client_ms,
+        "asked_again": reply.asked_again,
+    }
+    return unasked(conversation, place, number).model_copy(update=came_back)
+
+
+def unasked(conversation: Conversation, place: int, number: int) -> TurnRecord:
+    """What is kept of a question before anybody has answered it. `place`, `number`: from 0."""
     turn = conversation.turns[number]
     told = {
         **asdict(turn),
@@ -208,17 +220,7 @@ def _record(
         "truth": turn.truth.model_dump() if turn.truth else None,
     }
     return TurnRecord.model_validate(
-        {
-            **_sendable(told),
-            "part": conversation.part,
-            "turn": number,
-            "place": place,
-            "answer": reply.answer,
-            "trace": trace,
-            "error": reply.error,
-            "client_ms": reply.client_ms,
-            "asked_again": reply.asked_again,
-        }
+        {**_sendable(told), "part": conversation.part, "turn": number, "place": place}
     )
 
 

@@ -38,7 +38,7 @@ def open_engine(settings: DomainRouterSettings, resources: EngineResources) -> D
         return PocketDomainRouter()
     if not settings.head:
         raise WrongSettings(
-            "domain_router: engine=blip2 needs head, a checkpoint of services.domain_router.train."
+            "domain_router: engine=blip2 needs head, which `loreglass train head domain-router` writes."
         )
     from services.domain_router.engines.blip2 import Blip2DomainRouter, load_blip2
 

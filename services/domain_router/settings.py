@@ -22,5 +22,5 @@ class DomainRouterSettings(ModelSettings):
 
     port: int = 7101
     engine: Engine = Engine.POCKET
-    head: str = Field(default="", description="the checkpoint that `services.domain_router.train` wrote")
+    head: str = Field(default="", description="the head that `loreglass train head domain-router` wrote")
     read_text: bool = Field(default=False, description="append what OCR read to the question")

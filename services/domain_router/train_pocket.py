@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from contracts.domain_router import Domain
 from services.domain_router.engines.pocket import BUCKETS, MODEL, LinearModel, Matrix, describe
-from services.domain_router.tuning.measures import best_temperature, log_loss
+from services.domain_router.measures import best_temperature, log_loss
 
 FOLDER = Path(__file__).parent / "training"
 _DOMAINS = list(Domain)

@@ -29,7 +29,9 @@ class RerankerSettings(RemoteModelSettings):
 
     coarse: bool = Field(default=True, description="engine=cascade: whether the Q-Former filters")
     coarse_model: str = Field(default="", description="a folder or hub id; empty: Salesforce/blip2-itm-vit-g")
-    coarse_head: str = Field(default="", description="a checkpoint of services.reranker.train_coarse")
+    coarse_head: str = Field(
+        default="", description="the head that `loreglass train head coarse-reranker` wrote"
+    )
     coarse_top: int = Field(default=32, ge=1, description="K1: the best that reach the fine stage")
     coarse_threshold: float | None = Field(
         default=None, ge=0, le=1, description="tau_coarse, a cosine; unset: the head's own, without one none"

@@ -24,16 +24,19 @@ from chassis.telemetry.metrics import Metrics
 from contracts.domain_router import ClassifyReply, Domain
 from services.domain_router.app import create_app, open_engine
 from services.domain_router.engines.blip2 import Blip2DomainRouter, load_blip2
-from services.domain_router.engines.domain_head import FORMAT, DomainHead, softmax
+from services.domain_router.engines.domain_head import FORMAT, DomainHead
 from services.domain_router.settings import DomainRouterSettings, Engine
-from services.domain_router.train import CannotTrain, Run, parse, train
-from services.domain_router.tuning.encoders import FrozenEncoder
-from services.domain_router.tuning.fitting import Recipe, logits_of
-from services.domain_router.tuning.reporting import Report
 from tests.live import live
 from tests.models.conftest import Parity
 from tests.models.tiny_blip2 import tiny_blip2
-from tests.models.tiny_domain import QUESTIONS, coloured, write_rows
+from tests.models.tiny_domain import QUESTIONS, coloured, write_domains
+from training.config import WrongConfig, dump_config
+from training.heads.domain_router import CHECKPOINT, train_domain_router
+from training.heads.parts import read_parts
+from training.heads.reporting import PLOT
+from training.heads.settings import DomainRouterConfig
+from training.runs import LEFT_OUT, SUMMARY, RunFolder
+from training.samples import DomainSample, Task
 
 LABELS = [domain.value for domain in Domain]
 CPU = Accelerator("cpu", "float32")
@@ -51,28 +54,38 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("domain-rows"), each=20)
+def config(base: Path, tmp_path_factory: pytest.TempPathFactory) -> DomainRouterConfig:
+    data = write_domains(tmp_path_factory.mktemp("domains"), each=20)
+    return DomainRouterConfig(head="domain-router", data=(data,), model=str(base), device="cpu")
 
 
 @pytest.fixture(scope="session")
-def run(base: Path, rows: Path) -> Run:
-    return Run((rows,), rows.with_name("head.safetensors"), model=str(base))
+def run(config: DomainRouterConfig, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return trained(config, tmp_path_factory.mktemp("domain-head") / "run")
 
 
 @pytest.fixture(scope="session")
-def report(run: Run) -> Report:
-    return train(run)
-
-
-@pytest.fixture(scope="session")
-def head(run: Run, report: Report) -> Path:
-    return run.output
+def head(run: RunFolder) -> Path:
+    return run.path / CHECKPOINT
 
 
 @pytest.fixture(scope="session")
 def engine(head: Path) -> Blip2DomainRouter:
     return opened(head)
+
+
+def trained(config: DomainRouterConfig, folder: Path) -> RunFolder:
+    """A whole run in that folder."""
+    run = RunFolder(folder, say=lambda _: None)
+    run.begin(dump_config(config))
+    train_domain_router(config, run)
+    return run
+
+
+def told(run: RunFolder) -> dict[str, Any]:
+    """What came out."""
+    found: dict[str, Any] = json.loads((run.path / SUMMARY).read_text("utf-8"))
+    return found
 
 
 def opened(head: Path, model: str = "", reads_text: bool = False) -> Blip2DomainRouter:
@@ -125,43 +138,76 @@ def test_the_engine_computes_what_blip2_and_a_matrix_product_give(
     parity("domain_router: BLIP-2 + head", "Blip2ForImageTextRetrieval, matmul", max(differences))
 
 
-def test_training_learns_what_the_pictures_show(report: Report) -> None:
-    assert report.held_out is not None
-    assert report.held_out.examples == 3 * len(Domain)
-    assert report.held_out.macro_f1 > 0.8
-    assert report.fitted.epochs[-1].loss < report.fitted.epochs[0].loss
+def test_training_learns_what_the_pictures_show(run: RunFolder) -> None:
+    summary = told(run)
+    assert summary["held_out"]["macro_f1"] > 0.8
+    losses = [line["loss"] for line in run.metrics()]
+    assert losses[-1] < losses[0]
 
 
-def test_training_stops_when_the_validation_part_gets_no_better(report: Report) -> None:
-    epochs, patience = report.fitted.epochs, Recipe().patience
-    assert patience < len(epochs) < Recipe().epochs
-    before, last = epochs[:-patience], epochs[-patience:]
-    assert max(epoch.macro_f1 for epoch in last) <= max(epoch.macro_f1 for epoch in before)
-    assert report.fitted.best.macro_f1 == max(epoch.macro_f1 for epoch in epochs)
-
-
-def test_one_seed_gives_one_head(run: Run, report: Report, tmp_path: Path) -> None:
-    again = train(replace(run, output=tmp_path / "again.safetensors"))
-    other = train(
-        replace(run, output=tmp_path / "other.safetensors", recipe=replace(run.recipe, seed=21, epochs=3))
-    )
-    assert np.array_equal(again.fitted.weight, report.fitted.weight)
-    assert again.as_json() == report.as_json()
-    assert (tmp_path / "again.safetensors").read_bytes() == run.output.read_bytes()
-    assert other.split != report.split
-
-
-def test_the_saved_head_gives_the_probabilities_that_training_saw(
-    run: Run, report: Report, engine: Blip2DomainRouter
+def test_training_stops_when_the_validation_part_gets_no_better(
+    run: RunFolder, config: DomainRouterConfig
 ) -> None:
-    qformer, _ = load_blip2(run.output, LABELS, "", CPU)
-    chosen = [report.reading.examples[place] for place in report.split.held_out[:6]]
-    encoder = FrozenEncoder(qformer, chosen, 4)
-    trained = softmax(logits_of(encoder, report.fitted, range(6), 4) / report.temperature)
-    for example, expected in zip(chosen, trained, strict=True):
-        assert isinstance(example.photo, Path)
-        pixels = np.asarray(Image.open(example.photo))
-        assert engine.classify(example.question, "", pixels) == pytest.approx(expected, abs=1e-6)
+    scores, patience = [line["validation/macro_f1"] for line in run.metrics()], config.recipe.patience
+    assert patience < len(scores) < config.recipe.epochs
+    assert max(scores[-patience:]) <= max(scores[:-patience])
+    assert told(run)["chosen"]["score"] == max(scores)
+
+
+def test_one_seed_gives_one_head(
+    run: RunFolder, head: Path, config: DomainRouterConfig, tmp_path: Path
+) -> None:
+    again = trained(config, tmp_path / "again")
+    recipe = config.recipe.model_copy(update={"seed": 21, "epochs": 3})
+    other = trained(config.model_copy(update={"recipe": recipe}), tmp_path / "other")
+    assert told(again) == told(run)
+    assert (again.path / CHECKPOINT).read_bytes() == head.read_bytes()
+    assert told(other)["samples"] != told(run)["samples"]
+
+
+def test_a_run_that_was_broken_off_goes_on_to_the_same_head(
+    config: DomainRouterConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = config.recipe.model_copy(update={"epochs": 5, "learning_rate": 3e-2})
+    tuning = config.model_copy(update={"tune_qformer": True, "tuned_rate": 2e-3, "recipe": recipe})
+    whole = trained(tuning, tmp_path / "whole")
+    log = RunFolder.log
+
+    def until_the_third(self: RunFolder, step: int, numbers: Any) -> None:
+        log(self, step, numbers)
+        if step == 3:
+            raise SystemExit("the power failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "log", until_the_third)
+        with pytest.raises(SystemExit):
+            trained(tuning, tmp_path / "broken")
+    broken = trained(tuning, tmp_path / "broken")
+    assert (broken.path / CHECKPOINT).read_bytes() == (whole.path / CHECKPOINT).read_bytes()
+    assert [line["step"] for line in broken.metrics()] == [1, 2, 3, 4, 5]
+
+
+def test_the_saved_head_gives_the_probabilities_that_were_measured(
+    run: RunFolder, config: DomainRouterConfig, engine: Blip2DomainRouter
+) -> None:
+    parts = read_parts(config.data, Task.DOMAIN, config.recipe.validation, config.recipe.seed)
+    right = []
+    for place in parts.held_out:
+        sample, photo = parts.samples[place], parts.photos[place]
+        assert isinstance(sample, DomainSample)
+        assert photo is not None
+        said = engine.classify(sample.question, "", np.asarray(Image.open(photo)))
+        right.append(LABELS[int(np.argmax(said))] == sample.domain)
+    assert told(run)["held_out"]["accuracy"] == pytest.approx(np.mean(right))
+
+
+def test_a_run_says_how_far_its_probabilities_can_be_believed(run: RunFolder) -> None:
+    calibration = told(run)["calibration"]
+    assert set(calibration) == {"without the temperature", "as served"}
+    for measured in calibration.values():
+        assert 0 <= measured["calibration_error"] <= 1
+        assert sum(each["count"] for each in measured["reliability"]) == told(run)["samples"]["held_out"]
+    assert "<svg" in (run.path / PLOT).read_text("utf-8")
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
@@ -200,88 +246,40 @@ def test_recognised_text_is_read_only_when_set_so(head: Path, engine: Blip2Domai
     assert reading.classify(question, "the red tower " * 500, pixels) != plain
 
 
-def test_a_tuned_q_former_is_served_with_its_head(run: Run, base: Path, tmp_path: Path) -> None:
-    recipe = replace(run.recipe, learning_rate=3e-2, tuned_rate=2e-3, epochs=7)
-    tuning = replace(run, output=tmp_path / "tuned.safetensors", unfreeze="qformer", recipe=recipe)
-    report = train(tuning)
-    loaded = DomainHead.load(tuning.output, LABELS)
+def test_a_tuned_q_former_is_served_with_its_head(
+    config: DomainRouterConfig, base: Path, tmp_path: Path
+) -> None:
+    recipe = config.recipe.model_copy(update={"learning_rate": 3e-2, "epochs": 7})
+    tuning = config.model_copy(update={"tune_qformer": True, "tuned_rate": 2e-3, "recipe": recipe})
+    run = trained(tuning, tmp_path / "tuned")
+    loaded = DomainHead.load(run.path / CHECKPOINT, LABELS)
     assert {name.split(".")[0] for name in loaded.tuned} == {"qformer", "embeddings", "query_tokens"}
-    served = opened(tuning.output)
-    held_out = [report.reading.examples[place] for place in report.split.held_out]
-    hits = [
-        int(np.argmax(served.classify(each.question, "", np.asarray(Image.open(each.photo))))) == each.domain
-        for each in held_out
-        if isinstance(each.photo, Path)
-    ]
-    assert report.held_out is not None
-    assert np.mean(hits) == pytest.approx(report.held_out.accuracy)
-    assert report.held_out.macro_f1 > 0.8
+    assert told(run)["held_out"]["macro_f1"] > 0.8
+    opened(run.path / CHECKPOINT)
     replace(loaded, tuned={}).save(tmp_path / "untuned.safetensors")
     with pytest.raises(WrongWeights, match="not trained on this base model"):
         opened(tmp_path / "untuned.safetensors", str(base))
 
 
-def test_the_report_beside_the_head_names_every_row_that_was_left_out(
-    base: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_rows_that_are_none_are_named_and_the_others_are_learnt(
+    config: DomainRouterConfig, tmp_path: Path
 ) -> None:
-    broken = {"session_id": "x", "image": None, "turns": {"domain": ["colour"], "query": ["What?"]}}
-    for photo in rows.parent.glob("*.png"):
-        (tmp_path / photo.name).symlink_to(photo)
-    extended = tmp_path / "rows.jsonl"
-    extended.write_text(rows.read_text("utf-8") + json.dumps(broken) + "\nno json\n", "utf-8")
-    output = tmp_path / "head.safetensors"
-    train(Run((extended,), output, model=str(base), recipe=Recipe(epochs=1)))
-    written = json.loads(output.with_suffix(".json").read_text("utf-8"))
-    assert [each["place"] for each in written["malformed"]] == ["rows.jsonl, row 261", "rows.jsonl, row 262"]
-    assert written["malformed"][0]["problem"] == "'colour' is no domain of CRAG-MM"
-    assert written["examples"] == {"training": 182, "validation": 39, "held_out": 39, "without_photo": 0}
-    printed = capsys.readouterr().out
-    assert "2 malformed rows left out" in printed
-    assert "held out (39): accuracy" in printed
+    data = write_domains(tmp_path / "data", each=8)
+    with (data / "domain.jsonl").open("a", encoding="utf-8") as file:
+        file.write("no json\n")
+    (data / "photos" / "0-0.png").unlink()
+    recipe = config.recipe.model_copy(update={"epochs": 1})
+    run = trained(config.model_copy(update={"data": (data,), "recipe": recipe}), tmp_path / "run")
+    left_out = [json.loads(line) for line in (run.path / LEFT_OUT).read_text("utf-8").splitlines()]
+    assert [each["where"] for each in left_out] == ["domain.jsonl, line 1", "domain.jsonl, line 105"]
+    assert "photos/0-0.png is missing" in left_out[0]["why"]
 
 
-def test_rows_to_test_on_are_held_out_whole(run: Run, tmp_path: Path) -> None:
-    test = write_rows(tmp_path / "test", each=2, seed=400)
-    with pytest.raises(CannotTrain, match="Some sessions are among"):
-        train(replace(run, output=tmp_path / "head.safetensors", test=(test,)))
-    test.write_text(test.read_text("utf-8").replace('"session_id": "', '"session_id": "t'), "utf-8")
-    recipe = replace(run.recipe, epochs=2)
-    report = train(replace(run, output=tmp_path / "head.safetensors", test=(test,), recipe=recipe))
-    assert report.split.held_out == tuple(range(260, 286))
-    assert len(report.split.training) + len(report.split.validation) == 260
-
-
-def test_a_checkpoint_without_a_place_is_refused_before_training(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(CannotTrain, match="no folder"):
-        train(replace(run, output=tmp_path / "absent" / "head.safetensors"))
-
-
-def test_too_few_rows_are_refused(base: Path, tmp_path: Path) -> None:
-    few = write_rows(tmp_path / "few", each=2)
-    with pytest.raises(CannotTrain, match="too few"):
-        train(Run((few,), tmp_path / "head.safetensors", model=str(base)))
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["rows.jsonl", "--output", "head.npz"],
-        ["rows.jsonl", "--output", "head.safetensors", "--validation", "0"],
-        ["rows.jsonl", "--output", "head.safetensors", "--held-out", "0.9"],
-        ["rows.jsonl", "--output", "head.safetensors", "--patience", "0"],
-        ["--output", "head.safetensors"],
-    ],
-)
-def test_the_command_line_refuses_what_makes_no_sense(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit):
-        parse(arguments)
-
-
-def test_the_command_line_fills_in_the_recipe() -> None:
-    run = parse(["a.jsonl", "b", "--output", "head.safetensors", "--unfreeze", "qformer", "--seed", "3"])
-    assert (run.rows, run.unfreeze) == ((Path("a.jsonl"), Path("b")), "qformer")
-    assert run.recipe == replace(Recipe(), seed=3)
-    assert run.model == "Salesforce/blip2-itm-vit-g"
+def test_too_few_samples_are_refused(config: DomainRouterConfig, tmp_path: Path) -> None:
+    data = write_domains(tmp_path / "few", each=1)
+    (data / "domain.jsonl").write_text((data / "domain.jsonl").read_text("utf-8").splitlines()[0] + "\n")
+    with pytest.raises(WrongConfig, match="too few"):
+        trained(config.model_copy(update={"data": (data,)}), tmp_path / "run")
 
 
 class TestAHeadThatDoesNotFit:

@@ -22,15 +22,18 @@ from contracts.domain_router import Domain
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
 from deploy.settings import PocketSettings
-from services.domain_router.train import Run, train
 from tests.models.tiny_bge import tiny_bge
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_clip import tiny_clip
-from tests.models.tiny_domain import write_rows
+from tests.models.tiny_domain import write_domains
 from tests.models.tiny_gdino import tiny_gdino
 from tests.models.tiny_qwen3 import tiny_qwen3
 from tests.models.tiny_reader import tiny_reader
 from tests.vlm_server import RunningServer, says, vlm_server
+from training.config import dump_config
+from training.heads.domain_router import CHECKPOINT, train_domain_router
+from training.heads.settings import DomainRouterConfig, Recipe
+from training.runs import RunFolder
 
 pytestmark = pytest.mark.anyio
 
@@ -82,11 +85,15 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What an operator would set for the production engines."""
     folder = tmp_path_factory.mktemp("weights")
     blip2 = tiny_blip2(folder / "blip2")
-    head = folder / "head.safetensors"
-    train(Run((write_rows(folder / "rows", each=6),), head, model=str(blip2)))
+    recipe = Recipe(epochs=20, patience=10, learning_rate=1e-2)
+    domains = write_domains(folder / "domains", each=8)
+    config = DomainRouterConfig(head="domain-router", data=(domains,), model=str(blip2), recipe=recipe)
+    trained = RunFolder(folder / "run", say=lambda _: None)
+    trained.begin(dump_config(config))
+    train_domain_router(config, trained)
     return {
         "DOMAIN_ROUTER_ENGINE": "blip2",
-        "DOMAIN_ROUTER_HEAD": str(head),
+        "DOMAIN_ROUTER_HEAD": str(trained.path / CHECKPOINT),
         "CROPPER_ENGINE": "grounding_dino",
         "CROPPER_MODEL": str(tiny_gdino(folder / "gdino")),
         "CROPPER_BOX_THRESHOLD": "0",

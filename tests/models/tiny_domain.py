@@ -1,7 +1,6 @@
-"""Rows in CRAG-MM's schema, where the colour of the picture tells the domain."""
+"""Questions of every domain, where the colour of the picture tells which."""
 
 import colorsys
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from contracts.domain_router import Domain
+from training.samples import DomainSample, Origin, Task, part_of, write_samples
 
 QUESTIONS = ("What is this?", "Who made it?", "How old is that one?", "When was the thing built?")
 _SIDE = 56
@@ -23,17 +23,24 @@ def coloured(domain: int, seed: int) -> NDArray[np.uint8]:
     return noisy.clip(0, 255).astype(np.uint8)
 
 
-def write_rows(folder: Path, each: int, seed: int = 0) -> Path:
-    """`each` rows of every domain with their pictures as files; the JSONL file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = []
+def write_domains(folder: Path, each: int, seed: int = 0) -> Path:
+    """A data set of `each` questions of every domain, with photos of their own."""
+    (folder / "photos").mkdir(parents=True, exist_ok=True)
+    samples = []
     for number, domain in enumerate(Domain):
         for copy in range(each):
-            name = f"{number}-{copy}.png"
-            Image.fromarray(coloured(number, seed + copy)).save(folder / name)
-            question = QUESTIONS[(number + copy) % len(QUESTIONS)]
-            turns = {"interaction_id": [name], "domain": [domain.value], "query": [question]}
-            lines.append(json.dumps({"session_id": name, "image": name, "image_url": None, "turns": turns}))
-    path = folder / "rows.jsonl"
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-    return path
+            name = f"{number}-{copy}"
+            Image.fromarray(coloured(number, seed + copy)).save(folder / "photos" / f"{name}.png")
+            samples.append(
+                DomainSample(
+                    id=name,
+                    task=Task.DOMAIN,
+                    part=part_of(name),
+                    origin=Origin(run="colours", interaction_id=name, session_id=name),
+                    photo=f"photos/{name}.png",
+                    question=QUESTIONS[(number + copy) % len(QUESTIONS)],
+                    domain=domain.value,
+                )
+            )
+    write_samples(folder, Task.DOMAIN, samples)
+    return folder

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evaluation.commands.run import Split
 from evaluation.judging.choice import Choice
 from training.commands.failing import says_why
 from training.samples import HELD_OUT_SHARE, Task
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def data(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="folders that `eval run` made")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="folders that `eval run` made")],
     out: Annotated[Path, typer.Option(help="the data set's folder", file_okay=False)],
     task: Annotated[
         list[Task] | None, typer.Option(help="what to teach, again for more; else query, rerank, answer")
@@ -26,12 +27,14 @@ def data(
     augment: Annotated[
         int, typer.Option(min=0, max=20, help="other wordings of each right answer, at most; takes a model")
     ] = 0,
+    split: Split = None,
     held_out: Annotated[float, typer.Option(min=0, max=0.9, help="share of the photos")] = HELD_OUT_SHARE,
     seed: Annotated[int, typer.Option(help="of the split")] = 0,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="questions to a model at once")] = 4,
 ) -> None:
     """Make samples to train on from RUNs, which must have been asked with `--model-calls`.
 
+    The tasks question and domain need no answers: there a RUN may be any DATASET that `eval run` takes.
     The same command goes on where it stopped; nobody is asked to judge the same thing twice.
     A judge's key is read from LOREGLASS_JUDGE_KEY.
     """
@@ -44,7 +47,7 @@ def data(
         raise typer.BadParameter("people judge answers only: rules or model", param_hint="--judge")
     if augment and judge is Choice.RULES:
         raise typer.BadParameter("takes a judge that is a model: --judge model", param_hint="--augment")
-    plan = Plan(tuple(runs), out, tuple(task or DEFAULT_TASKS), augment, seed, held_out)
+    plan = Plan(tuple(runs), out, tuple(task or DEFAULT_TASKS), augment, seed, held_out, split)
     with says_why():
         out.mkdir(parents=True, exist_ok=True)
         built = anyio.run(_built, plan, judge, (base_url, model), concurrency)
@@ -54,6 +57,7 @@ def data(
 
 async def _built(plan: "Plan", choice: Choice, named: tuple[str, str], concurrency: int) -> "Built":
     from evaluation.commands.judge import model_judge
+    from evaluation.data.progress import progress_bars
     from evaluation.judging.port import Judge
     from evaluation.judging.rules import RuleJudge
     from training.data.building import build
@@ -67,7 +71,8 @@ async def _built(plan: "Plan", choice: Choice, named: tuple[str, str], concurren
             judge = await stack.enter_async_context(model_judge(*named))
             referee = ModelReferee(judge, await stack.enter_async_context(open_model(*named)))
         remembering = stack.enter_context(RememberingReferee(referee, plan.out, concurrency))
-        return await build(plan, remembering, judge, bar)
+        with progress_bars() as on_progress:
+            return await build(plan, remembering, judge, bar, on_progress)
 
 
 def _tell(built: "Built", shown: Path) -> None:

@@ -11,11 +11,12 @@ import anyio
 from evaluation.calibration.cutoffs import CalibrationError
 from evaluation.calibration.drafts import drafts_of
 from evaluation.calibration.proposals import Judging
+from evaluation.data.progress import OnProgress, unseen
 from evaluation.judging.port import Judge
 from evaluation.runs.store import Run, load_run
 from training.data.referee import NoJudgement, RememberingReferee
-from training.data.tasks import NothingToLearn, Tasks
-from training.data.turns import Album, BrokenTurn, RunTurn, rejected, require_calls
+from training.data.tasks import OF_THE_DATA_SET, NothingToLearn, Tasks
+from training.data.turns import Album, BrokenTurn, RunTurn, open_source, rejected, require_calls
 from training.samples import (
     CONVERSATIONS,
     HELD_OUT_SHARE,
@@ -43,14 +44,23 @@ Watch = Callable[[Iterable[Any], str], Iterable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be built. `augmented`: see `Tasks`; `held_out`: share of the photos."""
+    """What is to be built. `augmented`: see `Tasks`; `held_out`: share of the photos.
 
-    runs: tuple[Path, ...]
+    `sources`: folders of runs; for tasks that need no answers also data sets, of which `split` chooses.
+    """
+
+    sources: tuple[str, ...]
     out: Path
     tasks: tuple[Task, ...] = DEFAULT_TASKS
     augmented: int = 0
     seed: int = 0
     held_out: float = HELD_OUT_SHARE
+    split: str | None = None
+
+    @property
+    def needs_answers(self) -> bool:
+        """Whether somebody must have answered the questions."""
+        return not OF_THE_DATA_SET.issuperset(self.tasks)
 
 
 @dataclass(slots=True)
@@ -80,20 +90,30 @@ class Built:
 
 
 async def build(
-    plan: Plan, referee: RememberingReferee, judge: Judge, watch: Watch = lambda each, _: each
+    plan: Plan,
+    referee: RememberingReferee,
+    judge: Judge,
+    watch: Watch = lambda each, _: each,
+    on_progress: OnProgress = unseen,
 ) -> Built:
-    """Write the data set. Raises `UnreadableData`, `RunError`, `JudgeDown` and `CalibrationError`."""
+    """Write the data set.
+
+    Raises `UnreadableData`, `RunError`, `DatasetError`, `JudgeDown` and `CalibrationError`.
+    """
     built = Built({task: [] for task in plan.tasks}, unused={task: Counter() for task in plan.tasks})
     tasks, album = Tasks(referee, plan.augmented), Album(plan.out, plan.seed, plan.held_out)
     wanted = [task for task in plan.tasks if task is not Task.DRAFT]
-    for folder in plan.runs:
-        run = load_run(folder)
+    for source in plan.sources:
+        run = load_run(Path(source)) if plan.needs_answers else open_source(source, plan.split, on_progress)
         if CONVERSATIONS & set(plan.tasks):
             require_calls(run)
+        built.rejected += [
+            RejectedRow(where=f"{run.folder.name}, {row.where}", why=row.why) for row in run.rejected
+        ]
         turns = list[RunTurn]()
-        for turn in watch(list(album.turns(run)) if wanted else [], f"photos of {folder.name}"):
+        for turn in watch(list(album.turns(run)) if wanted else [], f"photos of {run.folder.name}"):
             (turns if isinstance(turn, RunTurn) else built.rejected).append(turn)
-        await _make(tasks, wanted, turns, built, watch, folder.name)
+        await _make(tasks, wanted, turns, built, watch, run.folder.name)
         if Task.DRAFT in plan.tasks:
             built.samples[Task.DRAFT] += await _drafts(run, judge, plan)
     _write(plan, referee.name, built)
@@ -165,7 +185,7 @@ def _write(plan: Plan, judge: str, built: Built) -> None:
     write_index(
         plan.out,
         {
-            "runs": [str(folder) for folder in plan.runs],
+            "sources": list(plan.sources),
             "judge": judge,
             "augmented": plan.augmented,
             "seed": plan.seed,

@@ -40,8 +40,8 @@ from training.samples import (
 REFUSAL = "I don't know."
 _RIGHT = frozenset({Verdict.CORRECT, Verdict.ACCEPTABLE})
 _MOST_NEGATIVES = 8
-_OF_THE_DATA_SET = frozenset({Task.QUESTION, Task.DOMAIN})
-"""Whoever was asked: the same in every run."""
+OF_THE_DATA_SET = frozenset({Task.QUESTION, Task.DOMAIN})
+"""Whoever was asked: the same in every run, and without one."""
 _PAGES, _RANKED = "text_search", "rank_evidence"
 
 
@@ -67,6 +67,8 @@ class Tasks:
 
     async def samples(self, task: Task, turn: RunTurn) -> list[Sample]:
         """Raises `NothingToLearn`, `BrokenTurn` and `NoJudgement`."""
+        if turn.record.answer is None and task not in OF_THE_DATA_SET:
+            raise BrokenTurn(f"there is no answer ({turn.record.error or 'nobody was asked'})")
         return await self._makers[task](turn)
 
     async def _query(self, turn: RunTurn) -> list[Sample]:
@@ -222,7 +224,7 @@ def _conversation(
 def _place(turn: RunTurn, task: Task, text: str = "") -> dict[str, object]:
     """The fields that every sample has."""
     origin = turn.origin
-    run = "" if task in _OF_THE_DATA_SET else origin.run
+    run = "" if task in OF_THE_DATA_SET else origin.run
     return {
         "id": digest(task.value, turn.run.header.dataset, run, origin.interaction_id, text),
         "part": turn.part,

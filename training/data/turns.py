@@ -6,8 +6,11 @@ from pathlib import Path
 
 from chassis.errors import LoreglassError
 from chassis.images import ImageLimits, clean_image
-from evaluation.record import TurnRecord
-from evaluation.runs.store import Run
+from evaluation.data.opening import open_dataset
+from evaluation.data.progress import OnProgress
+from evaluation.record import RunHeader, TurnRecord
+from evaluation.runs.asking import unasked
+from evaluation.runs.store import HEADER, Run, load_run
 from gateway.settings import GatewaySettings
 from loreglass_client.models import ModelCall
 from training.samples import (
@@ -90,7 +93,10 @@ class Album:
     _known: dict[Path, str] = field(default_factory=dict)
 
     def turns(self, run: Run) -> Iterator[RunTurn | RejectedRow]:
-        """The run's turns in order; in place of one that is broken, what is wrong with it."""
+        """The run's turns in order; in place of one that is broken, what is wrong with it.
+
+        What was said before is what was answered, or the gold answer where nobody was asked.
+        """
         said: dict[str, list[tuple[str, str]]] = {}
         for record in run.records:
             history = tuple(said.setdefault(record.session_id, []))
@@ -98,12 +104,11 @@ class Album:
                 yield self._turn(run, record, history)
             except BrokenTurn as error:
                 yield rejected(run, record, str(error))
-            if record.answer:
-                said[record.session_id].append((record.question, record.answer.answer))
+            answered = record.answer.answer if record.answer else "" if record.error else record.gold
+            if answered:
+                said[record.session_id].append((record.question, answered))
 
     def _turn(self, run: Run, record: TurnRecord, history: tuple[tuple[str, str], ...]) -> RunTurn:
-        if record.answer is None:
-            raise BrokenTurn(f"there is no answer ({record.error})")
         words = len(record.gold.split())
         if words > MOST_GOLD_WORDS:
             raise BrokenTurn(f"its gold answer has {words} words; at most {MOST_GOLD_WORDS} can be scored")
@@ -128,6 +133,23 @@ class Album:
                 half.replace(place)
             self._known[path] = name
         return self._known[path]
+
+
+def open_source(source: str, split: str | None, on_progress: OnProgress) -> Run:
+    """A run, or a data set's questions as one that nobody has answered yet: `source` as `eval run` takes it.
+
+    Raises `RunError` and `DatasetError`.
+    """
+    if (Path(source) / HEADER).is_file():
+        return load_run(Path(source))
+    dataset = open_dataset(source, split=split, on_progress=on_progress)
+    header = RunHeader(name="", dataset=dataset.name, fingerprint=dataset.fingerprint)
+    records = tuple(
+        unasked(conversation, place, number)
+        for place, conversation in enumerate(dataset.conversations)
+        for number in range(len(conversation.turns))
+    )
+    return Run(header, records, Path(dataset.name), dataset.rejected)
 
 
 def rejected(run: Run, record: TurnRecord, why: str) -> RejectedRow:

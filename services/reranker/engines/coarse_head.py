@@ -1,7 +1,7 @@
 """What of a question and its photo the coarse stage compares with texts: BLIP-2's own, or by a trained head.
 
 BLIP-2's projections fit query tokens that see the photo alone. Query tokens that see the question too
-(QA-Dragon, equation 2) come into the texts' space by a head that `services.reranker.train_coarse` trains:
+(QA-Dragon, equation 2) come into the texts' space by a head of `loreglass train head coarse-reranker`:
 one safetensors file with `weight` (d, hidden), `bias` (d,) and `witness`; the metadata's entry
 `loreglass-coarse-head` is JSON of version, base_model and threshold.
 """

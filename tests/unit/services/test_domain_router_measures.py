@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from services.domain_router.tuning.measures import best_temperature, log_loss, macro_f1, measure
+from services.domain_router.measures import best_temperature, log_loss, macro_f1, measure
 
 NAMES = ["animal", "book", "food"]
 LABELS = np.array([0, 0, 0, 1, 1])

@@ -10,9 +10,9 @@ import pytest
 
 from evaluation.judging.port import Case, Judgement, Verdict
 from evaluation.judging.rules import RuleJudge
-from evaluation.runs.store import load_run
+from evaluation.runs.store import RunError, load_run
 from gateway.llm.lines import in_lines
-from tests.unit.training.asked_runs import Question, asked_run
+from tests.unit.training.asked_runs import Question, asked_run, jpeg
 from tests.vlm_server.server import LLAMA_ON_VLLM_0_10_2, ServerTraits
 from training.data.building import Built, Plan, build
 from training.data.page import write_page
@@ -70,7 +70,9 @@ async def built(out: Path, *runs: Path, referee: Referee | None = None, **plan: 
     """The data set of those runs."""
     await anyio.Path(out).mkdir(exist_ok=True)
     with RememberingReferee(referee or RuleReferee(), out) as remembering:
-        return await build(Plan(runs, out, **{"tasks": ALL, **plan}), remembering, RuleJudge())
+        return await build(
+            Plan(tuple(map(str, runs)), out, **{"tasks": ALL, **plan}), remembering, RuleJudge()
+        )
 
 
 def conversations(out: Path, task: Task) -> list[ConversationSample]:
@@ -283,6 +285,26 @@ async def test_one_question_asked_in_two_runs_is_one_question(tmp_path: Path) ->
     await built(tmp_path / "data", tmp_path / "one", tmp_path / "two", tasks=(Task.QUESTION, Task.ANSWER))
     assert len(read_samples(tmp_path / "data", Task.QUESTION).samples) == 1
     assert len(read_samples(tmp_path / "data", Task.ANSWER).samples) == 2
+
+
+async def test_questions_and_domains_need_no_run(tmp_path: Path) -> None:
+    of_one = {"session_id": "s", "image": "tower.jpg", "domain": "books"}
+    rows = [
+        {**of_one, "question": "Who wrote it?", "answer": "Ana Lind."},
+        {**of_one, "question": "When?", "answer": "In 1931."},
+        {"session_id": "t", "image": "../elsewhere.jpg", "question": "What is it?", "answer": "A mill."},
+    ]
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "tower.jpg").write_bytes(jpeg(1))
+    (tmp_path / "own" / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    tasks = (Task.QUESTION, Task.DOMAIN)
+    data = await built(tmp_path / "data", tmp_path / "own", tasks=tasks)
+    asked = read_samples(tmp_path / "data", Task.QUESTION).samples
+    assert [each.history for each in asked] == [(), (("Who wrote it?", "Ana Lind."),)]
+    assert {each.domain for each in read_samples(tmp_path / "data", Task.DOMAIN).samples} == {"books"}
+    assert any("elsewhere.jpg" in row.why for row in data.rejected)
+    with pytest.raises(RunError, match="run"):
+        await built(tmp_path / "other", tmp_path / "own", tasks=(Task.ANSWER,))
 
 
 async def test_the_verdict_of_rules_is_the_evaluation_s(tmp_path: Path) -> None:

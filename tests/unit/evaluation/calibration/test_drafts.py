@@ -15,7 +15,6 @@ from contracts.domain_router import Domain
 from evaluation.calibration.cutoffs import CalibrationError
 from evaluation.calibration.drafts import Drafts, drafts_of
 from evaluation.calibration.proposals import Judging, judged
-from evaluation.cli import app
 from evaluation.data.opening import open_dataset
 from evaluation.judging.port import Case, Judgement, Verdict
 from evaluation.judging.rules import RuleJudge
@@ -26,12 +25,13 @@ from evaluation.runs.running import Task, make_run
 from evaluation.runs.store import Run
 from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Draft, Query
-from gateway.steps.routing.train import artefact_of, read
 from loreglass_client.models import Explanation, Route
 from tests.unit.evaluation.runs.small_world import Turn, numbered, write_world
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft
+from training.cli import app
+from training.heads.search_router import artefact_of, read_drafts
 
 pytestmark = pytest.mark.anyio
 
@@ -104,18 +104,17 @@ async def test_a_router_that_learnt_from_a_run_gives_no_draft_of_the_kind_that_w
     run = await run_of(tmp_path / "before", numbered(QUESTIONS))
     routes = [record.answer.route for record in run.records if record.answer]
     assert routes == [Route.DIRECT] * QUESTIONS
-    rows = tmp_path / "drafts.jsonl"
-    command = ["export-drafts", str(run.folder), "--out", str(rows)]
+    data = tmp_path / "data"
+    command = ["data", str(run.folder), "--task", "draft", "--out", str(data)]
     result = await to_thread.run_sync(CliRunner().invoke, app, command)
     assert result.exit_code == 0, result.output
-    assert f"{QUESTIONS} drafts of {QUESTIONS} questions, {UNSURE_FROM} right" in result.output
+    drafts = read_drafts([data])
+    assert (len(drafts.samples), sum(each.right for each in drafts.samples)) == (QUESTIONS, UNSURE_FROM)
     artefact = tmp_path / "router.json"
-    artefact.write_text(artefact_of(read([rows]), "").model_dump_json(), encoding="utf-8")
+    artefact.write_text(artefact_of(drafts, "").model_dump_json(), encoding="utf-8")
     again = await run_of(tmp_path / "after", numbered(QUESTIONS), artefact)
     direct = [record.answer.route is Route.DIRECT for record in again.records if record.answer]
     assert direct == [number < UNSURE_FROM for number in range(QUESTIONS)]
-    refused = await to_thread.run_sync(CliRunner().invoke, app, command)
-    assert (refused.exit_code, "--overwrite" in refused.output) == (1, True)
 
 
 async def test_a_row_tells_features_answer_verdict_and_route(tmp_path: Path) -> None:

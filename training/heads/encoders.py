@@ -1,18 +1,20 @@
 """The head's features while it is trained: computed once, or by a Q-Former that learns too."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from tqdm import tqdm
 
 from chassis.models.qformer import QFormer, Question
+from services.domain_router.engine import IMAGE_SIDE
 from services.domain_router.engines.blip2 import pooled
-from services.domain_router.tuning.rows import Example, pixels
+from training.heads.parts import pixels
+from training.progress import bar
 
-Tensors = dict[str, NDArray[np.float32]]
+Asked = tuple[str, Path | None]
+"""A question, and where its photo is."""
 
 
 class Encoder(Protocol):
@@ -29,18 +31,18 @@ class Encoder(Protocol):
         """Switch dropout."""
         ...
 
-    def weights(self) -> Tensors:
+    def weights(self) -> dict[str, Any]:
         """A copy of what has been learnt, by name in the model."""
         ...
 
-    def restore(self, weights: Tensors) -> None:
+    def restore(self, weights: dict[str, Any]) -> None:
         """Go back to an earlier copy."""
         ...
 
 
-def questions(examples: Iterable[Example]) -> list[Question]:
-    """With decoded photos."""
-    return [(each.question, None if each.photo is None else pixels(each.photo)) for each in examples]
+def questions(asked: Sequence[Asked]) -> list[Question]:
+    """With decoded photos. Raises `WrongConfig`."""
+    return [(question, None if photo is None else pixels(photo, IMAGE_SIDE)) for question, photo in asked]
 
 
 class FrozenEncoder:
@@ -48,12 +50,11 @@ class FrozenEncoder:
 
     parameters: Sequence[Any] = ()
 
-    def __init__(self, qformer: QFormer, examples: Sequence[Example], batch_size: int) -> None:
-        starts = tqdm(range(0, len(examples), batch_size), desc="reading questions and photos", unit="batch")
+    def __init__(self, qformer: QFormer, asked: Sequence[Asked], batch_size: int) -> None:
         encoded = [
             pooled(states)
-            for start in starts
-            for states in qformer.encode_questions(questions(examples[start : start + batch_size]))
+            for start in bar(range(0, len(asked), batch_size), "reading questions and photos")
+            for states in qformer.encode_questions(questions(asked[start : start + batch_size]))
         ]
         self._features = torch.from_numpy(np.stack(encoded)).to(qformer.accelerator.device)
 
@@ -64,19 +65,19 @@ class FrozenEncoder:
     def learn(self, on: bool) -> None:
         """There is nothing to switch."""
 
-    def weights(self) -> Tensors:
+    def weights(self) -> dict[str, Any]:
         """Nothing was learnt."""
         return {}
 
-    def restore(self, weights: Tensors) -> None:
+    def restore(self, weights: dict[str, Any]) -> None:
         """There is nothing to restore."""
 
 
 class QFormerEncoder:
     """The Q-Former learns, with its query tokens and its word embeddings; the vision tower does not."""
 
-    def __init__(self, qformer: QFormer, examples: Sequence[Example]) -> None:
-        self._qformer, self._examples = qformer, examples
+    def __init__(self, qformer: QFormer, asked: Sequence[Asked]) -> None:
+        self._qformer, self._asked = qformer, asked
         model = qformer.model
         model.requires_grad_(False)
         self._learning = {"qformer": model.qformer, "embeddings": model.embeddings}
@@ -88,7 +89,7 @@ class QFormerEncoder:
 
     def features(self, places: Sequence[int]) -> Any:
         """Computed anew, since the weights change."""
-        pairs = questions(self._examples[place] for place in places)
+        pairs = questions([self._asked[place] for place in places])
         return self._qformer.question_states(self._qformer.prepare(pairs)).mean(dim=1)
 
     def learn(self, on: bool) -> None:
@@ -96,12 +97,12 @@ class QFormerEncoder:
         for part in self._learning.values():
             part.train(on)
 
-    def weights(self) -> Tensors:
+    def weights(self) -> dict[str, Any]:
         """All that learns, as float32."""
-        return {name: each.detach().cpu().numpy().copy() for name, each in self._named.items()}
+        return {name: each.detach().cpu().clone() for name, each in self._named.items()}
 
-    def restore(self, weights: Tensors) -> None:
+    def restore(self, weights: dict[str, Any]) -> None:
         """In place."""
         with torch.no_grad():
             for name, values in weights.items():
-                self._named[name].copy_(torch.from_numpy(values))
+                self._named[name].copy_(values)

@@ -1,1 +1,0 @@
-"""Fine-tuning the BLIP-2 domain router on rows in CRAG-MM's schema."""

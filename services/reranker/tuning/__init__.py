@@ -1,1 +1,0 @@
-"""Training a coarse head for question-conditioned queries."""

@@ -1,0 +1,189 @@
+"""Fitting the search router on drafts: conversations held out whole, and a file that the gateway loads."""
+
+import hashlib
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chassis.fitting import held_out
+from gateway.steps.routing import SearchRouter
+from gateway.steps.routing.artefact import RouterArtefact
+from gateway.steps.routing.features import FEATURES
+from training.config import WrongConfig, dump_config
+from training.heads.calibration import aurc, calibration_error, reliability, risks
+from training.heads.reporting import PLOT
+from training.heads.search_router import (
+    ARTEFACT,
+    FEWEST,
+    artefact_of,
+    problem_of,
+    read_drafts,
+    train_search_router,
+)
+from training.heads.settings import SearchRouterConfig
+from training.runs import SUMMARY, RunFolder
+from training.samples import DraftSample, Origin, Task, part_of, write_samples
+
+
+def drafts(conversations: int = 60, seed: int = 0) -> list[DraftSample]:
+    """Two drafts a conversation: surer ones are rather right, and whatever speculates is wrong."""
+    rng = random.Random(seed)
+    made = []
+    for number in range(2 * conversations):
+        confidence, speculates = rng.random(), float(rng.random() < 0.2)
+        features = {
+            "self_contained": 1.0,
+            "confidence": confidence,
+            "quoted": 1.0,
+            "number": float(rng.random() < 0.5),
+            "named": float(rng.random() < 0.5),
+            "speculates": speculates,
+        }
+        session = f"c{number // 2}"
+        made.append(
+            DraftSample(
+                id=f"{seed}-{number}",
+                task=Task.DRAFT,
+                part=part_of(session),
+                origin=Origin(run="run", interaction_id=f"i{number}", session_id=session),
+                features=features,
+                right=rng.random() < confidence and not speculates,
+                system="loreglass 0.1.0",
+                judge="rules",
+            )
+        )
+    return made
+
+
+def written(folder: Path, made: list[DraftSample], name: str = "drafts") -> Path:
+    """A data set of them."""
+    data = folder / name
+    data.mkdir(exist_ok=True)
+    write_samples(data, Task.DRAFT, made)
+    return data
+
+
+def trained(folder: Path, *data: Path, **varied: Any) -> tuple[RunFolder, list[str]]:
+    """A run, and what it said."""
+    said: list[str] = []
+    config = SearchRouterConfig(head="search-router", data=data, **varied)
+    run = RunFolder(folder, say=said.append)
+    run.begin(dump_config(config))
+    train_search_router(config, run)
+    return run, said
+
+
+def changed(draft: DraftSample, **features: float) -> DraftSample:
+    """With other features."""
+    return draft.model_copy(update={"features": draft.features | features})
+
+
+def test_a_conversation_never_helps_to_judge_itself(tmp_path: Path) -> None:
+    """Its own labels, turned around, change what is said of others, and nothing that is said of itself."""
+    made = drafts()
+    own = np.array([each.origin.session_id == "c7" for each in made])
+    turned = [
+        each.model_copy(update={"right": each.right != mine}) for each, mine in zip(made, own, strict=True)
+    ]
+    before, after = (held_out(problem_of(read_drafts([written(tmp_path, each)]))) for each in (made, turned))
+    assert np.array_equal(before[own], after[own])
+    assert not np.allclose(before[~own], after[~own], atol=1e-6)
+
+
+def test_a_feature_speaks_one_way_only_and_a_constant_one_not_at_all(tmp_path: Path) -> None:
+    made = [
+        each.model_copy(  # against all sense: who is sure is wrong, who speculates is right
+            update={"right": each.features["confidence"] < 0.5 or bool(each.features["speculates"])}
+        )
+        for each in drafts()
+    ]
+    fitted = artefact_of(read_drafts([written(tmp_path, made)]), "")
+    assert fitted.coefficients["confidence"] == fitted.coefficients["speculates"] == 0
+    assert set(fitted.constant) == {"self_contained", "quoted"}
+    assert fitted.coefficients["self_contained"] == fitted.coefficients["quoted"] == 0
+
+
+def test_the_artefact_says_what_it_was_fitted_on_and_is_loaded_by_the_gateway(tmp_path: Path) -> None:
+    data = [written(tmp_path, drafts(30, seed), f"run-{seed}") for seed in (1, 2)]
+    run, said = trained(tmp_path / "one", *data, date="2026-11-23")
+    artefact = RouterArtefact.load(run.path / ARTEFACT)
+    assert [each.sha256 for each in artefact.fitted_on] == [
+        hashlib.sha256((folder / "draft.jsonl").read_bytes()).hexdigest() for folder in data
+    ]
+    assert [(each.file, each.drafts, each.conversations) for each in artefact.fitted_on] == [
+        ("run-1", 60, 30),
+        ("run-2", 60, 30),
+    ]
+    assert (artefact.date, artefact.fitted_on[0].judges) == ("2026-11-23", ["rules"])
+    assert artefact.coefficients["confidence"] > 1
+    assert artefact.coefficients["speculates"] < 0
+    assert SearchRouter.load(run.path / ARTEFACT).curve == artefact.curve
+    assert "own confidence" in said[-1]
+    again, _ = trained(tmp_path / "again", *data, date="2026-11-23")
+    assert (again.path / ARTEFACT).read_bytes() == (run.path / ARTEFACT).read_bytes()
+    compared, said = trained(tmp_path / "compared", data[0], compare=run.path / ARTEFACT)
+    assert "artefact" in said[-1]
+    assert not (compared.path / ARTEFACT).exists()
+
+
+def test_a_run_says_how_far_its_probabilities_can_be_believed(tmp_path: Path) -> None:
+    run, _ = trained(tmp_path / "run", written(tmp_path, drafts()))
+    summary = json.loads((run.path / SUMMARY).read_text("utf-8"))
+    assert set(summary["calibration"]) == {"fitted, held out", "own confidence"}
+    assert all(0 <= each["calibration_error"] <= 1 for each in summary["calibration"].values())
+    assert "<svg" in (run.path / PLOT).read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda made: made[:10], "right drafts; 20 are needed"),
+        (lambda made: [each.model_copy(update={"right": True}) for each in made], "0 wrong drafts"),
+        (
+            lambda made: [
+                each.model_copy(update={"origin": each.origin.model_copy(update={"session_id": "c"})})
+                for each in made
+            ],
+            "1 conversations",
+        ),
+        (lambda made: [*made[:-1], changed(made[-1], mood=0.5)], "interaction i119: other features"),
+    ],
+    ids=["few", "one kind", "one conversation", "features"],
+)
+def test_drafts_that_teach_nothing_are_refused_in_words(
+    change: Callable[[list[DraftSample]], list[DraftSample]], told: str, tmp_path: Path
+) -> None:
+    data = written(tmp_path, change(drafts()))
+    with pytest.raises(WrongConfig, match=told):
+        trained(tmp_path / "run", data)
+    assert not (tmp_path / "run" / ARTEFACT).exists()
+
+
+def test_a_row_that_is_no_draft_is_refused_by_its_place(tmp_path: Path) -> None:
+    data = written(tmp_path, drafts())
+    with (data / "draft.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"right": "yes"}\n')
+    with pytest.raises(WrongConfig, match="line 121"):
+        read_drafts([data])
+
+
+def test_there_are_enough_drafts_for_every_feature() -> None:
+    assert 3 * len(FEATURES) < FEWEST
+
+
+def test_risk_coverage_and_reliability_of_four_drafts() -> None:
+    """By hand: right, wrong, right, wrong from the surest on."""
+    right, said = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.9, 0.8, 0.7, 0.6])
+    assert risks(right, said) == pytest.approx([0, 1 / 2, 1 / 3, 1 / 2])
+    assert aurc(right, said) == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
+    assert risks(right, np.full(4, 0.5)) == pytest.approx([0.5] * 4)
+    assert calibration_error(right, said) == pytest.approx((0.1 + 0.8 + 0.3 + 0.6) / 4)
+    assert calibration_error(right, np.full(4, 0.5)) == 0
+    (only,) = reliability(right, np.full(4, 0.55))
+    assert (only.said, only.true, only.count) == (pytest.approx(0.55), 0.5, 4)
+    assert [each.count for each in reliability(right, np.array([1.0, 0.0, 0.99, 0.05]))] == [2, 2]

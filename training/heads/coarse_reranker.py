@@ -1,0 +1,120 @@
+"""The coarse reranker's head: what question and photo say together learns to meet the texts that answer.
+
+A projection of BLIP-2's query tokens for (question, photo); BLIP-2 itself stays as it is. The head's
+similarities become probabilities by a logistic curve here, so that they can be held against what came true.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+
+from chassis.accelerator import Placement, open_accelerator
+from chassis.models.qformer import QFormer
+from chassis.models.witness import witness
+from services.reranker.engines.coarse_head import CoarseHead
+from training.config import WrongConfig
+from training.heads.contrastive import ContrastiveLearner, Encoded, projected, recall, similarities
+from training.heads.epochs import fit
+from training.heads.parts import Parts, pixels, read_parts
+from training.heads.reporting import calibrated
+from training.heads.settings import CoarseRerankerConfig
+from training.progress import bar
+from training.runs import RunFolder
+from training.samples import Task
+
+CHECKPOINT = "head.safetensors"
+MAX_SIDE = 672
+"""Photos are shrunk to it, as the service does."""
+_MOST_THRESHOLD = 0.99
+
+
+def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> CoarseHead:
+    """Read, encode, fit, measure beside BLIP-2's photo alone, and write the checkpoint.
+
+    Raises `UnreadableData`, `WrongConfig` and `WrongWeights`.
+    """
+    recipe = config.recipe
+    parts: Parts[Any] = read_parts(config.data, Task.PASSAGES, recipe.validation, recipe.seed)
+    run.leave_out(parts.rejected)
+    if any(photo is None for photo in parts.photos):
+        raise WrongConfig("The coarse reranker learns from questions with a photo only.")
+    qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))
+    encoded = _encoded(qformer, parts, recipe.batch_size)
+    projection = qformer.model.vision_projection
+    learner = ContrastiveLearner(encoded, parts.validation, config, (projection.weight, projection.bias))
+    chosen = fit(learner, parts.training, recipe, run)
+    held_out = list(parts.held_out)
+    alone = [qformer.photo_vectors([_pixels(parts, place)])[0] for place in held_out]
+    before = recall(torch.from_numpy(np.stack(alone)).to(encoded.states.device), encoded, held_out)
+    with torch.no_grad():
+        after = recall(projected(encoded.states[held_out], *learner.head), encoded, held_out)
+        reached = _cosines(encoded, learner, parts.validation)
+        unseen = _cosines(encoded, learner, parts.held_out)
+    threshold = float(np.quantile(reached[reached[:, 1] == 1, 0], 1 - config.reached_by))
+    weight, bias = (each.detach().cpu().numpy() for each in learner.head)
+    head = CoarseHead(weight, bias, min(_MOST_THRESHOLD, max(0.0, threshold)), config.model, witness(qformer))
+    head.save(run.path / CHECKPOINT)
+    probability = _logistic(reached, unseen[:, 0])
+    run.finish(
+        {
+            "kind": "coarse-reranker",
+            "base_model": config.model,
+            "samples": parts.sizes,
+            "chosen": chosen,
+            "threshold": head.threshold,
+            "held_out": {"photo_alone": asdict(before), "head": asdict(after)},
+            **calibrated(run, {"similarity, by a logistic curve": (unseen[:, 1], probability)}),
+        }
+    )
+    run.say(f"held out, by the photo alone: {before}")
+    run.say(f"held out, by the head: {after}")
+    return head
+
+
+def _encoded(qformer: QFormer, parts: Parts[Any], batch_size: int) -> Encoded:
+    samples = parts.samples
+    texts = sorted({text for each in samples for text in (each.positive, *each.negatives)})
+    places = {text: place for place, text in enumerate(texts)}
+    states, vectors = [], []
+    for start in bar(range(0, len(samples), batch_size), "reading questions and photos"):
+        several = range(start, min(start + batch_size, len(samples)))
+        states += qformer.encode_questions([(samples[n].question, _pixels(parts, n)) for n in several])
+    for start in bar(range(0, len(texts), batch_size), "reading texts"):
+        vectors += qformer.text_vectors(texts[start : start + batch_size])
+    device = qformer.accelerator.device
+    return Encoded(
+        torch.from_numpy(np.stack(states)).to(device),
+        torch.from_numpy(np.stack(vectors)).to(device),
+        tuple(places[each.positive] for each in samples),
+        tuple(tuple(places[text] for text in each.negatives) for each in samples),
+    )
+
+
+def _pixels(parts: Parts[Any], place: int) -> Any:
+    photo = parts.photos[place]
+    if photo is None:
+        raise WrongConfig("The coarse reranker learns from questions with a photo only.")
+    return pixels(photo, MAX_SIDE)
+
+
+def _cosines(encoded: Encoded, learner: ContrastiveLearner, places: Sequence[int]) -> Any:
+    """(pairs, 2): the similarity of each question with each of its texts, and 1 where that one answers."""
+    rows = []
+    for n in places:
+        texts = [encoded.positives[n], *encoded.negatives[n]]
+        found = similarities(projected(encoded.states[[n]], *learner.head), encoded.texts[texts])[0]
+        rows += [(float(each), float(m == 0)) for m, each in enumerate(found)]
+    return np.array(rows, np.float64)
+
+
+def _logistic(known: Any, similarity: Any) -> Any:
+    """P(answers) of similarities, by a curve fitted on `known` pairs; their share where all are alike."""
+    from sklearn.linear_model import LogisticRegression
+
+    if len(set(known[:, 1])) < 2:
+        return np.full(len(similarity), known[:, 1].mean())
+    curve = LogisticRegression(C=100.0).fit(known[:, :1], known[:, 1])
+    return curve.predict_proba(similarity[:, None])[:, 1]

@@ -1,0 +1,189 @@
+"""The BLIP-2 domain router's head (QA-Dragon, section 3.1.1): weighted cross-entropy, AdamW, one temperature.
+
+By default only the linear head learns, on features that are computed once. Trains in float32.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import cross_entropy
+
+from chassis.accelerator import Placement, open_accelerator
+from chassis.models.qformer import QFormer
+from chassis.models.witness import witness
+from contracts.domain_router import Domain
+from services.domain_router.engines.domain_head import DomainHead, softmax
+from services.domain_router.measures import Labels, Matrix, best_temperature, log_loss, macro_f1, measure
+from training.heads.encoders import Encoder, FrozenEncoder, QFormerEncoder
+from training.heads.epochs import SCORE, TIE, fit
+from training.heads.parts import Parts, read_parts
+from training.heads.reporting import classified
+from training.heads.settings import DomainRouterConfig, Recipe
+from training.runs import RunFolder
+from training.samples import DomainSample, Task
+
+CHECKPOINT = "head.safetensors"
+Folded = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Weight (classes, features) and bias (classes,), of features as they come."""
+_LABELS = tuple(domain.value for domain in Domain)
+_LONGEST_STEP = 1.0  # gradient norm
+_LEAST_SPREAD = 1e-6  # a feature that hardly varies is not blown up
+
+
+def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHead:
+    """Read, fit, calibrate on the validation part, measure on the held-out one, and write the checkpoint.
+
+    Raises `UnreadableData`, `WrongConfig` and `WrongWeights`.
+    """
+    recipe = config.recipe
+    parts: Parts[Any] = read_parts(config.data, Task.DOMAIN, recipe.validation, recipe.seed)
+    run.leave_out(parts.rejected)
+    qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))
+    asked = [(each.question, photo) for each, photo in zip(parts.samples, parts.photos, strict=True)]
+    encoder: Encoder = (
+        QFormerEncoder(qformer, asked)
+        if config.tune_qformer
+        else FrozenEncoder(qformer, asked, recipe.batch_size)
+    )
+    labels = np.array([_number(each) for each in parts.samples], np.int64)
+    learner = _Learner(encoder, labels, parts, config)
+    chosen = fit(learner, parts.training, recipe, run)
+    return _calibrated(config, run, parts, encoder, labels, learner.folded(), chosen, witness(qformer))
+
+
+def _calibrated(
+    config: DomainRouterConfig,
+    run: RunFolder,
+    parts: Parts[Any],
+    encoder: Encoder,
+    labels: Labels,
+    head: Folded,
+    chosen: dict[str, float],
+    seen: NDArray[np.float32],
+) -> DomainHead:
+    """With the temperature of the validation part, and measured with it."""
+    validation = _logits(encoder, head, parts.validation, config.recipe)
+    temperature = best_temperature(validation, labels[list(parts.validation)])
+    tuned = {name: values.numpy() for name, values in encoder.weights().items()}
+    checkpoint = DomainHead(*head, temperature, _LABELS, config.model, seen, tuned)
+    checkpoint.save(run.path / CHECKPOINT)
+    raw, true = _logits(encoder, head, parts.held_out, config.recipe), labels[list(parts.held_out)]
+    measures = measure(raw / temperature, true, _LABELS)
+    said = {"without the temperature": softmax(raw), "as served": softmax(raw / temperature)}
+    run.finish(
+        {
+            "kind": config.head,
+            "base_model": config.model,
+            "samples": parts.sizes,
+            "chosen": chosen,
+            "temperature": temperature,
+            "held_out": measures.as_json(),
+            **classified(run, true, said),
+        }
+    )
+    run.say(
+        f"held out ({measures.examples}): accuracy {measures.accuracy:.3f}, macro-F1 {measures.macro_f1:.3f},"
+        f" log loss {measures.log_loss:.3f}, temperature {temperature:.2f}"
+    )
+    return checkpoint
+
+
+def class_weights(labels: Labels, classes: int) -> NDArray[np.float32]:
+    """Inverse frequency: each class that occurs weighs the same in all, 1 an example on average."""
+    counts = np.bincount(labels, minlength=classes)
+    present = int((counts > 0).sum())
+    weights = np.divide(len(labels), present * counts, out=np.zeros(classes), where=counts > 0)
+    return weights.astype(np.float32)
+
+
+class _Learner:
+    """A linear map of features that are brought to mean 0 and variance 1 first, so that one rate fits all."""
+
+    def __init__(
+        self, encoder: Encoder, labels: Labels, parts: Parts[Any], config: DomainRouterConfig
+    ) -> None:
+        self._encoder, self._labels, self._recipe = encoder, labels, config.recipe
+        self._validation = parts.validation
+        features = _encoded(encoder, parts.training, config.recipe)
+        self._mean = features.mean(dim=0)
+        self._spread = features.std(dim=0, correction=0).clamp(min=_LEAST_SPREAD)
+        shape = (len(_LABELS), features.shape[1])
+        self._weight = torch.zeros(shape, device=features.device, requires_grad=True)
+        self._bias = torch.zeros(len(_LABELS), device=features.device, requires_grad=True)
+        weights = class_weights(labels[list(parts.training)], len(_LABELS))
+        self._class_weights = torch.from_numpy(weights).to(features.device)
+        self._learning = [self._weight, self._bias, *encoder.parameters]
+        self.optimizer = torch.optim.AdamW(
+            [
+                {"params": [self._weight, self._bias], "lr": config.recipe.learning_rate},
+                {"params": list(encoder.parameters), "lr": config.tuned_rate},
+            ],
+            weight_decay=config.recipe.weight_decay,
+        )
+
+    def train(self, order: NDArray[np.int64]) -> float:
+        """See `Learner`."""
+        self._encoder.learn(True)
+        losses = []
+        for start in range(0, len(order), self._recipe.batch_size):
+            places = [int(place) for place in order[start : start + self._recipe.batch_size]]
+            wanted = torch.from_numpy(self._labels[places]).to(self._class_weights.device)
+            loss = cross_entropy(self._head(self._encoder.features(places)), wanted, self._class_weights)
+            self.optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self._learning, _LONGEST_STEP)
+            self.optimizer.step()
+            losses.append(float(loss.detach()))
+        return float(np.mean(losses))
+
+    def validate(self) -> dict[str, float]:
+        """See `Learner`. Of two epochs with one macro-F1 the one with more honest probabilities is better."""
+        with torch.no_grad():
+            features = _encoded(self._encoder, self._validation, self._recipe)
+            logits = self._head(features).double().cpu().numpy()
+        labels = self._labels[list(self._validation)]
+        score, loss = macro_f1(logits, labels), log_loss(logits, labels)
+        return {SCORE: score, TIE: -loss, "validation/macro_f1": score, "validation/log_loss": loss}
+
+    def weights(self) -> dict[str, Any]:
+        """See `Learner`."""
+        own = {"weight": self._weight.detach().cpu().clone(), "bias": self._bias.detach().cpu().clone()}
+        return own | self._encoder.weights()
+
+    def restore(self, weights: dict[str, Any]) -> None:
+        """See `Learner`."""
+        with torch.no_grad():
+            self._weight.copy_(weights["weight"])
+            self._bias.copy_(weights["bias"])
+        own = ("weight", "bias")
+        self._encoder.restore({name: values for name, values in weights.items() if name not in own})
+
+    def folded(self) -> Folded:
+        """The same map of features as they come: weight (classes, features) and bias."""
+        with torch.no_grad():
+            weight = self._weight.double() / self._spread.double()
+            bias = self._bias.double() - weight @ self._mean.double()
+            return weight.float().cpu().numpy(), bias.float().cpu().numpy()
+
+    def _head(self, features: Any) -> Any:
+        return ((features - self._mean) / self._spread) @ self._weight.T + self._bias
+
+
+def _logits(encoder: Encoder, head: Folded, places: Sequence[int], recipe: Recipe) -> Matrix:
+    """(len(places), classes), as the checkpoint will give them."""
+    features = _encoded(encoder, places, recipe).cpu().numpy().astype(np.float64)
+    return np.asarray(features @ head[0].T.astype(np.float64) + head[1])
+
+
+def _encoded(encoder: Encoder, places: Sequence[int], recipe: Recipe) -> Any:
+    encoder.learn(False)
+    with torch.no_grad():
+        starts = range(0, len(places), recipe.batch_size)
+        return torch.cat([encoder.features(places[start : start + recipe.batch_size]) for start in starts])
+
+
+def _number(sample: DomainSample) -> int:
+    return _LABELS.index(sample.domain)

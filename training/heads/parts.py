@@ -1,0 +1,60 @@
+"""The samples of a head's task, with places that are learnt, that choose, and that are only measured on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from chassis.errors import LoreglassError
+from chassis.pixels import RGB, decode_rgb
+from training.config import WrongConfig
+from training.samples import Part, RejectedRow, Sample, Task, part_of, read_samples
+
+Kind = TypeVar("Kind", bound=Sample)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts(Generic[Kind]):
+    """`samples` in the files' order, `photos` beside them; places in them by part."""
+
+    samples: tuple[Kind, ...]
+    photos: tuple[Path | None, ...]
+    training: tuple[int, ...]
+    validation: tuple[int, ...]
+    held_out: tuple[int, ...]
+    rejected: tuple[RejectedRow, ...]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many there are of each."""
+        return {name: len(getattr(self, name)) for name in ("training", "validation", "held_out")}
+
+
+def read_parts(folders: Sequence[Path], task: Task, validation: float, seed: int) -> "Parts[Sample]":
+    """Samples about one photo are always in the same part. Raises `UnreadableData` and `WrongConfig`."""
+    found, rejected = dict[str, tuple[Sample, Path | None]](), list[RejectedRow]()
+    for folder in folders:
+        reading = read_samples(folder, task)
+        rejected += reading.rejected
+        found |= {sample.id: (sample, reading.photo(sample)) for sample in reading.samples}
+    places: dict[str, list[int]] = {"training": [], "validation": [], "held_out": []}
+    for place, (sample, _) in enumerate(found.values()):
+        key = sample.photo or f"{sample.origin.run} {sample.origin.session_id}"
+        chooses = part_of(f"validation {key}", seed, validation) is Part.HELD_OUT
+        held_out = sample.part is Part.HELD_OUT
+        places["held_out" if held_out else "validation" if chooses else "training"].append(place)
+    if not all(places.values()):
+        empty = ", ".join(name for name, part in places.items() if not part)
+        raise WrongConfig(f"{len(found)} samples are too few: nothing is left for {empty}.")
+    samples, photos = zip(*found.values(), strict=True)
+    return Parts(
+        samples, photos, **{name: tuple(part) for name, part in places.items()}, rejected=tuple(rejected)
+    )
+
+
+def pixels(photo: Path, side: int) -> RGB:
+    """Decoded as the service does it. Raises `WrongConfig` for one that cannot be."""
+    try:
+        return decode_rgb(photo.read_bytes(), max_side=side)
+    except LoreglassError as error:
+        raise WrongConfig(f"{photo} cannot be decoded: {error.detail}") from error

@@ -1,0 +1,154 @@
+"""The search router: P(the draft is right) by logistic regression on its features (QA-Dragon, section 3.2).
+
+Prints and keeps risk and coverage on conversations that were held out, beside those of the drafts' own
+confidence: no better means that there is nothing to gain. Nothing is drawn at random.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from chassis.calibration import LogisticCurve
+from chassis.fitting import Matrix, Problem, fit, held_out
+from gateway.steps.routing.artefact import HeldOut, RouterArtefact, Rows
+from gateway.steps.routing.features import FALLING, FEATURES
+from training.config import WrongConfig
+from training.heads.calibration import aurc, calibration_error, table
+from training.heads.reporting import calibrated
+from training.heads.settings import SearchRouterConfig
+from training.runs import RunFolder
+from training.samples import DraftSample, Task, read_samples
+
+ARTEFACT = "router.json"
+FEWEST = 20
+"""Right drafts, wrong ones and conversations that must be there: fewer say nothing about six features."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """The drafts of several data sets, and what the artefact is to say of each."""
+
+    samples: tuple[DraftSample, ...]
+    files: tuple[Rows, ...]
+
+    @property
+    def vectors(self) -> Matrix:
+        """(drafts, features), in the order of `FEATURES`."""
+        return np.array([[each.features[name] for name in FEATURES] for each in self.samples])
+
+    @property
+    def right(self) -> Matrix:
+        """(drafts,) of 0 and 1."""
+        return np.array([float(each.right) for each in self.samples])
+
+    @property
+    def confidence(self) -> Matrix:
+        """(drafts,): their own."""
+        return self.vectors[:, FEATURES.index("confidence")]
+
+
+def train_search_router(config: SearchRouterConfig, run: RunFolder) -> RouterArtefact | None:
+    """Fit and write the artefact, or show how an earlier one does on these drafts.
+
+    Raises `WrongConfig`, `UnreadableData` and `WrongSettings`.
+    """
+    drafts = read_drafts(config.data)
+    artefact: RouterArtefact | None = None
+    if config.compare:
+        curve = RouterArtefact.load(config.compare).curve
+        columns = {"artefact": by_curve(drafts, curve), "own confidence": drafts.confidence}
+    else:
+        artefact = artefact_of(drafts, config.date, config.penalty)
+        unseen = held_out(problem_of(drafts, config.penalty))
+        columns = {"fitted, held out": unseen, "own confidence": drafts.confidence}
+        run.keep_text(ARTEFACT, artefact.model_dump_json(indent=2) + "\n")
+        weights = ", ".join(f"{name} {weight}" for name, weight in artefact.coefficients.items())
+        run.say(f"intercept {artefact.intercept}, {weights}")
+        run.say(f"the same in all drafts, so of no weight: {', '.join(artefact.constant) or 'none'}")
+    run.say(table(drafts.right, columns))
+    run.finish(
+        {
+            "kind": "search-router",
+            "samples": {"drafts": len(drafts.samples), "right": int(drafts.right.sum())},
+            **calibrated(run, {name: (drafts.right, said) for name, said in columns.items()}),
+        }
+    )
+    return artefact
+
+
+def read_drafts(folders: Sequence[Path]) -> Drafts:
+    """The drafts of these data sets, all parts: conversations are held out in turn when the curve is fitted.
+
+    Raises `WrongConfig` for a row that is none, or has other features.
+    """
+    samples, files = list[DraftSample](), list[Rows]()
+    for folder in folders:
+        reading = read_samples(folder, Task.DRAFT)
+        found: tuple[DraftSample, ...] = reading.samples
+        if reading.rejected:
+            first = reading.rejected[0]
+            raise WrongConfig(f"{folder}, {first.where}: {first.why}.")
+        other = next((each for each in found if set(each.features) != set(FEATURES)), None)
+        if other is not None:
+            raise WrongConfig(
+                f"{folder}, interaction {other.origin.interaction_id}: other features than this router's; "
+                "ask and make the data again."
+            )
+        content = (folder / f"{Task.DRAFT.value}.jsonl").read_bytes()
+        files.append(
+            Rows(
+                file=folder.name,
+                sha256=hashlib.sha256(content).hexdigest(),
+                drafts=len(found),
+                right=sum(each.right for each in found),
+                conversations=len({_conversation(each) for each in found}),
+                systems=sorted({each.system for each in found}),
+                judges=sorted({each.judge for each in found}),
+            )
+        )
+        samples += found
+    return Drafts(tuple(samples), tuple(files))
+
+
+def problem_of(drafts: Drafts, penalty: float = 1.0) -> Problem:
+    """Is the draft right? Conversations stay together. Raises `WrongConfig` for too few drafts."""
+    right, groups = int(drafts.right.sum()), [_conversation(each) for each in drafts.samples]
+    counts = {"right drafts": right, "wrong drafts": len(groups) - right, "conversations": len(set(groups))}
+    for what, count in counts.items():
+        if count < FEWEST:
+            raise WrongConfig(f"There are {count} {what}; {FEWEST} are needed. Ask more questions.")
+    return Problem(FEATURES, FALLING, drafts.vectors, drafts.right, groups, penalty)
+
+
+def artefact_of(drafts: Drafts, date: str, penalty: float = 1.0) -> RouterArtefact:
+    """The router that these drafts teach. Raises `WrongConfig`."""
+    problem = problem_of(drafts, penalty)
+    weights = [round(float(weight), 4) + 0.0 for weight in fit(problem, problem.vectors, problem.labels)]
+    constant = [name for name, column in zip(FEATURES, problem.vectors.T, strict=True) if np.ptp(column) == 0]
+    unseen, own = held_out(problem), drafts.confidence
+    return RouterArtefact(
+        format=1,
+        date=date,
+        intercept=weights[0],
+        coefficients=dict(zip(FEATURES, weights[1:], strict=True)),
+        constant=constant,
+        fitted_on=list(drafts.files),
+        held_out=HeldOut(
+            aurc=round(aurc(problem.labels, unseen), 4),
+            own_aurc=round(aurc(problem.labels, own), 4),
+            calibration_error=round(calibration_error(problem.labels, unseen), 4),
+            own_calibration_error=round(calibration_error(problem.labels, own), 4),
+        ),
+    )
+
+
+def by_curve(drafts: Drafts, curve: LogisticCurve) -> Matrix:
+    """(drafts,): P(right) of each."""
+    return np.array([curve.probability(vector) for vector in drafts.vectors])
+
+
+def _conversation(sample: DraftSample) -> str:
+    return sample.origin.session_id
