@@ -1,6 +1,6 @@
 """Train the pocket domain router: `python -m services.domain_router.train_pocket`.
 
-Needs scikit-learn (the `train` dependency group); serving does not. Prints the accuracy on questions that
+Needs scikit-learn (the dependency group `dev`); serving does not. Prints the accuracy on questions that
 were not trained on (five stratified folds), and on a second set written later.
 """
 

@@ -1,6 +1,6 @@
 """`python -m services.image_search.train`: draws pictures, fits the artefact, says what it reaches.
 
-Needs the `train` dependency group. The same seed gives the same artefact on the same versions.
+Needs the dependency group `dev`. The same seed gives the same artefact on the same versions.
 """
 
 import argparse

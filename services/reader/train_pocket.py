@@ -4,7 +4,7 @@ Open prose is fitted on a SQuAD 2.0 file (Rajpurkar et al. 2018), how rare a wor
 with questions (Du et al. 2017's: question, tab, sentence), and all else on the rows in `training/`, which
 were written for this project: pages about a known thing, its attributes, and print. Prints what each fold
 gets on the articles, things or texts that it was not fitted on, then fits on all and writes the weights.
-Needs scikit-learn (the `train` dependency group); serving does not. About four minutes.
+Needs scikit-learn (the dependency group `dev`); serving does not. About four minutes.
 """
 
 import argparse

@@ -4,7 +4,7 @@ The first file has the format of SQuAD 2.0 (Rajpurkar et al. 2018): each answere
 paragraphs of its article, of which one is relevant. The second has lines of a question, a tab and the
 sentence that answers it (the split of Du et al. 2017); the sentences before and after it are irrelevant. The
 rows in `training/` were written for this project. Prints figures on questions, articles and texts that a fold
-has not seen, beside plain BM25, then fits on all rows. Needs scikit-learn (the `train` dependency group);
+has not seen, beside plain BM25, then fits on all rows. Needs scikit-learn (the dependency group `dev`);
 serving does not. About five minutes.
 """
 

@@ -3,7 +3,7 @@
 FILE has the format of SQuAD 2.0 (Rajpurkar et al. 2018). Its answers with their paragraphs are supported; not
 supported are the plausible answers of its unanswerable questions, other answers of the paragraph, and answers
 in which a number or name was changed. The rows in `training/` were written for this project. Prints held-out
-figures, then fits on all rows. Needs scikit-learn (the `train` dependency group); serving does not. About two
+figures, then fits on all rows. Needs scikit-learn (the dependency group `dev`); serving does not. About two
 minutes.
 """
 

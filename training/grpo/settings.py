@@ -40,17 +40,6 @@ class ForcedPlan(Settings):
     share: float = Field(default=0.0, ge=0, lt=1)
 
 
-class RolloutServer(Settings):
-    """A vLLM in an environment of its own that writes the rollouts (`docs/training.md`).
-
-    `url`: empty: transformers writes them here. `model`: the base model's name there. It reads each step's
-    LoRA from the run's folder, which both must see.
-    """
-
-    url: str = ""
-    model: str = ""
-
-
 class GrpoConfig(RunSettings):
     """Without KL, with a clipped ratio (equation 10). `batch_size`: completions a step, over all cards.
 
@@ -73,7 +62,6 @@ class GrpoConfig(RunSettings):
     rewards: RewardWeights = RewardWeights()
     answer_by: Literal["exact_match", "scorer"] = "exact_match"
     forced_plan: ForcedPlan = ForcedPlan()
-    server: RolloutServer = RolloutServer()
     rollout_s: float = Field(default=1800, gt=0)
     write_at_once: int = Field(default=16, ge=1)
     most_questions: int | None = Field(default=None, ge=1)
