@@ -1,4 +1,4 @@
-"""Fits a `LogisticCurve` on labelled rows. For training: needs scikit-learn (the extra `training`, the dependency group `dev`)."""
+"""Fits a `LogisticCurve` on labelled rows. Needs scikit-learn: the extra `training`, or the group `dev`."""
 
 import json
 from collections.abc import Collection, Sequence

@@ -1,10 +1,10 @@
 """`loreglass train grpo`: Wiki-PRF's model by reinforcement, over the running platform."""
 
 from training.commands.failing import says_why
-from training.commands.running import Config, Data, Out, PlanOnly, Set, on_all_cards, opened, settings_of
+from training.commands.running import Config, Data, Out, Set, on_all_cards, opened, settings_of
 
 
-def grpo(config: Config, out: Out, data: Data = None, given: Set = None, plan: PlanOnly = False) -> None:
+def grpo(config: Config, out: Out, data: Data = None, given: Set = None) -> None:
     """Train tool plans and filtering on the questions of DATA, by the settings of CONFIG.
 
     The services must run, with an index: LOREGLASS_GATEWAY_IMAGE_SEARCH_URL and the like say where, as for

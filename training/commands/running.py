@@ -19,7 +19,6 @@ Out = Annotated[Path, typer.Option(help="the run's folder; one that was broken o
 Set = Annotated[
     list[str] | None, typer.Option("--set", help="another setting: lora.rank=8", metavar="NAME=VALUE")
 ]
-PlanOnly = Annotated[bool, typer.Option("--plan", help="say what memory and time it takes, and end")]
 
 Kind = TypeVar("Kind", bound=Settings)
 

@@ -1,10 +1,10 @@
 """`loreglass train sft`: LoRA by supervised fine-tuning."""
 
 from training.commands.failing import says_why
-from training.commands.running import Config, Data, Out, PlanOnly, Set, on_all_cards, opened, settings_of
+from training.commands.running import Config, Data, Out, Set, on_all_cards, opened, settings_of
 
 
-def sft(config: Config, out: Out, data: Data = None, given: Set = None, plan: PlanOnly = False) -> None:
+def sft(config: Config, out: Out, data: Data = None, given: Set = None) -> None:
     """Teach a vision-language model the tasks of DATA, by the settings of CONFIG.
 
     The same command goes on where it stopped, to the same result.

@@ -5,8 +5,10 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from chassis.models.qformer import DEFAULT_MODEL
 from training.config import Settings
+
+BLIP2 = "Salesforce/blip2-itm-vit-g"
+"""The same as the services' own default; that one stands where torch is loaded."""
 
 
 class Recipe(Settings):
@@ -35,7 +37,7 @@ class DomainRouterConfig(_Head):
     """
 
     head: Literal["domain-router"]
-    model: str = DEFAULT_MODEL
+    model: str = BLIP2
     device: str = "auto"
     tune_qformer: bool = False
     tuned_rate: float = Field(default=1e-5, gt=0)
@@ -50,7 +52,7 @@ class CoarseRerankerConfig(_Head):
     """
 
     head: Literal["coarse-reranker"]
-    model: str = DEFAULT_MODEL
+    model: str = BLIP2
     device: str = "auto"
     temperature: float = Field(default=0.07, gt=0)
     reached_by: float = Field(default=0.95, gt=0, le=1)

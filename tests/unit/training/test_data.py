@@ -288,11 +288,11 @@ async def test_one_question_asked_in_two_runs_is_one_question(tmp_path: Path) ->
 
 
 async def test_questions_and_domains_need_no_run(tmp_path: Path) -> None:
-    of_one = {"session_id": "s", "image": "tower.jpg", "domain": "books"}
+    of_one = {"session_id": "s", "photo": "tower.jpg", "domain": "book"}
     rows = [
         {**of_one, "question": "Who wrote it?", "answer": "Ana Lind."},
         {**of_one, "question": "When?", "answer": "In 1931."},
-        {"session_id": "t", "image": "../elsewhere.jpg", "question": "What is it?", "answer": "A mill."},
+        {"session_id": "t", "photo": "../elsewhere.jpg", "question": "What is it?", "answer": "A mill."},
     ]
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "tower.jpg").write_bytes(jpeg(1))
@@ -301,8 +301,8 @@ async def test_questions_and_domains_need_no_run(tmp_path: Path) -> None:
     data = await built(tmp_path / "data", tmp_path / "own", tasks=tasks)
     asked = read_samples(tmp_path / "data", Task.QUESTION).samples
     assert [each.history for each in asked] == [(), (("Who wrote it?", "Ana Lind."),)]
-    assert {each.domain for each in read_samples(tmp_path / "data", Task.DOMAIN).samples} == {"books"}
-    assert any("elsewhere.jpg" in row.why for row in data.rejected)
+    assert {each.domain for each in read_samples(tmp_path / "data", Task.DOMAIN).samples} == {"book"}
+    assert [row.where for row in data.rejected] == ["own, questions.jsonl, line 3"], data.rejected
     with pytest.raises(RunError, match="run"):
         await built(tmp_path / "other", tmp_path / "own", tasks=(Task.ANSWER,))
 
