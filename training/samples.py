@@ -271,9 +271,8 @@ def read_samples(folder: Path, task: Task) -> Reading[Any]:
 
 
 def write_samples(folder: Path, task: Task, samples: Iterable[Sample]) -> None:
-    """Replace a task's file as a whole, each sample once, by id."""
-    once = {sample.id: sample for sample in samples}
-    lines = (sample.model_dump_json(exclude_defaults=True) for sample in once.values())
+    """Replace a task's file as a whole."""
+    lines = (sample.model_dump_json(exclude_defaults=True) for sample in samples)
     replace_text(folder / f"{task.value}.jsonl", "".join(f"{line}\n" for line in lines))
 
 

@@ -6,50 +6,36 @@
 
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
 from evaluation.calibration.cutoffs import CalibrationError
 from evaluation.calibration.proposals import DRAFT, Judging, pipeline_of, thresholds_of, verdicts_on_answers
 from evaluation.judging.port import Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.runs.store import Run
-from loreglass_client.models import Answer, Route
+from loreglass_client.models import Answer
 
 _FEATURE = "draft_"
 _DRAFT_STAGE = "draft"  # as the gateway's `degraded` names it
 _ROUTED = "p_verify"
 
 
-class DraftRow(BaseModel):
-    """`features`: by name, as the gateway told them. `system`: the pipeline with the gateway's version.
+@dataclass(frozen=True, slots=True)
+class DraftRow:
+    """`features`: by name, as the gateway told them. `system`: the pipeline with the gateway's version."""
 
-    `conversation`: rows of one are not independent. `route`: the branch that was taken.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    system: str
-    dataset: str
-    conversation: str
-    interaction_id: str
-    turn: int
-    answer: str
+    record: TurnRecord
     features: dict[str, float]
-    judge: str
-    verdict: Verdict
     right: bool
-    route: Route
+    system: str
+    judge: str
 
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """`questions`: of the run. `fallback`: drafts of a reasoner that stood in for another, left out.
-
-    `unjudged`: drafts on which the judge gave no verdict, left out too.
+    """How many are left out: `fallback`, of a reasoner that stood in for another; `unjudged`, on which the
+    judge gave no verdict.
     """
 
     rows: tuple[DraftRow, ...]
-    questions: int
     fallback: int
     unjudged: int
 
@@ -77,26 +63,20 @@ async def drafts_of(run: Run, judging: Judging) -> Drafts:
             f"{run.folder}: no draft came to a search router. Ask with a pipeline that has a search router "
             "(loreglass, qa-dragon)."
         )
-    return Drafts(tuple(rows), len(run.records), fallback, failed)
+    return Drafts(tuple(rows), fallback, failed)
 
 
 def _row(run: Run, record: TurnRecord, answer: Answer, judgement: Judgement, judge: str) -> DraftRow:
-    told, found = answer.explanation, _signals(answer)
-    features = {
-        name.removeprefix(_FEATURE): value for name, value in found.items() if name.startswith(_FEATURE)
-    }
     return DraftRow(
-        system=f"{pipeline_of(run)} {run.header.version}".strip(),
-        dataset=run.header.dataset,
-        conversation=record.session_id,
-        interaction_id=record.interaction_id,
-        turn=record.turn,
-        answer=(told.draft if told else None) or "",
-        features=features,
-        judge=judge,
-        verdict=judgement.verdict,
+        record=record,
+        features={
+            name.removeprefix(_FEATURE): value
+            for name, value in _signals(answer).items()
+            if name.startswith(_FEATURE)
+        },
         right=judgement.verdict is Verdict.CORRECT,
-        route=answer.route,
+        system=f"{pipeline_of(run)} {run.header.version}".strip(),
+        judge=judge,
     )
 
 

@@ -28,14 +28,15 @@ from services.domain_router.engines.domain_head import FORMAT, DomainHead
 from services.domain_router.settings import DomainRouterSettings, Engine
 from tests.live import live
 from tests.models.conftest import Parity
+from tests.models.head_runs import told, trained
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_domain import QUESTIONS, coloured, write_domains
-from training.config import WrongConfig, dump_config
+from training.config import WrongConfig
 from training.heads.domain_router import CHECKPOINT, train_domain_router
 from training.heads.parts import read_parts
 from training.heads.reporting import PLOT
 from training.heads.settings import DomainRouterConfig
-from training.runs import LEFT_OUT, SUMMARY, RunFolder
+from training.runs import LEFT_OUT, RunFolder
 from training.samples import DomainSample, Task
 
 LABELS = [domain.value for domain in Domain]
@@ -61,7 +62,7 @@ def config(base: Path, tmp_path_factory: pytest.TempPathFactory) -> DomainRouter
 
 @pytest.fixture(scope="session")
 def run(config: DomainRouterConfig, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    return trained(config, tmp_path_factory.mktemp("domain-head") / "run")
+    return trained(train_domain_router, config, tmp_path_factory.mktemp("domain-head") / "run")
 
 
 @pytest.fixture(scope="session")
@@ -72,20 +73,6 @@ def head(run: RunFolder) -> Path:
 @pytest.fixture(scope="session")
 def engine(head: Path) -> Blip2DomainRouter:
     return opened(head)
-
-
-def trained(config: DomainRouterConfig, folder: Path) -> RunFolder:
-    """A whole run in that folder."""
-    run = RunFolder(folder, say=lambda _: None)
-    run.begin(dump_config(config))
-    train_domain_router(config, run)
-    return run
-
-
-def told(run: RunFolder) -> dict[str, Any]:
-    """What came out."""
-    found: dict[str, Any] = json.loads((run.path / SUMMARY).read_text("utf-8"))
-    return found
 
 
 def opened(head: Path, model: str = "", reads_text: bool = False) -> Blip2DomainRouter:
@@ -157,9 +144,9 @@ def test_training_stops_when_the_validation_part_gets_no_better(
 def test_one_seed_gives_one_head(
     run: RunFolder, head: Path, config: DomainRouterConfig, tmp_path: Path
 ) -> None:
-    again = trained(config, tmp_path / "again")
+    again = trained(train_domain_router, config, tmp_path / "again")
     recipe = config.recipe.model_copy(update={"seed": 21, "epochs": 3})
-    other = trained(config.model_copy(update={"recipe": recipe}), tmp_path / "other")
+    other = trained(train_domain_router, config.model_copy(update={"recipe": recipe}), tmp_path / "other")
     assert told(again) == told(run)
     assert (again.path / CHECKPOINT).read_bytes() == head.read_bytes()
     assert told(other)["samples"] != told(run)["samples"]
@@ -170,7 +157,7 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_head(
 ) -> None:
     recipe = config.recipe.model_copy(update={"epochs": 5, "learning_rate": 3e-2})
     tuning = config.model_copy(update={"tune_qformer": True, "tuned_rate": 2e-3, "recipe": recipe})
-    whole = trained(tuning, tmp_path / "whole")
+    whole = trained(train_domain_router, tuning, tmp_path / "whole")
     log = RunFolder.log
 
     def until_the_third(self: RunFolder, step: int, numbers: Any) -> None:
@@ -181,8 +168,8 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_head(
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "log", until_the_third)
         with pytest.raises(SystemExit):
-            trained(tuning, tmp_path / "broken")
-    broken = trained(tuning, tmp_path / "broken")
+            trained(train_domain_router, tuning, tmp_path / "broken")
+    broken = trained(train_domain_router, tuning, tmp_path / "broken")
     assert (broken.path / CHECKPOINT).read_bytes() == (whole.path / CHECKPOINT).read_bytes()
     assert [line["step"] for line in broken.metrics()] == [1, 2, 3, 4, 5]
 
@@ -251,7 +238,7 @@ def test_a_tuned_q_former_is_served_with_its_head(
 ) -> None:
     recipe = config.recipe.model_copy(update={"learning_rate": 3e-2, "epochs": 7})
     tuning = config.model_copy(update={"tune_qformer": True, "tuned_rate": 2e-3, "recipe": recipe})
-    run = trained(tuning, tmp_path / "tuned")
+    run = trained(train_domain_router, tuning, tmp_path / "tuned")
     loaded = DomainHead.load(run.path / CHECKPOINT, LABELS)
     assert {name.split(".")[0] for name in loaded.tuned} == {"qformer", "embeddings", "query_tokens"}
     assert told(run)["held_out"]["macro_f1"] > 0.8
@@ -269,7 +256,9 @@ def test_rows_that_are_none_are_named_and_the_others_are_learnt(
         file.write("no json\n")
     (data / "photos" / "0-0.png").unlink()
     recipe = config.recipe.model_copy(update={"epochs": 1})
-    run = trained(config.model_copy(update={"data": (data,), "recipe": recipe}), tmp_path / "run")
+    run = trained(
+        train_domain_router, config.model_copy(update={"data": (data,), "recipe": recipe}), tmp_path / "run"
+    )
     left_out = [json.loads(line) for line in (run.path / LEFT_OUT).read_text("utf-8").splitlines()]
     assert [each["where"] for each in left_out] == ["domain.jsonl, line 1", "domain.jsonl, line 105"]
     assert "photos/0-0.png is missing" in left_out[0]["why"]
@@ -279,7 +268,7 @@ def test_too_few_samples_are_refused(config: DomainRouterConfig, tmp_path: Path)
     data = write_domains(tmp_path / "few", each=1)
     (data / "domain.jsonl").write_text((data / "domain.jsonl").read_text("utf-8").splitlines()[0] + "\n")
     with pytest.raises(WrongConfig, match="too few"):
-        trained(config.model_copy(update={"data": (data,)}), tmp_path / "run")
+        trained(train_domain_router, config.model_copy(update={"data": (data,)}), tmp_path / "run")
 
 
 class TestAHeadThatDoesNotFit:

@@ -21,15 +21,16 @@ from services.reranker.engines.coarse_head import CoarseHead, load_coarse, quest
 from services.reranker.settings import RerankerSettings
 from tests.live import live
 from tests.models.conftest import Parity
+from tests.models.head_runs import told, trained
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_domain import coloured
-from training.config import WrongConfig, dump_config
+from training.config import WrongConfig
 from training.heads import epochs
 from training.heads.coarse_reranker import CHECKPOINT, train_coarse_reranker
 from training.heads.parts import read_parts
 from training.heads.reporting import PLOT
 from training.heads.settings import CoarseRerankerConfig, Recipe
-from training.runs import SUMMARY, RunFolder
+from training.runs import RunFolder
 from training.samples import Origin, PassagesSample, Task, part_of, read_samples, write_samples
 
 CPU = Accelerator("cpu", "float32")
@@ -90,26 +91,12 @@ def config(base: Path, tmp_path_factory: pytest.TempPathFactory) -> CoarseRerank
 
 @pytest.fixture(scope="module")
 def run(config: CoarseRerankerConfig, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    return trained(config, tmp_path_factory.mktemp("coarse-run") / "run")
+    return trained(train_coarse_reranker, config, tmp_path_factory.mktemp("coarse-run") / "run")
 
 
 @pytest.fixture(scope="module")
 def saved(run: RunFolder) -> Path:
     return run.path / CHECKPOINT
-
-
-def trained(config: CoarseRerankerConfig, folder: Path) -> RunFolder:
-    """A whole run in that folder."""
-    run = RunFolder(folder, say=lambda _: None)
-    run.begin(dump_config(config))
-    train_coarse_reranker(config, run)
-    return run
-
-
-def told(run: RunFolder) -> dict[str, Any]:
-    """What came out."""
-    found: dict[str, Any] = json.loads((run.path / SUMMARY).read_text("utf-8"))
-    return found
 
 
 def test_the_head_ranks_what_answers_first_for_photos_that_it_has_not_seen(run: RunFolder) -> None:
@@ -142,7 +129,7 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_head(
     config: CoarseRerankerConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = config.model_copy(update={"recipe": RECIPE.model_copy(update={"epochs": 6})})
-    whole = trained(short, tmp_path / "whole")
+    whole = trained(train_coarse_reranker, short, tmp_path / "whole")
     keep = epochs._keep
 
     def until_the_fourth(learner: Any, state: dict[str, Any], path: Path) -> None:
@@ -153,8 +140,8 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_head(
     with monkeypatch.context() as patch:
         patch.setattr(epochs, "_keep", until_the_fourth)
         with pytest.raises(KeyboardInterrupt):
-            trained(short, tmp_path / "broken")
-    broken = trained(short, tmp_path / "broken")
+            trained(train_coarse_reranker, short, tmp_path / "broken")
+    broken = trained(train_coarse_reranker, short, tmp_path / "broken")
     assert (broken.path / CHECKPOINT).read_bytes() == (whole.path / CHECKPOINT).read_bytes()
     assert [line["step"] for line in broken.metrics()] == [1, 2, 3, 4, 5, 6]
 
@@ -251,7 +238,7 @@ def test_too_few_photos_are_refused(config: CoarseRerankerConfig, tmp_path: Path
     path = data / "passages.jsonl"
     path.write_text(path.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
     with pytest.raises(WrongConfig, match="too few"):
-        trained(config.model_copy(update={"data": (data,)}), tmp_path / "run")
+        trained(train_coarse_reranker, config.model_copy(update={"data": (data,)}), tmp_path / "run")
 
 
 def test_a_question_without_a_photo_cannot_be_learnt_from(
@@ -262,4 +249,4 @@ def test_a_question_without_a_photo_cannot_be_learnt_from(
     bare = [each.model_copy(update={"photo": ""}) for each in samples[:1]]
     write_samples(data, Task.PASSAGES, [*bare, *samples[1:]])
     with pytest.raises(WrongConfig, match="with a photo only"):
-        trained(config.model_copy(update={"data": (data,)}), tmp_path / "run")
+        trained(train_coarse_reranker, config.model_copy(update={"data": (data,)}), tmp_path / "run")

@@ -16,13 +16,21 @@ from evaluation.judging.port import Judge
 from evaluation.runs.store import Run, load_run
 from training.data.referee import NoJudgement, RememberingReferee
 from training.data.tasks import OF_THE_DATA_SET, NothingToLearn, Tasks
-from training.data.turns import Album, BrokenTurn, RunTurn, open_source, rejected, require_calls
+from training.data.turns import (
+    Album,
+    BrokenTurn,
+    RunTurn,
+    open_source,
+    origin_of,
+    rejected,
+    require_calls,
+    run_identity,
+)
 from training.samples import (
     CONVERSATIONS,
     HELD_OUT_SHARE,
     ConversationSample,
     DraftSample,
-    Origin,
     Part,
     RejectedRow,
     Sample,
@@ -115,7 +123,7 @@ async def build(
             (turns if isinstance(turn, RunTurn) else built.rejected).append(turn)
         await _make(tasks, wanted, turns, built, watch, run.folder.name)
         if Task.DRAFT in plan.tasks:
-            built.samples[Task.DRAFT] += await _drafts(run, judge, plan)
+            built.samples[Task.DRAFT] += await _drafts(run, judge, plan, built)
     _write(plan, referee.name, built)
     return built
 
@@ -152,36 +160,34 @@ async def _of_one(tasks: Tasks, task: Task, turn: RunTurn, built: Built) -> list
     return []
 
 
-async def _drafts(run: Run, judge: Judge, plan: Plan) -> list[Sample]:
+async def _drafts(run: Run, judge: Judge, plan: Plan, built: Built) -> list[Sample]:
     """Drafts with their features, as the search router saw them (QA-Dragon, 3.2)."""
     try:
-        rows = (await drafts_of(run, Judging(judge))).rows
+        drafts = await drafts_of(run, Judging(judge))
     except CalibrationError as error:
         raise CalibrationError(f"{error} The task `draft` needs such a run.") from error
+    built.unused[Task.DRAFT] += Counter({"the draft was a fallback's": drafts.fallback})
+    built.unjudged += drafts.unjudged
     return [
         DraftSample(
-            id=digest(Task.DRAFT.value, row.dataset, run.folder.name, row.interaction_id),
+            id=digest(Task.DRAFT.value, *run_identity(run), row.record.interaction_id),
             task=Task.DRAFT,
-            part=part_of(f"{row.dataset} {row.conversation}", plan.seed, plan.held_out),
-            origin=Origin(
-                run=run.folder.name,
-                interaction_id=row.interaction_id,
-                session_id=row.conversation,
-                turn=row.turn,
-            ),
+            part=part_of(f"{run.header.dataset} {row.record.session_id}", plan.seed, plan.held_out),
+            origin=origin_of(run, row.record),
             features=row.features,
             right=row.right,
             system=row.system,
             judge=row.judge,
         )
-        for row in rows
+        for row in drafts.rows
     ]
 
 
 def _write(plan: Plan, judge: str, built: Built) -> None:
     built.rejected = list(dict.fromkeys(sorted(built.rejected, key=lambda row: (row.where, row.why))))
     for task, samples in built.samples.items():
-        write_samples(plan.out, task, samples)
+        built.samples[task] = list({sample.id: sample for sample in samples}.values())
+        write_samples(plan.out, task, built.samples[task])
     write_index(
         plan.out,
         {

@@ -25,7 +25,7 @@ from gateway.pipelines.three_step.model import MOST_NUMBERS, Ranking, SearchPhra
 from gateway.pipelines.wiki_prf.tags import knowledge_in_form
 from loreglass_client.models import ModelCall
 from training.data.referee import Asked, RememberingReferee
-from training.data.turns import BrokenTurn, RunTurn, messages_of
+from training.data.turns import BrokenTurn, RunTurn, messages_of, run_identity
 from training.samples import (
     ConversationSample,
     DomainSample,
@@ -223,11 +223,11 @@ def _conversation(
 
 def _place(turn: RunTurn, task: Task, text: str = "") -> dict[str, object]:
     """The fields that every sample has."""
-    origin = turn.origin
-    run = "" if task in OF_THE_DATA_SET else origin.run
+    record, dataset = turn.record, turn.run.header.dataset
+    asked = (dataset, record.question) if task in OF_THE_DATA_SET else run_identity(turn.run)
     return {
-        "id": digest(task.value, turn.run.header.dataset, run, origin.interaction_id, text),
+        "id": digest(task.value, *asked, record.interaction_id, text),
         "part": turn.part,
-        "origin": origin,
+        "origin": turn.origin,
         "photo": turn.photo,
     }

@@ -47,13 +47,7 @@ class RunTurn:
     @property
     def origin(self) -> Origin:
         """Where it is from."""
-        record = self.record
-        return Origin(
-            run=self.run.folder.name,
-            interaction_id=record.interaction_id,
-            session_id=record.session_id,
-            turn=record.turn,
-        )
+        return origin_of(self.run, self.record)
 
     def calls(self, prompt: str) -> list[ModelCall]:
         """Those of that prompt, in the order in which they ended."""
@@ -65,6 +59,21 @@ class RunTurn:
         explanation = self.record.answer.explanation if self.record.answer else None
         notes = [note.text for note in explanation.notes if note.stage == stage] if explanation else []
         return next((text.rpartition(begins)[2] for text in notes if begins in text), "")
+
+
+def run_identity(run: Run) -> tuple[str, str, str]:
+    """What tells a run from others: folders of two may have one name, and their questions one number."""
+    return run.header.dataset, run.folder.name, str(run.header.started_at)
+
+
+def origin_of(run: Run, record: TurnRecord) -> Origin:
+    """Which turn of which run that is."""
+    return Origin(
+        run=run.folder.name,
+        interaction_id=record.interaction_id,
+        session_id=record.session_id,
+        turn=record.turn,
+    )
 
 
 def messages_of(call: ModelCall) -> tuple[Message, ...]:

@@ -6,13 +6,14 @@ similarities become probabilities by a logistic curve here, so that they can be 
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from chassis.accelerator import Placement, open_accelerator
-from chassis.models.qformer import QFormer
+from chassis.models.qformer import DEFAULT_MODEL, QFormer
 from chassis.models.witness import witness
 from services.reranker.engines.coarse_head import CoarseHead
 from training.config import WrongConfig
@@ -23,7 +24,7 @@ from training.heads.reporting import calibrated
 from training.heads.settings import CoarseRerankerConfig
 from training.progress import bar
 from training.runs import RunFolder
-from training.samples import Task
+from training.samples import PassagesSample, Task
 
 CHECKPOINT = "head.safetensors"
 MAX_SIDE = 672
@@ -37,17 +38,19 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
     Raises `UnreadableData`, `WrongConfig` and `WrongWeights`.
     """
     recipe = config.recipe
+    config = config.model_copy(update={"model": config.model or DEFAULT_MODEL})
     parts: Parts[Any] = read_parts(config.data, Task.PASSAGES, recipe.validation, recipe.seed)
     run.leave_out(parts.rejected)
-    if any(photo is None for photo in parts.photos):
+    photos = [photo for photo in parts.photos if photo is not None]
+    if len(photos) < len(parts.photos):
         raise WrongConfig("The coarse reranker learns from questions with a photo only.")
     qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))
-    encoded = _encoded(qformer, parts, recipe.batch_size)
+    encoded = _encoded(qformer, parts.samples, photos, recipe.batch_size)
     projection = qformer.model.vision_projection
     learner = ContrastiveLearner(encoded, parts.validation, config, (projection.weight, projection.bias))
     chosen = fit(learner, parts.training, recipe, run)
     held_out = list(parts.held_out)
-    alone = [qformer.photo_vectors([_pixels(parts, place)])[0] for place in held_out]
+    alone = [qformer.photo_vectors([pixels(photos[place], MAX_SIDE)])[0] for place in held_out]
     before = recall(torch.from_numpy(np.stack(alone)).to(encoded.states.device), encoded, held_out)
     with torch.no_grad():
         after = recall(projected(encoded.states[held_out], *learner.head), encoded, held_out)
@@ -74,14 +77,17 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
     return head
 
 
-def _encoded(qformer: QFormer, parts: Parts[Any], batch_size: int) -> Encoded:
-    samples = parts.samples
+def _encoded(
+    qformer: QFormer, samples: Sequence[PassagesSample], photos: Sequence[Path], batch_size: int
+) -> Encoded:
     texts = sorted({text for each in samples for text in (each.positive, *each.negatives)})
     places = {text: place for place, text in enumerate(texts)}
     states, vectors = [], []
     for start in bar(range(0, len(samples), batch_size), "reading questions and photos"):
         several = range(start, min(start + batch_size, len(samples)))
-        states += qformer.encode_questions([(samples[n].question, _pixels(parts, n)) for n in several])
+        states += qformer.encode_questions(
+            [(samples[n].question, pixels(photos[n], MAX_SIDE)) for n in several]
+        )
     for start in bar(range(0, len(texts), batch_size), "reading texts"):
         vectors += qformer.text_vectors(texts[start : start + batch_size])
     device = qformer.accelerator.device
@@ -91,13 +97,6 @@ def _encoded(qformer: QFormer, parts: Parts[Any], batch_size: int) -> Encoded:
         tuple(places[each.positive] for each in samples),
         tuple(tuple(places[text] for text in each.negatives) for each in samples),
     )
-
-
-def _pixels(parts: Parts[Any], place: int) -> Any:
-    photo = parts.photos[place]
-    if photo is None:
-        raise WrongConfig("The coarse reranker learns from questions with a photo only.")
-    return pixels(photo, MAX_SIDE)
 
 
 def _cosines(encoded: Encoded, learner: ContrastiveLearner, places: Sequence[int]) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
 from chassis.accelerator import Placement, open_accelerator
-from chassis.models.qformer import QFormer
+from chassis.models.qformer import DEFAULT_MODEL, QFormer
 from chassis.models.witness import witness
 from contracts.domain_router import Domain
 from services.domain_router.engines.domain_head import DomainHead, softmax
@@ -39,6 +39,7 @@ def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHea
     Raises `UnreadableData`, `WrongConfig` and `WrongWeights`.
     """
     recipe = config.recipe
+    config = config.model_copy(update={"model": config.model or DEFAULT_MODEL})
     parts: Parts[Any] = read_parts(config.data, Task.DOMAIN, recipe.validation, recipe.seed)
     run.leave_out(parts.rejected)
     qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))

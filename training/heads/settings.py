@@ -7,9 +7,6 @@ from pydantic import ConfigDict, Field
 
 from training.config import Settings
 
-BLIP2 = "Salesforce/blip2-itm-vit-g"
-"""The same as the services' own default; that one stands where torch is loaded."""
-
 
 class Recipe(Settings):
     """`patience`: epochs without a better score on the validation part until training stops.
@@ -30,21 +27,26 @@ class _Head(Settings):
     data: tuple[Path, ...] = ()
 
 
-class DomainRouterConfig(_Head):
+class _Blip2Head(_Head):
+    """`model`: the base model, a folder or hub id; empty: the service's own default."""
+
+    model: str = ""
+    device: str = "auto"
+
+
+class DomainRouterConfig(_Blip2Head):
     """A linear head on BLIP-2's Q-Former (QA-Dragon, section 3.1.1: fine-tuned on domain labels).
 
     `tune_qformer`: the Q-Former learns too, at `tuned_rate`; the vision tower never does.
     """
 
     head: Literal["domain-router"]
-    model: str = BLIP2
-    device: str = "auto"
     tune_qformer: bool = False
     tuned_rate: float = Field(default=1e-5, gt=0)
     recipe: Recipe = Recipe(epochs=200, patience=20, learning_rate=1e-2)
 
 
-class CoarseRerankerConfig(_Head):
+class CoarseRerankerConfig(_Blip2Head):
     """A projection for BLIP-2's query tokens of question and photo, by InfoNCE (van den Oord et al. 2018).
 
     `temperature` divides the cosines (BLIP-2's begins at .07). `reached_by`: the share of the validation
@@ -52,8 +54,6 @@ class CoarseRerankerConfig(_Head):
     """
 
     head: Literal["coarse-reranker"]
-    model: str = BLIP2
-    device: str = "auto"
     temperature: float = Field(default=0.07, gt=0)
     reached_by: float = Field(default=0.95, gt=0, le=1)
     recipe: Recipe = Recipe(epochs=60, patience=10, learning_rate=1e-3)

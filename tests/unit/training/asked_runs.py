@@ -69,6 +69,7 @@ async def asked_run(
     dataset: str = "towers",
     traits: ServerTraits | None = None,
     model_calls: bool = True,
+    started_at: float = 0.0,
 ) -> Run:
     """A run of `three-step` and of `wiki-prf`'s filter at once: their calls stand side by side."""
     header = RunHeader(
@@ -76,6 +77,7 @@ async def asked_run(
         dataset=dataset,
         fingerprint="x",
         pipeline="three-step",
+        started_at=started_at,
         settings={"explain": True, "model_calls": model_calls},
     )
     (folder / "photos").mkdir(parents=True)

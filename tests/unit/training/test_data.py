@@ -279,12 +279,18 @@ async def test_each_passage_that_helps_is_a_sample_beside_those_that_do_not(tmp_
     assert ["Rome is the capital" in text for text in sample.negatives] == [True]
 
 
-async def test_one_question_asked_in_two_runs_is_one_question(tmp_path: Path) -> None:
-    await asked_run(tmp_path / "one", [RIGHT])
-    await asked_run(tmp_path / "two", [RIGHT])
-    await built(tmp_path / "data", tmp_path / "one", tmp_path / "two", tasks=(Task.QUESTION, Task.ANSWER))
+async def test_one_question_asked_in_two_runs_is_one_question_with_two_answers(tmp_path: Path) -> None:
+    """Both runs lie in folders of one name, as `eval run` calls them by the pipeline."""
+    runs = [tmp_path / day / "three-step" for day in ("monday", "tuesday")]
+    for at, run in enumerate(runs):
+        await asked_run(run, [RIGHT], started_at=float(at))
+    data = await built(tmp_path / "data", *runs, tasks=(Task.QUESTION, Task.ANSWER))
     assert len(read_samples(tmp_path / "data", Task.QUESTION).samples) == 1
     assert len(read_samples(tmp_path / "data", Task.ANSWER).samples) == 2
+    assert {task: len(samples) for task, samples in data.samples.items()} == {
+        Task.QUESTION: 1,
+        Task.ANSWER: 2,
+    }
 
 
 async def test_questions_and_domains_need_no_run(tmp_path: Path) -> None:

@@ -21,8 +21,9 @@ from evaluation.judging.rules import RuleJudge
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking
 from evaluation.runs.gateway import reached
-from evaluation.runs.running import Task, make_run
-from evaluation.runs.store import Run
+from evaluation.runs.running import Task as Asked
+from evaluation.runs.running import make_run
+from evaluation.runs.store import TURNS, Run
 from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Draft, Query
 from loreglass_client.models import Explanation, Route
@@ -31,7 +32,10 @@ from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft
 from training.cli import app
+from training.data.building import Plan, build
+from training.data.referee import RememberingReferee, RuleReferee
 from training.heads.search_router import artefact_of, read_drafts
+from training.samples import Task
 
 pytestmark = pytest.mark.anyio
 
@@ -76,7 +80,7 @@ async def run_of(folder: Path, questions: list[Turn], router: Path | None = None
         gateway_before(services, reasoner, experiments=True, router=router) as platform,
         reached(str(platform.client.base_url)) as gateway,
     ):
-        task = Task(open_dataset(str(world)), folder / "run", Asking(pipeline="loreglass"), "loreglass")
+        task = Asked(open_dataset(str(world)), folder / "run", Asking(pipeline="loreglass"), "loreglass")
         return (await make_run(task, gateway)).run
 
 
@@ -117,11 +121,11 @@ async def test_a_router_that_learnt_from_a_run_gives_no_draft_of_the_kind_that_w
     assert direct == [number < UNSURE_FROM for number in range(QUESTIONS)]
 
 
-async def test_a_row_tells_features_answer_verdict_and_route(tmp_path: Path) -> None:
+async def test_a_row_tells_features_and_whether_the_judge_found_the_draft_right(tmp_path: Path) -> None:
     run = await run_of(tmp_path, numbered(UNSURE_FROM + 1))
     first, last = (await exported(run)).rows[0], (await exported(run)).rows[-1]
-    assert (first.answer, first.right, first.verdict) == ("Mira Holm", True, Verdict.CORRECT)
-    assert (last.answer, last.right, last.verdict) == ("Ada Berg", False, Verdict.INCORRECT)
+    assert (told(first.record).draft, first.right) == ("Mira Holm", True)
+    assert (told(last.record).draft, last.right) == ("Ada Berg", False)
     assert first.features == {
         "self_contained": 1,
         "confidence": 0.95,
@@ -130,8 +134,7 @@ async def test_a_row_tells_features_answer_verdict_and_route(tmp_path: Path) -> 
         "named": 1,
         "speculates": 0,
     }
-    assert (first.judge, first.route, first.turn) == ("rules", Route.DIRECT, 0)
-    assert (first.conversation, first.interaction_id) == ("questions-0", "questions-0.0")
+    assert (first.judge, first.record.interaction_id) == ("rules", "questions-0.0")
     assert first.system.startswith("loreglass ")
 
 
@@ -152,8 +155,21 @@ async def test_a_draft_is_judged_though_another_answer_was_given_and_only_once(t
 async def test_drafts_of_a_fallback_and_drafts_without_a_verdict_teach_nothing(tmp_path: Path) -> None:
     run = with_answer(await run_of(tmp_path, numbered(4)), 1, degraded=["draft"])
     drafts = await exported(run, Counting(frozenset({"questions-2.0"})))
-    assert [row.interaction_id for row in drafts.rows] == ["questions-0.0", "questions-3.0"]
-    assert (drafts.questions, drafts.fallback, drafts.unjudged) == (4, 1, 1)
+    assert [row.record.interaction_id for row in drafts.rows] == ["questions-0.0", "questions-3.0"]
+    assert (drafts.fallback, drafts.unjudged) == (1, 1)
+
+
+async def test_a_data_set_counts_the_drafts_that_it_leaves_out(tmp_path: Path) -> None:
+    run = with_answer(await run_of(tmp_path, numbered(4)), 1, degraded=["draft"])
+    turns = "".join(f"{record.model_dump_json()}\n" for record in run.records)
+    (run.folder / TURNS).write_text(turns, "utf-8")
+    plan = Plan((str(run.folder),), tmp_path / "data", (Task.DRAFT,))
+    plan.out.mkdir()
+    with RememberingReferee(RuleReferee(), plan.out) as referee:
+        built = await build(plan, referee, Counting(frozenset({"questions-2.0"})))
+    assert len(built.samples[Task.DRAFT]) == 2
+    assert built.unused[Task.DRAFT] == {"the draft was a fallback's": 1}
+    assert built.unjudged == 1
 
 
 async def test_a_run_without_drafts_is_refused_in_words(tmp_path: Path) -> None:
