@@ -52,6 +52,8 @@ def merge(model: ModelSettings, adapter: Path, out: Path, preset: str, told: dic
     for path in base.iterdir():
         if path.is_file() and not path.name.endswith(_WEIGHTS):
             shutil.copyfile(path, half / path.name)
+    for written in half.glob("*.safetensors"):
+        written.chmod(0o644)  # safetensors lets nobody else read, and a server may be somebody else
     (half / TRAINED_FOR).write_text(json.dumps({"preset": preset, **told}, indent=1) + "\n", "utf-8")
     half.rename(out)
 

@@ -84,6 +84,28 @@ def lora_config(model: Any, settings: LoraSettings) -> Any:
     )
 
 
+def with_lora(loaded: Loaded, settings: LoraSettings, seed: int, adapter: Path | None = None) -> Any:
+    """PEFT's model with the LoRA to go on from, or a new one, whose first numbers are of the seed."""
+    from peft import PeftModel, get_peft_model
+    from transformers import set_seed
+
+    set_seed(seed)
+    if adapter is None:
+        model = get_peft_model(loaded.model, lora_config(loaded.model, settings))
+    else:
+        model = PeftModel.from_pretrained(loaded.model, str(adapter), is_trainable=True)
+    return without_input_gradients(model)
+
+
+def without_input_gradients(model: Any) -> Any:
+    """PEFT's model, whose frozen vision tower is not gone back through for nothing.
+
+    PEFT and TRL each let what is embedded have gradients, which only reentrant checkpointing needs.
+    """
+    model.get_base_model().disable_input_require_grads()
+    return model
+
+
 def targets(model: Any, names: Sequence[str]) -> list[str]:
     """The full names of the linear layers of the language model that end in one of `names`.
 

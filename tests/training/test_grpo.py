@@ -312,6 +312,31 @@ def test_what_pays_is_learnt(weights: Path, started: tuple[Path, Path], tmp_path
     assert (run.path / ADAPTER / "adapter_model.safetensors").exists()
 
 
+def test_tokens_that_others_wrote_teach_nothing(
+    weights: Path, started: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, adapter = started
+    rolled_out = tuning.Rollouts._rolled_out
+
+    def by_others(self: tuning.Rollouts, *given: Any) -> list[Trajectory]:
+        made = rolled_out(self, *given)
+        for trajectory in made:
+            trajectory.mask = [0] * len(trajectory.mask)
+        return made
+
+    before, learnt = load_file(str(adapter / "adapter_model.safetensors")), {}
+    with served(finding_nothing()) as settings, base_saying("312") as base:
+        config = grpo_config(data, weights, adapter=str(adapter), base=base, most_steps=2)
+        for name in ("own", "others"):
+            run = RunFolder(tmp_path / name, say=lambda _: None)
+            run.begin(dump_config(config))
+            tune(config, run, settings)
+            learnt[name] = load_file(str(run.path / ADAPTER / "adapter_model.safetensors"))
+            monkeypatch.setattr(tuning.Rollouts, "_rolled_out", by_others)
+    assert all(learnt["others"][key].equal(before[key]) for key in before)
+    assert not all(learnt["own"][key].equal(before[key]) for key in before)
+
+
 def test_a_seed_twice_and_a_run_that_was_broken_off_give_the_same(
     weights: Path, started: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,11 +11,12 @@ import pytest
 
 from tests.training.made import conversation, ended, sft_config, three_tasks, told, trained, wait_for_file
 from training.chat import Chats, Turn, UnfitSample
-from training.config import WrongConfig, dump_config
+from training.config import ModelSettings, WrongConfig, dump_config
 from training.merging import CannotMerge, merge, preset_of
-from training.models import load
+from training.models import Loaded, load
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 from training.samples import Label, Part, Task, read_samples, write_samples
+from training.sft import finetuning
 from training.sft.finetuning import finetune
 from training.sft.mixture import read_mixture
 from training.tiny.models import tiny_qwen3_vl
@@ -43,6 +44,27 @@ def test_a_seed_twice_gives_the_same_and_another_seed_does_not(weights: Path, tm
     other = adapter(trained(config.model_copy(update={"seed": 7}), tmp_path / "other"))
     assert all(one[name].equal(same[name]) for name in one)
     assert not all(one[name].equal(other[name]) for name in one)
+
+
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_the_frozen_vision_tower_is_not_gone_back_through(
+    weights: Path, checkpointing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = three_tasks(tmp_path / "data", 2)
+    model = {"weights": str(weights), "dtype": "float32", "gradient_checkpointing": checkpointing}
+    seen = list[bool]()
+
+    def listening(settings: ModelSettings) -> Loaded:
+        loaded = load(settings)
+        loaded.model.model.visual.merger.register_forward_hook(
+            lambda _, __, features: seen.append(features.requires_grad)
+        )
+        return loaded
+
+    monkeypatch.setattr(finetuning, "load", listening)
+    trained(sft_config(data, weights, model=model), tmp_path / "run")
+    assert seen
+    assert not any(seen)
 
 
 def test_a_run_that_was_killed_goes_on_to_what_one_that_was_not_comes_to(

@@ -1,10 +1,12 @@
 """`loreglass train grpo`: Wiki-PRF's model by reinforcement, over the running platform."""
 
 from training.commands.failing import says_why
-from training.commands.running import Config, Data, Out, Set, on_all_cards, opened, settings_of
+from training.commands.running import Config, Data, Out, PlanOnly, Set, on_all_cards, opened, settings_of
 
 
-def grpo(config: Config, out: Out, data: Data = None, given: Set = None) -> None:
+def grpo(
+    config: Config, data: Data = None, out: Out = None, plan: PlanOnly = False, given: Set = None
+) -> None:
     """Train tool plans and filtering on the questions of DATA, by the settings of CONFIG.
 
     The services must run, with an index: LOREGLASS_GATEWAY_IMAGE_SEARCH_URL and the like say where, as for
@@ -18,9 +20,14 @@ def grpo(config: Config, out: Out, data: Data = None, given: Set = None) -> None
     with says_why():
         settings = settings_of(config, GrpoConfig, data, given)
         require()
+        gateway = from_environment(GatewaySettings)
+        if plan:
+            from training.commands.planning import plan_grpo
+
+            return plan_grpo(settings, gateway)
         on_all_cards(settings.cards)
         run = opened(out, settings)
 
         from training.grpo.tuning import tune
 
-        tune(settings, run, from_environment(GatewaySettings))
+        tune(settings, run, gateway)

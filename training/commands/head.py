@@ -4,7 +4,7 @@ from training.commands.failing import says_why
 from training.commands.running import Config, Data, Out, Set, opened, settings_of
 
 
-def head(config: Config, out: Out, data: Data = None, given: Set = None) -> None:
+def head(config: Config, data: Data = None, out: Out = None, given: Set = None) -> None:
     """Fit a small head on DATA, beside models that stay as they are; CONFIG says which.
 
     domain-router on samples of the task `domain`, coarse-reranker of `passages`, search-router of `draft`.

@@ -15,7 +15,10 @@ Config = Annotated[str, typer.Argument(metavar="CONFIG", help="a preset by name 
 Data = Annotated[
     list[Path] | None, typer.Argument(metavar="[DATA]...", help="folders of `train data`; else the config's")
 ]
-Out = Annotated[Path, typer.Option(help="the run's folder; one that was broken off goes on", file_okay=False)]
+Out = Annotated[
+    Path | None, typer.Option(help="the run's folder; one that was broken off goes on", file_okay=False)
+]
+PlanOnly = Annotated[bool, typer.Option("--plan", help="say what memory and time it takes, and end")]
 Set = Annotated[
     list[str] | None, typer.Option("--set", help="another setting: lora.rank=8", metavar="NAME=VALUE")
 ]
@@ -44,10 +47,12 @@ def on_all_cards(cards: int) -> None:
         os.execv(sys.executable, [sys.executable, *launcher, "-m", "loreglass", *sys.argv[1:]])
 
 
-def opened(out: Path, config: Settings) -> RunFolder:
-    """The run's folder, taken by the first process. Raises `RunRefused`."""
+def opened(out: Path | None, config: Settings) -> RunFolder:
+    """The run's folder, taken by the first process. Raises `WrongConfig` and `RunRefused`."""
     from training.trainers import on_main
 
+    if out is None:
+        raise WrongConfig("Say where the run is kept: --out RUN.")
     run = RunFolder(out, say=_say if on_main() else _silent)
     if on_main():
         run.begin(dump_config(config))

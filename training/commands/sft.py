@@ -1,10 +1,12 @@
 """`loreglass train sft`: LoRA by supervised fine-tuning."""
 
 from training.commands.failing import says_why
-from training.commands.running import Config, Data, Out, Set, on_all_cards, opened, settings_of
+from training.commands.running import Config, Data, Out, PlanOnly, Set, on_all_cards, opened, settings_of
 
 
-def sft(config: Config, out: Out, data: Data = None, given: Set = None) -> None:
+def sft(
+    config: Config, data: Data = None, out: Out = None, plan: PlanOnly = False, given: Set = None
+) -> None:
     """Teach a vision-language model the tasks of DATA, by the settings of CONFIG.
 
     The same command goes on where it stopped, to the same result.
@@ -15,6 +17,10 @@ def sft(config: Config, out: Out, data: Data = None, given: Set = None) -> None:
     with says_why():
         settings = settings_of(config, SftConfig, data, given)
         require()
+        if plan:
+            from training.commands.planning import plan_sft
+
+            return plan_sft(settings)
         on_all_cards(settings.cards)
         run = opened(out, settings)
 

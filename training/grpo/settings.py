@@ -49,7 +49,7 @@ class GrpoConfig(RunSettings):
     batch when the model writes. `most_questions`: the first so many of the data are learnt from.
     """
 
-    data: tuple[Path, ...] = Field(default=(), validate_default=True)
+    data: tuple[Path, ...] = ()
     model: ModelSettings
     adapter: Path | None = None
     lora: LoraSettings = LoraSettings()

@@ -21,7 +21,7 @@ from training.grpo.rewards import NAMES, rewards
 from training.grpo.rollout import Asked, Platform, Roller, Trajectory, messages_of
 from training.grpo.settings import GrpoConfig
 from training.grpo.writing import OwnWriter
-from training.models import Loaded, load, lora_config
+from training.models import load, with_lora, without_input_gradients
 from training.progress import bar
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 from training.samples import Part, RejectedRow, Task, read_samples
@@ -44,16 +44,16 @@ def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "You are using 'rollout_func'", UserWarning)  # trl is locked
         trainer = _trainer_class()(
-            model=_with_adapter(loaded, config),
+            model=with_lora(loaded, config.lora, config.seed, config.adapter),
             args=arguments(config, config.model, run, TrlConfig, **_of_grpo(config)),
             train_dataset=_data_set(train, chats, settings),
             reward_funcs=[_told(name) for name in NAMES],
             processing_class=loaded.processor,
-            peft_config=None if config.adapter else lora_config(loaded.model, config.lora),
             callbacks=[shown_in(run)],
             rollout_func=lambda _, trainer: rollouts.of_batch(trainer),
         )
     quiet(trainer)
+    without_input_gradients(trainer.model)
     rollouts.predict(trainer, held_out, BEFORE)
     checkpoint = last_checkpoint(run)
     if checkpoint:
@@ -223,14 +223,6 @@ def _told(name: str) -> Any:
 
     told.__name__ = name
     return told
-
-
-def _with_adapter(loaded: Loaded, config: GrpoConfig) -> Any:
-    if config.adapter is None:
-        return loaded.model
-    from peft import PeftModel
-
-    return PeftModel.from_pretrained(loaded.model, str(config.adapter), is_trainable=True)
 
 
 def _told_of(trajectory: Trajectory, asked: Asked, earned: dict[str, float]) -> dict[str, Any]:

@@ -57,24 +57,25 @@ class OwnWriter:
     def _batch(self, asks: Sequence[Ask]) -> list[list[int]]:
         """Of one kind."""
         import torch
-        from trl.models import unwrap_model_for_generation
 
-        trainer, frozen = self.trainer, asks[0].frozen
+        frozen = asks[0].frozen
         drawn = {} if frozen else {"temperature": self.temperature, "top_p": self.top_p, "top_k": 0}
-        with (
-            unwrap_model_for_generation(trainer.model_wrapped, trainer.accelerator) as model,
-            torch.no_grad(),
-            model.disable_adapter() if frozen else nullcontext(),
-        ):
-            inputs = {name: value.to(model.device) for name, value in self._inputs(asks).items()}
-            whole = model.generate(
-                **inputs,
-                max_new_tokens=max(ask.most_tokens for ask in asks),
-                do_sample=not frozen,
-                pad_token_id=self.chats.tokenizer.pad_token_id,
-                suppress_tokens=self.chats.unwritable,
-                **drawn,
-            )
+        model = self.trainer.accelerator.unwrap_model(self.trainer.model_wrapped)
+        was_training = model.training
+        model.eval()  # as it is served: no dropout
+        try:
+            with torch.no_grad(), model.disable_adapter() if frozen else nullcontext():
+                inputs = {name: value.to(model.device) for name, value in self._inputs(asks).items()}
+                whole = model.generate(
+                    **inputs,
+                    max_new_tokens=max(ask.most_tokens for ask in asks),
+                    do_sample=not frozen,
+                    pad_token_id=self.chats.tokenizer.pad_token_id,
+                    suppress_tokens=self.chats.unwritable,
+                    **drawn,
+                )
+        finally:
+            model.train(was_training)
         new = whole[:, inputs["input_ids"].shape[1] :].tolist()
         return [
             ended(ids[: ask.most_tokens], ask, self.chats.tokenizer)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from training.chat import Chats
-from training.models import Loaded, load, lora_config
+from training.models import load, with_lora, without_input_gradients
 from training.progress import bar, silent
 from training.replies import replies
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
@@ -42,15 +42,15 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
         return chats.training_inputs([mixture.train[row["place"]].turn for row in rows])
 
     trainer = SFTTrainer(
-        model=with_adapter(loaded, config),
+        model=with_lora(loaded, config.lora, config.seed, config.adapter),
         args=arguments(config, config.model, run, TrlConfig, **collated),
         train_dataset=Dataset.from_dict({"place": list(range(len(mixture.train)))}),
         data_collator=collate,
         processing_class=loaded.processor,
-        peft_config=None if config.adapter else lora_config(loaded.model, config.lora),
         callbacks=[shown_in(run)],
     )
     quiet(trainer)
+    without_input_gradients(trainer.model)
     _predict(trainer, chats, mixture, config, run, BEFORE)
     checkpoint = last_checkpoint(run)
     if checkpoint:
@@ -60,15 +60,6 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
         trainer.model.save_pretrained(str(run.path / ADAPTER))
     _predict(trainer, chats, mixture, config, run, AFTER)
     run.finish(_summary(config, mixture))
-
-
-def with_adapter(loaded: Loaded, config: SftConfig) -> Any:
-    """The model with the LoRA to go on from, if there is one."""
-    if config.adapter is None:
-        return loaded.model
-    from peft import PeftModel
-
-    return PeftModel.from_pretrained(loaded.model, str(config.adapter), is_trainable=True)
 
 
 def predictions(

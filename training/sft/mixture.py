@@ -71,7 +71,10 @@ def read_mixture(config: SftConfig, chats: Chats, watch: Watch = lambda each, _:
     mixture = Mixture(train, _sampled(held_out, config), tuple(left_out))
     if not train:
         first = f" The first: {left_out[0].where}: {left_out[0].why}." if left_out else ""
-        raise WrongConfig(f"There is no sample to learn; {len(left_out)} rows were left out.{first}")
+        raise WrongConfig(
+            f"There is no sample to learn in {', '.join(map(str, config.data)) or 'no folder of data'}; "
+            f"{len(left_out)} rows were left out.{first}"
+        )
     if config.device_batch_size > 1 and len({each.photo is None for each in train}) > 1:
         raise WrongConfig("device_batch_size must be 1: some samples have a photo and some have none.")
     return mixture

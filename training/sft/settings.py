@@ -16,7 +16,7 @@ class SftConfig(RunSettings):
     `max_prompt_tokens`, `max_reply_tokens`: longer samples are left out by name.
     """
 
-    data: tuple[Path, ...] = Field(min_length=1)
+    data: tuple[Path, ...] = ()
     tasks: tuple[Task, ...] = Field(default=(Task.QUERY, Task.RERANK, Task.ANSWER), min_length=1)
     model: ModelSettings
     adapter: Path | None = None
