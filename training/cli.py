@@ -7,6 +7,7 @@ from training.commands.grpo import grpo
 from training.commands.head import head
 from training.commands.merge import merge
 from training.commands.presets import presets
+from training.commands.report import report
 from training.commands.sft import sft
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -17,6 +18,7 @@ app.command("sft")(sft)
 app.command("grpo")(grpo)
 app.command("head")(head)
 app.command("merge")(merge)
+app.command("report")(report)
 
 
 @app.callback()

@@ -7,6 +7,7 @@ RUN/checkpoints/         what a run that was broken off goes on from
 RUN/predictions-*.jsonl  what the model says about the held-out part, before and after
 RUN/rollouts.jsonl       of GRPO: what each rollout wrote, and what it earned
 RUN/left-out.jsonl       rows that are not learnt, each with its place and the reason
+RUN/reliability.svg      of heads: whether their probabilities can be believed
 RUN/summary.json         what came out
 """
 
@@ -28,6 +29,8 @@ from training.samples import ConversationSample, RejectedRow, Row, Task, Text, U
 CONFIG, METRICS, SUMMARY = "config.yaml", "metrics.jsonl", "summary.json"
 LEFT_OUT, ROLLOUTS = "left-out.jsonl", "rollouts.jsonl"
 BEFORE, AFTER = "before", "after"
+PLOT = "reliability.svg"
+"""Of heads: what was said against what came true."""
 ADAPTER = "adapter"
 """Where in a run the LoRA lies, as PEFT saves it."""
 _SAID = 5
@@ -180,6 +183,20 @@ class RunFolder:
             raise UnreadableData(f"{path} cannot be read: {error.strerror}.") from error
         except ValidationError as error:
             raise UnreadableData(f"{path}: {first_fault(error)}.") from error
+
+    def summary(self) -> dict[str, Any]:
+        """What came out. Raises `UnreadableData` where the training has not ended."""
+        try:
+            found = json.loads((self.path / SUMMARY).read_bytes())
+        except (OSError, ValueError) as error:
+            raise UnreadableData(f"{self.path} holds no training that has ended.") from error
+        if not isinstance(found, dict) or "kind" not in found:
+            raise UnreadableData(f"{self.path / SUMMARY} is of no training.")
+        return found
+
+    def left_out(self) -> list[RejectedRow]:
+        """Rows that were not learnt."""
+        return [RejectedRow.model_validate(line) for line in _lines(self.path / LEFT_OUT)]
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """What came out, as JSON."""

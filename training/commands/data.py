@@ -1,6 +1,5 @@
 """`loreglass train data`: data sets from evaluation runs."""
 
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +8,7 @@ import typer
 from evaluation.commands.run import Split
 from evaluation.judging.choice import Choice
 from training.commands.failing import says_why
+from training.commands.judging import BaseUrl, Concurrency, JudgedBy, ModelName, no_people, open_referee
 from training.samples import HELD_OUT_SHARE, Task
 
 if TYPE_CHECKING:
@@ -21,16 +21,16 @@ def data(
     task: Annotated[
         list[Task] | None, typer.Option(help="what to teach, again for more; else query, rerank, answer")
     ] = None,
-    judge: Annotated[Choice, typer.Option(help="of answers and results: rules or model")] = Choice.RULES,
-    base_url: Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")] = "",
-    model: Annotated[str, typer.Option(help="its name there; else LOREGLASS_JUDGE_MODEL")] = "",
+    judge: JudgedBy = Choice.RULES,
+    base_url: BaseUrl = "",
+    model: ModelName = "",
     augment: Annotated[
         int, typer.Option(min=0, max=20, help="other wordings of each right answer, at most; takes a model")
     ] = 0,
     split: Split = None,
     held_out: Annotated[float, typer.Option(min=0, max=0.9, help="share of the photos")] = HELD_OUT_SHARE,
     seed: Annotated[int, typer.Option(help="of the split")] = 0,
-    concurrency: Annotated[int, typer.Option(min=1, max=64, help="questions to a model at once")] = 4,
+    concurrency: Concurrency = 4,
 ) -> None:
     """Make samples to train on from RUNs, which must have been asked with `--model-calls`.
 
@@ -43,8 +43,7 @@ def data(
     from training.data.building import DEFAULT_TASKS, Plan
     from training.data.page import write_page
 
-    if judge is Choice.HUMAN:
-        raise typer.BadParameter("people judge answers only: rules or model", param_hint="--judge")
+    no_people(judge)
     if augment and judge is Choice.RULES:
         raise typer.BadParameter("takes a judge that is a model: --judge model", param_hint="--augment")
     plan = Plan(tuple(runs), out, tuple(task or DEFAULT_TASKS), augment, seed, held_out, split)
@@ -56,23 +55,13 @@ def data(
 
 
 async def _built(plan: "Plan", choice: Choice, named: tuple[str, str], concurrency: int) -> "Built":
-    from evaluation.commands.judge import model_judge
     from evaluation.data.progress import progress_bars
-    from evaluation.judging.port import Judge
-    from evaluation.judging.rules import RuleJudge
     from training.data.building import build
-    from training.data.referee import ModelReferee, Referee, RememberingReferee, RuleReferee, open_model
     from training.progress import bar
 
-    async with AsyncExitStack() as stack:
-        judge: Judge = RuleJudge()
-        referee: Referee = RuleReferee()
-        if choice is Choice.MODEL:
-            judge = await stack.enter_async_context(model_judge(*named))
-            referee = ModelReferee(judge, await stack.enter_async_context(open_model(*named)))
-        remembering = stack.enter_context(RememberingReferee(referee, plan.out, concurrency))
+    async with open_referee(choice, named, plan.out, concurrency) as (referee, judge):
         with progress_bars() as on_progress:
-            return await build(plan, remembering, judge, bar, on_progress)
+            return await build(plan, referee, judge, bar, on_progress)
 
 
 def _tell(built: "Built", shown: Path) -> None:

@@ -8,9 +8,7 @@ import numpy as np
 
 from services.domain_router.measures import Labels
 from training.heads.calibration import Matrix, aurc, calibration_error, reliability
-from training.runs import RunFolder
-
-PLOT = "reliability.svg"
+from training.runs import PLOT, RunFolder
 
 
 def classified(run: RunFolder, labels: Labels, named: Mapping[str, Matrix]) -> dict[str, Any]:

@@ -1,0 +1,207 @@
+"""The report of a training: what a reader must not believe stands first."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from evaluation.judging.port import Judgement, Verdict
+from training.cli import app
+from training.runs import AFTER, BEFORE, METRICS, PLOT, Prediction, RunFolder
+from training.samples import RejectedRow, Task
+from training.scoring import Judged, common_abstention, scores, truthfulness_at
+
+IDK = "I don't know."
+GOLDS = ("Paris", "Rome", "Oslo", "Lima", "Bern", "Cairo", "Quito", "Delhi")
+WRONG = "Atlantis"
+Said = tuple[str, float | None]
+
+
+def predictions(said: Sequence[Said], task: Task = Task.ANSWER, **more: Any) -> list[Prediction]:
+    """Of questions whose golds are `GOLDS`, in order."""
+    return [
+        Prediction(
+            sample=f"sample {number}",
+            task=task,
+            question=f"Which city is number {number}?",
+            said=text,
+            gold=gold,
+            label=gold,
+            confidence=sure,
+            **more,
+        )
+        for number, ((text, sure), gold) in enumerate(zip(said, GOLDS, strict=False))
+    ]
+
+
+def run_of(folder: Path, before: list[Prediction], after: list[Prediction], **summary: Any) -> RunFolder:
+    """A training that has ended."""
+    run = RunFolder(folder, say=lambda _: None)
+    run.begin("seed: 0\n")
+    lines = [{"step": step, "seconds": step, "loss": 3 / step} for step in range(1, 6)]
+    run.keep_text(METRICS, "".join(f"{json.dumps(line)}\n" for line in lines))
+    for when, said in ((BEFORE, before), (AFTER, after)):
+        if said:
+            run.write_predictions(when, said)
+    run.finish({"kind": "sft", "model": "tiny", "samples": {"answer": 40}, "held_out": len(after)} | summary)
+    return run
+
+
+def reported(*runs: RunFolder, out: Path | None = None) -> tuple[str, str]:
+    """The page and its warnings, which the command says too."""
+    given = [] if out is None else ["--out", str(out)]
+    said = CliRunner().invoke(app, ["report", *(str(run.path) for run in runs), *given])
+    assert said.exit_code == 0, said.output
+    page = (out or runs[0].path / "report.html").read_text("utf-8")
+    return page, said.stderr
+
+
+def judged(points: float, sure: float) -> Judged:
+    """An answer that earned so many points."""
+    verdict = {1: Verdict.CORRECT, 0: Verdict.MISSING, -1: Verdict.INCORRECT}[int(points)]
+    prediction = Prediction(sample="s", task=Task.ANSWER, said="x", confidence=sure)
+    return Judged(prediction, Judgement(verdict, ""))
+
+
+POINTS = st.lists(st.tuples(st.sampled_from([1, 0, -1]), st.floats(0, 1)), min_size=1, max_size=20)
+
+
+@given(POINTS)
+def test_at_its_own_share_of_refusals_a_model_is_as_truthful_as_it_is(told: list[tuple[int, float]]) -> None:
+    answers = [judged(*each) for each in told]
+    own = sum(each.refused for each in answers) / len(answers)
+    assert truthfulness_at(own, answers) == pytest.approx(sum(points for points, _ in told) / len(told))
+    assert truthfulness_at(1.0, answers) == 0
+
+
+@given(POINTS)
+def test_refusing_what_was_least_sure_gains_nothing_at_the_same_share_of_refusals(
+    told: list[tuple[int, float]],
+) -> None:
+    before = [judged(points, sure) for points, sure in told]
+    silenced = sorted(before, key=lambda each: each.prediction.confidence or 0)[: len(before) // 2]
+    after = [judged(0, each.prediction.confidence or 0) if each in silenced else each for each in before]
+    share = common_abstention(before, after)
+    assert share is not None
+    surest = sorted((each for each in told if each[0]), key=lambda each: -each[1])
+    if len({sure for _, sure in surest}) == len(surest):
+        assert truthfulness_at(share, after) == pytest.approx(truthfulness_at(share, before))
+
+
+def test_lists_are_alike_by_their_numbers_and_two_empty_ones_are_equal() -> None:
+    def alike(said: str, label: str) -> float | None:
+        told = Prediction(sample="s", task=Task.RERANK, said=said, label=label)
+        return scores(Task.RERANK, [Judged(told)]).alike
+
+    assert alike('{"relevant": [1, 3]}', '{"relevant": [3, 1]}') == 1
+    assert alike("[]", "[]") == 1
+    assert alike("[1]", "[]") == 0
+    assert alike("[1, 2]", "[2]") == pytest.approx(2 / 3)
+
+
+def test_a_model_that_refuses_everything_is_named_before_any_figure(tmp_path: Path) -> None:
+    before = predictions([("Paris", 0.9), (WRONG, 0.5), (WRONG, 0.4), (WRONG, 0.3), (WRONG, 0.2)])
+    after = predictions([(IDK, 0.9)] * 5)
+    page, warned = reported(run_of(tmp_path / "run", before, after))
+    assert "refuses 100% of the questions" in warned
+    assert page.index("refuses 100% of the questions") < page.index("Before and after")
+    assert "truthfulness, 100% refused on both sides" in page
+
+
+def test_a_model_that_gained_by_silence_is_told_from_one_that_learnt(tmp_path: Path) -> None:
+    before = predictions([("Paris", 0.9), ("Rome", 0.8), (WRONG, 0.3), (WRONG, 0.2), (WRONG, 0.1)])
+    silent = predictions([("Paris", 0.9), ("Rome", 0.8), (IDK, 0.9), (IDK, 0.9), (IDK, 0.9)])
+    learnt = predictions([("Paris", 0.9), ("Rome", 0.8), ("Oslo", 0.9), (IDK, 0.9), (IDK, 0.9)])
+    assert "gained by silence" in reported(run_of(tmp_path / "silent", before, silent))[1]
+    assert reported(run_of(tmp_path / "learnt", before, learnt))[1] == ""
+
+
+def test_a_model_that_says_one_thing_or_more_that_is_wrong_is_named(tmp_path: Path) -> None:
+    before = predictions([(IDK, 0.5)] * 4 + [("Bern", 0.5)])
+    after = predictions([("Bern", 0.9)] * 5)
+    _, warned = reported(run_of(tmp_path / "run", before, after))
+    assert "100% of its replies are one and the same" in warned
+    assert "wrong answers have grown from 0% to 80%" in warned
+
+
+def test_a_model_that_calls_no_tool_any_more_is_named(tmp_path: Path) -> None:
+    said: list[Said] = [("Paris", None), ("Rome", None)]
+    before = predictions(said, Task.QUESTION, calls=1, in_form=True)
+    after = predictions(said, Task.QUESTION, calls=0, in_form=True)
+    _, warned = reported(run_of(tmp_path / "run", before, after, kind="grpo", samples=None, questions=4))
+    assert "calls no tool any more" in warned
+
+
+def test_a_model_that_learnt_the_form_alone_is_named(tmp_path: Path) -> None:
+    said: list[Said] = [("Paris", None), (WRONG, None)]
+    before = predictions(said, Task.QUESTION, calls=1, in_form=False)
+    after = predictions(said, Task.QUESTION, calls=1, in_form=True)
+    page, warned = reported(run_of(tmp_path / "run", before, after, kind="grpo", questions=4))
+    assert "it may have learnt the form alone" in warned
+    assert "refused on both sides" not in page  # nobody said how sure the pipeline was
+
+
+def test_rollouts_that_earn_the_same_or_fail_are_named(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", [], [], kind="grpo", questions=4)
+    rewards = {"answer": 0.0, "tool_format": 1.0}
+    told = {
+        "sample": "s",
+        "question": "Which?",
+        "plan": "p",
+        "knowledge": None,
+        "answer": "",
+        "forced": False,
+    }
+    run.keep_rollouts(0, [told | {"rewards": rewards, "failed": ["image_search"]}] * 4)
+    page, warned = reported(run)
+    assert "there was nothing to learn from" in warned
+    assert "In 4 of 4 rollouts a service failed" in warned
+    assert "Failed: image_search" in page
+
+
+def test_faults_of_the_data_and_rows_that_were_left_out_are_on_the_page(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", [], [], faults=["All 40 answers to learn are refusals."])
+    run.leave_out([RejectedRow(where="answer.jsonl, line 4", why="its photo photos/4.png is missing")] * 41)
+    page, warned = reported(run)
+    assert "All 40 answers to learn are refusals." in warned
+    assert "41 rows were left out, and 40 were learnt from" in warned
+    assert "answer.jsonl, line 4" in page
+
+
+def test_a_head_s_calibration_is_on_the_page(tmp_path: Path) -> None:
+    figures = {"scaled": {"calibration_error": 0.0312, "aurc": 0.2, "reliability": []}}
+    run = run_of(tmp_path / "run", [], [], kind="domain-router", calibration=figures, samples=None)
+    run.keep_text(PLOT, "<svg xmlns='http://www.w3.org/2000/svg'/>")
+    page, _ = reported(run)
+    assert "0.031" in page
+    assert "data:image/svg+xml;base64," in page
+
+
+def test_what_a_model_wrote_is_shown_as_text_and_runs_nothing(tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script>"
+    page, _ = reported(run_of(tmp_path / "run", predictions([(hostile, 0.5)]), predictions([(hostile, 0.4)])))
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_several_runs_are_one_page_which_has_to_be_named(tmp_path: Path) -> None:
+    said = predictions([("Paris", 0.9)])
+    runs = [run_of(tmp_path / name, said, said) for name in ("first", "second")]
+    page, _ = reported(*runs, out=tmp_path / "both.html")
+    assert page.count("Before and after") == 2
+    refused = CliRunner().invoke(app, ["report", *(str(run.path) for run in runs)])
+    assert refused.exit_code == 2
+    assert "--out" in refused.output
+
+
+def test_a_training_that_has_not_ended_has_no_report(tmp_path: Path) -> None:
+    RunFolder(tmp_path / "run", say=lambda _: None).begin("seed: 0\n")
+    said = CliRunner().invoke(app, ["report", str(tmp_path / "run")])
+    assert said.exit_code == 1
+    assert "no training that has ended" in said.output
+    assert not (tmp_path / "run" / "judgements.jsonl").exists()

@@ -1,0 +1,43 @@
+"""Who judges, for commands: rules, or a model, whose judgements are kept where they are needed again."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evaluation.judging.choice import Choice
+
+if TYPE_CHECKING:
+    from evaluation.judging.port import Judge
+    from training.data.referee import RememberingReferee
+
+JudgedBy = Annotated[Choice, typer.Option("--judge", help="of answers and results: rules or model")]
+BaseUrl = Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")]
+ModelName = Annotated[str, typer.Option("--model", help="its name there; else LOREGLASS_JUDGE_MODEL")]
+Concurrency = Annotated[int, typer.Option(min=1, max=64, help="questions to a model at once")]
+
+
+def no_people(choice: Choice) -> None:
+    """Raises `typer.BadParameter` where people are to judge."""
+    if choice is Choice.HUMAN:
+        raise typer.BadParameter("people judge answers only: rules or model", param_hint="--judge")
+
+
+@asynccontextmanager
+async def open_referee(
+    choice: Choice, named: tuple[str, str], folder: Path, concurrency: int
+) -> AsyncIterator[tuple["RememberingReferee", "Judge"]]:
+    """It keeps what it says in the folder. `named`: a model's server and name; else the settings'."""
+    from evaluation.commands.judge import model_judge
+    from evaluation.judging.rules import RuleJudge
+    from training.data.referee import ModelReferee, Referee, RememberingReferee, RuleReferee, open_model
+
+    async with AsyncExitStack() as stack:
+        judge: Judge = RuleJudge()
+        referee: Referee = RuleReferee()
+        if choice is Choice.MODEL:
+            judge = await stack.enter_async_context(model_judge(*named))
+            referee = ModelReferee(judge, await stack.enter_async_context(open_model(*named)))
+        yield stack.enter_context(RememberingReferee(referee, folder, concurrency)), judge

@@ -1,0 +1,62 @@
+"""`loreglass train report`: what trainings came to, on a page."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evaluation.judging.choice import Choice
+from training.commands.failing import says_why
+from training.commands.judging import BaseUrl, Concurrency, JudgedBy, ModelName, no_people, open_referee
+
+if TYPE_CHECKING:
+    from training.reporting.content import RunShown
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="folders of finished trainings")],
+    out: Annotated[
+        Path | None, typer.Option(help="the page; else report.html in the RUN", dir_okay=False)
+    ] = None,
+    judge: JudgedBy = Choice.RULES,
+    base_url: BaseUrl = "",
+    model: ModelName = "",
+    concurrency: Concurrency = 4,
+) -> None:
+    """Compare what the model of each RUN said before and after, and say what of it not to believe.
+
+    Judgements are kept in the RUN. A judge's key is read from LOREGLASS_JUDGE_KEY.
+    """
+    import anyio
+
+    from training.reporting.writing import REPORT, write_report
+
+    no_people(judge)
+    if out is None and len(runs) > 1:
+        raise typer.BadParameter("say where the page of several runs goes", param_hint="--out")
+    page = out or runs[0] / REPORT
+    with says_why():
+        shown, name = anyio.run(_shown, runs, judge, (base_url, model), concurrency)
+        page.parent.mkdir(parents=True, exist_ok=True)
+        write_report(shown, name, page)
+    for run in shown:
+        for warning in run.warnings:
+            typer.echo(f"{run.name}: {warning}", err=True)
+    typer.echo(f"Look at it: {page}")
+
+
+async def _shown(
+    paths: Sequence[Path], choice: Choice, named: tuple[str, str], concurrency: int
+) -> tuple[list["RunShown"], str]:
+    from training.reporting.content import shown
+    from training.runs import RunFolder
+
+    found, name = [], ""
+    for path in paths:
+        run = RunFolder(path)
+        run.summary()  # it has ended, or nobody is asked and nothing is written
+        async with open_referee(choice, named, path, concurrency) as (referee, _):
+            name = referee.name
+            found.append(await shown(run, referee.verdict))
+    return found, name
