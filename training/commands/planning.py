@@ -101,6 +101,10 @@ def _lines(planned: Plan, work: Work, count: int, what: str) -> list[str]:
     return [
         f"The model has {planned.parameters / 1e9:.2f} billion weights.",
         f"A card learns from {longest} at once.",
-        f"{amount}: about {planned.hours:.1f} hours, at {work.tokens:,.0f} tokens each.",
+        f"{amount}: about {_time(planned.hours)}, at {work.tokens:,.0f} tokens each.",
         f"{assumed}.",
     ]
+
+
+def _time(hours: float) -> str:
+    return f"{hours:.1f} hours" if hours >= 1 else f"{hours * 60:.1f} minutes"
