@@ -14,6 +14,7 @@
 # make serve   leave the platform running (loreglass ask PHOTO "QUESTION"); MODEL=URL: with that model server
 # make eval    a split of the synthetic world through the platform (SPLIT=test PIPELINES="loreglass qa-dragon", or all)
 # make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
+# make train-tiny  every step of training, on the synthetic world with tiny models: data, SFT, GRPO, serving, reports
 # make audit   published advisories against everything that is locked (asks OSV)
 # make check   format, lint, types, architecture, contracts
 
@@ -56,7 +57,7 @@ ATTACK ?=
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: attack audit demo serve test test-fast test-vllm test-llama meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad check format lock publish-contracts openapi
+.PHONY: attack audit demo serve test test-fast test-vllm test-llama meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad train-tiny check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/loreglass demo
@@ -70,7 +71,7 @@ test: $(VENV)/.training
 test-fast: $(VENV)/.dev
 	$(BIN)/python -m pytest $(WORKERS) --ignore tests/models --ignore tests/training
 
-test-vllm: $(VENV)/.models
+test-vllm: $(VENV)/.training
 	$(BIN)/python -m tests.vllm
 
 test-llama: $(VENV)/.dev
@@ -114,6 +115,9 @@ eval: $(VENV)/.measure
 
 eval-squad: $(VENV)/.measure
 	$(BIN)/python -m deploy.evaluate_squad "$(FILE)" $(SQUAD)
+
+train-tiny: $(VENV)/.training
+	$(BIN)/python -m deploy.train_tiny
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -28,7 +28,7 @@ _QWEN_SPECIALS = (
     "<|image_pad|>",
     "<|video_pad|>",
 )
-_INITIAL, _HEAD, _GATE = 0.1, 3.0, 0.5
+_INITIAL, _HEAD, _GATE, _QUIET = 0.1, 3.0, 0.5, 0.1
 _TILES = [[1, 1], [1, 2], [1, 3], [1, 4], [2, 1], [2, 2], [3, 1], [4, 1]]
 
 
@@ -45,7 +45,9 @@ def _chat(opening: str, closing: str, photo: str) -> str:
     )
 
 
-_LLAMA_CHAT = _chat("<|start_header_id|>ROLE<|end_header_id|>", "<|eot_id|>", "<|image|>")
+_LLAMA_CHAT = "<|begin_of_text|>" + _chat(
+    "<|start_header_id|>ROLE<|end_header_id|>", "<|eot_id|>", "<|image|>"
+)
 _QWEN_CHAT = _chat("<|im_start|>ROLE", "<|im_end|>\n", "<|vision_start|><|image_pad|><|vision_end|>")
 
 
@@ -91,7 +93,7 @@ def tiny_mllama(folder: Path, sentences: Iterable[str] = SENTENCES, size: int = 
         text_config=_mllama_text(len(tokenizer) - 1),
         image_token_index=tokenizer.convert_tokens_to_ids("<|image|>"),
     )
-    _seeded(MllamaForConditionalGeneration, config).save_pretrained(folder)
+    _seeded(MllamaForConditionalGeneration, config, tokenizer).save_pretrained(folder)
     images = MllamaImageProcessor(size={"height": 56, "width": 56}, max_image_tiles=4)
     processor = MllamaProcessor(image_processor=images, tokenizer=tokenizer, chat_template=_LLAMA_CHAT)
     processor.save_pretrained(folder)
@@ -164,7 +166,7 @@ def tiny_qwen25_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int
         vision_config=vision,
         **_qwen_marks(tokenizer),
     )
-    _seeded(Qwen2_5_VLForConditionalGeneration, config).save_pretrained(folder)
+    _seeded(Qwen2_5_VLForConditionalGeneration, config, tokenizer).save_pretrained(folder)
     images = Qwen2VLImageProcessor(min_pixels=56 * 56, max_pixels=28 * 28 * 16)
     processor = Qwen2_5_VLProcessor(
         images, tokenizer, video_processor=Qwen2VLVideoProcessor(), chat_template=_QWEN_CHAT
@@ -204,7 +206,7 @@ def tiny_qwen3_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int 
         vision_config=vision,
         **_qwen_marks(tokenizer),
     )
-    _seeded(Qwen3VLForConditionalGeneration, config).save_pretrained(folder)
+    _seeded(Qwen3VLForConditionalGeneration, config, tokenizer).save_pretrained(folder)
     images = Qwen2VLImageProcessor(min_pixels=64 * 64, max_pixels=32 * 32 * 16, patch_size=16)
     processor = Qwen3VLProcessor(
         images, tokenizer, video_processor=Qwen3VLVideoProcessor(), chat_template=_QWEN_CHAT
@@ -213,11 +215,12 @@ def tiny_qwen3_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int 
     return folder
 
 
-def _seeded(architecture: Any, config: Any) -> Any:
-    """The model, fit to be trained by an adapter alone.
+def _seeded(architecture: Any, config: Any, tokenizer: Any) -> Any:
+    """The model, fit to be trained by an adapter alone, and to be asked before it is.
 
     As they are initialised, the frozen head could not tell words apart by more than a few per cent whatever
-    reached it, and Mllama's gates would let nothing of the photo through.
+    reached it, Mllama's gates would let nothing of the photo through, and random words would often be bytes
+    that make no character.
     """
     import torch
 
@@ -225,10 +228,18 @@ def _seeded(architecture: Any, config: Any) -> Any:
     model = architecture(config)
     with torch.no_grad():
         model.lm_head.weight.mul_(_HEAD)
+        model.lm_head.weight[_rare(tokenizer, model.lm_head.weight.shape[0])] *= _QUIET
         for name, weight in model.named_parameters():
             if name.endswith("_gate"):
                 weight.fill_(_GATE)
     return model
+
+
+def _rare(tokenizer: Any, vocabulary: int) -> list[int]:
+    """Tokens that nobody reads alone: control tokens but the turn's end, and bytes beyond ASCII."""
+    special = set(tokenizer.all_special_ids) - {tokenizer.eos_token_id}
+    spelled = ((token, tokenizer.decode([token])) for token in range(vocabulary))
+    return [token for token, text in spelled if token in special or "\ufffd" in text]
 
 
 def _qwen_tokenizer(sentences: Iterable[str], size: int) -> Any:

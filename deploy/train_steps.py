@@ -1,0 +1,116 @@
+"""Steps of something long: a command is told before it runs, a step is timed, the first fault ends all."""
+
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+from rich.console import Console
+from rich.table import Table
+
+from chassis.http.serving import listen
+from chassis.startup import CannotStart
+from deploy.evaluate import started_platform
+from deploy.one_process import Platform
+from deploy.settings import PocketSettings
+
+_LOG = "log.txt"
+_UP_WITHIN_S, _LOOK_EVERY_S, _LOG_LINES = 120, 0.25, 12
+
+
+class StepFailed(Exception):
+    """A step that ended badly; the message says which, and what it said last."""
+
+
+@dataclass
+class Steps:
+    """Everything is kept in the folder `out`."""
+
+    out: Path
+    console: Console = field(default_factory=lambda: Console(soft_wrap=True, highlight=False))
+    took: list[tuple[str, float]] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """One row of the table."""
+        self.console.print(f"\n{len(self.took) + 1}. {name}", style="bold", markup=False)
+        began = time.monotonic()
+        yield
+        self.took.append((name, time.monotonic() - began))
+
+    def table(self) -> Table:
+        """What took how long."""
+        table = Table("step", "seconds")
+        for name, seconds in [*self.took, ("in all", sum(seconds for _, seconds in self.took))]:
+            table.add_row(name, f"{seconds:.0f}")
+        return table
+
+    def loreglass(self, *words: str | Path, **environment: str) -> None:
+        """A command as a person would type it; its stderr goes to the log. Raises `StepFailed`."""
+        given, line = [f"{name}={value}" for name, value in environment.items()], list(map(str, words))
+        self._tell([*given, "loreglass", *line])
+        log = self.out / _LOG
+        with log.open("a") as errors:
+            command = ["env", *given, sys.executable, "-m", "loreglass", *line]
+            status = subprocess.run(command, stderr=errors, check=False).returncode
+        if status:
+            raise StepFailed(f"`loreglass {' '.join(line[:2])}` ended with {status}. {_end_of(log)}")
+
+    @contextmanager
+    def server(self, module: str, source: Path) -> Iterator[str]:
+        """The address of a model server over `source`, which ends with the context. Raises `StepFailed`."""
+        with listen("127.0.0.1", 0) as taken:
+            port = taken.getsockname()[1]
+        command, log = ["-m", module, str(source), "--port", str(port)], self.out / f"{module}.txt"
+        self._tell(["python", *command])
+        with log.open("a") as said:
+            process = subprocess.Popen([sys.executable, *command], stdout=said, stderr=said)
+        url = f"http://127.0.0.1:{port}/v1"
+        try:
+            if not _is_up(process, url):
+                raise StepFailed(f"`python -m {module}` does not answer at {url}. {_end_of(log)}")
+            yield url
+        finally:
+            process.terminate()
+            process.wait()
+
+    @contextmanager
+    def platform(self, model_url: str) -> Iterator[Platform]:
+        """The pocket platform on free ports, its answers by that model. Raises `StepFailed`."""
+        settings = PocketSettings(port=0, service_port=0, data_dir=self.out / "index", model=model_url)
+        self._tell(["loreglass", "serve", "--model-url", model_url])
+        failure: BaseException | None = None
+        try:
+            with started_platform(settings) as started:
+                try:
+                    yield started
+                except (StepFailed, KeyboardInterrupt) as error:  # the platform would put it into a group
+                    failure = error
+        except CannotStart as error:
+            raise StepFailed(f"The platform cannot start: {error}") from error
+        if failure is not None:
+            raise failure
+
+    def _tell(self, command: list[str]) -> None:
+        self.console.print(f"$ {shlex.join(command)}", markup=False)
+
+
+def _is_up(process: "subprocess.Popen[bytes]", url: str) -> bool:
+    """Whether it lists its models before it ends, or before patience does."""
+    ends = time.monotonic() + _UP_WITHIN_S
+    while process.poll() is None and time.monotonic() < ends:
+        try:
+            return httpx.get(f"{url}/models", timeout=_UP_WITHIN_S).is_success
+        except httpx.TransportError:
+            time.sleep(_LOOK_EVERY_S)
+    return False
+
+
+def _end_of(log: Path) -> str:
+    lines = log.read_text("utf-8", "replace").replace("\r", "\n").splitlines()[-_LOG_LINES:]
+    return "\n".join([f"{log} ends:", *(f"    {line}" for line in lines)])

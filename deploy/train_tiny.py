@@ -1,0 +1,219 @@
+"""`make train-tiny`: all steps of training on the synthetic world, with tiny models, on two cores in minutes.
+
+What is trained learns nothing of use; each command is the one that trains a real model. A teacher that knows
+the world's answers stands where the base model of a real training writes the labels. Of the questions that
+are asked before and after, most are learnt in between.
+"""
+
+import shutil
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from chassis.telemetry.logs import configure_logging
+from corpus.cli import index
+from corpus.ingest import ingest_pages, ingest_photos
+from deploy.one_process import Platform
+from deploy.sample import SAMPLE, sample_world
+from deploy.settings import VAR, one_thread_each
+from deploy.train_steps import StepFailed, Steps
+from evaluation.data.world import load_world
+from gateway.clients.services import Services
+from training.config import WrongConfig
+from training.libraries import require
+from training.tiny.models import tiny_mllama, tiny_qwen25_vl
+from training.tiny.teacher import MODEL as TEACHER
+from training.tiny.teacher import PLAN
+
+_MARK = "made-by-train-tiny"
+_PIPELINES = ("three-step", "wiki-prf")
+_TASKS = ("query", "rerank", "answer")
+_MLLAMA, _QWEN = "tiny-mllama", "tiny-qwen2.5-vl"
+_SERVING, _TEACHING = "training.tiny.serving", "training.tiny.teacher"
+_TOKENIZER_SIZE = 1800
+_LIMIT, _TEACHER_LIMIT = 6, 16
+_DEADLINE_MS = 60_000
+"""Of a question. With less, a tiny model on a processor is slow enough for steps to be left out."""
+
+
+def _make_world_and_models(steps: Steps) -> None:
+    """The tokenizer is made from the prompts and the questions, so that they are short."""
+    sample_world()
+    world, root = load_world(SAMPLE), Path(__file__).resolve().parents[1]
+    turns = [turn for talk in (*world.single, *world.multi) for turn in talk.turns]
+    prompts = [path.read_text("utf-8") for path in sorted((root / "gateway").rglob("prompts/*.toml"))]
+    words = [*prompts, PLAN, *(f"{turn.question}\n{turn.gold}" for turn in turns)]
+    tiny_mllama(_model(steps, _MLLAMA), words, _TOKENIZER_SIZE)
+    tiny_qwen25_vl(_model(steps, _QWEN), words, _TOKENIZER_SIZE)
+
+
+def _teach(steps: Steps) -> None:
+    with steps.server(_TEACHING, SAMPLE) as teacher, steps.platform(teacher) as started:
+        urls = started.service_urls
+        photos, pages = SAMPLE / "images.jsonl", SAMPLE / "pages.jsonl"
+        if index(ingest_photos, "images", photos, urls["image_search"], replace=True):
+            raise StepFailed("The photos could not be indexed.")
+        if index(ingest_pages, "pages", pages, urls["text_search"], replace=True):
+            raise StepFailed("The pages could not be indexed.")
+        _ask(steps, "teacher", started, _TEACHER_LIMIT)
+
+
+def _make_data(steps: Steps) -> None:
+    runs = [_run(steps, f"teacher-{pipeline}") for pipeline in _PIPELINES]
+    tasks = [word for task in (*_TASKS, "filter") for word in ("--task", task)]
+    steps.loreglass("train", "data", *runs, *tasks, "--out", steps.out / "data")
+    steps.loreglass("train", "data", SAMPLE, "--task", "question", "--out", steps.out / "questions")
+
+
+def _answer(steps: Steps, model: str, name: str) -> None:
+    with steps.server(_SERVING, _model(steps, model)) as url, steps.platform(url) as started:
+        _ask(steps, name, started, _LIMIT)
+
+
+def _fine_tune(steps: Steps, name: str, weights: str, tasks: tuple[str, ...], most_steps: int) -> None:
+    config = _config(
+        steps,
+        name,
+        weights,
+        tasks=list(tasks),
+        batch_size=4,
+        most_steps=most_steps,
+        max_reply_tokens=120,
+        held_out=12,
+        log_every=5,
+    )
+    steps.loreglass("train", "sft", config, steps.out / "data", "--out", _run(steps, name))
+
+
+def _reinforce(steps: Steps) -> None:
+    """From the fine-tuned LoRA; the teacher is the frozen base, and half of each group is given a plan."""
+    with steps.server(_TEACHING, SAMPLE) as teacher, steps.platform(teacher) as started:
+        config = _config(
+            steps,
+            "grpo-qwen",
+            _QWEN,
+            adapter=str(_run(steps, "sft-qwen") / "adapter"),
+            base={"url": teacher, "model": TEACHER},
+            forced_plan={"text": PLAN, "share": 0.5},
+            answer_by="scorer",
+            group=4,
+            batch_size=8,
+            most_steps=6,
+            learning_rate=1.0e-3,
+            held_out=4,
+        )
+        urls = {
+            f"LOREGLASS_GATEWAY_{each.upper()}_URL": started.service_urls[each] for each in Services.names()
+        }
+        data, out = steps.out / "questions", _run(steps, "grpo-qwen")
+        steps.loreglass("train", "grpo", config, data, "--out", out, **urls)
+
+
+def _merge(steps: Steps) -> None:
+    for run, preset in (("sft-mllama", "llama-3.2-11b-vision"), ("grpo-qwen", "qwen2.5-vl-7b")):
+        merged = ("--out", _model(steps, run), "--preset", preset)
+        steps.loreglass("train", "merge", _run(steps, run), *merged)
+
+
+def _report(steps: Steps) -> None:
+    asked = [_run(steps, f"{when}-{pipeline}") for pipeline in _PIPELINES for when in ("before", "after")]
+    steps.loreglass("eval", "report", *asked, "--out", steps.out / "answers")
+    trained = [_run(steps, name) for name in ("sft-mllama", "sft-qwen", "grpo-qwen")]
+    steps.loreglass("train", "report", *trained, "--out", steps.out / "training.html")
+
+
+def _ask(steps: Steps, name: str, started: Platform, limit: int) -> None:
+    """A run of each pipeline, with what the model was asked and wrote."""
+    for pipeline in _PIPELINES:
+        asked = ("--pipeline", pipeline, "--name", f"{pipeline}, {name}", "--model-calls")
+        which = ("--part", "single", "--limit", str(limit), "--deadline-ms", str(_DEADLINE_MS))
+        out = ("--gateway", started.gateway_url, "--out", _run(steps, f"{name}-{pipeline}"))
+        steps.loreglass("eval", "run", SAMPLE, *asked, *which, *out)
+
+
+def _run(steps: Steps, name: str) -> Path:
+    return steps.out / "runs" / name
+
+
+def _model(steps: Steps, name: str) -> Path:
+    return steps.out / "models" / name
+
+
+def _config(steps: Steps, name: str, weights: str, **settings: Any) -> Path:
+    """A file of settings under which a tiny model learns in a few steps."""
+    told = {
+        "model": {
+            "weights": str(_model(steps, weights)),
+            "dtype": "float32",
+            "gradient_checkpointing": False,
+        },
+        "lora": {"rank": 16, "alpha": 32, "dropout": 0.0},
+        "epochs": 100,
+        "learning_rate": 5.0e-3,
+        "schedule": "constant",
+        "device_batch_size": 1,
+    }
+    path = steps.out / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(told | settings, sort_keys=False))
+    return path
+
+
+_STEPS: tuple[tuple[str, Callable[[Steps], None]], ...] = (
+    ("The synthetic world, and tiny models of random weights", _make_world_and_models),
+    ("Index the world; the teacher answers its questions", _teach),
+    ("Data sets from these runs", _make_data),
+    ("Before: the untrained Qwen2.5-VL answers", partial(_answer, model=_QWEN, name="before")),
+    (
+        "SFT of Llama-3.2-Vision",
+        partial(_fine_tune, name="sft-mllama", weights=_MLLAMA, tasks=_TASKS, most_steps=80),
+    ),
+    (
+        "SFT of Qwen2.5-VL",
+        partial(_fine_tune, name="sft-qwen", weights=_QWEN, tasks=("answer", "filter"), most_steps=100),
+    ),
+    ("GRPO of Qwen2.5-VL over the running platform", _reinforce),
+    ("Merge what was learnt", _merge),
+    ("After: the trained Qwen2.5-VL answers", partial(_answer, model="grpo-qwen", name="after")),
+    ("Reports", _report),
+)
+
+
+def _begin(out: Path) -> None:
+    """An empty folder; only what an earlier run made is deleted. Raises `StepFailed`."""
+    if out.exists() and any(out.iterdir()) and not (out / _MARK).exists():
+        raise StepFailed(f"{out} holds something else: choose another folder.")
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    (out / _MARK).touch()
+
+
+def main(
+    out: Annotated[Path, typer.Option(help="begun anew each time", file_okay=False)] = VAR / "train-tiny",
+) -> None:
+    """World, data, SFT, GRPO, merging, serving, reports. Exits with 1 where a step fails."""
+    one_thread_each()
+    configure_logging("error")
+    steps = Steps(out)
+    try:
+        require()
+        _begin(out)
+        for name, work in _STEPS:
+            with steps.step(name):
+                work(steps)
+    except (StepFailed, WrongConfig) as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("Stopped.")
+    steps.console.print(steps.table())
+    merged = _model(steps, "grpo-qwen")
+    steps.console.print(f"With a GPU it is served by: python -m services.vlm --model {merged}")
+    steps.console.print(f"Reports: {out / 'training.html'} and {out / 'answers' / 'report.html'}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
