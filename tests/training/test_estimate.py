@@ -7,16 +7,17 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from tests.training.made import conversation, sft_config, three_tasks
+from tests.training.made import conversation, sft_config
 from training.chat import Chats
 from training.cli import app
 from training.config import LoraSettings, ModelSettings, RunSettings, WrongConfig, dump_config
+from training.estimate.cards import CARDS, Card
 from training.estimate.plan import Work, plan
 from training.estimate.skeleton import skeleton
 from training.estimate.step import Batch, measured
 from training.models import load
 from training.runs import RunFolder
-from training.samples import Task, write_samples
+from training.samples import Message, Piece, Task, write_samples
 from training.sft.finetuning import finetune
 from training.sft.mixture import read_mixture
 from training.sft.settings import SftConfig
@@ -55,6 +56,19 @@ def peak_of_training(config: SftConfig, folder: Path, monkeypatch: pytest.Monkey
     return max(found)
 
 
+def long_samples(folder: Path, count: int) -> Path:
+    """With so many words that the photo, which the estimate leaves out, is small beside them."""
+    words = Message(
+        role="user", content=(Piece(type="image"), Piece(type="text", text="How high is it? " * 60))
+    )
+    samples = [
+        conversation(folder, number, Task.ANSWER, "It is 96 m high.", messages=(words,))
+        for number in range(count)
+    ]
+    write_samples(folder, Task.ANSWER, samples)
+    return folder
+
+
 @pytest.mark.parametrize("checkpointing", [False, True])
 @pytest.mark.parametrize("build", MODELS.values(), ids=MODELS)
 def test_the_estimated_peak_is_the_measured_one(
@@ -62,7 +76,7 @@ def test_the_estimated_peak_is_the_measured_one(
 ) -> None:
     # TRL's buffer for all words is as large for 600 of them as for 150,000: here it would hide the rest.
     monkeypatch.setattr("trl.trainer.utils._CHUNKED_LOGPROB_CHUNK_SIZE", 64)
-    weights, data = build(tmp_path / "model"), three_tasks(tmp_path / "data", 8)
+    weights, data = build(tmp_path / "model"), long_samples(tmp_path / "data", 8)
     model = {"weights": str(weights), "dtype": "float32", "gradient_checkpointing": checkpointing}
     config = sft_config(data, weights, tasks=["answer"], model=model, most_steps=2, epochs=2)
     chats = Chats(load(config.model).processor)
@@ -73,9 +87,9 @@ def test_the_estimated_peak_is_the_measured_one(
     model_of_shapes = skeleton(config.model, config.lora)
     gradients = sum(each.numel() * 4 for each in model_of_shapes.parameters() if each.requires_grad)
     estimate = measured(model_of_shapes, Batch(8, tokens, tokens), "float32").step + 2 * gradients
-    peak = peak_of_training(config, tmp_path / "run", monkeypatch) - given["pixel_values"].nbytes
+    peak = peak_of_training(config, tmp_path / "run", monkeypatch)
     print(f"measured {peak / 2**20:.1f} MiB, estimated {estimate / 2**20:.1f} MiB")  # noqa: T201
-    assert peak == pytest.approx(estimate, rel=0.25)
+    assert peak == pytest.approx(estimate, rel=0.15)
 
 
 @pytest.mark.parametrize("weights", PUBLISHED)
@@ -116,12 +130,14 @@ def test_a_plan_says_what_fits_and_makes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_plan_for_a_card_that_is_too_small_ends_with_1_and_says_what_takes_less(tmp_path: Path) -> None:
+def test_a_plan_for_a_card_that_is_too_small_ends_with_1_and_says_what_takes_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CARDS, "l40s", Card(memory=1.0, tflops=1, bandwidth=1))
     weights = tiny_qwen3_vl(tmp_path / "model")
-    too_long = ["--set", "max_prompt_tokens=16000", "--set", "device_batch_size=2000"]
     config = sft_config(tmp_path, weights, tasks=["answer"], card="l40s").model_copy(update={"data": ()})
     (tmp_path / "config.yaml").write_text(dump_config(config))
-    said = CliRunner().invoke(app, ["sft", str(tmp_path / "config.yaml"), "--plan", *too_long])
+    said = CliRunner().invoke(app, ["sft", str(tmp_path / "config.yaml"), "--plan"])
     assert said.exit_code == 1
     assert "It does not fit" in said.output
 

@@ -42,7 +42,7 @@ def measured(skeleton: Any, batch: Batch, dtype: str) -> Measured:
 
     from training.estimate.watching import Watched
 
-    with FakeTensorMode(allow_non_fake_inputs=True), _given_storage(skeleton):
+    with FakeTensorMode(allow_non_fake_inputs=True), _given_storage(skeleton), _whole_sequences():
         watched = Watched([*skeleton.parameters(), *skeleton.buffers()])
         held = watched.held
         if not batch.scored:
@@ -85,13 +85,10 @@ def _decoded(skeleton: Any, batch: Batch, *, use_cache: bool = False) -> Any:
 
 
 def _photo(config: Any, batch: Batch, dtype: Any) -> dict[str, Any]:
-    """What a photo adds: places in three directions, or of Mllama what layers of their own look at."""
+    """Of Mllama, which looks at the photo from layers of its own: what these are given."""
     import torch
 
     text, vision = config.get_text_config(), config.vision_config
-    if "mrope_section" in text.rope_parameters:
-        places = torch.arange(batch.tokens).expand(3, batch.sequences, -1)
-        return {"position_ids": places}
     if not getattr(text, "cross_attention_layers", None):
         return {}
     seen = vision.max_num_tiles * ((vision.image_size // vision.patch_size) ** 2 + 1)
@@ -101,6 +98,19 @@ def _photo(config: Any, batch: Batch, dtype: Any) -> dict[str, Any]:
         "cross_attention_mask": torch.zeros(*rows, seen, dtype=dtype),
         "full_text_row_masked_out_mask": torch.ones(*rows, 1, dtype=dtype),
     }
+
+
+@contextmanager
+def _whole_sequences() -> Iterator[None]:
+    """No sequence is several in one, which transformers would have to see from numbers."""
+    from transformers import masking_utils
+
+    usual = masking_utils.find_packed_sequence_indices
+    masking_utils.find_packed_sequence_indices = lambda _: None
+    try:
+        yield
+    finally:
+        masking_utils.find_packed_sequence_indices = usual
 
 
 @contextmanager
