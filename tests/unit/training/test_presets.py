@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from training.cli import app
 from training.config import PRESETS, Settings, load_config, preset_names
 from training.grpo.settings import GrpoConfig
 from training.sft.settings import SftConfig
@@ -26,6 +28,14 @@ RECIPES = {name: kind for name in preset_names() if (kind := kind_of(name)) is n
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_can_be_used(name: str, tmp_path: Path) -> None:
     assert load_config(name, RECIPES[name], [f"data=[{tmp_path}]"])
+
+
+def test_every_recipe_is_named_with_a_whole_sentence() -> None:
+    lines = CliRunner().invoke(app, ["presets"]).output.splitlines()
+    for name in preset_names():
+        (line,) = (line for line in lines if line.startswith(f"{name}: "))
+        assert line.endswith(".")
+        assert line.count("(") == line.count(")")
 
 
 @pytest.mark.parametrize("name", RECIPES)
