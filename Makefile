@@ -43,7 +43,7 @@ MODEL_NAME ?=
 FILE ?=
 SQUAD ?=
 # A process of tests for each core; a file of tests stays in one, so that what it starts is started once.
-WORKERS ?= --numprocesses auto --maxprocesses 4 --dist loadfile
+WORKERS ?= --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # For example: --index-url https://download.pytorch.org/whl/cpu
 TORCH_FROM ?=
 # For example: --quick, or --only overhead pocket

@@ -184,7 +184,7 @@ _STEPS: tuple[tuple[str, Callable[[Steps], None]], ...] = (
 
 
 def _begin(out: Path) -> None:
-    """An empty folder; only what an earlier run made is deleted. Raises `StepFailed`."""
+    """An empty folder; one that an earlier run made is deleted. Raises `StepFailed` for any other."""
     if out.exists() and any(out.iterdir()) and not (out / _MARK).exists():
         raise StepFailed(f"{out} holds something else: choose another folder.")
     shutil.rmtree(out, ignore_errors=True)

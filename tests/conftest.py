@@ -15,6 +15,30 @@ settings.register_profile("untimed", settings(), deadline=None)
 settings.load_profile("untimed")
 
 
+_LONG = frozenset(
+    f"test_{name}.py"
+    for name in (
+        "cluster",
+        "anytime",
+        "gpu_stages",
+        "grpo",
+        "sft",
+        "estimate",
+        "learning",
+        "journeys",
+        "dashboards",
+        "backup",
+        "evaluation",
+    )
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first: at the end one of them would keep a process, and leave the others nothing to do."""
+    items.sort(key=lambda item: item.path.name not in _LONG)
+
+
 def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end. Looking through it for garbage stops the process for
     seconds, and a question that must be answered in time with it.

@@ -83,8 +83,12 @@ class RunSettings(Settings):
 Model = TypeVar("Model", bound=Settings)
 
 
-def load_config(name: str, kind: type[Model], overrides: Sequence[str] = ()) -> Model:
-    """The preset of that name, or the file. `overrides`: `lora.rank=8`, in YAML. Raises `WrongConfig`."""
+def load_config(
+    name: str, kind: type[Model], overrides: Sequence[str] = (), data: Sequence[Path] = ()
+) -> Model:
+    """The preset of that name, or the file. `overrides`: `lora.rank=8`, in YAML; `data`: folders in place of
+    those that it names. Raises `WrongConfig`.
+    """
     path = _found(name)
     try:
         given = yaml.safe_load(path.read_text("utf-8"))
@@ -92,6 +96,8 @@ def load_config(name: str, kind: type[Model], overrides: Sequence[str] = ()) -> 
         raise WrongConfig(f"{path} cannot be read as YAML: {str(error).splitlines()[0]}") from error
     if not isinstance(given, dict):
         raise WrongConfig(f"{path} holds no settings.")
+    if data:
+        given["data"] = list(data)
     for override in overrides:
         _put(given, override)
     try:
@@ -127,4 +133,7 @@ def _put(settings: dict[str, Any], override: str) -> None:
         settings = settings.setdefault(folder, {})
         if not isinstance(settings, dict):
             raise WrongConfig(f"{name}: {folder} holds no settings of its own.")
-    settings[last] = yaml.safe_load(value)
+    try:
+        settings[last] = yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise WrongConfig(f"{name}: {value} is no YAML.") from error

@@ -41,7 +41,7 @@ def merge(model: ModelSettings, adapter: Path, out: Path, preset: str, told: dic
     """
     if out.exists():
         raise CannotMerge(f"{out} is there already: choose another folder.")
-    if not (adapter / "adapter_config.json").exists():
+    if not all((adapter / name).exists() for name in ("adapter_config.json", "adapter_model.safetensors")):
         raise CannotMerge(f"{adapter} holds no adapter: the training has not ended.")
     base = local_files(model.weights)
     half = out.with_name(f".{out.name}.partial")
@@ -63,10 +63,10 @@ def _merged(base: Path, adapter: Path) -> Any:
     from peft import PeftModel
     from transformers import AutoModelForImageTextToText
 
-    model = AutoModelForImageTextToText.from_pretrained(base, dtype="auto")
     try:
+        model = AutoModelForImageTextToText.from_pretrained(base, dtype="auto")
         return PeftModel.from_pretrained(model, str(adapter)).merge_and_unload(safe_merge=True)
-    except (ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise CannotMerge(f"{adapter} does not fit {base}: {str(error).splitlines()[0]}") from error
 
 

@@ -42,7 +42,7 @@ def load(settings: ModelSettings) -> Loaded:
     try:
         processor = open_processor(settings)
         model = AutoModelForImageTextToText.from_pretrained(settings.weights, **options)
-    except (OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError) as error:
         raise WrongConfig(f"{settings.weights} cannot be loaded: {str(error).splitlines()[0]}") from error
     return Loaded(model, processor)
 
@@ -141,5 +141,5 @@ def local_files(weights: str) -> Path:
 
     try:
         return Path(snapshot_download(weights))
-    except OSError as error:
-        raise WrongConfig(f"{weights} is no folder, and the hub could not be reached for it.") from error
+    except (OSError, ValueError) as error:
+        raise WrongConfig(f"{weights} is no folder here, and the hub could not be reached for it.") from error

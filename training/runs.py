@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
@@ -43,8 +43,8 @@ class RunRefused(Exception):
 class Prediction(Row):
     """What a model says about one held-out sample. `confidence`: the mean probability of its tokens, 0..1.
 
-    `calls`: tools that it called; `in_form`: whether its reply has the form that was asked for; None where a
-    task asks for none.
+    `calls`: 1 where it called a tool; `in_form`: whether its reply has the form that was asked for, where one
+    was.
     """
 
     sample: str
@@ -71,6 +71,41 @@ class Prediction(Row):
             truth=sample.truth,
             confidence=round(confidence, 4),
         )
+
+
+class Calibration(Row):
+    """Of a head's probabilities; less is better."""
+
+    calibration_error: float
+    aurc: float
+
+
+class Summary(Row):
+    """What came out. `samples`: learnt, by task or part; `held_out`: how many, or a head's figures."""
+
+    kind: str
+    model: str = ""
+    samples: dict[str, int] = {}
+    refusals: int | None = None
+    questions: int | None = None
+    held_out: int | dict[str, Any] = 0
+    calibration: dict[str, Calibration] = {}
+    faults: tuple[Text, ...] = ()
+    rewards: dict[str, float] = {}
+
+
+class Rollout(Row):
+    """What one rollout wrote, and what it earned before weights. `failed`: stages that had no service."""
+
+    step: int
+    sample: str
+    question: Text = ""
+    plan: Text | None = None
+    knowledge: Text | None = None
+    answer: Text = ""
+    rewards: dict[str, float]
+    forced: bool = False
+    failed: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -105,7 +140,10 @@ class RunFolder:
             return True
         if self.path.exists() and any(self.path.iterdir()):
             raise RunRefused(f"{self.path} is not empty and holds no run: choose another folder.")
-        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunRefused(f"{self.path} cannot be made: {error.strerror}.") from error
         replace_text(kept, config)
         return False
 
@@ -119,6 +157,11 @@ class RunFolder:
         if not isinstance(found, dict):
             raise UnreadableData(f"{path} holds no settings.")
         return found
+
+    def settings(self) -> str:
+        """The same, as they were written. Raises `UnreadableData`."""
+        self.config()
+        return (self.path / CONFIG).read_text("utf-8")
 
     def log(self, step: int, numbers: Mapping[str, float]) -> None:
         """A line of the log, for programs and for TensorBoard. What is not finite is left out."""
@@ -139,8 +182,11 @@ class RunFolder:
         self.say(f"Going on after step {step}.")
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The logged lines, in order; half a line of a run that was killed is left out."""
-        return _lines(self.path / METRICS)
+        """The logged lines, but for half a line of a run that was killed. Raises `UnreadableData`."""
+        found = _lines(self.path / METRICS)
+        if not all(isinstance(line.get("step"), int) for line in found):
+            raise UnreadableData(f"{self.path / METRICS} holds a line without a step.")
+        return found
 
     def keep_rollouts(self, step: int, rollouts: Sequence[Mapping[str, Any]]) -> None:
         """What a step's rollouts wrote and earned, a line each."""
@@ -184,19 +230,23 @@ class RunFolder:
         except ValidationError as error:
             raise UnreadableData(f"{path}: {first_fault(error)}.") from error
 
-    def summary(self) -> dict[str, Any]:
-        """What came out. Raises `UnreadableData` where the training has not ended."""
+    def summary(self) -> Summary:
+        """Raises `UnreadableData` where the training has not ended."""
+        path = self.path / SUMMARY
         try:
-            found = json.loads((self.path / SUMMARY).read_bytes())
-        except (OSError, ValueError) as error:
+            return Summary.model_validate_json(path.read_bytes())
+        except OSError as error:
             raise UnreadableData(f"{self.path} holds no training that has ended.") from error
-        if not isinstance(found, dict) or "kind" not in found:
-            raise UnreadableData(f"{self.path / SUMMARY} is of no training.")
-        return found
+        except ValidationError as error:
+            raise UnreadableData(f"{path}: {first_fault(error)}.") from error
 
     def left_out(self) -> list[RejectedRow]:
-        """Rows that were not learnt."""
-        return [RejectedRow.model_validate(line) for line in _lines(self.path / LEFT_OUT)]
+        """Rows that were not learnt. Raises `UnreadableData`."""
+        return _rows(self.path / LEFT_OUT, RejectedRow)
+
+    def what_was_rolled_out(self) -> list[Rollout]:
+        """All rollouts, in order. Raises `UnreadableData`."""
+        return _rows(self.path / ROLLOUTS, Rollout)
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """What came out, as JSON."""
@@ -215,12 +265,25 @@ class RunFolder:
         return self._board
 
 
+Kind = TypeVar("Kind", bound=Row)
+
+
+def _rows(path: Path, kind: type[Kind]) -> list[Kind]:
+    try:
+        return [kind.model_validate(line) for line in _lines(path)]
+    except ValidationError as error:
+        raise UnreadableData(f"{path}: {first_fault(error)}.") from error
+
+
 def _lines(path: Path) -> list[dict[str, Any]]:
     """Of a log; half a line of a process that was killed is left out."""
     found = list[dict[str, Any]]()
     for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
         try:
-            found.append(json.loads(line))
+            told = json.loads(line)
         except ValueError:
             continue
+        if not isinstance(told, dict):
+            raise UnreadableData(f"{path} holds a line that is no object: {line[:40]}")
+        found.append(told)
     return found

@@ -13,15 +13,20 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from pydantic import ValidationError
+
+from chassis.validation import first_fault
+from evaluation.data.model import Truth
 from evaluation.judging.cut import APPROXIMATE
 from evaluation.judging.port import Case, Judgement, Verdict
 from evaluation.judging.spans import says, word_f1
 from training.runs import Prediction
-from training.samples import Task
+from training.samples import Task, UnreadableData
 
 ANSWERS = frozenset({Task.ANSWER, Task.QUESTION})
 """Tasks whose replies are answers to a person, which a judge reads."""
-_NEARLY_ALL, _ENOUGH, _MORE = 0.95, 5, 0.05
+_NEARLY_ALL, _MORE, _FEW = 0.95, 0.05, 30
+_ENOUGH, _ODDLY_OFTEN = 5, 0.25
 _NUMBER = re.compile(r"\d+")
 
 
@@ -64,7 +69,7 @@ class Scores:
 
 
 def case_of(prediction: Prediction) -> Case:
-    """For a judge. A rollout that refused has said nothing."""
+    """For a judge. A rollout that refused has said nothing. Raises `UnreadableData`."""
     said = APPROXIMATE(prediction.said)
     return Case(
         prediction.sample,
@@ -76,10 +81,11 @@ def case_of(prediction: Prediction) -> Case:
     )
 
 
-def _truth(told: Mapping[str, Any]) -> Any:
-    from evaluation.data.model import Truth
-
-    return Truth.model_validate(told)
+def _truth(told: Mapping[str, Any]) -> Truth:
+    try:
+        return Truth.model_validate(told)
+    except ValidationError as error:
+        raise UnreadableData(f"A prediction's truth cannot be read: {first_fault(error)}.") from error
 
 
 def scores(task: Task, judged: Sequence[Judged]) -> Scores:
@@ -94,7 +100,7 @@ def scores(task: Task, judged: Sequence[Judged]) -> Scores:
     return Scores(
         count=len(judged),
         alike=_mean([_alike(each.prediction) for each in judged]),
-        same=Counter(said).most_common(1)[0][1] / len(said),
+        same=_most_frequent(said),
         truthfulness=fmean(each.points for each in judged) if are_answers else None,
         right=share([each in (Verdict.CORRECT, Verdict.ACCEPTABLE) for each in verdicts]),
         wrong=share([each is Verdict.INCORRECT for each in verdicts]),
@@ -137,10 +143,10 @@ def _alike(prediction: Prediction) -> float | None:
 
 
 def _of_numbers(said: str, label: str) -> float:
-    """F1 of the sets of numbers; 1 where both name none."""
-    named, wanted = ({int(each) for each in _NUMBER.findall(text)} for text in (said, label))
-    if not named and not wanted:
-        return 1.0
+    """F1 of the sets of numbers; of a label that names none, of the words."""
+    named, wanted = set(_NUMBER.findall(said)), set(_NUMBER.findall(label))
+    if not wanted:
+        return word_f1(said, [label])
     return 2 * len(named & wanted) / (len(named) + len(wanted))
 
 
@@ -159,44 +165,68 @@ def _mean(values: Sequence[float | bool | None]) -> float | None:
 
 
 def warnings(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> Iterator[str]:
-    """What a reader must know before the figures, a sentence each."""
-    was, now = scores(task, before), scores(task, after)
+    """What a reader must know before the figures, a sentence each. `before`: of the same samples, or none."""
+    was, now = scores(task, before) if before else None, scores(task, after)
+    if now.count < _FEW:
+        yield f"{task.value}: only {now.count} held-out samples: its figures say little."
     if now.refused is not None and now.refused >= _NEARLY_ALL:
-        yield f"{task.value}: it refuses {now.refused:.0%} of the questions: it has learnt to say nothing."
-    else:
-        yield from _of_answers(task, was, now, common_abstention(before, after), before, after)
-        labels = {each.prediction.label or each.prediction.gold for each in after}
-        if now.count >= _ENOUGH and len(labels) > 1 and now.same >= 0.5:
-            yield f"{task.value}: {now.same:.0%} of its replies are one and the same."
-    yield from _of_form(task, was, now)
+        still = " still" if was and was.refused is not None and was.refused >= _NEARLY_ALL else ""
+        yield f"{task.value}: it{still} refuses {now.refused:.0%} of {now.count} questions."
+    yield from _of_one_reply(task, after)
+    if now.calls == 0:
+        more = " any more" if was and was.calls else ""
+        yield f"{task.value}: it calls no tool{more}."
+    if was:
+        yield from _of_worse(task, was, now)
+        yield from _of_silence(task, was, now, before, after)
+        yield from _of_form(task, was, now)
 
 
-def _of_answers(
-    task: Task,
-    was: Scores,
-    now: Scores,
-    abstention: float | None,
-    before: Sequence[Judged],
-    after: Sequence[Judged],
-) -> Iterator[str]:
-    if was.refused is None or now.refused is None or was.wrong is None or now.wrong is None:
+def _of_one_reply(task: Task, after: Sequence[Judged]) -> Iterator[str]:
+    """Refusals are not meant, which have a line of their own."""
+    told = [each.prediction for each in after if not each.refused]
+    if len(told) < _ENOUGH:
         return
-    if now.wrong > was.wrong + _MORE:
+    said = _most_frequent([each.said.strip() for each in told])
+    if said > _most_frequent([each.label or each.gold for each in told]) + _ODDLY_OFTEN:
+        yield f"{task.value}: {said:.0%} of {len(told)} replies are one and the same, unlike the labels."
+
+
+def _most_frequent(texts: Sequence[str]) -> float:
+    return Counter(texts).most_common(1)[0][1] / len(texts)
+
+
+def _of_worse(task: Task, was: Scores, now: Scores) -> Iterator[str]:
+    fell = {"truthful": (was.truthfulness, now.truthfulness), "like the labels": (was.alike, now.alike)}
+    for name, (earlier, later) in fell.items():
+        if earlier is not None and later is not None and later < earlier - _MORE:
+            yield f"{task.value}: it is less {name} than before: {later:.0%}, and was {earlier:.0%}."
+    if was.wrong is not None and now.wrong is not None and now.wrong > was.wrong + _MORE:
         yield f"{task.value}: wrong answers have grown from {was.wrong:.0%} to {now.wrong:.0%}."
-    if abstention is None or now.refused <= was.refused + _MORE:
+    if now.calls and was.calls and now.calls < was.calls / 2:
+        yield f"{task.value}: it calls tools in {now.calls:.0%} of the rollouts, before in {was.calls:.0%}."
+
+
+def _of_silence(
+    task: Task, was: Scores, now: Scores, before: Sequence[Judged], after: Sequence[Judged]
+) -> Iterator[str]:
+    if was.refused is None or now.refused is None or now.refused <= was.refused + _MORE:
         return
-    if truthfulness_at(abstention, after) <= truthfulness_at(abstention, before):
+    if (now.truthfulness or 0) <= (was.truthfulness or 0):
+        return
+    abstention = common_abstention(before, after)
+    if abstention is None:
+        no_better = (now.right or 0) <= (was.right or 0)
+    else:
+        no_better = truthfulness_at(abstention, after) <= truthfulness_at(abstention, before)
+    if no_better:
         yield (
-            f"{task.value}: it refuses {now.refused:.0%} in place of {was.refused:.0%}, and is not more "
-            "truthful at the same share of refusals: what it gained, it gained by silence."
+            f"{task.value}: it refuses {now.refused:.0%} in place of {was.refused:.0%}, and is no better at "
+            "the same share of refusals: what it gained, it gained by silence."
         )
 
 
 def _of_form(task: Task, was: Scores, now: Scores) -> Iterator[str]:
-    if now.calls is not None and now.calls == 0:
-        yield f"{task.value}: it calls no tool any more." if was.calls else f"{task.value}: it calls no tool."
-    elif now.calls is not None and was.calls and now.calls < was.calls / 2:
-        yield f"{task.value}: it calls tools in {now.calls:.0%} of the rollouts, before in {was.calls:.0%}."
     if now.in_form is None or was.in_form is None or now.in_form <= was.in_form + _MORE:
         return
     better, worse = (now.right, was.right) if task in ANSWERS else (now.alike, was.alike)

@@ -24,7 +24,7 @@ from training.samples import (
 from training.sft.finetuning import finetune
 from training.sft.settings import SftConfig
 
-LOOKS, BETWEEN_LOOKS_S = 1200, 0.05
+LOOKS, BETWEEN_LOOKS_S = 3600, 0.05
 SYSTEM = "You see for someone who wears camera glasses."
 
 

@@ -11,10 +11,10 @@ from tests.training.made import conversation, sft_config
 from training.chat import Chats
 from training.cli import app
 from training.config import LoraSettings, ModelSettings, RunSettings, WrongConfig, dump_config
-from training.estimate.cards import CARDS, Card
+from training.estimate.cards import CARDS, GIB, Card
 from training.estimate.plan import Work, plan
 from training.estimate.skeleton import skeleton
-from training.estimate.step import Batch, measured
+from training.estimate.step import Batch
 from training.models import load
 from training.runs import RunFolder
 from training.samples import Message, Piece, Task, write_samples
@@ -84,9 +84,9 @@ def test_the_estimated_peak_is_the_measured_one(
     given = chats.training_inputs(learnt)
     tokens = int(given["input_ids"].shape[1])
 
-    model_of_shapes = skeleton(config.model, config.lora)
-    gradients = sum(each.numel() * 4 for each in model_of_shapes.parameters() if each.requires_grad)
-    estimate = measured(model_of_shapes, Batch(8, tokens, tokens), "float32").step + 2 * gradients
+    planned = plan(Work(config.model, config.lora, config, Batch(8, tokens, tokens), tokens, 8))
+    already = ("frozen weights", "LoRA", "CUDA and gaps (assumed)")
+    estimate = sum(size for name, size in planned.parts.items() if name not in already) * GIB
     peak = peak_of_training(config, tmp_path / "run", monkeypatch)
     print(f"measured {peak / 2**20:.1f} MiB, estimated {estimate / 2**20:.1f} MiB")  # noqa: T201
     assert peak == pytest.approx(estimate, rel=0.15)
@@ -125,7 +125,7 @@ def test_a_plan_says_what_fits_and_makes_nothing(tmp_path: Path) -> None:
         app, ["sft", str(tmp_path / "config.yaml"), "--plan", "--out", str(tmp_path / "run")]
     )
     assert said.exit_code == 0, said.output
-    for words in ("frozen weights", "peak", "1 epochs of 3 samples", "Assumed"):
+    for words in ("frozen weights", "peak", "One epoch of 3 samples", "Assumed"):
         assert words in said.output
     assert not (tmp_path / "run").exists()
 

@@ -14,7 +14,10 @@ def merge(
     preset: Annotated[str, typer.Option(help="which preset serves it; else the config's")] = "",
 ) -> None:
     """Merge the LoRA of RUN into its base model. It needs no card, but the base model's size in memory."""
-    from training.config import ModelSettings
+    from pydantic import ValidationError
+
+    from chassis.validation import first_fault
+    from training.config import ModelSettings, WrongConfig
     from training.libraries import require
     from training.merging import merge as merged
     from training.merging import preset_of
@@ -22,7 +25,10 @@ def merge(
 
     with says_why():
         require("torch", "torchvision", "transformers", "peft")
-        model = ModelSettings.model_validate(RunFolder(run).config().get("model"))
+        try:
+            model = ModelSettings.model_validate(RunFolder(run).config().get("model"))
+        except ValidationError as error:
+            raise WrongConfig(f"{run} is of no model with a LoRA: {first_fault(error)}.") from error
         name = preset_of(model, preset)
         merged(model, run / ADAPTER, out, name, {"base": model.weights, "run": run.name})
     typer.echo(f"Serve it: python -m services.vlm --model {out}")

@@ -1,17 +1,18 @@
 """`--plan`: what a training takes of each card, and how long, before it begins."""
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
 
 import typer
 
 from gateway.pipelines.wiki_prf.model import ANSWER_TOKENS, CAPTION_TOKENS, FILTER_TOKENS, PLAN_TOKENS
 from gateway.settings import GatewaySettings
-from training.config import RunSettings
+from training.config import RunSettings, WrongConfig
 from training.estimate.plan import LAYER_S, USED_OF_TFLOPS, Plan, Work, plan
 from training.estimate.step import Batch
 from training.grpo.settings import GrpoConfig
-from training.samples import ConversationSample, Part, QuestionSample, Task, read_samples
+from training.samples import ConversationSample, Part, Task, read_samples
+from training.sft.mixture import selected
 from training.sft.settings import SftConfig
 
 _CHARACTERS_A_TOKEN = 4
@@ -20,9 +21,10 @@ _CHARACTERS_A_TOKEN = 4
 def plan_sft(config: SftConfig) -> None:
     """Print it. Ends the process with 1 where a card does not hold it. Raises `WrongConfig`."""
     tokens = config.max_prompt_tokens + config.max_reply_tokens
-    found: list[ConversationSample] = [each for task in config.tasks for each in _to_learn(config.data, task)]
-    lengths = [_characters(each) / _CHARACTERS_A_TOKEN + _photo(config) for each in found]
+    found, _, rejected = selected(config)
+    lengths = [_characters(each.sample) / _CHARACTERS_A_TOKEN + _photo(config) for each in found]
     mean = min(tokens, sum(lengths) / len(lengths)) if lengths else tokens
+    _require_something(config.data, len(found), len(rejected))
     work = Work(
         model=config.model,
         lora=config.lora,
@@ -36,9 +38,12 @@ def plan_sft(config: SftConfig) -> None:
 
 def plan_grpo(config: GrpoConfig, settings: GatewaySettings) -> None:
     """Print it. Ends the process with 1 where a card does not hold it. Raises `WrongConfig`."""
-    questions: list[QuestionSample] = _to_learn(config.data, Task.QUESTION)
-    count = len(questions[: config.most_questions]) or config.most_questions or 0
-    tokens = settings.vlm_context
+    readings = [read_samples(folder, Task.QUESTION) for folder in config.data]
+    questions = {each.id for reading in readings for each in reading.part(Part.TRAIN)}
+    _require_something(config.data, len(questions), sum(len(reading.rejected) for reading in readings))
+    most = config.most_questions or len(questions)
+    count = min(len(questions), most) if config.data else most
+    tokens, own_base = settings.vlm_context, not config.base.url
     work = Work(
         model=config.model,
         lora=config.lora,
@@ -47,13 +52,15 @@ def plan_grpo(config: GrpoConfig, settings: GatewaySettings) -> None:
         tokens=tokens,
         samples=count * config.group or None,
         written=Batch(min(config.write_at_once, config.batch_size // config.cards or 1), tokens),
-        new_tokens=PLAN_TOKENS + CAPTION_TOKENS + FILTER_TOKENS + ANSWER_TOKENS,
+        new_tokens=PLAN_TOKENS + FILTER_TOKENS + (CAPTION_TOKENS + ANSWER_TOKENS) * own_base,
+        prompts=1 + own_base,  # the filter's fills the context; the others together come to another
     )
     _told(plan(work), config, work, count, "questions")
 
 
-def _to_learn(folders: Sequence[Any], task: Task) -> list[Any]:
-    return [each for folder in folders for each in read_samples(folder, task).part(Part.TRAIN)]
+def _require_something(data: Sequence[Path], count: int, rejected: int) -> None:
+    if data and not count:
+        raise WrongConfig(f"There is nothing to learn from in that data; {rejected} rows were left out.")
 
 
 def _characters(sample: ConversationSample) -> int:
@@ -90,7 +97,10 @@ def _told(planned: Plan, config: RunSettings, work: Work, count: int, what: str)
 
 
 def _lines(planned: Plan, work: Work, count: int, what: str) -> list[str]:
-    amount = f"{work.run.epochs:g} epochs of {count:,} {what}" if count else f"1,000 {what}, once"
+    epochs = f"{work.run.epochs:g} epochs" if work.run.epochs != 1 else "One epoch"
+    if work.samples and work.learnings < work.samples * work.run.epochs:
+        epochs = f"{work.run.most_steps} steps"
+    amount = f"{epochs} of {count:,} {what}" if count else f"1,000 {what}, once"
     longest = f"{work.learnt.sequences} x {work.learnt.tokens:,} tokens"
     assumed = f"Assumed: {USED_OF_TFLOPS:.0%} of the card's TFLOPS are used"
     if work.written is not None:
@@ -98,6 +108,8 @@ def _lines(planned: Plan, work: Work, count: int, what: str) -> list[str]:
             f", transformers takes {LAYER_S * 1000:g} ms a layer for a token of {work.written.sequences} "
             "rollouts that are written at once, and searches take no time"
         )
+    if work.run.held_out:
+        assumed += f"; replies to {work.run.held_out} held-out samples, before and after, are not counted"
     return [
         f"The model has {planned.parameters / 1e9:.2f} billion weights.",
         f"A card learns from {longest} at once.",

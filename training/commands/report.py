@@ -38,12 +38,13 @@ def report(
     page = out or runs[0] / REPORT
     with says_why():
         shown, name = anyio.run(_shown, runs, judge, (base_url, model), concurrency)
-        page.parent.mkdir(parents=True, exist_ok=True)
         write_report(shown, name, page)
     for run in shown:
         for warning in run.warnings:
             typer.echo(f"{run.name}: {warning}", err=True)
     typer.echo(f"Look at it: {page}")
+    if any(run.unjudged for run in shown):
+        raise typer.Exit(1)
 
 
 async def _shown(
@@ -53,10 +54,12 @@ async def _shown(
     from training.runs import RunFolder
 
     found, name = [], ""
+    short = len({path.name for path in paths}) == len(paths)
+    names = {path: path.name if short else str(path) for path in paths}
     for path in paths:
         run = RunFolder(path)
         run.summary()  # it has ended, or nobody is asked and nothing is written
         async with open_referee(choice, named, path, concurrency) as (referee, _):
             name = referee.name
-            found.append(await shown(run, referee.verdict))
+            found.append(await shown(run, names[path], referee.verdict))
     return found, name

@@ -28,8 +28,7 @@ Kind = TypeVar("Kind", bound=Settings)
 
 def settings_of(config: str, kind: type[Kind], data: Sequence[Path] | None, given: list[str] | None) -> Kind:
     """The config with what the command line says in its place. Raises `WrongConfig`."""
-    folders = [f"data={[str(folder) for folder in data]}"] if data else []
-    return load_config(config, kind, [*folders, *(given or [])])
+    return load_config(config, kind, given or [], data or [])
 
 
 def on_all_cards(cards: int) -> None:

@@ -1,9 +1,10 @@
 """Memory of one card and hours of all of them, from sizes; what cannot be known from sizes is named here."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
-from training.config import LoraSettings, ModelSettings, RunSettings
+from training.config import LoraSettings, ModelSettings, RunSettings, WrongConfig
 from training.estimate.cards import GIB, Card, card_of
 from training.estimate.skeleton import skeleton
 from training.estimate.step import Batch, Measured, measured
@@ -24,7 +25,8 @@ _SECONDS_AN_HOUR = 3600
 class Work:
     """What is to be done. `learnt`: the most that a card learns from at once; `written`: that it goes on from
     at once, of GRPO. `samples`: of one epoch, of GRPO with each of a group; None: not known yet.
-    `tokens`: of one sample in the mean; `new_tokens`: that each of GRPO writes, one after the other.
+    `tokens`: of one sample in the mean; `new_tokens`: that each of GRPO writes, one after the other, after
+    reading so many whole `prompts`.
     """
 
     model: ModelSettings
@@ -35,6 +37,15 @@ class Work:
     samples: int | None
     written: Batch | None = None
     new_tokens: int = 0
+    prompts: int = 0
+
+    @property
+    def learnings(self) -> float:
+        """How often a sample is learnt from in all; 1,000 times where their number is not known."""
+        if not self.samples:
+            return 1000
+        most = (self.run.most_steps or inf) * self.run.batch_size
+        return min(self.samples * self.run.epochs, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +75,9 @@ def plan(work: Work) -> Plan:
     learnt = measured(model, work.learnt, work.model.dtype)
     written = measured(model, work.written, work.model.dtype) if work.written else None
     frozen = [each for each in model.parameters() if not each.requires_grad]
-    parts = _fixed(model, work) | {"a step's activations and logits": learnt.step / GIB}
+    parts = _fixed(model, work) | {"a step's activations and gradients": learnt.step / GIB}
     if written is not None and written.step > learnt.step:
-        parts.pop("a step's activations and logits")
+        parts.pop("a step's activations and gradients")
         parts["rollouts' keys, values and activations"] = written.step / GIB
     hours = _hours(work, card, learnt, written, parts["frozen weights"] * GIB, _layers(model))
     return Plan(card, sum(each.numel() for each in frozen), parts, hours)
@@ -79,17 +90,23 @@ def _fixed(model: Any, work: Work) -> dict[str, float]:
     frozen = sum(each.numel() for each in model.parameters() if not each.requires_grad)
     learnt = sum(each.numel() for each in model.parameters() if each.requires_grad)
     lora_width = 2 if work.model.quantised else 4  # TRL casts QLoRA's
-    gradients = 2 if work.run.cards > 1 else 1  # and what the cards send each other
-    states = _STATES.get(work.run.optimiser, 8)
+    sent = 1 if work.run.cards > 1 else 0  # a copy of the gradients, for the other cards
     parts = {
         "frozen weights": (frozen - in_four_bits) * width + in_four_bits * NF4_BYTES,
         "LoRA": learnt * lora_width,
-        "its gradients": learnt * lora_width * gradients,
-        f"its {work.run.optimiser}": learnt * states,
+        "its gradients, to be sent": learnt * lora_width * sent,
+        f"its {work.run.optimiser}": learnt * _states(work.run.optimiser),
         "the largest layer unpacked": most * width,
         "CUDA and gaps (assumed)": RUNTIME_GIB * GIB,
     }
     return {name: size / GIB for name, size in parts.items() if size}
+
+
+def _states(optimiser: str) -> int:
+    """Bytes a weight. Raises `WrongConfig`."""
+    if optimiser not in _STATES:
+        raise WrongConfig(f"There are no figures for the optimiser {optimiser}: {', '.join(_STATES)}.")
+    return _STATES[optimiser]
 
 
 def _linear(model: Any) -> tuple[int, int]:
@@ -116,7 +133,6 @@ def _hours(
     seconds = flops / (card.tflops * 1e12 * USED_OF_TFLOPS)
     if written is not None and work.written is not None:
         at_once = work.written.sequences
-        seconds += written.flops / at_once / (card.tflops * 1e12 * USED_OF_TFLOPS)
+        seconds += work.prompts * written.flops / at_once / (card.tflops * 1e12 * USED_OF_TFLOPS)
         seconds += work.new_tokens * max(weights / (card.bandwidth * 1e9), layers * LAYER_S) / at_once
-    samples, epochs = (work.samples, work.run.epochs) if work.samples else (1000, 1.0)
-    return samples * epochs * seconds / work.run.cards / _SECONDS_AN_HOUR
+    return work.learnings * seconds / work.run.cards / _SECONDS_AN_HOUR

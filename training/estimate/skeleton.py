@@ -51,10 +51,14 @@ def skeleton(model: ModelSettings, lora: LoraSettings) -> Any:
     from peft import get_peft_model
     from transformers import AutoModelForImageTextToText
 
+    config = config_of(model.weights)
     with torch.device("meta"):
-        bare = AutoModelForImageTextToText.from_config(
-            config_of(model.weights), dtype=getattr(torch, model.dtype), attn_implementation=model.attention
-        )
+        try:
+            bare = AutoModelForImageTextToText.from_config(
+                config, dtype=getattr(torch, model.dtype), attn_implementation=model.attention
+            )
+        except (ImportError, ValueError) as error:
+            raise WrongConfig(f"{model.weights} cannot be built: {str(error).splitlines()[0]}") from error
         adapted = get_peft_model(bare, lora_config(bare, lora))
     if model.gradient_checkpointing:
         adapted.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})

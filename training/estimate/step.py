@@ -12,7 +12,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """`held`: bytes of weights and LoRA; `peak`: with all that a step needs; `flops`: of its products."""
+    """`held`: bytes of weights and LoRA; `peak`: with all that a step needs, the gradients of the LoRA too;
+    `flops`: of its products.
+    """
 
     held: int
     peak: int

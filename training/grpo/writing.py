@@ -23,6 +23,16 @@ class Ask:
     frozen: bool = False
 
 
+_AS_LEARNT = {
+    "top_k": 0,
+    "min_p": None,
+    "typical_p": 1.0,
+    "repetition_penalty": 1.0,
+    "no_repeat_ngram_size": 0,
+}
+"""Nothing of the model's own `generation_config.json`: it is drawn from the chances that are learnt."""
+
+
 class Writer(Protocol):
     """Gives for each sequence the tokens that follow it."""
 
@@ -59,7 +69,7 @@ class OwnWriter:
         import torch
 
         frozen = asks[0].frozen
-        drawn = {} if frozen else {"temperature": self.temperature, "top_p": self.top_p, "top_k": 0}
+        drawn = {} if frozen else {"temperature": self.temperature, "top_p": self.top_p, **_AS_LEARNT}
         model = self.trainer.accelerator.unwrap_model(self.trainer.model_wrapped)
         was_training = model.training
         model.eval()  # as it is served: no dropout
@@ -71,16 +81,14 @@ class OwnWriter:
                     max_new_tokens=max(ask.most_tokens for ask in asks),
                     do_sample=not frozen,
                     pad_token_id=self.chats.tokenizer.pad_token_id,
+                    eos_token_id=self.chats.tokenizer.eos_token_id,
                     suppress_tokens=self.chats.unwritable,
                     **drawn,
                 )
         finally:
             model.train(was_training)
         new = whole[:, inputs["input_ids"].shape[1] :].tolist()
-        return [
-            ended(ids[: ask.most_tokens], ask, self.chats.tokenizer)
-            for ids, ask in zip(new, asks, strict=True)
-        ]
+        return [ended(ids, ask, self.chats.tokenizer) for ids, ask in zip(new, asks, strict=True)]
 
     def _inputs(self, asks: Sequence[Ask]) -> dict[str, Any]:
         """Padded on the left; places of photos are marked as the processor marks them."""

@@ -10,9 +10,9 @@ _MOST_LINES = 4
 
 
 def figures(metrics: Sequence[Mapping[str, Any]]) -> list[Markup]:
-    """Of the loss, and of GRPO of each reward; none where nothing was logged twice."""
+    """Of the loss, or of GRPO, whose loss says nothing, of each reward; none of what was logged once."""
     rewards = sorted({name for line in metrics for name in line if _is_reward(name)})
-    wanted = [("Loss", ["loss"]), ("Rewards, each in the mean", rewards[:_MOST_LINES])]
+    wanted = [("Rewards, each in the mean", rewards[:_MOST_LINES])] if rewards else [("Loss", ["loss"])]
     drawn = []
     for title, names in wanted:
         curves = {_called(name): _curve(metrics, name) for name in names}

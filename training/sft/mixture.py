@@ -55,19 +55,9 @@ def read_mixture(config: SftConfig, chats: Chats, watch: Watch = lambda each, _:
 
     Raises `UnreadableData`, and `WrongConfig` where nothing is left to learn.
     """
-    found, left_out = list[Located](), list[RejectedRow]()
-    for folder in config.data:
-        for task in config.tasks:
-            reading = read_samples(folder, task)
-            found += [Located(sample, reading.photo(sample)) for sample in reading.samples]
-            left_out += reading.rejected
-    once = list({each.sample.id: each for each in found}.values())
-    chosen = within_refusal_share(
-        [each for each in once if each.sample.part is Part.TRAIN], config.refusal_share, config.seed
-    )
+    chosen, held_out, left_out = selected(config)
     random.Random(config.seed).shuffle(chosen)
     train = _fitting(watch(chosen, "measuring samples"), chats, config, left_out)
-    held_out = [each for each in once if each.sample.part is Part.HELD_OUT]
     mixture = Mixture(train, _sampled(held_out, config), tuple(left_out))
     if not train:
         first = f" The first: {left_out[0].where}: {left_out[0].why}." if left_out else ""
@@ -78,6 +68,23 @@ def read_mixture(config: SftConfig, chats: Chats, watch: Watch = lambda each, _:
     if config.device_batch_size > 1 and len({each.photo is None for each in train}) > 1:
         raise WrongConfig("device_batch_size must be 1: some samples have a photo and some have none.")
     return mixture
+
+
+def selected(config: SftConfig) -> tuple[list[Located], list[Located], list[RejectedRow]]:
+    """Samples to learn and those that are held out, each once, and rows that are none.
+
+    Raises `UnreadableData`.
+    """
+    found, rejected = list[Located](), list[RejectedRow]()
+    for folder in config.data:
+        for task in config.tasks:
+            reading = read_samples(folder, task)
+            found += [Located(sample, reading.photo(sample)) for sample in reading.samples]
+            rejected += reading.rejected
+    once = list({each.sample.id: each for each in found}.values())
+    parts = {part: [each for each in once if each.sample.part is part] for part in Part}
+    train = within_refusal_share(parts[Part.TRAIN], config.refusal_share, config.seed)
+    return train, parts[Part.HELD_OUT], rejected
 
 
 def within_refusal_share(samples: Sequence[Located], share: float | None, seed: int) -> list[Located]:
