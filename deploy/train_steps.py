@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -104,10 +104,10 @@ def _is_up(process: "subprocess.Popen[bytes]", url: str) -> bool:
     """Whether it lists its models before it ends, or before patience does."""
     ends = time.monotonic() + _UP_WITHIN_S
     while process.poll() is None and time.monotonic() < ends:
-        try:
-            return httpx.get(f"{url}/models", timeout=_UP_WITHIN_S).is_success
-        except httpx.TransportError:
-            time.sleep(_LOOK_EVERY_S)
+        with suppress(httpx.TransportError):
+            if httpx.get(f"{url}/models", timeout=_UP_WITHIN_S).is_success:
+                return True
+        time.sleep(_LOOK_EVERY_S)
     return False
 
 

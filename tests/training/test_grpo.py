@@ -1,9 +1,12 @@
 """GRPO: rollouts are the pipeline's own, what others wrote carries no loss, and what pays is learnt."""
 
 import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -31,8 +34,8 @@ from training.grpo.rollout import Asked, Roller, ServicesDown, Trajectory, messa
 from training.grpo.settings import ForcedPlan, GrpoConfig
 from training.grpo.together import Together
 from training.grpo.tuning import open_platform, tune
-from training.grpo.writing import Ask, ended
-from training.models import load
+from training.grpo.writing import Ask, OwnWriter, ended
+from training.models import load, with_lora
 from training.runs import ADAPTER, AFTER, BEFORE, RunFolder
 from training.samples import (
     ConversationSample,
@@ -291,6 +294,25 @@ def test_what_is_drawn_ends_where_serving_stops_to_read(weights: Path) -> None:
     assert chats.tokenizer.decode(rambling).startswith(PLAN)
     assert len(rambling) <= len(whole) + 1
     assert ended(whole, Ask((), None, 5, "</tool>"), chats.tokenizer) == whole[:5]
+
+
+def test_rollouts_are_drawn_from_the_chances_that_are_learnt_whatever_the_model_s_folder_says(
+    tmp_path: Path,
+) -> None:
+    weights = tiny_qwen25_vl(tmp_path / "model")
+    told = json.loads((weights / "generation_config.json").read_text())
+    told |= {"do_sample": True, "top_k": 1, "repetition_penalty": 5.0}
+    (weights / "generation_config.json").write_text(json.dumps(told))
+    config = grpo_config(tmp_path, weights)
+    loaded = load(config.model)
+    model, chats = with_lora(loaded, config.lora, seed=0).train(), Chats(loaded.processor)
+    accelerator = SimpleNamespace(unwrap_model=lambda wrapped: wrapped)
+    writer = OwnWriter(SimpleNamespace(accelerator=accelerator, model_wrapped=model), chats, 1.5, 1.0, 8)
+    ask = Ask(tuple(chats.ids("Which tower is it?")), None, 12)
+    drawn, likeliest = (writer([replace(ask, frozen=frozen)] * 8) for frozen in (False, True))
+    assert len({tuple(ids) for ids in drawn}) > 4
+    assert len({tuple(ids) for ids in likeliest}) == 1
+    assert model.training
 
 
 def test_what_pays_is_learnt(weights: Path, started: tuple[Path, Path], tmp_path: Path) -> None:
