@@ -1,12 +1,8 @@
 """GRPO: rollouts are the pipeline's own, what others wrote carries no loss, and what pays is learnt."""
 
-import asyncio
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -32,10 +28,9 @@ from training.grpo import rollout, tuning
 from training.grpo.rewards import NAMES
 from training.grpo.rollout import Asked, Roller, ServicesDown, Trajectory, messages_of
 from training.grpo.settings import ForcedPlan, GrpoConfig
-from training.grpo.together import Together
 from training.grpo.tuning import open_platform, tune
-from training.grpo.writing import Ask, OwnWriter, ended
-from training.models import load, with_lora
+from training.grpo.writing import Ask, ended
+from training.models import load
 from training.runs import ADAPTER, AFTER, BEFORE, RunFolder
 from training.samples import (
     ConversationSample,
@@ -284,37 +279,6 @@ def test_a_fault_of_the_writer_is_raised_and_not_taken_for_a_bad_plan(
         rolled(config, settings, chats, OutOfMemory(chats, PLAN, KNOWLEDGE), [asked])
 
 
-def test_what_is_drawn_ends_where_serving_stops_to_read(weights: Path) -> None:
-    chats = Chats(load(grpo_config(weights, weights).model).processor)
-    end = chats.tokenizer.eos_token_id
-    ask = Ask((), None, 100, "</tool>")
-    whole = chats.ids(PLAN)
-    assert ended([*whole, end, *chats.ids("and so on")], ask, chats.tokenizer) == [*whole, end]
-    rambling = ended([*whole, *chats.ids(" and so on")], ask, chats.tokenizer)
-    assert chats.tokenizer.decode(rambling).startswith(PLAN)
-    assert len(rambling) <= len(whole) + 1
-    assert ended(whole, Ask((), None, 5, "</tool>"), chats.tokenizer) == whole[:5]
-
-
-def test_rollouts_are_drawn_from_the_chances_that_are_learnt_whatever_the_model_s_folder_says(
-    tmp_path: Path,
-) -> None:
-    weights = tiny_qwen25_vl(tmp_path / "model")
-    told = json.loads((weights / "generation_config.json").read_text())
-    told |= {"do_sample": True, "top_k": 1, "repetition_penalty": 5.0}
-    (weights / "generation_config.json").write_text(json.dumps(told))
-    config = grpo_config(tmp_path, weights)
-    loaded = load(config.model)
-    model, chats = with_lora(loaded, config.lora, seed=0).train(), Chats(loaded.processor)
-    accelerator = SimpleNamespace(unwrap_model=lambda wrapped: wrapped)
-    writer = OwnWriter(SimpleNamespace(accelerator=accelerator, model_wrapped=model), chats, 1.5, 1.0, 8)
-    ask = Ask(tuple(chats.ids("Which tower is it?")), None, 12)
-    drawn, likeliest = (writer([replace(ask, frozen=frozen)] * 8) for frozen in (False, True))
-    assert len({tuple(ids) for ids in drawn}) > 4
-    assert len({tuple(ids) for ids in likeliest}) == 1
-    assert model.training
-
-
 def test_what_pays_is_learnt(weights: Path, started: tuple[Path, Path], tmp_path: Path) -> None:
     data, adapter = started
     with served(finding_nothing()) as settings, base_saying("312") as base:
@@ -441,25 +405,3 @@ def test_nothing_to_learn_from_is_said(weights: Path, tmp_path: Path) -> None:
     run.begin(dump_config(config))
     with pytest.raises(WrongConfig, match="--task question"):
         tune(config, run, GatewaySettings())
-
-
-def test_members_of_a_batch_wait_for_each_other_and_for_nobody_who_has_left() -> None:
-    batches: list[list[int]] = []
-
-    def answer(requests: Sequence[int]) -> list[int]:
-        batches.append(list(requests))
-        return [10 * each for each in requests]
-
-    async def member(together: Together[int, int], place: int, asks: int) -> list[int]:
-        try:
-            return [await together.ask(place, 100 * number + place) for number in range(asks)]
-        finally:
-            together.leave()
-
-    async def all_of_them() -> list[list[int]]:
-        together = Together(answer, 3)
-        return await asyncio.gather(*(member(together, place, 3 - place) for place in (2, 1, 0)))
-
-    replies = asyncio.run(all_of_them())
-    assert batches == [[0, 1, 2], [100, 101], [200]]
-    assert replies == [[20], [10, 1010], [0, 1000, 2000]]

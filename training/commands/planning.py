@@ -1,6 +1,7 @@
 """`--plan`: what a training takes of each card, and how long, before it begins."""
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 
 import typer
@@ -8,7 +9,7 @@ import typer
 from gateway.pipelines.wiki_prf.model import ANSWER_TOKENS, CAPTION_TOKENS, FILTER_TOKENS, PLAN_TOKENS
 from gateway.settings import GatewaySettings
 from training.config import RunSettings, WrongConfig
-from training.estimate.plan import LAYER_S, USED_OF_TFLOPS, Plan, Work, plan
+from training.estimate.plan import LAYER_S, MFU, Plan, Work, plan
 from training.estimate.step import Batch
 from training.grpo.settings import GrpoConfig
 from training.samples import ConversationSample, Part, Task, read_samples
@@ -16,6 +17,7 @@ from training.sft.mixture import selected
 from training.sft.settings import SftConfig
 
 _CHARACTERS_A_TOKEN = 4
+_UNKNOWN = 1000
 
 
 def plan_sft(config: SftConfig) -> None:
@@ -31,7 +33,7 @@ def plan_sft(config: SftConfig) -> None:
         run=config,
         learnt=Batch(config.device_batch_size, tokens, tokens),
         tokens=mean,
-        samples=len(found) or None,
+        samples=_in_all(config, len(found)),
     )
     _told(plan(work), config, work, len(found), "samples")
 
@@ -50,7 +52,7 @@ def plan_grpo(config: GrpoConfig, settings: GatewaySettings) -> None:
         run=config,
         learnt=Batch(config.device_batch_size, tokens, tokens - settings.vlm_photo_tokens),
         tokens=tokens,
-        samples=count * config.group or None,
+        samples=_in_all(config, count * config.group, config.group),
         written=Batch(min(config.write_at_once, config.batch_size // config.cards or 1), tokens),
         new_tokens=PLAN_TOKENS + FILTER_TOKENS + (CAPTION_TOKENS + ANSWER_TOKENS) * own_base,
         prompts=1 + own_base,  # the filter's fills the context; the others together come to another
@@ -61,6 +63,13 @@ def plan_grpo(config: GrpoConfig, settings: GatewaySettings) -> None:
 def _require_something(data: Sequence[Path], count: int, rejected: int) -> None:
     if data and not count:
         raise WrongConfig(f"There is nothing to learn from in that data; {rejected} rows were left out.")
+
+
+def _in_all(config: RunSettings, an_epoch: int, group: int = 1) -> float:
+    """Samples that are learnt from, each as often as it comes; of `_UNKNOWN` once where none are counted."""
+    if not an_epoch:
+        return _UNKNOWN * group
+    return min(an_epoch * config.epochs, (config.most_steps or inf) * config.batch_size)
 
 
 def _characters(sample: ConversationSample) -> int:
@@ -97,12 +106,12 @@ def _told(planned: Plan, config: RunSettings, work: Work, count: int, what: str)
 
 
 def _lines(planned: Plan, work: Work, count: int, what: str) -> list[str]:
-    epochs = f"{work.run.epochs:g} epochs" if work.run.epochs != 1 else "One epoch"
-    if work.samples and work.learnings < work.samples * work.run.epochs:
-        epochs = f"{work.run.most_steps} steps"
-    amount = f"{epochs} of {count:,} {what}" if count else f"1,000 {what}, once"
+    often = f"{work.run.epochs:g} epochs" if work.run.epochs != 1 else "One epoch"
+    if work.run.most_steps:
+        often = f"At most {work.run.most_steps} steps"
+    amount = f"{often} of {count:,} {what}" if count else f"{_UNKNOWN:,} {what}, once"
     longest = f"{work.learnt.sequences} x {work.learnt.tokens:,} tokens"
-    assumed = f"Assumed: {USED_OF_TFLOPS:.0%} of the card's TFLOPS are used"
+    assumed = f"Assumed: model FLOPs utilisation of {MFU:.0%}"
     if work.written is not None:
         assumed += (
             f", transformers takes {LAYER_S * 1000:g} ms a layer for a token of {work.written.sequences} "

@@ -1,7 +1,6 @@
 """Memory of one card and hours of all of them, from sizes; what cannot be known from sizes is named here."""
 
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 from training.config import LoraSettings, ModelSettings, RunSettings, WrongConfig
@@ -10,9 +9,9 @@ from training.estimate.skeleton import skeleton
 from training.estimate.step import Batch, Measured, measured
 
 RUNTIME_GIB = 1.5
-"""CUDA's context and the allocator's gaps: assumed."""
-USED_OF_TFLOPS = 0.35
-"""Of what a card's data sheet promises, in training and in reading prompts: assumed."""
+"""CUDA's context, and the allocator's fragmentation: assumed."""
+MFU = 0.35
+"""Model FLOPs utilisation, of the data sheet's TFLOPS, in training and in prefill: assumed."""
 LAYER_S = 0.001
 """Of transformers, to launch one layer with a LoRA beside it for one more token: assumed."""
 NF4_BYTES = 0.5 + 1 / 64 + 4 / (64 * 256)
@@ -23,10 +22,11 @@ _SECONDS_AN_HOUR = 3600
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is to be done. `learnt`: the most that a card learns from at once; `written`: that it goes on from
-    at once, of GRPO. `samples`: of one epoch, of GRPO with each of a group; None: not known yet.
-    `tokens`: of one sample in the mean; `new_tokens`: that each of GRPO writes, one after the other, after
-    reading so many whole `prompts`.
+    """What is to be done. `learnt`: the largest batch of a card; `samples`: learnt from in all, each as often
+    as it comes; `tokens`: of one in the mean.
+
+    Of GRPO: `written`, the largest batch that is written on from; `new_tokens` that each sample takes, one
+    after the other, after reading so many whole `prompts`.
     """
 
     model: ModelSettings
@@ -34,23 +34,15 @@ class Work:
     run: RunSettings
     learnt: Batch
     tokens: float
-    samples: int | None
+    samples: float
     written: Batch | None = None
     new_tokens: int = 0
     prompts: int = 0
 
-    @property
-    def learnings(self) -> float:
-        """How often a sample is learnt from in all; 1,000 times where their number is not known."""
-        if not self.samples:
-            return 1000
-        most = (self.run.most_steps or inf) * self.run.batch_size
-        return min(self.samples * self.run.epochs, most)
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`parts`: GiB of one card by name; `hours`: of all samples and epochs, or of 1,000 samples once."""
+    """`parts`: GiB of one card by name; `hours`: of all samples."""
 
     card: Card
     parameters: int
@@ -78,7 +70,7 @@ def plan(work: Work) -> Plan:
     parts = _fixed(model, work) | {"a step's activations and gradients": learnt.step / GIB}
     if written is not None and written.step > learnt.step:
         parts.pop("a step's activations and gradients")
-        parts["rollouts' keys, values and activations"] = written.step / GIB
+        parts["rollouts: KV cache and activations"] = written.step / GIB
     hours = _hours(work, card, learnt, written, parts["frozen weights"] * GIB, _layers(model))
     return Plan(card, sum(each.numel() for each in frozen), parts, hours)
 
@@ -90,14 +82,14 @@ def _fixed(model: Any, work: Work) -> dict[str, float]:
     frozen = sum(each.numel() for each in model.parameters() if not each.requires_grad)
     learnt = sum(each.numel() for each in model.parameters() if each.requires_grad)
     lora_width = 2 if work.model.quantised else 4  # TRL casts QLoRA's
-    sent = 1 if work.run.cards > 1 else 0  # a copy of the gradients, for the other cards
+    sent = 1 if work.run.cards > 1 else 0  # DDP's copy of the gradients
     parts = {
         "frozen weights": (frozen - in_four_bits) * width + in_four_bits * NF4_BYTES,
         "LoRA": learnt * lora_width,
-        "its gradients, to be sent": learnt * lora_width * sent,
-        f"its {work.run.optimiser}": learnt * _states(work.run.optimiser),
-        "the largest layer unpacked": most * width,
-        "CUDA and gaps (assumed)": RUNTIME_GIB * GIB,
+        "gradient buckets of the cards": learnt * lora_width * sent,
+        f"optimiser states ({work.run.optimiser})": learnt * _states(work.run.optimiser),
+        "the largest layer, dequantised": most * width,
+        "CUDA context and fragmentation (assumed)": RUNTIME_GIB * GIB,
     }
     return {name: size / GIB for name, size in parts.items() if size}
 
@@ -130,9 +122,9 @@ def _hours(
     work: Work, card: Card, learnt: Measured, written: Measured | None, weights: float, layers: int
 ) -> float:
     flops = learnt.flops / work.learnt.sequences * work.tokens / work.learnt.tokens
-    seconds = flops / (card.tflops * 1e12 * USED_OF_TFLOPS)
+    seconds = flops / (card.tflops * 1e12 * MFU)
     if written is not None and work.written is not None:
         at_once = work.written.sequences
-        seconds += work.prompts * written.flops / at_once / (card.tflops * 1e12 * USED_OF_TFLOPS)
+        seconds += work.prompts * written.flops / at_once / (card.tflops * 1e12 * MFU)
         seconds += work.new_tokens * max(weights / (card.bandwidth * 1e9), layers * LAYER_S) / at_once
-    return work.learnings * seconds / work.run.cards / _SECONDS_AN_HOUR
+    return work.samples * seconds / work.run.cards / _SECONDS_AN_HOUR

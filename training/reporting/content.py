@@ -218,8 +218,9 @@ def _examples(by_task: Mapping[Task, tuple[Sequence[Judged], Sequence[Judged]]])
     """Those whose verdict changed come first, then those whose words did."""
     found = []
     for before, after in by_task.values():
-        pairs = sorted(zip(before, after, strict=bool(before)), key=_how_alike)
-        found += [_example(*pair) for pair in pairs[:_EXAMPLES]]
+        if before:
+            pairs = sorted(zip(before, after, strict=True), key=_how_alike)
+            found += [_example(*pair) for pair in pairs[:_EXAMPLES]]
     return found
 
 

@@ -1,0 +1,70 @@
+"""What the trained model writes in rollouts: from which chances, up to where, one batch for all who ask."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+from tests.training.made import sft_config
+from training.chat import Chats
+from training.grpo.together import Together
+from training.grpo.writing import Ask, OwnWriter, ended
+from training.models import load, with_lora
+from training.tiny.models import tiny_qwen25_vl
+
+PLAN = "<think>Small.</think>\n<tool>\n1. grounding: the book\n</tool>"
+
+
+def test_what_is_drawn_ends_where_serving_stops_to_read(tmp_path: Path) -> None:
+    chats = Chats(load(sft_config(tmp_path, tiny_qwen25_vl(tmp_path / "model")).model).processor)
+    end = chats.tokenizer.eos_token_id
+    ask = Ask((), None, 100, "</tool>")
+    whole = chats.ids(PLAN)
+    assert ended([*whole, end, *chats.ids("and so on")], ask, chats.tokenizer) == [*whole, end]
+    rambling = ended([*whole, *chats.ids(" and so on")], ask, chats.tokenizer)
+    assert chats.tokenizer.decode(rambling).startswith(PLAN)
+    assert len(rambling) <= len(whole) + 1
+    assert ended(whole, Ask((), None, 5, "</tool>"), chats.tokenizer) == whole[:5]
+
+
+def test_rollouts_are_drawn_from_the_chances_that_are_learnt_whatever_the_model_s_folder_says(
+    tmp_path: Path,
+) -> None:
+    weights = tiny_qwen25_vl(tmp_path / "model")
+    told = json.loads((weights / "generation_config.json").read_text())
+    told |= {"do_sample": True, "top_k": 1, "repetition_penalty": 5.0}
+    (weights / "generation_config.json").write_text(json.dumps(told))
+    config = sft_config(tmp_path, weights)
+    loaded = load(config.model)
+    model, chats = with_lora(loaded, config.lora, seed=0).train(), Chats(loaded.processor)
+    accelerator = SimpleNamespace(unwrap_model=lambda wrapped: wrapped)
+    writer = OwnWriter(SimpleNamespace(accelerator=accelerator, model_wrapped=model), chats, 1.5, 1.0, 8)
+    ask = Ask(tuple(chats.ids("Which tower is it?")), None, 12)
+    drawn, likeliest = (writer([replace(ask, frozen=frozen)] * 8) for frozen in (False, True))
+    assert len({tuple(ids) for ids in drawn}) > 4
+    assert len({tuple(ids) for ids in likeliest}) == 1
+    assert model.training
+
+
+def test_members_of_a_batch_wait_for_each_other_and_for_nobody_who_has_left() -> None:
+    batches: list[list[int]] = []
+
+    def answer(requests: Sequence[int]) -> list[int]:
+        batches.append(list(requests))
+        return [10 * each for each in requests]
+
+    async def member(together: Together[int, int], place: int, asks: int) -> list[int]:
+        try:
+            return [await together.ask(place, 100 * number + place) for number in range(asks)]
+        finally:
+            together.leave()
+
+    async def all_of_them() -> list[list[int]]:
+        together = Together(answer, 3)
+        return await asyncio.gather(*(member(together, place, 3 - place) for place in (2, 1, 0)))
+
+    replies = asyncio.run(all_of_them())
+    assert batches == [[0, 1, 2], [100, 101], [200]]
+    assert replies == [[20], [10, 1010], [0, 1000, 2000]]
