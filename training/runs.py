@@ -244,8 +244,8 @@ class RunFolder:
         """Rows that were not learnt. Raises `UnreadableData`."""
         return _rows(self.path / LEFT_OUT, RejectedRow)
 
-    def what_was_rolled_out(self) -> list[Rollout]:
-        """All rollouts, in order. Raises `UnreadableData`."""
+    def checked_rollouts(self) -> list[Rollout]:
+        """All rollouts, in order, each with all that a report shows. Raises `UnreadableData`."""
         return _rows(self.path / ROLLOUTS, Rollout)
 
     def finish(self, summary: Mapping[str, Any]) -> None:

@@ -89,7 +89,7 @@ Verdict = Callable[[Case], Awaitable[Judgement]]
 
 async def shown(run: RunFolder, name: str, verdict: Verdict) -> RunShown:
     """Of a run that has ended. Raises `UnreadableData` where it has not, and what `verdict` raises."""
-    summary, rollouts, left_out = run.summary(), run.what_was_rolled_out(), run.left_out()
+    summary, rollouts, left_out = run.summary(), run.checked_rollouts(), run.left_out()
     before, unjudged_before = await _judged(run, BEFORE, verdict)
     after, unjudged_after = await _judged(run, AFTER, verdict)
     unjudged = unjudged_before + unjudged_after
