@@ -29,6 +29,9 @@ _STUCK_AFTER_S = 2.0
 """Behind the time that a job may take at most: by then it should have been killed."""
 _LONGEST_START_S = 60.0
 """For who only asks whether a process is there: one that starts slowly is not made quicker by another."""
+_PATHS = tuple(filter(None, sys.path))
+"""As they were when this was imported. OpenCV puts its own folder in front while it is being imported, by a
+service in the same process, and a decoder that starts then would take its `typing` for Python's."""
 
 
 class Ending(StrEnum):
@@ -78,11 +81,11 @@ class NoReply(Exception):
 
 def environment() -> dict[str, str]:
     """Of a decoder: where our modules are, and nothing else."""
-    return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return {"PYTHONPATH": os.pathsep.join(_PATHS)}
 
 
 def decode_once(program: Program, arguments: Sequence[str], data: bytes) -> Reply:
-    """One job in a process of its own. Blocking. Raises `NoReply`."""
+    """One job in a process of its own. Blocking. Raises `NoReply`, or `Overloaded` where that fails."""
     try:
         done = subprocess.run(
             program.command,
@@ -95,12 +98,19 @@ def decode_once(program: Program, arguments: Sequence[str], data: bytes) -> Repl
         )
     except subprocess.TimeoutExpired as error:
         raise NoReply(Ending.CLOCK) from error
+    if done.returncode > 0:
+        raise _no_decoder(program)
     if len(done.stdout) < REPLY.size:
         raise NoReply(Ending.CPU if done.returncode == _CPU_SIGNAL else Ending.DIED)
     status, is_last, size = REPLY.unpack_from(done.stdout)
     if len(done.stdout) != REPLY.size + size:
         raise NoReply(Ending.DIED)
     return Reply(status, bool(is_last), done.stdout[REPLY.size :])
+
+
+def _no_decoder(program: Program) -> Overloaded:
+    """For a process that does not start, or ends by its own failure: what it was given is not at fault."""
+    return Overloaded(f"No {program.what} can be decoded now.", retry_after_s=1.0)
 
 
 def _job(arguments: Sequence[str], data: bytes) -> bytes:
@@ -196,7 +206,7 @@ class Decoders:
     async def run(self, arguments: Sequence[str], data: bytes, deadline: Deadline) -> Reply:
         """A job's reply. Who is cancelled, or late, leaves no process at work, and no slot taken.
 
-        Raises `DeadlineExceeded`, `Overloaded` where no process can be started, or `NoReply`.
+        Raises `DeadlineExceeded`, `Overloaded` where no process starts or keeps running, or `NoReply`.
         """
         async with self._slot(deadline):
             began = time.perf_counter()
@@ -221,7 +231,10 @@ class Decoders:
         except (EOFError, OSError) as error:
             ending = Ending.DIED
             worker.process.kill()  # it may live and have said what nobody understands
-            if await anyio.to_thread.run_sync(worker.process.wait) == _CPU_SIGNAL:
+            code = await anyio.to_thread.run_sync(worker.process.wait)
+            if code > 0:
+                raise _no_decoder(self._program) from error
+            if code == _CPU_SIGNAL:
                 ending = Ending.CPU
             raise NoReply(ending) from error
         finally:
@@ -270,7 +283,7 @@ class Decoders:
             try:
                 worker = _Worker(self._program)
             except OSError as error:
-                raise Overloaded(f"No {self._program.what} can be decoded now.", retry_after_s=1.0) from error
+                raise _no_decoder(self._program) from error
         worker.began = time.monotonic()
         self._working.add(worker)
         return worker

@@ -159,9 +159,28 @@ async def test_a_process_is_told_no_secrets(
     told = tmp_path / "told"
     monkeypatch.setattr(sys, "executable", script(tmp_path, f"env > {told}; exit 1"))
     monkeypatch.setenv("LOREGLASS_GATEWAY_STT_KEY", "hush")
-    with pytest.raises(CorruptImage):
+    with pytest.raises(Overloaded):
         await ours.clean(PHOTO)
     assert "hush" not in told.read_text()
+
+
+async def test_a_process_that_fails_by_itself_is_not_the_photo_s_fault(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
+) -> None:
+    monkeypatch.setattr(sys, "executable", script(tmp_path, "cat >/dev/null & exit 1"))
+    with pytest.raises(Overloaded):
+        await ours.clean(PHOTO)
+    assert ours.ended == [Ending.DIED]
+    with pytest.raises(Overloaded):
+        decode_once(images.PROGRAM, [], PHOTO)
+
+
+async def test_modules_are_found_while_a_library_has_put_its_own_folder_in_front(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
+) -> None:
+    (tmp_path / "typing.py").write_text("raise ImportError('not the one that was meant')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert (await ours.clean(PHOTO)).width == 96
 
 
 @pytest.mark.parametrize("reply", [r"\0\0\377\377\377\377", r"\0\0\0\0\0\2xx", r"\377\0\0\0\0\0"])
