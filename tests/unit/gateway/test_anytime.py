@@ -75,9 +75,9 @@ async def test_a_slow_reranker_is_given_fewer_chunks(services: FakeServices, tmp
 
 
 async def test_with_a_third_of_a_second_it_still_says_something_in_time(services: FakeServices) -> None:
-    services.reranker.mood = Mood.HANGS
     async with gateway_before(services) as world:
         await world.post()  # starts what decodes photos
+        services.reranker.mood = Mood.HANGS
         replies = [
             await world.post(deadline_ms="300") for _ in range(4)
         ]  # this process may be stopped in one
