@@ -143,8 +143,10 @@ class PocketReasoner:
         found = await Passages(self._read, query, others, PhotoText(), thing, deadline).answer(
             understand(query)
         )
-        if found is None or reply.answer is None:
-            return reply.confidence if reply.says_something else 0.0
+        if reply.answer is None or not reply.says_something:
+            return 0.0
+        if found is None:  # nobody says otherwise: what the verifier found in the quoted passages stands
+            return max(reply.confidence, LIKELY)
         if content_stems(found.value) & content_stems(reply.answer):
             return max(reply.confidence, found.confidence)
         return reply.confidence * (1 - found.confidence if found.confidence >= LIKELY else 1.0)
