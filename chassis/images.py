@@ -92,7 +92,8 @@ def _clean(jpeg: bytes, width: int, height: int) -> CleanImage:
 def upright_rgb(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Image:
     """The upright picture as RGB, scaled down to `max_side` where given.
 
-    Raises `UnsupportedImage`, `CorruptImage` or `ImageTooLarge`. Blocking.
+    Raises `UnsupportedImage`, `CorruptImage` or `ImageTooLarge`, and `Overloaded` where HEIC or AVIF finds no
+    decoder that runs. Blocking.
     """
     _check_size(data, limits)
     try:
