@@ -19,8 +19,6 @@ _LONG = frozenset(
     f"test_{name}.py"
     for name in (
         "cluster",
-        "anytime",
-        "gpu_stages",
         "grpo",
         "sft",
         "estimate",

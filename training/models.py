@@ -98,7 +98,7 @@ def with_lora(loaded: Loaded, settings: LoraSettings, seed: int, adapter: Path |
 
 
 def without_input_gradients(model: Any) -> Any:
-    """PEFT's model, whose frozen vision tower is not gone back through for nothing.
+    """PEFT's model, without a backward pass through the frozen vision tower.
 
     PEFT and TRL each let what is embedded have gradients, which only reentrant checkpointing needs.
     """

@@ -40,16 +40,16 @@ def replies(
             ids = written.sequences[:, begin:]
             chosen = torch.stack(written.logits, dim=1).float().log_softmax(-1)
             sure = chosen.gather(2, ids[:, :, None])[:, :, 0].exp()
-            yield from (_said(chats, row, chances) for row, chances in zip(ids, sure, strict=True))
+            yield from (_said(chats, row, probs) for row, probs in zip(ids, sure, strict=True))
     finally:
         model.train(was_training)
 
 
-def _said(chats: Chats, ids: Any, chances: Any) -> Said:
+def _said(chats: Chats, ids: Any, probs: Any) -> Said:
     special = set(chats.tokenizer.all_special_ids)
     spelled = [place for place, token in enumerate(ids.tolist()) if token not in special]
     text = chats.tokenizer.decode(ids, skip_special_tokens=True).strip()
-    return Said(text, float(chances[spelled].mean()) if spelled else 0.0)
+    return Said(text, float(probs[spelled].mean()) if spelled else 0.0)
 
 
 def _batches(turns: Sequence[Turn], size: int) -> Iterator[list[Turn]]:

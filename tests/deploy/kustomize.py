@@ -99,7 +99,7 @@ def _build(folder: Path) -> Manifests:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "deprecated" not in done.stderr, done.stderr
-    # libyaml's: half of the time of these tests is spent in reading, else
+    # libyaml's: these tests take a sixth less time than with PyYAML's own
     return Manifests(tuple(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader)))
 
 

@@ -1,4 +1,4 @@
-"""What the trained model writes in rollouts: from which chances, up to where, one batch for all who ask."""
+"""What the trained model writes in rollouts: sampled how, up to where, in one batch for all who ask."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ def test_what_is_drawn_ends_where_serving_stops_to_read(tmp_path: Path) -> None:
     assert ended(whole, Ask((), None, 5, "</tool>"), chats.tokenizer) == whole[:5]
 
 
-def test_rollouts_are_drawn_from_the_chances_that_are_learnt_whatever_the_model_s_folder_says(
+def test_rollouts_are_sampled_from_the_trained_distribution_whatever_the_model_s_folder_says(
     tmp_path: Path,
 ) -> None:
     weights = tiny_qwen25_vl(tmp_path / "model")

@@ -61,7 +61,7 @@ def measured(skeleton: Any, batch: Batch, dtype: str) -> Measured:
 
 
 def _loss(skeleton: Any, batch: Batch) -> Any:
-    """By the function of TRL's trainers, which never holds the chances of all words at once."""
+    """By the function of TRL's trainers, which never holds all logits at once."""
     import torch
     from trl.kernels import ChunkedLogProbFunction
     from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE

@@ -30,7 +30,7 @@ _AS_LEARNT = {
     "repetition_penalty": 1.0,
     "no_repeat_ngram_size": 0,
 }
-"""Nothing of the model's own `generation_config.json`: it is drawn from the chances that are learnt."""
+"""Nothing of the model's own `generation_config.json`: rollouts are sampled from the trained distribution."""
 
 
 class Writer(Protocol):

@@ -137,15 +137,15 @@ class PocketReasoner:
         self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
     ) -> float:
         """Reads once more without the quoted passages: whether others say the same."""
+        if reply.answer is None or not reply.says_something:
+            return 0.0
         quoted = {quote.index for quote in reply.quotes}
         others = tuple(item for index, item in enumerate(evidence) if index not in quoted)
         thing = next((Entity(item.entity, 1.0) for item in evidence if item.entity), None)
         found = await Passages(self._read, query, others, PhotoText(), thing, deadline).answer(
             understand(query)
         )
-        if reply.answer is None or not reply.says_something:
-            return 0.0
-        if found is None:  # nobody says otherwise: what the verifier found in the quoted passages stands
+        if found is None:  # nobody says otherwise, and the verifier has read the quoted passages
             return max(reply.confidence, LIKELY)
         if content_stems(found.value) & content_stems(reply.answer):
             return max(reply.confidence, found.confidence)
