@@ -15,6 +15,28 @@ class Said:
     confidence: float
 
 
+class Probabilities:
+    """A `LogitsProcessor` that keeps how probable the likeliest token is, which greedy search writes.
+
+    Logits themselves, which `generate` can keep too, would take a vocabulary of floats for every token.
+    """
+
+    def __init__(self) -> None:
+        self._found: list[Any] = []
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """`scores` (rows, vocabulary), as they are."""
+        self._found.append(scores.float().log_softmax(-1).amax(-1).exp())
+        return scores
+
+    @property
+    def of_rows(self) -> Any:
+        """A tensor (rows, tokens), in 0..1."""
+        import torch
+
+        return torch.stack(self._found, dim=1)
+
+
 def replies(
     model: Any, chats: Chats, turns: Sequence[Turn], most_tokens: int, batch_size: int = 1
 ) -> Iterator[Said]:
@@ -26,21 +48,18 @@ def replies(
     try:
         for batch in _batches(turns, batch_size):
             inputs = {name: value.to(model.device) for name, value in chats.inputs(batch).items()}
+            probabilities = Probabilities()
             with torch.inference_mode():
-                written = model.generate(
+                whole = model.generate(
                     **inputs,
                     max_new_tokens=most_tokens,
                     do_sample=False,
-                    return_dict_in_generate=True,
-                    output_logits=True,
+                    logits_processor=[probabilities],
                     pad_token_id=chats.tokenizer.pad_token_id,
                     suppress_tokens=chats.unwritable,
                 )
-            begin = inputs["input_ids"].shape[1]
-            ids = written.sequences[:, begin:]
-            chosen = torch.stack(written.logits, dim=1).float().log_softmax(-1)
-            sure = chosen.gather(2, ids[:, :, None])[:, :, 0].exp()
-            yield from (_said(chats, row, probs) for row, probs in zip(ids, sure, strict=True))
+            ids = whole[:, inputs["input_ids"].shape[1] :]
+            yield from (_said(chats, *row) for row in zip(ids, probabilities.of_rows, strict=True))
     finally:
         model.train(was_training)
 

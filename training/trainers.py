@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from training.config import ModelSettings, RunSettings
+from training.config import ModelSettings, RunSettings, WrongConfig
 from training.runs import RunFolder
 
 Item = TypeVar("Item")
@@ -63,8 +63,15 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
 
 
 def accumulated(config: RunSettings) -> int:
-    """Backward passes a step."""
-    return max(1, config.batch_size // (config.device_batch_size * int(_processes().num_processes)))
+    """Backward passes a step. Raises `WrongConfig` where these are no whole number."""
+    processes = int(_processes().num_processes)
+    passes, left = divmod(config.batch_size, config.device_batch_size * processes)
+    if left:
+        raise WrongConfig(
+            f"batch_size, {config.batch_size}, must be a multiple of device_batch_size, "
+            f"{config.device_batch_size}, times the processes that train, {processes}."
+        )
+    return passes
 
 
 def last_checkpoint(run: RunFolder) -> Path | None:

@@ -21,7 +21,7 @@ from tests.training.made import photo, sft_config, trained
 from tests.training.platforms import served
 from tests.unit.gateway.fakes import FakeServices, crop_region, image_hit
 from tests.unit.gateway.llm.stage import PHOTO
-from tests.vlm_server import says, vlm_server
+from tests.vlm_server import ServerTraits, says, vlm_server
 from training.chat import Chats, Turn
 from training.config import WrongConfig, dump_config
 from training.grpo import rollout, tuning
@@ -29,7 +29,7 @@ from training.grpo.rewards import NAMES
 from training.grpo.rollout import Asked, Roller, ServicesDown, Trajectory, messages_of
 from training.grpo.settings import ForcedPlan, GrpoConfig
 from training.grpo.tuning import open_platform, tune
-from training.grpo.writing import Ask, ended
+from training.grpo.writing import Ask, Continuation, ended
 from training.models import load
 from training.runs import ADAPTER, AFTER, BEFORE, RunFolder
 from training.samples import (
@@ -124,12 +124,12 @@ def grpo_config(data: Path, weights: Path, **varied: Any) -> GrpoConfig:
 
 
 @contextmanager
-def base_saying(answer: str) -> Iterator[dict[str, str]]:
+def base_saying(answer: str, traits: ServerTraits | None = None) -> Iterator[dict[str, str]]:
     """A frozen base on a server of its own: the config that names it."""
     script = {"describe_photo": says("A blue book."), "answer_from_knowledge": says(answer)}
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(vlm_server(script)) as server,
+        portal.wrap_async_context_manager(vlm_server(script, traits)) as server,
     ):
         yield {"url": server.url, "model": server.model}
 
@@ -137,18 +137,19 @@ def base_saying(answer: str) -> Iterator[dict[str, str]]:
 class Scripted:
     """A writer that knows its lines; it remembers what it was asked to go on from."""
 
-    def __init__(self, chats: Chats, plan: str, knowledge: str) -> None:
+    def __init__(self, chats: Chats, plan: str, knowledge: str, base: str = "I do not know.") -> None:
         self.asks: list[Ask] = []
         self._chats = chats
-        self._lines = {"</tool>": plan, "</answer>": knowledge, "": "I do not know."}
+        self._lines = {"</tool>": plan, "</answer>": knowledge, "": base}
 
-    def __call__(self, asks: Sequence[Ask]) -> list[list[int]]:
+    def __call__(self, asks: Sequence[Ask]) -> list[Continuation]:
         self.asks += asks
-        end = self._chats.tokenizer.eos_token_id
-        return [
-            ended([*self._chats.ids(self._lines[ask.ends_with]), end], ask, self._chats.tokenizer)
-            for ask in asks
-        ]
+        return [self._line(ask) for ask in asks]
+
+    def _line(self, ask: Ask) -> Continuation:
+        ids = [*self._chats.ids(self._lines[ask.ends_with]), self._chats.tokenizer.eos_token_id]
+        kept = ended(ids, ask, self._chats.tokenizer)
+        return Continuation(kept, [0.75] * len(kept) if ask.frozen else None)
 
 
 def rolled(
@@ -221,7 +222,7 @@ def test_the_filter_is_trained_on_the_tokens_that_the_platform_serves_it_with(
         patch.setattr(rollout.Member, "write", listen)
         config = config.model_copy(update={"base": type(config.base)(**base)})
         (trajectory,) = rolled(config, settings, chats, writer, [asked])
-    plan, knowledge = sent
+    plan, knowledge = (prompt for prompt in sent if prompt.name in {rollout.PLAN, rollout.FILTER})
     for prompt, ask in zip((plan, knowledge), writer.asks, strict=True):
         chat = Turn(messages_of(prompt), asked.photo)
         assert chats.inputs([chat])["input_ids"][0].tolist() == list(ask.ids)
@@ -243,6 +244,29 @@ def test_a_forced_plan_is_carried_out_and_carries_no_loss(
     assert own_words(chats, trajectories[0]) == [KNOWLEDGE + "<|im_end|>"]
     assert own_words(chats, trajectories[2])[0] == LOOSE + "<|im_end|>"
     assert len(services.cropper.calls) == 2
+
+
+def test_a_trajectory_says_how_sure_its_answer_was_if_the_base_told(
+    weights: Path, services: FakeServices, tmp_path: Path
+) -> None:
+    (asked,) = questions(tmp_path / "data", 1)
+    chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
+
+    def confidence(writer: Scripted, base: dict[str, str]) -> float | None:
+        (trajectory,) = rolled(
+            grpo_config(tmp_path / "data", weights, base=base), settings, chats, writer, [asked]
+        )
+        assert bool(trajectory.answer) is (writer is not refusing)
+        return trajectory.confidence
+
+    answering, refusing = Scripted(chats, PLAN, KNOWLEDGE, "It has 312 pages."), Scripted(chats, PLAN, LOOSE)
+    with served(services) as settings:
+        assert confidence(answering, {}) == pytest.approx(0.75)
+        assert confidence(refusing, {}) == 0
+        with base_saying("It has 312 pages.") as base:
+            assert 0 < (confidence(answering, base) or 0) <= 1
+        with base_saying("It has 312 pages.", ServerTraits(logprobs=False)) as base:
+            assert confidence(answering, base) is None
 
 
 def test_services_that_are_all_down_stop_the_training(weights: Path, tmp_path: Path) -> None:
@@ -272,7 +296,7 @@ def test_a_fault_of_the_writer_is_raised_and_not_taken_for_a_bad_plan(
     chats = Chats(load(config.model).processor)
 
     class OutOfMemory(Scripted):
-        def __call__(self, asks: Sequence[Ask]) -> list[list[int]]:
+        def __call__(self, asks: Sequence[Ask]) -> list[Continuation]:
             raise MemoryError("no room for the batch")
 
     with served(services) as settings, pytest.raises(MemoryError):
@@ -283,8 +307,7 @@ def test_what_pays_is_learnt(weights: Path, started: tuple[Path, Path], tmp_path
     data, adapter = started
     with served(finding_nothing()) as settings, base_saying("312") as base:
         config = grpo_config(data, weights, adapter=str(adapter), base=base, most_steps=7)
-        run = RunFolder(tmp_path / "run", say=lambda _: None)
-        run.begin(dump_config(config))
+        run = begun(tmp_path / "run", config)
         tune(config, run, settings)
     steps = [line for line in run.metrics() if "reward" in line]
     earned = [line["rewards/tool_format/mean"] for line in steps]
@@ -304,8 +327,8 @@ def test_tokens_that_others_wrote_teach_nothing(
     data, adapter = started
     rolled_out = tuning.Rollouts._rolled_out
 
-    def by_others(self: tuning.Rollouts, *given: Any) -> list[Trajectory]:
-        made = rolled_out(self, *given)
+    def by_others(self: tuning.Rollouts, *given: Any, **named: Any) -> list[Trajectory]:
+        made = rolled_out(self, *given, **named)
         for trajectory in made:
             trajectory.mask = [0] * len(trajectory.mask)
         return made
@@ -314,8 +337,7 @@ def test_tokens_that_others_wrote_teach_nothing(
     with served(finding_nothing()) as settings, base_saying("312") as base:
         config = grpo_config(data, weights, adapter=str(adapter), base=base, most_steps=2)
         for name in ("own", "others"):
-            run = RunFolder(tmp_path / name, say=lambda _: None)
-            run.begin(dump_config(config))
+            run = begun(tmp_path / name, config)
             tune(config, run, settings)
             learnt[name] = load_file(str(run.path / ADAPTER / "adapter_model.safetensors"))
             monkeypatch.setattr(tuning.Rollouts, "_rolled_out", by_others)
@@ -333,8 +355,7 @@ def test_a_seed_twice_and_a_run_that_was_broken_off_give_the_same(
             data, weights, adapter=str(adapter), base=base, most_steps=4, checkpoint_every=2, temperature=1.2
         )
         for name in ("one", "same", "broken"):
-            runs[name] = RunFolder(tmp_path / name, say=lambda _: None)
-            runs[name].begin(dump_config(config))
+            runs[name] = begun(tmp_path / name, config)
             if name == "broken":
                 break_off(monkeypatch, config, runs[name], settings)
             tune(config, runs[name], settings)
@@ -346,6 +367,46 @@ def test_a_seed_twice_and_a_run_that_was_broken_off_give_the_same(
         assert runs["one"].rollouts() == runs[name].rollouts()
         assert runs["one"].predictions(BEFORE) == runs[name].predictions(BEFORE)
     assert len({rollout["plan"] for rollout in runs["one"].rollouts()}) > 2
+
+
+def test_held_out_questions_are_rolled_out_as_they_would_be_served_whatever_the_seed(
+    weights: Path, started: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, adapter = started
+    rolled_out, made = tuning.Rollouts._rolled_out, list[Trajectory]()
+
+    def listening(self: tuning.Rollouts, *given: Any, **named: Any) -> list[Trajectory]:
+        trajectories = rolled_out(self, *given, **named)
+        made.extend(trajectories)
+        return trajectories
+
+    monkeypatch.setattr(tuning.Rollouts, "_rolled_out", listening)
+    config = grpo_config(
+        data,
+        weights,
+        adapter=str(adapter),
+        most_steps=1,
+        group=2,
+        batch_size=2,
+        device_batch_size=2,
+        temperature=2.0,
+    )
+    with served(finding_nothing()) as settings:
+        for seed in (0, 1):
+            seeded = config.model_copy(update={"seed": seed})
+            run = begun(tmp_path / str(seed), seeded)
+            tune(seeded, run, settings)
+            assert [each.confidence is None for each in run.predictions(BEFORE)] == [False]
+    before, learnt, also_learnt, _, before_again, learnt_again, *_ = [each.ids for each in made]
+    assert before == before_again
+    assert learnt not in (also_learnt, learnt_again)  # these are sampled
+
+
+def begun(folder: Path, config: GrpoConfig) -> RunFolder:
+    """A run that says nothing."""
+    run = RunFolder(folder, say=lambda _: None)
+    run.begin(dump_config(config))
+    return run
 
 
 def break_off(
@@ -400,8 +461,24 @@ def half_in_form(folder: Path, weights: Path, asked: Sequence[Asked]) -> Path:
 
 def test_nothing_to_learn_from_is_said(weights: Path, tmp_path: Path) -> None:
     questions(tmp_path / "data", 1, held_out=1)
-    run = RunFolder(tmp_path / "run", say=lambda _: None)
     config = grpo_config(tmp_path / "data", weights)
-    run.begin(dump_config(config))
+    run = begun(tmp_path / "run", config)
     with pytest.raises(WrongConfig, match="--task question"):
+        tune(config, run, GatewaySettings())
+
+
+@pytest.mark.parametrize(
+    ("varied", "said"),
+    [
+        ({"batch_size": 16}, "The questions to learn from, 1, are too few .* 8 at most"),
+        ({"batch_size": 8, "device_batch_size": 3}, "batch_size, 8, must be a multiple of .*, 3, times"),
+    ],
+)
+def test_a_batch_that_cannot_be_filled_or_cut_is_refused_before_anything_is_learnt(
+    weights: Path, tmp_path: Path, varied: dict[str, int], said: str
+) -> None:
+    questions(tmp_path / "data", 1)
+    config = grpo_config(tmp_path / "data", weights, **varied)
+    run = begun(tmp_path / "run", config)
+    with pytest.raises(WrongConfig, match=said):
         tune(config, run, GatewaySettings())

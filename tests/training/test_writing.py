@@ -7,10 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+import torch
+
 from tests.training.made import sft_config
 from training.chat import Chats
 from training.grpo.together import Together
-from training.grpo.writing import Ask, OwnWriter, ended
+from training.grpo.writing import Ask, Continuation, OwnWriter, ended
 from training.models import load, with_lora
 from training.tiny.models import tiny_qwen25_vl
 
@@ -40,12 +43,42 @@ def test_rollouts_are_sampled_from_the_trained_distribution_whatever_the_model_s
     loaded = load(config.model)
     model, chats = with_lora(loaded, config.lora, seed=0).train(), Chats(loaded.processor)
     accelerator = SimpleNamespace(unwrap_model=lambda wrapped: wrapped)
-    writer = OwnWriter(SimpleNamespace(accelerator=accelerator, model_wrapped=model), chats, 1.5, 1.0, 8)
+    trainer = SimpleNamespace(accelerator=accelerator, model_wrapped=model)
+    sampling, served = (OwnWriter(trainer, chats, temperature, 1.0, 8) for temperature in (1.5, 0.0))
     ask = Ask(tuple(chats.ids("Which tower is it?")), None, 12)
-    drawn, likeliest = (writer([replace(ask, frozen=frozen)] * 8) for frozen in (False, True))
-    assert len({tuple(ids) for ids in drawn}) > 4
-    assert len({tuple(ids) for ids in likeliest}) == 1
+    assert len({tuple(each.ids) for each in sampling([ask] * 8)}) > 4
+    for likeliest in (served([ask] * 8), sampling([replace(ask, frozen=True)] * 8)):
+        assert len({tuple(each.ids) for each in likeliest}) == 1
     assert model.training
+
+
+def test_of_the_likeliest_tokens_their_probabilities_are_told(tmp_path: Path) -> None:
+    config = sft_config(tmp_path, tiny_qwen25_vl(tmp_path / "model"))
+    loaded = load(config.model)
+    chats, model = Chats(loaded.processor), with_lora(loaded, config.lora, seed=0)
+    trainer = SimpleNamespace(
+        accelerator=SimpleNamespace(unwrap_model=lambda wrapped: wrapped), model_wrapped=model
+    )
+    begin = chats.ids("Which tower is it?")
+    longer = Ask((*begin, *begin), None, 12, frozen=True)
+    (told, _) = OwnWriter(trainer, chats, 0.0, 1.0, 8)([Ask(tuple(begin), None, 8, frozen=True), longer])
+    with torch.no_grad(), model.eval().disable_adapter():
+        logits = model(input_ids=torch.tensor([begin + told.ids])).logits[0, len(begin) - 1 : -1]
+    logits[:, chats.unwritable] = -torch.inf
+    assert told.ids == logits.argmax(-1).tolist()
+    assert told.probabilities == pytest.approx(logits.softmax(-1).amax(-1).tolist(), abs=1e-4)
+
+
+def test_a_character_of_several_tokens_is_spelled_by_the_last_of_them(tmp_path: Path) -> None:
+    chats = Chats(load(sft_config(tmp_path, tiny_qwen25_vl(tmp_path / "model")).model).processor)
+    text = "Sévérac: 312 m — 高塔"
+    ids = [*chats.ids(text), chats.tokenizer.eos_token_id]
+    assert len(ids) > len(text)  # its letters are no tokens of so small a vocabulary
+    tokens = list(Continuation(ids, [0.5] * len(ids)).tokens(chats.tokenizer))
+    assert len(tokens) == len(ids)
+    assert b"".join(token.data for token in tokens).decode() == text
+    cut = list(Continuation(ids[:-2], [0.5] * (len(ids) - 2)).tokens(chats.tokenizer))
+    assert b"".join(token.data for token in cut).decode() == text[:-1] + "\ufffd"
 
 
 def test_members_of_a_batch_wait_for_each_other_and_for_nobody_who_has_left() -> None:

@@ -16,8 +16,8 @@ from PIL import Image
 from chassis.errors import Internal, LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.clients.services import Services
-from gateway.llm.completion import Completion, Written
-from gateway.llm.models import Model, ModelByPrompt
+from gateway.llm.completion import Completion, Token, Written
+from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPart, TextPrompt
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner, plan_prompt
@@ -31,10 +31,10 @@ from training.chat import Chats, Turn
 from training.grpo.rewards import RolledOut
 from training.grpo.settings import ForcedPlan
 from training.grpo.together import Together
-from training.grpo.writing import Ask, Writer
+from training.grpo.writing import Ask, Continuation, Writer
 from training.samples import Message, Piece, QuestionSample
 
-PLAN, FILTER = "plan_tools", "filter_knowledge"
+PLAN, FILTER, ANSWER = "plan_tools", "filter_knowledge", "answer_from_knowledge"
 _OWN = frozenset({Stage.TOOL_PLAN, Stage.KNOWLEDGE_FILTER})
 _HERE = "[the reply]"
 """Stands in a rendered chat where the model's own tokens are."""
@@ -69,7 +69,10 @@ class Asked:
 
 @dataclass(slots=True)
 class Trajectory:
-    """The tokens of one rollout's chat after its prompt; 1 in `mask` where the model wrote them itself."""
+    """The tokens of one rollout's chat after its prompt; 1 in `mask` where the model wrote them itself.
+
+    `confidence`: of the answer, in 0..1, 0 for a refusal; None where the base tells no log probabilities.
+    """
 
     prompt: tuple[int, ...]
     ids: list[int] = field(default_factory=list)
@@ -77,6 +80,7 @@ class Trajectory:
     plan: str | None = None
     knowledge: str | None = None
     answer: str = ""
+    confidence: float | None = 0.0
     forced: bool = False
     failed: tuple[str, ...] = ()
 
@@ -115,7 +119,7 @@ class Roller:
 
         Raises `ServicesDown`, and what the writer raises.
         """
-        together = Together[Ask, list[int]](self._writer, len(asked))
+        together = Together[Ask, Continuation](self._writer, len(asked))
         forced = round(self._forced.share * group) if self._forced.text else 0
         made: list[Trajectory | None] = [None] * len(asked)
 
@@ -137,23 +141,27 @@ class Roller:
         return trajectories
 
     async def _one(
-        self, platform: Platform, asked: Asked, place: int, together: Together[Ask, list[int]], forced: bool
+        self,
+        platform: Platform,
+        asked: Asked,
+        place: int,
+        together: Together[Ask, Continuation],
+        forced: bool,
     ) -> Trajectory:
         query = asked.query
         chat = messages_of(plan_prompt(query, platform.options))
         ids = self._chats.inputs([Turn(chat, asked.photo)])["input_ids"][0].tolist()
         trajectory = Trajectory(tuple(ids), forced=forced)
-        member = Member(self._chats, asked, place, together, trajectory, self._forced.text)
-        model: Model = member
-        if platform.base is not None:
-            model = ModelByPrompt(platform.base, {PLAN: member, FILTER: member})
+        member = Member(self._chats, asked, place, together, trajectory, self._forced.text, platform.base)
         pipeline = WikiPrfPipeline(
-            platform.services, WikiPrfVlmReasoner(model, platform.options), platform.thresholds
+            platform.services, WikiPrfVlmReasoner(member, platform.options), platform.thresholds
         )
         run = Run(f"rollout-{place}", Deadline.after_ms(self._rollout_s * 1000))
         try:
             outcome = await pipeline.answer(query, run)
-            trajectory.answer = "" if outcome.abstained else outcome.answer
+            if not outcome.abstained:
+                trajectory.answer = outcome.answer
+                trajectory.confidence = outcome.confidence if member.measured else None
         except LoreglassError as error:
             trajectory.failed = (error.kind.value,)
         trajectory.failed += tuple(stage.value for stage in run.failures if stage not in _OWN)
@@ -162,14 +170,20 @@ class Roller:
 
 @dataclass(slots=True)
 class Member:
-    """A `Model` for one rollout: the trained one for plan and filter, and without its LoRA for the rest."""
+    """A `Model` for one rollout: the trained one for plan and filter, the frozen base for the rest.
+
+    `base`: None is the trained one without its LoRA. `measured`: whether log probabilities of the answer were
+    told.
+    """
 
     chats: Chats
     asked: Asked
     place: int
-    together: Together[Ask, list[int]]
+    together: Together[Ask, Continuation]
     trajectory: Trajectory
     forced_plan: str
+    base: Model | None
+    measured: bool = False
 
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
         """See `Model`."""
@@ -183,16 +197,23 @@ class Member:
         if prompt.name == FILTER:
             self.trajectory.knowledge = await self._filter(prompt)
             return _written(self.trajectory.knowledge)
+        written = await (self._frozen(prompt) if self.base is None else self.base.write(prompt, deadline))
+        if prompt.name == ANSWER:
+            self.measured = written.tokens is not None
+        return written
+
+    async def _frozen(self, prompt: TextPrompt) -> Written:
         chat = Turn(messages_of(prompt), self.asked.photo if shows_photo(prompt) else None)
         ids = self.chats.inputs([chat])["input_ids"][0].tolist()
-        return _written(self._text(await self._written(prompt, ids, chat.photo, frozen=True)))
+        told = await self._written(prompt, ids, chat.photo, frozen=True)
+        return _written(self._text(told.ids), tuple(told.tokens(self.chats.tokenizer)))
 
     async def _plan(self, prompt: TextPrompt) -> str:
         if self.trajectory.forced:
             ids = self.chats.ids(self.forced_plan)
             self.trajectory.add([*ids, self.chats.tokenizer.eos_token_id], own=False)
             return self.forced_plan
-        ids = await self._written(prompt, self.trajectory.prompt, self.asked.photo)
+        ids = (await self._written(prompt, self.trajectory.prompt, self.asked.photo)).ids
         self.trajectory.add(ids, own=True)
         return self._text(ids)
 
@@ -200,7 +221,7 @@ class Member:
         """The chat goes on: what was found is the next turn of the user, whose tokens carry no loss."""
         self.trajectory.add(self._between(prompt), own=False)
         so_far = (*self.trajectory.prompt, *self.trajectory.ids)
-        ids = await self._written(prompt, so_far, self.asked.photo)
+        ids = (await self._written(prompt, so_far, self.asked.photo)).ids
         self.trajectory.add(ids, own=True)
         return self._text(ids)
 
@@ -216,7 +237,7 @@ class Member:
 
     async def _written(
         self, prompt: TextPrompt, ids: Sequence[int], photo: Path | None, *, frozen: bool = False
-    ) -> list[int]:
+    ) -> Continuation:
         shown = None if photo is None else self.chats.photo(photo)
         ask = Ask(tuple(ids), shown, prompt.max_tokens, prompt.ends_with, frozen)
         return await self.together.ask(self.place, ask)
@@ -248,5 +269,5 @@ def _pieces(parts: Sequence[TextPart | ImagePart]) -> tuple[Piece, ...]:
     )
 
 
-def _written(text: str) -> Written:
-    return Written(text, None, "stop")
+def _written(text: str, tokens: tuple[Token, ...] | None = None) -> Written:
+    return Written(text, tokens, "stop")

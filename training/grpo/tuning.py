@@ -85,7 +85,7 @@ class Rollouts:
     def of_batch(self, trainer: Any) -> dict[str, Any]:
         """What TRL wants of a rollout function, for the questions of the trainer's batch."""
         asked = [self._train[place] for place in trainer.places]
-        trajectories = self._rolled_out(trainer, asked, self._config.group)
+        trajectories = self._rolled_out(trainer, asked, self._config.group, self._config.temperature)
         earned = [self._rewards(*each) for each in zip(trajectories, asked, strict=True)]
         if on_main():
             self._run.keep_rollouts(
@@ -101,7 +101,10 @@ class Rollouts:
         }
 
     def predict(self, trainer: Any, held_out: Sequence[Asked], when: str) -> None:
-        """One rollout of each held-out question, each process its share; none twice before training."""
+        """One rollout of each held-out question, as it would be served; each process does its share.
+
+        What is there already from before training is not said again.
+        """
         if not held_out or (when == BEFORE and self._run.has_predictions(BEFORE)):
             return
         mine = list[Prediction]()
@@ -109,15 +112,17 @@ class Rollouts:
         size = self._config.batch_size
         for start in bar(range(0, len(share), size), "rollouts of the held-out part"):
             batch = share[start : start + size]
-            mine += map(_prediction, self._rolled_out(trainer, batch, 1), batch)
+            mine += map(_prediction, self._rolled_out(trainer, batch, 1, temperature=0.0), batch)
         everybody = trainer.accelerator.gather_for_metrics([mine], use_gather_object=True)
         if on_main():
             found = {each.sample: each for part in everybody for each in part}
             self._run.write_predictions(when, [found[each.sample.id] for each in held_out])
 
-    def _rolled_out(self, trainer: Any, asked: Sequence[Asked], group: int) -> list[Trajectory]:
+    def _rolled_out(
+        self, trainer: Any, asked: Sequence[Asked], group: int, temperature: float
+    ) -> list[Trajectory]:
         config = self._config
-        writer = OwnWriter(trainer, self._chats, config.temperature, config.top_p, config.write_at_once)
+        writer = OwnWriter(trainer, self._chats, temperature, config.top_p, config.write_at_once)
         roller = Roller(self._chats, writer, config.forced_plan, config.rollout_s)
 
         async def work() -> list[Trajectory]:
@@ -149,7 +154,7 @@ async def open_platform(config: GrpoConfig, settings: GatewaySettings) -> AsyncI
 
 
 def _questions(config: GrpoConfig, run: RunFolder) -> tuple[list[Asked], list[Asked]]:
-    """To learn from and to measure on. Raises `WrongConfig` where there is nothing to learn from."""
+    """To learn from and to measure on. Raises `WrongConfig` where there are too few to learn from."""
     found, left_out = dict[str, Asked](), list[RejectedRow]()
     for folder in config.data:
         reading = read_samples(folder, Task.QUESTION)
@@ -162,6 +167,11 @@ def _questions(config: GrpoConfig, run: RunFolder) -> tuple[list[Asked], list[As
     train = parts[Part.TRAIN][: config.most_questions]
     if not train:
         raise WrongConfig("There is no question to learn from: `loreglass train data … --task question`.")
+    if len(train) * config.group < config.batch_size:  # TRL leaves out a step that is not full
+        raise WrongConfig(
+            f"The questions to learn from, {len(train)}, are too few for one step: batch_size may be "
+            f"{len(train) * config.group} at most."
+        )
     return train, parts[Part.HELD_OUT][: config.held_out]
 
 
@@ -251,6 +261,7 @@ def _prediction(trajectory: Trajectory, asked: Asked) -> Prediction:
         said=trajectory.answer,
         gold=sample.gold,
         truth=sample.truth,
+        confidence=None if trajectory.confidence is None else round(trajectory.confidence, 4),
         calls=int(earned["tool_use"]),
         in_form=in_form,
     )

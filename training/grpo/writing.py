@@ -1,19 +1,21 @@
 """Tokens from the model that is trained: sequences go in, what it writes after each of them comes out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from PIL import Image
 
+from gateway.llm.completion import Token
 from training.chat import Chats
+from training.replies import Probabilities
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A sequence to go on from. `ids`: all of it, the photo's places included. `ends_with`: nothing after it
-    is needed. `frozen`: without the LoRA, the likeliest tokens; else drawn.
+    is needed. `frozen`: without the LoRA, the likeliest tokens; else sampled.
     """
 
     ids: tuple[int, ...]
@@ -23,6 +25,27 @@ class Ask:
     frozen: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """What follows a sequence. `probabilities` of these tokens in 0..1, if they are the likeliest ones."""
+
+    ids: list[int]
+    probabilities: list[float] | None = None
+
+    def tokens(self, tokenizer: Any) -> Iterator[Token]:
+        """Each with the text that it spells: a character's with the last of its tokens."""
+        spelled = ""
+        for count, probability in enumerate(self.probabilities or (), start=1):
+            text = tokenizer.decode(self.ids[:count], skip_special_tokens=True)
+            if text.endswith(_INCOMPLETE) and count < len(self.ids):
+                yield Token("", probability)
+                continue
+            piece, spelled = text[len(spelled) :], text
+            yield Token(piece, probability, piece.encode())
+
+
+_INCOMPLETE = "\ufffd"
+"""What a tokenizer writes for the bytes of a character that is not complete."""
 _AS_LEARNT = {
     "top_k": 0,
     "min_p": None,
@@ -30,20 +53,24 @@ _AS_LEARNT = {
     "repetition_penalty": 1.0,
     "no_repeat_ngram_size": 0,
 }
-"""Nothing of the model's own `generation_config.json`: rollouts are sampled from the trained distribution."""
+"""Nothing of the model's own `generation_config.json`: what is learnt from is sampled from the trained
+distribution."""
 
 
 class Writer(Protocol):
     """Gives for each sequence the tokens that follow it."""
 
-    def __call__(self, asks: Sequence[Ask]) -> list[list[int]]:
+    def __call__(self, asks: Sequence[Ask]) -> list[Continuation]:
         """In the order of the asks."""
         ...
 
 
 @dataclass(slots=True)
 class OwnWriter:
-    """The trainer's model itself, by transformers. `at_once`: sequences in a batch."""
+    """The trainer's model itself, by transformers. `at_once`: sequences in a batch.
+
+    `temperature` 0 writes what is likeliest, as the platform does.
+    """
 
     trainer: Any
     chats: Chats
@@ -51,25 +78,25 @@ class OwnWriter:
     top_p: float
     at_once: int
 
-    def __call__(self, asks: Sequence[Ask]) -> list[list[int]]:
+    def __call__(self, asks: Sequence[Ask]) -> list[Continuation]:
         """See `Writer`."""
-        written: list[list[int]] = [[] for _ in asks]
+        written: dict[int, Continuation] = {}
         kinds: dict[tuple[bool, bool], list[int]] = {}
         for place, ask in enumerate(asks):
             kinds.setdefault((ask.frozen, ask.photo is None), []).append(place)
         for places in kinds.values():
             for start in range(0, len(places), self.at_once):
                 batch = places[start : start + self.at_once]
-                for place, ids in zip(batch, self._batch([asks[n] for n in batch]), strict=True):
-                    written[place] = ids
-        return written
+                written |= zip(batch, self._batch([asks[n] for n in batch]), strict=True)
+        return [written[place] for place in range(len(asks))]
 
-    def _batch(self, asks: Sequence[Ask]) -> list[list[int]]:
+    def _batch(self, asks: Sequence[Ask]) -> list[Continuation]:
         """Of one kind."""
         import torch
 
-        frozen = asks[0].frozen
-        drawn = {} if frozen else {"temperature": self.temperature, "top_p": self.top_p, **_AS_LEARNT}
+        frozen, probabilities = asks[0].frozen, Probabilities()
+        likeliest = frozen or not self.temperature
+        how = {} if likeliest else {"temperature": self.temperature, "top_p": self.top_p, **_AS_LEARNT}
         model = self.trainer.accelerator.unwrap_model(self.trainer.model_wrapped)
         was_training = model.training
         model.eval()  # as it is served: no dropout
@@ -79,16 +106,21 @@ class OwnWriter:
                 whole = model.generate(
                     **inputs,
                     max_new_tokens=max(ask.most_tokens for ask in asks),
-                    do_sample=not frozen,
+                    do_sample=not likeliest,
                     pad_token_id=self.chats.tokenizer.pad_token_id,
                     eos_token_id=self.chats.tokenizer.eos_token_id,
                     suppress_tokens=self.chats.unwritable,
-                    **drawn,
+                    logits_processor=[probabilities] if likeliest else [],
+                    **how,
                 )
         finally:
             model.train(was_training)
         new = whole[:, inputs["input_ids"].shape[1] :].tolist()
-        return [ended(ids, ask, self.chats.tokenizer) for ids, ask in zip(new, asks, strict=True)]
+        kept = [ended(ids, ask, self.chats.tokenizer) for ids, ask in zip(new, asks, strict=True)]
+        if not likeliest:
+            return [Continuation(ids) for ids in kept]
+        rows = probabilities.of_rows.tolist()
+        return [Continuation(ids, row[: len(ids)]) for ids, row in zip(kept, rows, strict=True)]
 
     def _inputs(self, asks: Sequence[Ask]) -> dict[str, Any]:
         """Padded on the left; places of photos are marked as the processor marks them."""
