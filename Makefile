@@ -56,6 +56,8 @@ ATTACK ?=
 # Services work side by side; BLAS threads of their own only get in each other's way.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# What a process compiles is kept for the next one, of which tests start hundreds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: attack audit demo serve test test-fast test-vllm test-llama meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad train-tiny check format lock publish-contracts openapi
 
