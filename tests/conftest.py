@@ -1,11 +1,15 @@
 """Fixtures for every test."""
 
+import asyncio
 import gc
 import os
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 import structlog
+import uvicorn.server
 from hypothesis import settings
 
 from tests.parity import pytest_terminal_summary  # noqa: F401 - a hook, which pytest finds here
@@ -43,6 +47,21 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+class _Asyncio(ModuleType):
+    """asyncio with short naps."""
+
+    @staticmethod
+    async def sleep(delay: float) -> None:
+        await asyncio.sleep(min(delay, 0.005))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+
+uvicorn.server.asyncio = _Asyncio("asyncio")  # type: ignore[attr-defined]
+"""uvicorn looks ten times a second whether its connections are closed; thousands of tests end a server."""
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from chassis.telemetry.setup import open_telemetry
 Settings = TypeVar("Settings", bound=AppSettings)
 AnySettings = TypeVar("AnySettings", bound=BaseSettings)
 
-_TICKS_A_SECOND = 10  # of uvicorn
+_TICK_S = 1.0
 _COLLECTED_AFTER = (20_000, 20, 20)
 """Objects more than before, and collections of younger ones. By Python's 700, every second or third question
 pays for going through all that are in hand: a tenth of a follow-up's CPU. Cycles hold no bodies or photos."""
@@ -99,10 +99,19 @@ class _Server(uvicorn.Server):
         self.app = app
         self._register = connections
 
-    async def on_tick(self, counter: int) -> bool:
-        if counter % _TICKS_A_SECOND == 0:
-            self._register.watch(1.0)
-        return await super().on_tick(counter)
+        self._stopping = anyio.Event()
+
+    def stop(self) -> None:
+        """Take no new connections, and end when what is in hand is done."""
+        self.should_exit = True
+        self._stopping.set()
+
+    async def main_loop(self) -> None:
+        """Look at the connections every second, where uvicorn wakes ten times for it, until told to stop."""
+        while not await self.on_tick(0):
+            self._register.watch(_TICK_S)
+            with anyio.move_on_after(_TICK_S):
+                await self._stopping.wait()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -148,7 +157,7 @@ async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
             failure = error
         finally:
             for server in servers:
-                server.should_exit = True
+                server.stop()
     if failure is not None:
         raise failure
 

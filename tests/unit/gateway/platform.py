@@ -18,6 +18,7 @@ from gateway.reasoning.port import Read
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings
 from gateway.wiring import wire
+from tests.live import NO_TLS
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import FakeServices, service_settings
 from tests.unit.gateway.reasoners import ScriptedReasoner
@@ -104,7 +105,10 @@ async def gateway_before(
 
     app = create_app(chosen, partial(wire, open_reasoners=reasoners), tell_start)
     bound = BoundApp(app, listen("127.0.0.1", 0))
-    async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
+    async with (
+        running([behind, bound]),
+        httpx.AsyncClient(base_url=bound.url, timeout=60, verify=NO_TLS) as client,
+    ):
         yield World(client, services, thinking)
 
 
