@@ -1,4 +1,4 @@
-"""What a model writes about samples, with how sure it was, its likeliest words first."""
+"""Greedy replies to samples, with the model's confidence."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Probabilities:
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """`scores` (rows, vocabulary), as they are."""
-        self._found.append(scores.float().log_softmax(-1).amax(-1).exp())
+        self._found.append(scores.float().softmax(-1).amax(-1))
         return scores
 
     @property

@@ -98,7 +98,6 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self.app = app
         self._register = connections
-
         self._stopping = anyio.Event()
 
     def stop(self) -> None:

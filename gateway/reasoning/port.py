@@ -83,6 +83,6 @@ class Reasoner(Protocol):
 
     async def judge(
         self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
-    ) -> float:
-        """Probability that the answer is right, for borderline cases only."""
+    ) -> float | None:
+        """Probability that the answer is right, for borderline cases only; None where nothing tells."""
         ...

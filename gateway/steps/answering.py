@@ -24,8 +24,8 @@ class Answering(Protocol):
 
     def judge(
         self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
-    ) -> Awaitable[float]:
-        """The probability that it is right."""
+    ) -> Awaitable[float | None]:
+        """The probability that it is right, or None for no opinion."""
         ...
 
 

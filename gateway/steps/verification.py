@@ -6,7 +6,8 @@ the same. What stands then counts as if the verifier had only just let it pass: 
 lowest with which a checked answer stands, so that no answer is surer for not having been checked, and it is
 `unverified`: what models say of their own words can refuse an answer, but is no check of it. Likewise where a
 judge that should be asked fails. Where the plan leaves the judge out for want of time, what the verifier
-checked is `verified`, and its probability is at most that lowest one too.
+checked is `verified`, and its probability is at most that lowest one too. A judge may have no opinion: then
+what the verifier found stands.
 
 What is explained suffices to replay it. Signals, where they were measured: `token_min`, `token_mean` (s_min
 and s_mean, over the tokens of the `answer` field alone, not of its reasons), `token_grammar` (1 where the
@@ -22,8 +23,8 @@ evidence), `judged`; `judge_first` and `judge_asked` are 0 or 1. With thresholds
    least its threshold t becomes 1/2 + (s - t) / 2(1 - t)), and, with `judge_first`, `judged`. Without
    `support` p is `token_mean`, and is held against T.borderline only;
 4. `judge_first` is 0, p < T.borderline and `judged` < T.judged. Without `judged` the answer stands if the
-   judge was asked in vain (`judge_asked` is 1) or there was none to ask (there is no `judge_asked`); if it
-   is 0, nobody knows what the judge would have said.
+   judge was asked and told nothing (`judge_asked` is 1) or there was none to ask (there is no `judge_asked`);
+   if it is 0, nobody knows what the judge would have said.
 
 Otherwise it stands, as does one of which there is neither `support`, nor a token, nor a first judgement, and
 one that no pipeline wanted verified: it has no `judge_first`. Of those that stand, the unverified are refused
@@ -46,8 +47,8 @@ from gateway.state import Context, Evidence, Query, Reply, Verdict
 from gateway.steps.evidence import prompt_tokens
 from gateway.thresholds import Thresholds
 
-Judge = Callable[[Query, Reply, Sequence[Evidence], Deadline], Awaitable[float]]
-"""A reasoner's own: the probability that the answer is right."""
+Judge = Callable[[Query, Reply, Sequence[Evidence], Deadline], Awaitable[float | None]]
+"""A reasoner's own: the probability that the answer is right, or None for no opinion."""
 
 NOT_SUPPORTED = "support"
 _TOKEN_CHECKS = (CheckName.TOKEN_MIN, CheckName.TOKEN_MEAN)
@@ -92,20 +93,20 @@ async def verify(
     if not reply.says_something:
         return None
 
-    wanted = in_vain = False
+    left_out = failed = False
 
     async def judgement_in_time() -> float | None:
-        nonlocal wanted, in_vain
-        wanted = True
+        nonlocal left_out, failed
         if not run.plan.judge:
+            left_out = True
             await run.skip(Stage.JUDGE)
             return None
         run.explain.signal("judge_asked", 1.0)
         shown, size = context.evidence, _to_judge(context, run)
-        heard = None
+        heard, failed = None, True
         async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE, size) as deadline:
             heard = await judge(query, reply, shown, deadline)
-        in_vain = heard is None
+            failed = False
         run.explain.signal("judged", heard)
         return heard
 
@@ -121,9 +122,9 @@ async def verify(
             run.explain.signal("judge_asked", 0.0 if run.plan.judge else None)
         elif (judgement := await judgement_in_time()) is not None:
             verdict = _judged(judgement, thresholds)
-    if checked is None or verdict is None or in_vain:
+    if checked is None or verdict is None or failed:
         return _in_doubt(verdict, thresholds, Verification.UNVERIFIED)
-    if wanted and judgement is None:
+    if left_out:
         return _in_doubt(verdict, thresholds, Verification.VERIFIED)
     return verdict
 

@@ -37,6 +37,7 @@ def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
     from trl import GRPOConfig as TrlConfig
 
     train, held_out = _questions(config, run)
+    given = arguments(config, config.model, run, TrlConfig, **_of_grpo(config))
     loaded = load(config.model)
     loaded.tokenizer.padding_side = "left"
     chats = Chats(loaded.processor)
@@ -45,7 +46,7 @@ def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
         warnings.filterwarnings("ignore", "You are using 'rollout_func'", UserWarning)  # trl is locked
         trainer = _trainer_class()(
             model=with_lora(loaded, config.lora, config.seed, config.adapter),
-            args=arguments(config, config.model, run, TrlConfig, **_of_grpo(config)),
+            args=given,
             train_dataset=_data_set(train, chats, settings),
             reward_funcs=[_told(name) for name in NAMES],
             processing_class=loaded.processor,

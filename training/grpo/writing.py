@@ -33,19 +33,12 @@ class Continuation:
     probabilities: list[float] | None = None
 
     def tokens(self, tokenizer: Any) -> Iterator[Token]:
-        """Each with the text that it spells: a character's with the last of its tokens."""
-        spelled = ""
-        for count, probability in enumerate(self.probabilities or (), start=1):
-            text = tokenizer.decode(self.ids[:count], skip_special_tokens=True)
-            if text.endswith(_INCOMPLETE) and count < len(self.ids):
-                yield Token("", probability)
-                continue
-            piece, spelled = text[len(spelled) :], text
-            yield Token(piece, probability, piece.encode())
+        """As a server that decodes each by itself tells them."""
+        for token, probability in zip(self.ids, self.probabilities or (), strict=True):
+            text = tokenizer.decode([token], skip_special_tokens=True)
+            yield Token(text, probability, text.encode())
 
 
-_INCOMPLETE = "\ufffd"
-"""What a tokenizer writes for the bytes of a character that is not complete."""
 _AS_LEARNT = {
     "top_k": 0,
     "min_p": None,
@@ -96,7 +89,7 @@ class OwnWriter:
 
         frozen, probabilities = asks[0].frozen, Probabilities()
         likeliest = frozen or not self.temperature
-        how = {} if likeliest else {"temperature": self.temperature, "top_p": self.top_p, **_AS_LEARNT}
+        sampling = {} if likeliest else {"temperature": self.temperature, "top_p": self.top_p, **_AS_LEARNT}
         model = self.trainer.accelerator.unwrap_model(self.trainer.model_wrapped)
         was_training = model.training
         model.eval()  # as it is served: no dropout
@@ -111,7 +104,7 @@ class OwnWriter:
                     eos_token_id=self.chats.tokenizer.eos_token_id,
                     suppress_tokens=self.chats.unwritable,
                     logits_processor=[probabilities] if likeliest else [],
-                    **how,
+                    **sampling,
                 )
         finally:
             model.train(was_training)

@@ -30,20 +30,21 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
     from trl import SFTConfig as TrlConfig
     from trl import SFTTrainer
 
+    collated = {"dataset_kwargs": {"skip_prepare_dataset": True}, "max_length": None}
+    given = arguments(config, config.model, run, TrlConfig, **collated)
     loaded = load(config.model)
     chats = Chats(loaded.processor)
     mixture = read_mixture(config, chats, bar if on_main() else silent)
     run.leave_out(mixture.left_out)
     for fault in mixture.faults:
         run.say(fault)
-    collated = {"dataset_kwargs": {"skip_prepare_dataset": True}, "max_length": None}
 
     def collate(rows: Sequence[dict[str, int]]) -> dict[str, Any]:
         return chats.training_inputs([mixture.train[row["place"]].turn for row in rows])
 
     trainer = SFTTrainer(
         model=with_lora(loaded, config.lora, config.seed, config.adapter),
-        args=arguments(config, config.model, run, TrlConfig, **collated),
+        args=given,
         train_dataset=Dataset.from_dict({"place": list(range(len(mixture.train)))}),
         data_collator=collate,
         processing_class=loaded.processor,

@@ -69,6 +69,6 @@ class StepwiseReasoner(Protocol):
 
     async def judge(
         self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
-    ) -> float:
-        """Probability that photo and evidence bear the answer out (3.7.2)."""
+    ) -> float | None:
+        """Probability that photo and evidence bear the answer out (3.7.2); None where nothing tells."""
         ...

@@ -135,8 +135,8 @@ class PocketReasoner:
 
     async def judge(
         self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
-    ) -> float:
-        """Reads once more without the quoted passages: whether others say the same."""
+    ) -> float | None:
+        """Reads again without the quoted passages: whether others say the same. None if they say nothing."""
         if reply.answer is None or not reply.says_something:
             return 0.0
         quoted = {quote.index for quote in reply.quotes}
@@ -145,8 +145,8 @@ class PocketReasoner:
         found = await Passages(self._read, query, others, PhotoText(), thing, deadline).answer(
             understand(query)
         )
-        if found is None:  # nobody says otherwise, and the verifier has read the quoted passages
-            return max(reply.confidence, LIKELY)
+        if found is None:
+            return None
         if content_stems(found.value) & content_stems(reply.answer):
             return max(reply.confidence, found.confidence)
         return reply.confidence * (1 - found.confidence if found.confidence >= LIKELY else 1.0)

@@ -15,6 +15,8 @@ import pytest
 from fastapi import FastAPI
 
 from chassis.errors import NotReady
+from chassis.http import serving
+from chassis.http.connections import ConnectionLimits, Connections
 from chassis.http.serving import BoundApp, listen, run, running
 from chassis.settings import RemoteModelSettings
 from chassis.startup import CannotStart, WrongSettings, sentence_of
@@ -162,3 +164,27 @@ async def test_replies_on_a_kept_connection_do_not_wait_for_a_delayed_acknowledg
             accepted, _ = await asyncio.get_running_loop().sock_accept(listener)
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+async def test_connections_are_looked_at_as_long_as_a_server_runs_and_it_ends_without_another_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    thrice = anyio.Event()
+
+    class Watched(Connections):
+        looks = 0
+
+        def watch(self, seconds: float) -> None:
+            assert seconds == serving._TICK_S
+            self.looks += 1
+            if self.looks == 3:
+                monkeypatch.setattr(serving, "_TICK_S", 3600.0)
+                thrice.set()
+
+    monkeypatch.setattr(serving, "_TICK_S", 0.01)
+    app = FastAPI()
+    app.state.connections = watched = Watched(ConnectionLimits())
+    with anyio.fail_after(60):
+        async with running([BoundApp(app, listen("127.0.0.1", 0))]):
+            await thrice.wait()
+    assert watched.looks == 3

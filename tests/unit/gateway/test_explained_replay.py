@@ -39,6 +39,7 @@ class Case:
     reply: Reply
     lexical: float | None
     judgement: float | None
+    judge_works: bool
     verifier_works: bool
     ask_judge: AskJudge
     verdict_suffices: bool
@@ -48,8 +49,8 @@ class Case:
 
     async def judge(
         self, ask: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
-    ) -> float:
-        if self.judgement is None:
+    ) -> float | None:
+        if not self.judge_works:
             raise DependencyUnavailable("The judge is out.")
         return self.judgement
 
@@ -83,6 +84,7 @@ def drawn(random: Random) -> Case:
         reply,
         lexical=random.random() if random.random() < 0.7 else None,
         judgement=random.random() if random.random() < 0.8 else None,
+        judge_works=random.random() < 0.8,
         verifier_works=random.random() < 0.8,
         ask_judge=random.choice(list(AskJudge)),
         verdict_suffices=random.random() < 0.3,
@@ -168,7 +170,9 @@ async def test_what_would_be_done_under_other_thresholds_is_what_is_done_under_t
 
 
 async def test_a_judge_that_was_not_asked_is_said_not_to_have_been(anyio_backend: object) -> None:
-    sure = Case(Reply("A fact.", 0.9, (Quote(0, "A fact."),)), 0.95, 0.9, True, AskJudge.IF_BORDERLINE, False)
+    sure = Case(
+        Reply("A fact.", 0.9, (Quote(0, "A fact."),)), 0.95, 0.9, True, True, AskJudge.IF_BORDERLINE, False
+    )
     _, told = await asked(sure, load_thresholds())
     assert told.signals["judge_asked"] == 0
     assert "judged" not in told.signals

@@ -42,10 +42,10 @@ def checking(request: VerifyRequest) -> VerifyReply:
 class Judge:
     """Says what it is told to, and counts."""
 
-    judgement: float | Exception = 0.9
+    judgement: float | Exception | None = 0.9
     asked: list[Reply] = field(default_factory=list)
 
-    async def __call__(self, ask: Query, reply: Reply, evidence: object, deadline: Deadline) -> float:
+    async def __call__(self, ask: Query, reply: Reply, evidence: object, deadline: Deadline) -> float | None:
         self.asked.append(reply)
         if isinstance(self.judgement, Exception):
             raise self.judgement
@@ -135,6 +135,16 @@ async def test_a_borderline_answer_is_judged(judgement: float, refusal: str | No
     services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
     assert await verdict(services, judge) == Verdict(judgement, refusal)
     assert len(judge.asked) == 1
+
+
+@pytest.mark.parametrize("ask_judge", [AskJudge.IF_BORDERLINE, AskJudge.ALWAYS])
+async def test_a_judge_without_an_opinion_leaves_it_to_the_verifier(ask_judge: AskJudge) -> None:
+    services, judge = FakeServices(), Judge(None)
+    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
+    assert await verdict(services, judge, None, ask_judge) == Verdict(0.5)
+    assert judge.asked
+    (request,) = services.verifier.calls
+    assert request.model_judgement is None
 
 
 async def test_a_judge_that_is_never_asked_leaves_the_borderline_to_the_other_checks() -> None:

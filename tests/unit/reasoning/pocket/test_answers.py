@@ -7,7 +7,6 @@ from contracts.answer import Reason
 from gateway.reasoning.calls import calls_counted
 from gateway.reasoning.pocket.reasoner import PocketReasoner
 from gateway.state import PhotoText, Quote, Reply, Tool
-from gateway.thresholds import load_thresholds
 from tests.unit.reasoning.pocket.desk import (
     WordReader,
     answered,
@@ -226,11 +225,7 @@ async def test_another_passage_that_agrees_makes_an_answer_surer_and_one_that_di
     reply, reasoner = Reply("1961.", 0.6, (Quote(0, quoted.text),)), PocketReasoner(WordReader())
     agreed = await reasoner.judge(question, reply, (quoted, BORN), minute())
     other = await reasoner.judge(question, reply, (quoted, page("Ines Valdern was born in 1958.")), minute())
-    alone = await reasoner.judge(question, reply, (quoted,), minute())
-    assert other < alone == reply.confidence < agreed
-
-
-async def test_where_no_other_passage_speaks_of_it_the_verifier_s_word_stands() -> None:
-    quoted, question = page("Ines Valdern was born in 1961."), ask("When was Ines Valdern born?", photo=False)
-    reply, reasoner = Reply("1961.", 0.46, (Quote(0, quoted.text),)), PocketReasoner(WordReader())
-    assert await reasoner.judge(question, reply, (quoted,), minute()) >= load_thresholds().judged
+    assert agreed is not None
+    assert other is not None
+    assert other < reply.confidence < agreed
+    assert await reasoner.judge(question, reply, (quoted,), minute()) is None

@@ -1,0 +1,211 @@
+"""Rollouts are the pipeline's own, and only what the trained model wrote in them carries loss."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from contracts.cropper import CropReply
+from contracts.image_search import ImageSearchReply
+from gateway.llm.prompt import TextPrompt
+from gateway.settings import GatewaySettings
+from tests.training.asking import KNOWLEDGE, LOOSE, PLAN, base_saying, grpo_config, questions, tiny_model
+from tests.training.platforms import served
+from tests.unit.gateway.fakes import FakeServices, crop_region, image_hit
+from tests.unit.gateway.llm.stage import PHOTO
+from tests.vlm_server import ServerTraits
+from training.chat import Chats, Turn
+from training.grpo import rollout
+from training.grpo.rollout import Asked, Roller, ServicesDown, Trajectory, messages_of
+from training.grpo.settings import ForcedPlan, GrpoConfig
+from training.grpo.tuning import open_platform
+from training.grpo.writing import Ask, Continuation, ended
+from training.models import load
+from training.tiny.models import tiny_qwen3_vl, tiny_qwen25_vl
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a tiny Qwen2.5-VL."""
+    return tiny_model(tmp_path_factory.mktemp("weights"))
+
+
+@pytest.fixture
+def services() -> FakeServices:
+    """They find one book and, in its photo, one region."""
+    fakes = FakeServices()
+    region = crop_region(PHOTO.jpeg)
+    fakes.cropper.reply = CropReply(regions=[region], width=96, height=64)
+    fakes.image_search.reply = ImageSearchReply(hits=[image_hit()], collection="images")
+    return fakes
+
+
+class Scripted:
+    """A writer that knows its lines; it remembers what it was asked to go on from."""
+
+    def __init__(self, chats: Chats, plan: str, knowledge: str, base: str = "I do not know.") -> None:
+        self.asks: list[Ask] = []
+        self._chats = chats
+        self._lines = {"</tool>": plan, "</answer>": knowledge, "": base}
+
+    def __call__(self, asks: Sequence[Ask]) -> list[Continuation]:
+        self.asks += asks
+        return [self._line(ask) for ask in asks]
+
+    def _line(self, ask: Ask) -> Continuation:
+        ids = [*self._chats.ids(self._lines[ask.ends_with]), self._chats.tokenizer.eos_token_id]
+        kept = ended(ids, ask, self._chats.tokenizer)
+        return Continuation(kept, [0.75] * len(kept) if ask.frozen else None)
+
+
+def rolled(
+    config: GrpoConfig,
+    settings: GatewaySettings,
+    chats: Chats,
+    writer: Scripted,
+    asked: Sequence[Asked],
+    group: int = 1,
+) -> list[Trajectory]:
+    """Rollouts by a scripted writer."""
+
+    async def work() -> list[Trajectory]:
+        async with open_platform(config, settings) as platform:
+            roller = Roller(chats, writer, config.forced_plan, config.rollout_s)
+            return await roller.roll_out(platform, asked, group)
+
+    return anyio.run(work)
+
+
+def own_words(chats: Chats, trajectory: Trajectory) -> list[str]:
+    """What carries loss, stretch by stretch."""
+    stretches: list[list[int]] = [[]]
+    for token, own in zip(trajectory.ids, trajectory.mask, strict=True):
+        if own:
+            stretches[-1].append(token)
+        elif stretches[-1]:
+            stretches.append([])
+    return [chats.tokenizer.decode(ids) for ids in stretches if ids]
+
+
+def test_a_rollout_is_the_pipeline_s_way_and_only_the_model_s_own_tokens_carry_loss(
+    weights: Path, services: FakeServices, tmp_path: Path
+) -> None:
+    (asked,) = questions(tmp_path / "data", 1)
+    chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
+    writer = Scripted(chats, PLAN, KNOWLEDGE)
+    with served(services) as settings, base_saying("It has 312 pages.") as base:
+        config = grpo_config(tmp_path / "data", weights, base=base)
+        (trajectory,) = rolled(config, settings, chats, writer, [asked])
+    assert (trajectory.plan, trajectory.knowledge) == (PLAN, KNOWLEDGE)
+    assert trajectory.answer == "It has 312 pages."
+    assert own_words(chats, trajectory) == [PLAN + "<|im_end|>", KNOWLEDGE + "<|im_end|>"]
+    told = chats.tokenizer.decode(
+        [token for token, own in zip(trajectory.ids, trajectory.mask, strict=True) if not own]
+    )
+    assert "TASK: of what was retrieved" in told
+    assert "has 312 pages" in told
+    assert [len(service.calls) for service in (services.cropper, services.image_search)] == [1, 2]
+    assert not trajectory.failed
+
+
+@pytest.mark.parametrize("build", [tiny_qwen25_vl, tiny_qwen3_vl])
+def test_the_filter_is_trained_on_the_tokens_that_the_platform_serves_it_with(
+    build: Any, services: FakeServices, tmp_path: Path
+) -> None:
+    (asked,) = questions(tmp_path / "data", 1)
+    config = grpo_config(tmp_path / "data", build(tmp_path / "model"))
+    chats = Chats(load(config.model).processor)
+    writer = Scripted(chats, PLAN, KNOWLEDGE)
+    sent: list[TextPrompt] = []
+
+    write = rollout.Member.write
+
+    async def listen(self: Any, prompt: TextPrompt, deadline: Any) -> Any:
+        sent.append(prompt)
+        return await write(self, prompt, deadline)
+
+    with served(services) as settings, base_saying("312") as base, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rollout.Member, "write", listen)
+        config = config.model_copy(update={"base": type(config.base)(**base)})
+        (trajectory,) = rolled(config, settings, chats, writer, [asked])
+    plan, knowledge = (prompt for prompt in sent if prompt.name in {rollout.PLAN, rollout.FILTER})
+    for prompt, ask in zip((plan, knowledge), writer.asks, strict=True):
+        chat = Turn(messages_of(prompt), asked.photo)
+        assert chats.inputs([chat])["input_ids"][0].tolist() == list(ask.ids)
+    assert trajectory.prompt == writer.asks[0].ids
+
+
+def test_a_forced_plan_is_carried_out_and_carries_no_loss(
+    weights: Path, services: FakeServices, tmp_path: Path
+) -> None:
+    (asked,) = questions(tmp_path / "data", 1)
+    chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
+    writer = Scripted(chats, LOOSE, KNOWLEDGE)
+    forced = ForcedPlan(text=PLAN, share=0.5)
+    with served(services) as settings, base_saying("312") as base:
+        config = grpo_config(tmp_path / "data", weights, base=base, forced_plan=forced.model_dump())
+        trajectories = rolled(config, settings, chats, writer, [asked] * 4, group=4)
+    assert [each.forced for each in trajectories] == [True, True, False, False]
+    assert [each.plan for each in trajectories] == [PLAN, PLAN, LOOSE, LOOSE]
+    assert own_words(chats, trajectories[0]) == [KNOWLEDGE + "<|im_end|>"]
+    assert own_words(chats, trajectories[2])[0] == LOOSE + "<|im_end|>"
+    assert len(services.cropper.calls) == 2
+
+
+def test_a_trajectory_says_how_sure_its_answer_was_if_the_base_told(
+    weights: Path, services: FakeServices, tmp_path: Path
+) -> None:
+    (asked,) = questions(tmp_path / "data", 1)
+    chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
+
+    def confidence(writer: Scripted, base: dict[str, str]) -> float | None:
+        (trajectory,) = rolled(
+            grpo_config(tmp_path / "data", weights, base=base), settings, chats, writer, [asked]
+        )
+        assert bool(trajectory.answer) is (writer is not refusing)
+        return trajectory.confidence
+
+    answering, refusing = Scripted(chats, PLAN, KNOWLEDGE, "It has 312 pages."), Scripted(chats, PLAN, LOOSE)
+    with served(services) as settings:
+        assert confidence(answering, {}) == pytest.approx(0.75)
+        assert confidence(refusing, {}) == 0
+        with base_saying("It has 312 pages.") as base:
+            assert 0 < (confidence(answering, base) or 0) <= 1
+        with base_saying("It has 312 pages.", ServerTraits(logprobs=False)) as base:
+            assert confidence(answering, base) is None
+
+
+def test_services_that_are_all_down_stop_the_training(weights: Path, tmp_path: Path) -> None:
+    (asked,) = questions(tmp_path / "data", 1)
+    config = grpo_config(tmp_path / "data", weights)
+    chats = Chats(load(config.model).processor)
+    nobody = GatewaySettings(
+        **{
+            f"{name}_url": "http://127.0.0.1:9"
+            for name in ("image_search", "text_search", "cropper", "reranker")
+        }
+    )
+    writer = Scripted(chats, PLAN, KNOWLEDGE)
+    with pytest.raises(ServicesDown, match="image_search"):
+        rolled(config, nobody, chats, writer, [asked])
+    assert [ask.frozen for ask in writer.asks] == [
+        False,
+        True,
+    ]  # the base answered all the same, without its LoRA
+
+
+def test_a_fault_of_the_writer_is_raised_and_not_taken_for_a_bad_plan(
+    weights: Path, services: FakeServices, tmp_path: Path
+) -> None:
+    (asked,) = questions(tmp_path / "data", 1)
+    config = grpo_config(tmp_path / "data", weights)
+    chats = Chats(load(config.model).processor)
+
+    class OutOfMemory(Scripted):
+        def __call__(self, asks: Sequence[Ask]) -> list[Continuation]:
+            raise MemoryError("no room for the batch")
+
+    with served(services) as settings, pytest.raises(MemoryError):
+        rolled(config, settings, chats, OutOfMemory(chats, PLAN, KNOWLEDGE), [asked])
