@@ -171,7 +171,8 @@ def _loreglass(it: Material, client: VlmClient, options: VlmOptions) -> Iterator
     for domain in (None, *Domain):
         yield reasoner.draft(it.query, domain, it.photo_context().read_photo, _unheard, _SOON)
     yield reasoner.answer(it.query, it.draft, context, _GENERATION, _SOON)
-    yield reasoner.judge(it.query, Reply(it.text(400), 0.5), context.evidence, _SOON)
+    yield reasoner.judge(it.query, Reply(it.text(400), 0.5), context, _GENERATION, _SOON)
+    yield reasoner.rewrite(it.query, _SOON)
 
 
 def _qa_dragon(it: Material, client: VlmClient, options: VlmOptions) -> Iterator[Awaitable[object]]:
@@ -184,7 +185,7 @@ def _qa_dragon(it: Material, client: VlmClient, options: VlmOptions) -> Iterator
     yield steps.split_query(it.query, it.draft, _SOON)
     yield steps.enhance_queries(it.query, texts, it.thing, _SOON)
     yield steps.answer(it.query, it.draft, it.context(20_000), _GENERATION, _SOON)
-    yield steps.judge(it.query, Reply(it.text(400), 0.5), it.context(20_000).evidence, _SOON)
+    yield steps.judge(it.query, Reply(it.text(400), 0.5), it.context(20_000), _GENERATION, _SOON)
 
 
 def _three_step(it: Material, client: VlmClient, options: VlmOptions) -> Iterator[Awaitable[object]]:

@@ -147,23 +147,29 @@ class DomainGuess:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The first look (QA-Dragon's pre-answer, section 3.1, and tool router, 3.3, in one structured reply).
+    """The first look at a photo (QA-Dragon's pre-answer, section 3.1, and tool router, 3.3).
 
     `object_label`: the kind of thing asked about ("book"). `entity`: its name, if known already.
-    `answer`: a provisional answer, if the photo and the question suffice. `self_contained`: the
-    answer can be read or computed from the photo and the question alone. `sub_queries` may hold the
-    placeholder `{entity}`, filled when the thing is identified.
+    `answer`: a provisional answer, if the photo and the question suffice. `confidence`: None if the model's
+    server reports no token probabilities. `self_contained`: the answer can be read or computed from the photo
+    and the question alone. `sub_queries` may hold the placeholder `{entity}`, filled when the thing is
+    identified.
     """
 
     object_label: str | None
     entity: str | None
     reasoning: str
     answer: str | None
-    confidence: float
+    confidence: float | None
     self_contained: bool
     tools: frozenset[Tool]
     sub_queries: tuple[str, ...]
     quotes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_question(cls, *sub_queries: str) -> "Draft":
+        """Return the draft of a question that nobody looked at: search pages, know nothing yet."""
+        return cls(None, None, "", None, None, False, frozenset({Tool.TEXT_SEARCH}), sub_queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,15 +238,15 @@ class Conflicting:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the reasoner says: `answer` None means that it does not know. `confidence` in 0..1.
+    """What the reasoner says: `answer` None means that it does not know.
 
-    `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
+    `confidence` in 0..1; None if the model's server reports no token probabilities. `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
     grammar allowed. `remark`: what is said after an answer and claims nothing, such as which half of a
     question is left open. `conflicts`: what other sources say; `standing`: the share left to this one.
     """
 
     answer: str | None
-    confidence: float
+    confidence: float | None
     quotes: tuple[Quote, ...] = ()
     reason: Reason = Reason.ANSWERED
     token_probabilities: tuple[float, ...] | None = None

@@ -11,11 +11,11 @@ from typing import Any
 
 from capacity.standins.decoding import ReadPrompt
 from capacity.standins.exchange import StandInReply, json_reply
+from capacity.standins.prompts import prompt_name
 
 _CHARACTERS_A_TOKEN = 4
 _LEAST, _MOST = 0.94, 0.99
 """Probabilities of the model's tokens."""
-_FORM = re.compile(r'the form "([a-z_]{1,64})"')
 _RIVALS = (" the", " of", " and", " to", " as", " at", " on", " by", " it", " be")
 _UNSEEN = -14.0  # log probability of the last rivals
 
@@ -38,7 +38,6 @@ class ChatCall:
 
     name: str
     model: str
-    prefix: str
     task: str
     prompt: ReadPrompt
     max_tokens: int
@@ -56,15 +55,14 @@ def read_call(content: bytes, photo_tokens: int) -> ChatCall:
         system, parts = _messages(body["messages"])
         texts = [str(part["text"]) for part in parts if part["type"] == "text"]
         photos = [str(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"]
-        prefix, task = texts[0], "\n".join(texts[1:])
+        task = "\n".join(texts)
         return ChatCall(
             name=_form_name(body, task),
             model=str(body["model"]),
-            prefix=prefix,
             task=task,
             prompt=ReadPrompt(
-                prefix=hashlib.sha256("\0".join([system, *photos, prefix]).encode()).hexdigest(),
-                prefix_tokens=tokens_in(system) + tokens_in(prefix),
+                prefix=hashlib.sha256("\0".join([system, *photos]).encode()).hexdigest(),
+                prefix_tokens=tokens_in(system),
                 further_tokens=tokens_in(task),
                 photo_tokens=photo_tokens * len(photos),
             ),
@@ -185,9 +183,9 @@ def _max_tokens(body: Mapping[str, Any]) -> int:
 def _form_name(body: Mapping[str, Any], task: str) -> str:
     """What is to be written: the schema's name, or that of a text, which the task's own words tell."""
     wanted = body.get("response_format") or {}
-    named = None if wanted else _FORM.search(task)
-    if named is not None:
-        return named.group(1)
+    named = "" if wanted else prompt_name(task)
+    if named:
+        return named
     if wanted.get("type") != "json_schema":
         raise RefusedChat(
             "This server writes replies to a JSON schema, and texts of a name.", "response_format"

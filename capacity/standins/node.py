@@ -161,7 +161,7 @@ class Node:
             probed = _PROBED if self.calibration.holds_schema else "ready"
             return Transcript(call, cut(probed, 16), next(self._chat_numbers), self._random[VLM])
         usual = self.calibration.prompt(call.name)
-        text = written(call.name, call.prefix, call.task, lines=not call.by_schema)
+        text = written(call.name, call.task, lines=not call.by_schema)
         if usual is None or text is None:
             raise RefusedChat(f"Nothing is known of the schema {call.name}.", "response_format")
         rng = self._random[VLM]

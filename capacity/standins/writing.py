@@ -14,11 +14,8 @@ from gateway.llm.lines import in_lines
 from gateway.llm.schemas import (
     Answerability,
     ChainOfThought,
-    GroundedAnswer,
-    Judgement,
     Structured,
     Understanding,
-    Verdict,
 )
 from gateway.pipelines.baselines.schemas import PlainAnswer, RewrittenQuery, SteppedAnswer
 from gateway.pipelines.qa_dragon.schemas import (
@@ -38,15 +35,12 @@ _CANDIDATE = re.compile(rf"^(\d+)\. {re.escape(scene.ENTITY)}\b", re.MULTILINE)
 _SEARCHES = re.compile(r"^<<<searches>>>\n(.*?)\n<<<end>>>", re.MULTILINE | re.DOTALL)
 
 
-def written(name: str, prefix: str, task: str, *, lines: bool = False) -> str | None:
-    """The JSON, labelled lines or text for the prompt called `name`; None for a prompt that is none of ours.
-
-    `prefix`: the text that holds the question; `task`: the stage's own text behind it.
-    """
+def written(name: str, task: str, *, lines: bool = False) -> str | None:
+    """Return the JSON, labelled lines or text for the prompt called `name`; None for an unknown prompt."""
     write, tell = _WRITERS.get(name), _TEXTS.get(name)
     if write is None:
         return None if tell is None else tell(task)
-    asked = _QUESTION.findall(prefix)
+    asked = _QUESTION.findall(task)
     route = scene.route_of(asked[-1] if asked else "")
     reply = write(route, task)
     return in_lines(reply.told()) if lines else reply.spelled()
@@ -130,24 +124,9 @@ def _query_rewrite(route: Route, task: str) -> QueryRewrite:
     return QueryRewrite(queries=_queries(scene.ENTITY)[:count])
 
 
-def _answer(route: Route, task: str) -> GroundedAnswer:
-    """From the pieces that state the fact; without one the model does not know."""
-    pieces = [int(number) for number, text in _PIECE.findall(task) if _states_the_fact(text)]
-    if not pieces:
-        return GroundedAnswer(
-            reason="None of the pieces tells of the bridge in the photo, its opening or its designer.",
-            answer=None,
-            evidence=[],
-        )
-    reason = f"Piece {pieces[0]} gives both for the bridge on the sign."
-    return GroundedAnswer(reason=reason, answer=scene.FOUND_ANSWER, evidence=pieces[:2])
-
-
-def _judgement(route: Route, task: str) -> Judgement:
-    return Judgement(
-        reason="The sign names the bridge and piece 1 gives its year, as the answer does.",
-        verdict=Verdict.CORRECT,
-    )
+def _pieces(task: str) -> list[int]:
+    """Return the numbers of the pieces that state the fact."""
+    return [int(number) for number, text in _PIECE.findall(task) if _states_the_fact(text)]
 
 
 def _answer_alone(route: Route, task: str) -> PlainAnswer:
@@ -160,7 +139,7 @@ def _answer_in_steps(route: Route, task: str) -> SteppedAnswer:
 
 
 def _answer_from_search(route: Route, task: str) -> PlainAnswer:
-    return PlainAnswer(answer=_answer(route, task).answer)
+    return PlainAnswer(answer=scene.FOUND_ANSWER if _pieces(task) else None)
 
 
 def _rewritten_query(route: Route, task: str) -> RewrittenQuery:
@@ -172,7 +151,7 @@ def _search_phrase(route: Route, task: str) -> SearchPhrase:
 
 
 def _ranking(route: Route, task: str) -> Ranking:
-    return Ranking(relevant=_answer(route, task).evidence)
+    return Ranking(relevant=_pieces(task)[:2])
 
 
 def _plan(task: str) -> str:
@@ -213,6 +192,9 @@ _TEXTS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "plan_tools": _plan,
         "describe_photo": _description,
         "filter_knowledge": _knowledge,
+        "answer": _brief_answer,
+        "judge": lambda _: "yes",
+        "rewrite": lambda _: f"When did the {scene.ENTITY} open, and who designed it?",
         "answer_briefly": _brief_answer,
         "answer_from_knowledge": _brief_answer,
     }
@@ -228,8 +210,6 @@ _WRITERS: Mapping[str, Callable[[Route, str], Structured]] = MappingProxyType(
         "match_entity": _entity_match,
         "split_query": _query_split,
         "enhance_queries": _query_rewrite,
-        "answer": _answer,
-        "judge": _judgement,
         "answer_alone": _answer_alone,
         "answer_in_steps": _answer_in_steps,
         "answer_from_search": _answer_from_search,

@@ -1,4 +1,4 @@
-"""Builds the prompt of each stage: the prompt prefix, then the stage's own words and material."""
+"""Build the prompt of each stage: the stage's own words first, then material, the question last."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,11 +6,12 @@ from contracts.domain_router import Domain
 from gateway.llm.delimiting import EvidenceBlocks, delimited
 from gateway.llm.lines import described_lines, in_lines
 from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt, Schema, TextPart
-from gateway.llm.prompt_prefix import prefix_tokens, prompt_prefix, system_text
+from gateway.llm.prompt import Prompt, Schema, TextPart, TextPrompt
 from gateway.llm.prompts import Case, PromptText, prompt_text, short_name
+from gateway.llm.question import photo_parts, question_text, question_tokens, system_text
 from gateway.llm.schema_forms import described
-from gateway.llm.schemas import GroundedAnswer, Judgement, Structured, Understanding, in_words
+from gateway.llm.schemas import Structured, Understanding, in_words
+from gateway.llm.text import replied, text_prompt
 from gateway.llm.tokens import ours, tokens_at_most
 from gateway.state import Draft, Entity, Query
 
@@ -24,6 +25,11 @@ def understand(query: Query, domain: Domain | None, options: VlmOptions) -> Prom
     return prompt_of("understand", query, Understanding, options, limit, advice=advice)
 
 
+def examples(name: str) -> tuple[Case, ...]:
+    """Return the worked examples in a prompt."""
+    return prompt_text(name).cases
+
+
 def domain_text(domain: Domain | None) -> PromptText:
     """A domain's advice and cases; the generic ones for questions outside the known domains."""
     name = "generic" if domain is None else domain.value.replace(" ", "_")
@@ -31,26 +37,24 @@ def domain_text(domain: Domain | None) -> PromptText:
 
 
 def answer(
-    query: Query,
-    draft: Draft,
-    entity: Entity | None,
-    shown: EvidenceBlocks,
-    options: VlmOptions,
-    most_tokens: int | None = None,
-) -> Prompt[GroundedAnswer]:
-    """The answer from the evidence (QA-Dragon, 3.7.1)."""
-    limit = options.tokens.answer if most_tokens is None else min(options.tokens.answer, most_tokens)
-    return prompt_of(
-        "answer", query, GroundedAnswer, options, limit, notes=notes(draft, entity), evidence=shown.text
-    )
+    query: Query, entity: Entity | None, shown: EvidenceBlocks, options: VlmOptions, most_tokens: int
+) -> TextPrompt:
+    """Return the prompt for the answer from evidence (QA-Dragon, 3.7.1)."""
+    thing = delimited("thing in the photo", entity.name) + "\n" if entity and query.photo else ""
+    return text_prompt("answer", query, options, most_tokens, thing=thing, evidence=shown.text)
 
 
-def judge(query: Query, answered: str, shown: EvidenceBlocks, options: VlmOptions) -> Prompt[Judgement]:
-    """The model's half of the dual verifier (QA-Dragon, 3.7.2)."""
-    limit = options.tokens.judge
-    return prompt_of(
-        "judge", query, Judgement, options, limit, answer=delimited("answer", answered), evidence=shown.text
-    )
+def judge(query: Query, asked: TextPrompt, answered: str, options: VlmOptions) -> TextPrompt:
+    """Return the prompt that asks the model to check an answer (QA-Dragon, 3.7.2).
+
+    It goes on from the prompt of the answer, so that a server with a prefix cache reads little more.
+    """
+    return text_prompt("judge", query, options, options.tokens.judge, earlier=replied(asked, answered))
+
+
+def rewrite(query: Query, options: VlmOptions) -> TextPrompt:
+    """Return the prompt that puts a follow-up question into words that need no conversation."""
+    return text_prompt("rewrite", query, options, options.tokens.rewrite)
 
 
 def notes(draft: Draft, entity: Entity | None = None) -> str:
@@ -80,9 +84,9 @@ def prompt_of(
     advice: str = "",
     **slots: str,
 ) -> Prompt[Schema]:
-    """The prompt prefix, then the words of `<name>.toml`, which may do without worked cases and advice.
+    """Return the photo, the words of `<name>.toml`, with or without examples and advice, and the question.
 
-    `slots` hold what others wrote. What describes the schema to a server without grammars is counted too.
+    `slots` hold untrusted text. Words that describe the schema to a server without grammars are counted too.
     """
     if not issubclass(schema, Structured):
         raise TypeError(f"{schema.__name__} does not describe its fields")
@@ -99,12 +103,14 @@ def prompt_of(
         return words.fill(**ours_too, **slots), ours(words.text, *ours_too.values())
 
     short = short_name(name)
-    text, tokens = filled(Structured.spelled, "")
+    text, tokens = filled(Structured.spelled, "\nReply with one JSON object.")
     lines, tokens_in_lines = filled(_as_lines, f"\n{described_lines(short, schema)}")
     tokens = max(tokens + ours(described(short, schema)), tokens_in_lines)
-    tokens += prefix_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
-    user = (*prompt_prefix(query, options), TextPart(text))
-    return Prompt(short, system_text(), user, schema, max_tokens, text_tokens=tokens, in_lines=lines)
+    tokens += question_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
+    question = question_text(query, options)
+    user = (*photo_parts(query), TextPart(f"{text}\n\n{question}"))
+    in_lines = f"{lines}\n\n{question}"
+    return Prompt(short, system_text(), user, schema, max_tokens, text_tokens=tokens, in_lines=in_lines)
 
 
 def _as_lines(reply: Structured) -> str:

@@ -104,6 +104,11 @@ class VlmClient:
         return self._capabilities.believed()
 
     @property
+    def sees_photos(self) -> bool:
+        """Whether the model reads photos."""
+        return True
+
+    @property
     def unknown(self) -> bool:
         """Whether the server wants to be probed: at first, after it was away, and after a while."""
         return self._capabilities.due

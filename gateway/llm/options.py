@@ -26,8 +26,9 @@ class TokenLimits:
     match_entity: int = 160
     split_query: int = 256
     enhance_queries: int = 256
-    answer: int = 288
-    judge: int = 160
+    answer: int = 96
+    rewrite: int = 64
+    judge: int = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +75,6 @@ class VlmOptions:
 
     `evidence`, `history_*`, `printed_chars`: what a prompt may hold, in characters (about four a token),
     where `window` has room for it, of which the conversation takes no more than `history_share`.
-
-    `unmeasured`: the confidence of an answer whose server tells no log probabilities; it passes the routers'
-    and refusals' cut-offs, so that verification decides. `judged_correct`, `judged_incorrect`: what a verdict
-    without log probabilities is worth; a judge is right more often than not, and never certain.
     """
 
     evidence: Budget = field(default=Budget(total=8_000, piece=1_500))
@@ -88,9 +85,6 @@ class VlmOptions:
     max_candidates: int = 8
     max_objects: int = 6
     max_queries: int = 4
-    unmeasured: float = 0.65
-    judged_correct: float = 0.9
-    judged_incorrect: float = 0.1
     tokens: TokenLimits = field(default_factory=TokenLimits)
     window: Window = field(default_factory=Window)
 

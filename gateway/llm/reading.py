@@ -1,30 +1,18 @@
 """Turns what the model wrote into what the pipeline works with: cleaned, honest, and measured."""
 
-import re
+from collections.abc import Iterable
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 from contracts.answer import Reason
 from gateway.llm.cleaning import LABEL_WORDS, entity_name, label, one_line, queries, spoken
-from gateway.llm.completion import Alternative, Completion, Token
-from gateway.llm.delimiting import EvidenceBlocks
+from gateway.llm.completion import Completion
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Schema
-from gateway.llm.quoting import quotes
-from gateway.llm.schemas import (
-    Answerability,
-    ChainOfThought,
-    GroundedAnswer,
-    Judgement,
-    Look,
-    Understanding,
-    Verdict,
-)
+from gateway.llm.prompts import Case
+from gateway.llm.schemas import Answerability, ChainOfThought, Look, Understanding
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Context, Draft, Query, Reply, Tool
-
-_NO_LETTERS = re.compile(r"^[^a-z]+")
 
 
 def whole(completion: Completion[Schema]) -> Schema:
@@ -51,9 +39,9 @@ def cut_off(completion: Completion[Schema]) -> bool:
 
 
 def declined_draft(query: Query) -> Draft:
-    """The draft of a model that would not speak: nothing is known, everything is to be looked up."""
-    tools = frozenset(Tool) if query.photo is not None else frozenset({Tool.TEXT_SEARCH})
-    return Draft(None, None, "", None, 0.0, self_contained=False, tools=tools, sub_queries=())
+    """Return the draft of a model that declined: nothing is known, everything is looked up."""
+    draft = Draft.of_question()
+    return replace(draft, tools=frozenset(Tool)) if query.photo is not None else draft
 
 
 def no_answer(context: Context) -> Reply:
@@ -62,16 +50,18 @@ def no_answer(context: Context) -> Reply:
     return Reply(None, 0.0, reason=reason)
 
 
-def draft_of(completion: Completion[ChainOfThought], options: VlmOptions) -> Draft:
-    """The draft of a prompt that asks for no tools: they have a call of their own."""
+def draft_of(completion: Completion[ChainOfThought], query: Query, cases: Iterable[Case]) -> Draft:
+    """Return the draft of a prompt that asks for no tools. `cases`: the examples in the prompt."""
     value = whole(completion)
-    return _drafted(value, completion, label(value.object_label, LABEL_WORDS), options)
+    return _drafted(value, completion, label(value.object_label, LABEL_WORDS), query, cases)
 
 
-def understood(completion: Completion[Understanding], query: Query, options: VlmOptions) -> Draft:
-    """The draft with its tools. What is not self-contained is looked up, whatever the model asked for."""
+def understood(
+    completion: Completion[Understanding], query: Query, options: VlmOptions, cases: Iterable[Case]
+) -> Draft:
+    """Return the draft with its tools. What is not self-contained is looked up in any case."""
     value = whole(completion)
-    draft = _drafted(value, completion, label(value.image_search, LABEL_WORDS), options)
+    draft = _drafted(value, completion, label(value.image_search, LABEL_WORDS), query, cases)
     tools = set[Tool]()
     if value.image_search is not None and query.photo is not None:
         tools.add(Tool.IMAGE_SEARCH)
@@ -81,76 +71,27 @@ def understood(completion: Completion[Understanding], query: Query, options: Vlm
 
 
 def _drafted(
-    value: Look, completion: Completion[Any], object_label: str | None, options: VlmOptions
+    value: Look, completion: Completion[Any], object_label: str | None, query: Query, cases: Iterable[Case]
 ) -> Draft:
     said = _answer(value.answer)
+    if said is not None and said in {case.reply.get("answer") for case in cases}:
+        said = None  # a small model repeated an example from its prompt
+    in_photo = query.photo is not None and value.answerability is Answerability.IN_PHOTO
     return Draft(
         object_label=object_label,
         entity=entity_name(value.entity, object_label),
         reasoning="\n".join(step for step in map(one_line, value.reasoning) if step),
         answer=said,
-        confidence=confidence(completion.probabilities_of("answer"), options) if said is not None else 0.0,
-        self_contained=said is not None and value.answerability is Answerability.IN_PHOTO,
+        confidence=confidence(completion.probabilities_of("answer")) if said is not None else None,
+        self_contained=said is not None and in_photo,
         tools=frozenset(),
         sub_queries=(),
     )
 
 
-def reply_of(
-    completion: Completion[GroundedAnswer], context: Context, shown: EvidenceBlocks, options: VlmOptions
-) -> Reply:
-    """The answer with the sentences it rests on, or an honest None."""
-    value = whole(completion)
-    said = _answer(value.answer)
-    if said is None:
-        return no_answer(context)
-    measured = completion.probabilities_of("answer") or None
-    cited = shown.indices(value.evidence)
-    return Reply(
-        answer=said,
-        confidence=confidence(measured, options),
-        quotes=quotes(said, value.reason, context.evidence, cited, shown.places),
-        token_probabilities=measured,
-        under_grammar=completion.under_grammar,
-    )
-
-
-def confidence(probabilities: tuple[float, ...] | None, options: VlmOptions) -> float:
-    """Mean token probability (s_mean of QA-Dragon, 3.7.2), or the neutral value where there is none."""
-    if not probabilities:
-        return options.unmeasured
-    return min(1.0, sum(probabilities) / len(probabilities))
-
-
-def probability_correct(completion: Completion[Judgement], options: VlmOptions) -> float:
-    """P(correct) / (P(correct) + P(incorrect)) where the verdict's first token was chosen.
-
-    Without alternatives the verdict's own probability stands for it, never against the verdict itself: raw
-    probabilities also count tokens that the grammar forbade.
-    """
-    correct = completion.value.verdict is Verdict.CORRECT
-    tokens = completion.tokens_of("verdict")
-    if not tokens:
-        return options.judged_correct if correct else options.judged_incorrect
-    weighed = _weigh(tokens[0])
-    if weighed is not None:
-        return weighed
-    own = prod(token.probability for token in tokens)
-    return max(own, 0.5) if correct else min(1 - own, 0.5)
-
-
-def _weigh(token: Token) -> float | None:
-    """ "correct" among the tokens that could have begun either verdict; None unless both are known."""
-    others = [other for other in token.alternatives if other.text != token.text]
-    shares = {verdict: 0.0 for verdict in Verdict}
-    for choice in (Alternative(token.text, token.probability), *others):
-        spelled = _NO_LETTERS.sub("", choice.text.casefold())
-        for verdict in Verdict:
-            if spelled and verdict.startswith(spelled):
-                shares[verdict] += choice.probability
-    if not all(shares.values()):
-        return None
-    return shares[Verdict.CORRECT] / sum(shares.values())
+def confidence(probabilities: tuple[float, ...] | None) -> float | None:
+    """Return the mean token probability (s_mean of QA-Dragon, 3.7.2); None if there is none."""
+    return min(1.0, sum(probabilities) / len(probabilities)) if probabilities else None
 
 
 def _answer(text: str | None) -> str | None:

@@ -3,7 +3,7 @@
 Every call may raise what `VlmClient` raises, which are `LoreglassError`s; nothing the model says is logged.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import anyio
@@ -12,18 +12,19 @@ import anyio.to_thread
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.llm import asking
-from gateway.llm.cleaning import LABEL_WORDS, label
-from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
+from gateway.llm.cleaning import LABEL_WORDS, label, search_phrase, without_thoughts
+from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt, Schema
+from gateway.llm.prompt import TextPrompt
 from gateway.llm.quoting import printed_quotes
-from gateway.llm.reading import declined_draft, no_answer, probability_correct, reply_of, understood
-from gateway.llm.schemas import GroundedAnswer, Judgement, Understanding
+from gateway.llm.reading import declined_draft, no_answer, understood
+from gateway.llm.schemas import Understanding
 from gateway.llm.selection import select_entity
+from gateway.llm.text import probability_of_yes, reply_of_text
 from gateway.reasoning.port import ReadPhoto, Seek
-from gateway.state import Context, Draft, Entity, Evidence, GenerationBudget, PhotoText, Query, Reply
+from gateway.state import Context, Draft, Entity, GenerationBudget, PhotoText, Query, Reply
 
 DEFAULTS = VlmOptions()
 _WAIT_FOR_PRINT_S = 2.0
@@ -37,47 +38,57 @@ class AnsweringVlm:
         self._client = client
         self._options = options
 
+    def drafts(self, query: Query) -> bool:
+        """Return whether there is anything to look at: a photo, and a model that sees."""
+        return query.photo is not None and self._client.sees_photos
+
     async def answer(
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        """One call: reason, answer and the numbers of the evidence it rests on (3.7.1)."""
+        """One call: the answer as text, and the sentence of the evidence that it can be traced to (3.7.1).
 
-        def prompt_with(shown: EvidenceBlocks) -> Prompt[GroundedAnswer]:
-            return asking.answer(query, draft, context.entity, shown, self._options, generation.answer_tokens)
-
-        budget = self._options.evidence.at_most(generation.evidence_chars)
-        prompt, shown = self._fitted(prompt_with, context.evidence, budget)
+        Without evidence and without a photo nothing is asked: such an answer could cite nothing.
+        """
+        if not context.evidence and not self.drafts(query):
+            return no_answer(context)
+        prompt, shown = self._answer_prompt(query, context, generation)
         try:
-            completion = await self._client.complete(prompt, deadline)
+            written = await self._client.write(prompt, deadline)
         except VlmDeclined:
             return no_answer(context)
         return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of, completion, context, shown, self._options, abandon_on_cancel=True
+            reply_of_text, written, context, shown.places, abandon_on_cancel=True
         )
 
     async def judge(
-        self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
-    ) -> float:
-        """One call: the verdict's probability (3.7.2); 0 without a call if there is nothing to judge."""
-        answered = reply.answer
-        if answered is None or not reply.says_something:
+        self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
+    ) -> float | None:
+        """One call that goes on from the answer's: the probability that it is right (3.7.2)."""
+        if reply.answer is None or not reply.says_something:
             return 0.0
+        asked, _ = self._answer_prompt(query, context, generation)
+        prompt = asking.judge(query, asked, reply.answer, self._options)
+        return probability_of_yes(await self._client.write(prompt, deadline))
 
-        def prompt_with(shown: EvidenceBlocks) -> Prompt[Judgement]:
-            return asking.judge(query, answered, shown, self._options)
+    async def rewrite(self, query: Query, deadline: Deadline) -> str:
+        """One call: a follow-up question in words that need no conversation."""
+        written = await self._client.write(asking.rewrite(query, self._options), deadline)
+        return search_phrase(without_thoughts(written.text)) or query.question
 
-        prompt, _ = self._fitted(prompt_with, _quoted_first(reply, evidence), self._options.evidence)
-        return probability_correct(await self._client.complete(prompt, deadline), self._options)
+    def _answer_prompt(
+        self, query: Query, context: Context, generation: GenerationBudget
+    ) -> tuple[TextPrompt, EvidenceBlocks]:
+        """Return the prompt, and the evidence in it: as much as budget and window hold."""
+        limit = min(self._options.tokens.answer, generation.answer_tokens)
+        budget = self._options.evidence.at_most(generation.evidence_chars)
 
-    def _fitted(
-        self,
-        prompt_with: Callable[[EvidenceBlocks], Prompt[Schema]],
-        evidence: Sequence[Evidence],
-        budget: Budget,
-    ) -> tuple[Prompt[Schema], EvidenceBlocks]:
-        """The prompt, and the evidence as shown: as much as budget and window hold."""
-        window = self._options.window
-        return window.fitted(prompt_with, lambda tokens: evidence_blocks(evidence, budget.within(tokens)))
+        def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
+            return asking.answer(query, context.entity, shown, self._options, limit)
+
+        def shown_within(tokens: int) -> EvidenceBlocks:
+            return evidence_blocks(context.evidence, budget.within(tokens))
+
+        return self._options.window.fitted(prompt_with, shown_within)
 
 
 class VlmReasoner(AnsweringVlm):
@@ -98,7 +109,8 @@ class VlmReasoner(AnsweringVlm):
             completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
             return declined_draft(query)
-        return await with_print(understood(completion, query, self._options), read_photo, deadline)
+        draft = understood(completion, query, self._options, asking.examples("understand"))
+        return await with_print(draft, read_photo, deadline)
 
     async def select_entity(
         self,
@@ -116,13 +128,6 @@ class VlmReasoner(AnsweringVlm):
     ) -> tuple[str, ...]:
         """None: the first look split the question, and another call is not worth its time."""
         return ()
-
-
-def _quoted_first(reply: Reply, evidence: Sequence[Evidence]) -> list[Evidence]:
-    """What the answer rests on must not fall to the budget."""
-    quoted = dict.fromkeys(quote.index for quote in reply.quotes if 0 <= quote.index < len(evidence))
-    order = [*quoted, *(index for index in range(len(evidence)) if index not in quoted)]
-    return [evidence[index] for index in order]
 
 
 async def with_print(draft: Draft, read_photo: ReadPhoto, deadline: Deadline) -> Draft:

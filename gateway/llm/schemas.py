@@ -129,18 +129,6 @@ class Answerability(StrEnum):
     LOOK_UP = "look_up"
 
 
-class Verdict(StrEnum):
-    """The judge's ruling (QA-Dragon, 3.7.2). The words differ in their first token, so it can be weighed."""
-
-    CORRECT = "correct"
-    INCORRECT = "incorrect"
-
-
-def _ruling(value: object) -> object:
-    spelled = str(value).casefold().strip(" .*\"'")
-    return next((verdict for verdict in Verdict if spelled.startswith(verdict)), value)
-
-
 class Look(Structured):
     """What every draft begins with: its reasoning trace (3.1.2), its answer, whether that stands (3.2)."""
 
@@ -187,25 +175,8 @@ class Understanding(Look):
     )
 
 
-class GroundedAnswer(Structured):
-    """The answer with its reason (QA-Dragon, 3.7.1)."""
-
-    reason: Sentence = Field(description="a sentence of at most fifteen words that leads to the answer")
-    answer: Sentence | None = Field(default=None, description="one sentence, or: I don't know")
-    evidence: Annotated[list[int], BeforeValidator(_whole_numbers), Field(max_length=MAX_CITED)] = Field(
-        default=[], description="the numbers of the pieces of evidence that the answer rests on"
-    )
-
-
-class Judgement(Structured):
-    """The model's half of the dual verifier (QA-Dragon, 3.7.2). A reply without a verdict is none."""
-
-    reason: Sentence = Field(description="one or two sentences on what decided it")
-    verdict: Annotated[Verdict, BeforeValidator(_ruling)] = Field(description="correct or incorrect")
-
-
 def in_words(schema: type[Structured]) -> str:
     """The fields as a prompt lists them."""
     lines = [f"- {name}: {field.description}" for name, field in schema.model_fields.items()]
     which = ", without those that would be null or empty" if schema.omits_defaults else ""
-    return f"Fields of your reply{which}, in this order:\n" + "\n".join(lines)
+    return f"Reply with these fields{which}, in this order, and nothing else:\n" + "\n".join(lines)

@@ -8,8 +8,8 @@ from gateway.llm.cleaning import spoken, without_thoughts
 from gateway.llm.completion import Written
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Earlier, TextPart, TextPrompt
-from gateway.llm.prompt_prefix import prefix_tokens, prompt_prefix, system_text
 from gateway.llm.prompts import prompt_text, short_name
+from gateway.llm.question import photo_parts, question_text, question_tokens, system_text
 from gateway.llm.quoting import quotes
 from gateway.llm.reading import confidence, no_answer
 from gateway.llm.repair import read_object
@@ -18,8 +18,11 @@ from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Context, Query, Reply
 from language.sentences import sentences
 
+YES, NO = 0.9, 0.1
+"""What a verdict without token probabilities is worth: a judge is never certain."""
 _TURN_TOKENS = 16
 """Marks of two more turns, in any of the chat templates that we know."""
+_WORD = re.compile(r"[A-Za-z]+")
 _CODE_FENCE = re.compile(r"\A```[a-z]*\s*|\s*```\Z")
 
 
@@ -32,17 +35,18 @@ def text_prompt(
     earlier: Earlier | None = None,
     **slots: str,
 ) -> TextPrompt:
-    """The prompt prefix, or the call that this one goes on from, then the words of `<name>.toml`.
+    """Return the photo, the words of `<name>.toml` and the question; after an earlier call, the words alone.
 
-    Measured is what has no end of its own.
+    A reply without an end of its own is measured. Slots hold untrusted text, made harmless by the caller.
     """
     words = prompt_text(name)
-    task = TextPart(words.fill(**slots))
-    before = prefix_tokens(query, options) if earlier is None else earlier.tokens
+    task = words.fill(**slots)
+    before = question_tokens(query, options) if earlier is None else earlier.tokens
+    user = (*photo_parts(query), TextPart(f"{task}\n\n{question_text(query, options)}"))
     return TextPrompt(
         short_name(name),
         system_text(),
-        (*prompt_prefix(query, options), task) if earlier is None else (task,),
+        user if earlier is None else (TextPart(task),),
         max_tokens,
         ends_with,
         measured=not ends_with,
@@ -78,7 +82,7 @@ def _answer_of_form(text: str) -> str | None:
     return answer_or_none(spoken(value)) if isinstance(value, str) else None
 
 
-def reply_of_text(written: Written, context: Context, shown: Sequence[int], options: VlmOptions) -> Reply:
+def reply_of_text(written: Written, context: Context, shown: Sequence[int]) -> Reply:
     """The answer as it was said, with the sentence that it can be traced to, if any. Blocking."""
     said = answer_of(written)
     if said is None:
@@ -86,7 +90,7 @@ def reply_of_text(written: Written, context: Context, shown: Sequence[int], opti
     measured = _probabilities(written)
     return Reply(
         answer=said,
-        confidence=confidence(measured, options),
+        confidence=confidence(measured),
         quotes=quotes(said, "", context.evidence, (), shown),
         token_probabilities=measured,
     )
@@ -101,3 +105,32 @@ def _probabilities(written: Written) -> tuple[float, ...] | None:
         return None
     spelled = zip(written.tokens, places, strict=True)
     return tuple(token.probability for token, (start, end) in spelled if end > start) or None
+
+
+def probability_of_yes(written: Written) -> float | None:
+    """Return P(yes) / (P(yes) + P(no)) at the first word of a reply to a yes-or-no question.
+
+    Without token probabilities `YES` or `NO` by the word itself; None if it is neither.
+    """
+    shares = {True: 0.0, False: 0.0}
+    first = next((token for token in written.tokens or () if _WORD.search(token.text)), None)
+    if first is not None:
+        others = (other for other in first.alternatives if other.text != first.text)
+        choices = [(first.text, first.probability), *((other.text, other.probability) for other in others)]
+        for text, probability in choices:
+            meaning = _yes_or_no(text)
+            if meaning is not None:
+                shares[meaning] += probability
+    if total := sum(shares.values()):
+        return shares[True] / total
+    meaning = _yes_or_no(without_thoughts(written.text))
+    return None if meaning is None else (YES if meaning else NO)
+
+
+def _yes_or_no(text: str) -> bool | None:
+    """Return what a word or the beginning of one means: "Yes", "Y", "no", "Not"."""
+    found = _WORD.search(text)
+    if found is None:
+        return None
+    word = found.group().casefold()
+    return True if "yes".startswith(word) else False if word.startswith("n") else None

@@ -181,6 +181,11 @@ class Run:
             self._degraded[stage.value] = None
         await self.record(stage, SKIPPED, self.elapsed_ms(), "")
 
+    def spare(self, stage: Stage) -> None:
+        """Plan without a stage that this question does not need."""
+        self._ended.add(stage)
+        self.planning.revise(self.deadline.remaining_ms(), self._ended, self.elapsed_ms(), stage.value)
+
     def did_less(self, name: str) -> None:
         """Note in `degraded` that a stage did less than there was to do."""
         self._degraded[name] = None

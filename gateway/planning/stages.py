@@ -55,7 +55,7 @@ PROMPTS: dict[Stage, tuple[str, ...]] = {
     Stage.SELECT_ENTITY: ("match_entity",),
     Stage.QUERY_SPLIT: ("split_query",),
     Stage.QUERY_ENHANCEMENT: ("enhance_queries",),
-    Stage.QUERY_REWRITE: ("rewrite_query",),
+    Stage.QUERY_REWRITE: ("rewrite", "rewrite_query"),
     Stage.QUERY_SAMPLING: ("sample_query",),
     Stage.TOOL_PLAN: ("plan_tools",),
     Stage.CAPTION: ("describe_photo",),

@@ -9,7 +9,6 @@ from gateway.state import (
     Context,
     Draft,
     Entity,
-    Evidence,
     Found,
     GenerationBudget,
     PhotoText,
@@ -45,6 +44,14 @@ class Read(Protocol):
 
 class Reasoner(Protocol):
     """Every method may raise what `chassis.errors` declares; none of them keeps state between calls."""
+
+    def drafts(self, query: Query) -> bool:
+        """Return whether this reasoner can draft for the question: a model needs a photo that it sees."""
+        ...
+
+    async def rewrite(self, query: Query, deadline: Deadline) -> str:
+        """Return a follow-up question in words that need no conversation."""
+        ...
 
     async def draft(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
@@ -82,7 +89,10 @@ class Reasoner(Protocol):
         ...
 
     async def judge(
-        self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+        self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> float | None:
-        """Probability that the answer is right, for borderline cases only; None where nothing tells."""
+        """Return the probability that the answer is right; None if nothing tells.
+
+        `generation`: as for `answer`, whose prompt a model's judge goes on from.
+        """
         ...

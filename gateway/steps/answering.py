@@ -1,13 +1,13 @@
 """The answer from the evidence in hand, by the model or, when that cannot be had in time, without one."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from typing import Protocol
 
 from chassis.resilience.deadlines import Deadline
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.state import Context, Draft, Evidence, GenerationBudget, Query, Reply
+from gateway.state import Context, Draft, GenerationBudget, Query, Reply
 from gateway.steps.conflicts import settled
 from gateway.steps.evidence import prompt_tokens
 from gateway.steps.verification import Judge
@@ -23,7 +23,7 @@ class Answering(Protocol):
         ...
 
     def judge(
-        self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+        self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Awaitable[float | None]:
         """The probability that it is right, or None for no opinion."""
         ...

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from contracts.answer import Citation, CitationKind, Conflict, Reason, Route, Verification
 from contracts.domain_router import Domain
@@ -51,7 +52,7 @@ CAUTION = "I could not check this."
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the wearer hears, and why. `refused_by`: the check that an answer in hand did not pass.
+    """What the person hears, and why. `confidence`: None if nothing was measured. `refused_by`: the check that an answer in hand did not pass.
 
     `remark`: what is said of the answer behind it. `verification`: of an answer, whether it was checked.
     `conflicts`: what other sources say.
@@ -59,7 +60,7 @@ class Outcome:
 
     answer: str
     reason: Reason
-    confidence: float
+    confidence: float | None
     route: Route
     domain: Domain | None = None
     entity: Entity | None = None
@@ -115,7 +116,7 @@ def direct_answer(
 ) -> Outcome:
     """The draft as the answer; it quotes the photo itself. The draft must have an answer."""
     explain.proposed(draft.answer)
-    source = Evidence(photo_text.rows, "The photo", "", CitationKind.PHOTO, draft.confidence)
+    source = Evidence(photo_text.rows, "The photo", "", CitationKind.PHOTO, draft.confidence or 0.0)
     citations = tuple(_cite(source, quote) for quote in draft.quotes if quote in source.text)
     return Outcome(
         draft.answer or "", Reason.ANSWERED, draft.confidence, Route.DIRECT, domain, citations=citations
@@ -148,17 +149,16 @@ def conclude(
     accepted = verdict is not None and verification is not Verification.UNVERIFIED
     citable = bool(citations) or (verdict_suffices and accepted)
     explain.signal("citable", float(citable))
-    if reply.confidence < thresholds.answer_confidence:
+    if reply.confidence is not None and reply.confidence < thresholds.answer_confidence:
         return refusal(_why_unknown(reply, context, failures), route, domain, entity, NOT_CONFIDENT)
     if verdict is not None and verdict.refusal is not None:
         return refusal(Reason.UNSUPPORTED, route, domain, entity, verdict.refusal)
     if not citable:
         return refusal(Reason.UNSUPPORTED, route, domain, entity, NOT_CITED)
-    confidence = reply.confidence * reply.standing * (verdict.probability if verdict else 1.0)
     return Outcome(
         reply.answer or "",
         Reason.ANSWERED,
-        confidence,
+        _confidence(reply, verdict),
         route,
         domain,
         entity,
@@ -167,6 +167,14 @@ def conclude(
         conflicts=_conflicts(reply, context.evidence),
         remark=reply.remark,
     )
+
+
+def _confidence(reply: Reply, verdict: Verdict | None) -> float | None:
+    """Return the product of what was measured; None if nothing was."""
+    measured = [
+        each for each in (reply.confidence, verdict.probability if verdict else None) if each is not None
+    ]
+    return prod(measured) * reply.standing if measured else None
 
 
 def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Citation]:
@@ -225,11 +233,11 @@ def answered(
         return refusal(_why_not_answered(reply, context, failures), route, domain, entity)
     explain.signal("answer_confidence", reply.confidence)
     citations = tuple(checked_citations(reply, context.evidence))
-    confidence, conflicts = reply.confidence * reply.standing, _conflicts(reply, context.evidence)
+    conflicts = _conflicts(reply, context.evidence)
     return Outcome(
         reply.answer or "",
         Reason.ANSWERED,
-        confidence,
+        _confidence(reply, None),
         route,
         domain,
         entity,

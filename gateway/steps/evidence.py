@@ -14,6 +14,7 @@ from gateway.planning.stage_graph import CHARS_A_TOKEN, rerank_items
 from gateway.planning.stages import Stage
 from gateway.state import Draft, Entity, Evidence, Photo, PhotoText, Query
 from gateway.thresholds import RetrievalLimits, Thresholds
+from language.names import mentions
 
 ENTITY_SLOT = "{entity}"
 MAX_QUERIES = 16  # what one call to text_search takes
@@ -27,15 +28,15 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])|\n+")
 
 
 def fused_queries(query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
-    """The draft's sub-queries with the identified thing's name put in (fusion search, 3.5.2)."""
+    """Return the question itself, then the draft's sub-queries with the thing's name in (fusion search, 3.5.2)."""
     name = entity.name if entity else draft.entity
+    own = f"{name} {query.question}" if name and not mentions(query.question, name) else query.question
     filled = [
         search.replace(ENTITY_SLOT, name or "").strip()
         for search in draft.sub_queries
         if name or ENTITY_SLOT not in search
     ]
-    unique = tuple(dict.fromkeys(search for search in filled if search))
-    return unique or (f"{name} {query.question}" if name else query.question,)
+    return tuple(dict.fromkeys((own, *filter(None, filled))))
 
 
 async def search_pages(

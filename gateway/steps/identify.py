@@ -98,7 +98,7 @@ def named_by(query: Query, draft: Draft) -> Entity | None:
         return None if query.photo is not None and query.photo_is_new else known
     if known is not None and known.name == draft.entity:
         return known
-    return Entity(draft.entity, draft.confidence)
+    return Entity(draft.entity, draft.confidence or 0.0)
 
 
 def fuse(candidates: Sequence[Entity], thresholds: Thresholds) -> tuple[Entity, ...]:

@@ -43,11 +43,11 @@ from gateway.planning.explaining import Explaining
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.state import Context, Evidence, Query, Reply, Verdict
+from gateway.state import Context, GenerationBudget, Query, Reply, Verdict
 from gateway.steps.evidence import prompt_tokens
 from gateway.thresholds import Thresholds
 
-Judge = Callable[[Query, Reply, Sequence[Evidence], Deadline], Awaitable[float | None]]
+Judge = Callable[[Query, Reply, Context, GenerationBudget, Deadline], Awaitable[float | None]]
 """A reasoner's own: the probability that the answer is right, or None for no opinion."""
 
 NOT_SUPPORTED = "support"
@@ -102,10 +102,9 @@ async def verify(
             await run.skip(Stage.JUDGE)
             return None
         run.explain.signal("judge_asked", 1.0)
-        shown, size = context.evidence, _to_judge(context, run)
-        heard, failed = None, True
-        async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE, size) as deadline:
-            heard = await judge(query, reply, shown, deadline)
+        heard, failed, generation = None, True, run.plan.generation
+        async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE, _to_judge(context, run)) as deadline:
+            heard = await judge(query, reply, context, generation, deadline)
             failed = False
         run.explain.signal("judged", heard)
         return heard

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request
 from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
+from capacity.standins.prompts import prompt_name
 from chassis.http.serving import BoundApp, listen, running
 from gateway.llm.probe import TASK
 from tests.vlm_server.chat_requests import (
@@ -87,8 +88,8 @@ class ScriptedRequest:
         """The prompt's name, or "" when the request does not tell."""
         if isinstance(self.chat.response_format, SchemaFormat):
             return self.chat.response_format.json_schema.name
-        found = _NAME_IN_WORDS.findall(self.text)  # the last: a chat may go on from another prompt
-        return found[-1] if found else ""
+        named = _NAME_IN_WORDS.findall(self.text)  # the last: a chat may go on from another prompt
+        return prompt_name(self.text) or (named[-1] if named else "")
 
     @property
     def system(self) -> str:

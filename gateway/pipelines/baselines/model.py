@@ -115,7 +115,7 @@ class VlmBaselines:
         measured = completion.probabilities_of("answer") or None
         return Reply(
             said,
-            confidence(measured, self._options),
+            confidence(measured),
             token_probabilities=measured,
             under_grammar=completion.under_grammar,
         )

@@ -30,6 +30,7 @@ from gateway.steps import evidence, photo
 from gateway.steps.answering import answer_from
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
 from gateway.steps.evidence import SearchRequest
+from gateway.steps.first_look import draft_unseen
 from gateway.steps.identify import identify, search_crops
 from gateway.steps.routing import SearchRouter
 from gateway.steps.verification import AskJudge, Judge, verify
@@ -38,7 +39,7 @@ from gateway.thresholds import RetrievalLimits, Thresholds
 STAGE_GRAPH = StageGraph(
     "loreglass",
     (
-        (Stage.OCR, Stage.DOMAIN_ROUTER, Stage.DRAFT),
+        (Stage.OCR, Stage.DOMAIN_ROUTER, Stage.DRAFT, Stage.QUERY_REWRITE),
         (Stage.IMAGE_SEARCH,),
         (Stage.CROPPER,),
         (Stage.CROP_SEARCH,),
@@ -91,14 +92,7 @@ class LoreglassPipeline:
         """Look and draft; choose a route; then identify, search, rank, answer and verify as it asks."""
         async with prefetching() as group:
             prefetched = self._prefetch(group, query, run)
-            advised = await self._advise(query, prefetched)
-
-            def seek(label: str) -> None:
-                self._begin_crops(group, query, label, prefetched, run)
-
-            async for reader, may_fail, stage in run.attempts(Stage.DRAFT, self.reasoner, self.fallback):
-                async with may_fail, stage as deadline:
-                    draft = await reader.draft(query, advised, prefetched.photo_text.result, seek, deadline)
+            draft = await self._draft(group, query, prefetched, run)
             run.explain.draft(draft.answer, draft.confidence)
             route = self._choose_route(draft, run)
             if route is Route.DIRECT:
@@ -108,6 +102,27 @@ class LoreglassPipeline:
             else:
                 outcome = await self._look_up(query, draft, route, prefetched, run)
         return outcome
+
+    async def _draft(self, group: TaskGroup, query: Query, prefetched: Prefetched, run: Run) -> Draft:
+        """Return the first look at the photo (3.1); without a photo, what to search pages for.
+
+        A model that sees no photos leaves the look to the services.
+        """
+        read = prefetched.photo_text.result
+
+        def seek(label: str) -> None:
+            self._begin_crops(group, query, label, prefetched, run)
+
+        if not self.reasoner.drafts(query):
+            fallback = self.fallback
+            services = partial(fallback.draft, query, None, read, seek) if fallback else None
+            return await draft_unseen(self.reasoner, services, query, run)
+        run.spare(Stage.QUERY_REWRITE)
+        advised = await self._advise(query, prefetched)
+        async for reader, may_fail, stage in run.attempts(Stage.DRAFT, self.reasoner, self.fallback):
+            async with may_fail, stage as deadline:
+                draft = await reader.draft(query, advised, read, seek, deadline)
+        return draft
 
     async def _advise(self, query: Query, prefetched: Prefetched) -> Domain | None:
         """The domain whose advice the draft is given (3.1.2), if it is known by now."""

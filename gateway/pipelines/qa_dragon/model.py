@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
+from gateway.llm.asking import domain_text
 from gateway.llm.cleaning import ENTITY_SLOT, labels, listed_label, queries
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.options import VlmOptions
@@ -26,7 +27,8 @@ class StepwiseVlmReasoner(AnsweringVlm):
             completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
             return declined_draft(query)
-        return await with_print(draft_of(completion, self._options), read_photo, deadline)
+        draft = draft_of(completion, query, domain_text(domain).cases)
+        return await with_print(draft, read_photo, deadline)
 
     async def choose_tools(self, query: Query, draft: Draft, deadline: Deadline) -> frozenset[Tool]:
         """The model's choice (3.3); without a photo there is none to search by."""

@@ -7,6 +7,7 @@ platform promises: budgets, stages that may fail alone, OCR beside the first ste
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from contracts.answer import Route
 from contracts.domain_router import Domain
@@ -17,11 +18,13 @@ from gateway.planning.prefetch import Prefetch, prefetching
 from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
+from gateway.reasoning.port import ReadPhoto
 from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Tool
 from gateway.steps import evidence, photo
 from gateway.steps.answering import answer_from
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
 from gateway.steps.evidence import SearchRequest
+from gateway.steps.first_look import draft_unseen
 from gateway.steps.identify import identify, named_by
 from gateway.steps.routing import SearchRouter
 from gateway.steps.verification import AskJudge, verify
@@ -34,7 +37,7 @@ STAGE_GRAPH = StageGraph(
     "qa-dragon",
     (
         (Stage.OCR, Stage.DOMAIN_ROUTER),
-        (Stage.DRAFT,),
+        (Stage.DRAFT, Stage.QUERY_REWRITE),
         (Stage.TOOL_ROUTER,),
         (Stage.OBJECT_LIST,),
         (Stage.OBJECT_SELECTION,),
@@ -76,9 +79,7 @@ class QaDragonPipeline:
         async with prefetching() as group:
             read = run.prefetch(group, lambda: photo.read_text(self.services, query, run), PhotoText())
             domain = await self._route_domain(query, read, run)
-            async for reader, may_fail, stage in run.attempts(Stage.DRAFT, self.reasoner, self.fallback):
-                async with may_fail, stage as deadline:
-                    draft = await reader.chain_of_thought(query, domain, read.result, deadline)
+            draft = await self._draft(query, domain, read.result, run)
             run.explain.draft(draft.answer, draft.confidence)
             route = self._choose_branch(draft, run)
             text = await read.result()
@@ -87,6 +88,18 @@ class QaDragonPipeline:
             else:
                 outcome = await self._look_up(query, draft, route, domain, text, run)
         return outcome
+
+    async def _draft(self, query: Query, domain: Domain | None, read: ReadPhoto, run: Run) -> Draft:
+        """Return the chain of thought (3.1.2); without a photo that the model sees, what to search for."""
+        if not self.reasoner.drafts(query):
+            fallback = self.fallback
+            services = partial(fallback.chain_of_thought, query, domain, read) if fallback else None
+            return await draft_unseen(self.reasoner, services, query, run)
+        run.spare(Stage.QUERY_REWRITE)
+        async for reader, may_fail, stage in run.attempts(Stage.DRAFT, self.reasoner, self.fallback):
+            async with may_fail, stage as deadline:
+                draft = await reader.chain_of_thought(query, domain, read, deadline)
+        return draft
 
     async def _look_up(
         self, query: Query, draft: Draft, route: Route, domain: Domain | None, text: PhotoText, run: Run

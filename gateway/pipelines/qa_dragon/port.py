@@ -10,7 +10,6 @@ from gateway.state import (
     Context,
     Draft,
     Entity,
-    Evidence,
     GenerationBudget,
     PhotoText,
     Query,
@@ -21,6 +20,14 @@ from gateway.state import (
 
 class StepwiseReasoner(Protocol):
     """QA-Dragon's own order of questions, one model call each (sections refer to the paper)."""
+
+    def drafts(self, query: Query) -> bool:
+        """Return whether this reasoner can draft for the question: a model needs a photo that it sees."""
+        ...
+
+    async def rewrite(self, query: Query, deadline: Deadline) -> str:
+        """Return a follow-up question in words that need no conversation."""
+        ...
 
     async def chain_of_thought(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
@@ -68,7 +75,7 @@ class StepwiseReasoner(Protocol):
         ...
 
     async def judge(
-        self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+        self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> float | None:
         """Probability that photo and evidence bear the answer out (3.7.2); None where nothing tells."""
         ...

@@ -22,6 +22,9 @@ async def enhance(
     reasoner: StepwiseReasoner, query: Query, queries: tuple[str, ...], entity: Entity | None, run: Run
 ) -> tuple[str, ...]:
     """The same with the thing's name in place of "this"; as they were when that cannot be had."""
+    if query.photo is None:
+        run.spare(Stage.QUERY_ENHANCEMENT)
+        return queries  # there is no thing whose name could go in
     enhanced: tuple[str, ...] = ()
     async with run.optional(Stage.QUERY_ENHANCEMENT), run.stage(Stage.QUERY_ENHANCEMENT) as deadline:
         enhanced = await reasoner.enhance_queries(query, queries, entity, deadline)

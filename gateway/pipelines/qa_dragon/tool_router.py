@@ -37,6 +37,9 @@ async def choose_tools(
     """The model's choice within the rules; every tool within them when it cannot be asked."""
     if is_self_contained(query):
         return frozenset()
+    if query.photo is None:
+        run.spare(Stage.TOOL_ROUTER)
+        return within_rules(query, draft, domain, EVERY_TOOL)
     chosen = EVERY_TOOL
     async with run.optional(Stage.TOOL_ROUTER), run.stage(Stage.TOOL_ROUTER) as deadline:
         chosen = await reasoner.choose_tools(query, draft, deadline)

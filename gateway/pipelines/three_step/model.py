@@ -135,7 +135,7 @@ class ThreeStepVlmReasoner:
         except VlmDeclined:
             return no_answer(context)
         return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, said, context, shown.places, self._options, abandon_on_cancel=True
+            reply_of_text, said, context, shown.places, abandon_on_cancel=True
         )
 
     def _fitted(

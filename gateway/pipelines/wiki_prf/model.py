@@ -115,7 +115,7 @@ class WikiPrfVlmReasoner:
             return no_answer(context)
         every = range(len(context.evidence))
         return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, said, context, every, self._options, abandon_on_cancel=True
+            reply_of_text, said, context, every, abandon_on_cancel=True
         )
 
 

@@ -76,12 +76,15 @@ class WikiPrfPipeline:
             photo_context = await begin_photo_context(
                 group, self.services, query, run, photo_tools.MOST_ARTICLES, sees=sees
             )
-            plan = await self._plan(photo_context, run)
+            plan = await self._plan(photo_context, run) if query.photo else ToolPlan()
             things = await photo_context.recognise()
             run.explain.note(Stage.IMAGE_SEARCH, (thing.name for thing in things))
             run.explain.signal("image_top", things[0].probability if things else None)
             document = await photo_tools.article(self.services, things[:1], run)
             sections = [item for call in plan.calls for item in await self._use(call, photo_context, run)]
+            if query.photo is None:
+                run.spare(Stage.TOOL_PLAN)
+                sections = list(await self._sections_of(query, run))
             gathered = Gathered(document, tuple(sections)).within(run.plan.share_of_evidence(EVIDENCE_CHARS))
             knowledge = await self._filter(query, plan, gathered, run)
             entity = next(iter(fuse(things, self.thresholds)), None)
@@ -99,7 +102,14 @@ class WikiPrfPipeline:
         dropped = [f"lines that are no call: {plan.dropped}"] if plan.dropped else []
         other_form = [] if plan.in_form else ["not in the paper's form"]
         run.explain.note(Stage.TOOL_PLAN, (*told, *dropped, *other_form))
-        return plan if photo_context.query.photo is not None else replace(plan, calls=())
+        return plan
+
+    async def _sections_of(self, query: Query, run: Run) -> tuple[Evidence, ...]:
+        """Return the sections that the question itself finds: the tools all need a photo."""
+        found = await evidence.find_pages(self.services, (query.question,), run)
+        return await photo_tools.best_sections(
+            self.services, query, query.question, found, run, self.sections
+        )
 
     async def _use(self, call: ToolCall, photo_context: PhotoContext, run: Run) -> tuple[Evidence, ...]:
         """3.3: the sections that a tool finds, ranked by the caption or, for pictures, by the question."""

@@ -71,7 +71,7 @@ async def resolved(value: T) -> T:
 
 def if_likely(reply: Reply) -> Reply:
     """The published systems hold nothing against a threshold: a reply that is rather wrong is none."""
-    return reply if reply.confidence >= LIKELY else replace(reply, answer=None, quotes=())
+    return reply if (reply.confidence or 0.0) >= LIKELY else replace(reply, answer=None, quotes=())
 
 
 def with_name(query: str, thing: Entity | None) -> str:

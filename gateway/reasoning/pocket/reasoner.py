@@ -19,7 +19,6 @@ from gateway.state import (
     Context,
     Draft,
     Entity,
-    Evidence,
     GenerationBudget,
     PhotoText,
     Query,
@@ -59,6 +58,14 @@ class PocketReasoner:
 
     def __init__(self, read: Read) -> None:
         self._read = read
+
+    def drafts(self, query: Query) -> bool:
+        """See the port: the reader drafts for every question, from its words and the photo's print."""
+        return True
+
+    async def rewrite(self, query: Query, deadline: Deadline) -> str:
+        """See the port."""
+        return complete(query)
 
     async def draft(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
@@ -134,10 +141,11 @@ class PocketReasoner:
             return Reply(None, 0.0, reason=_LOST[type(error)])
 
     async def judge(
-        self, query: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+        self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> float | None:
         """Reads again without the quoted passages: whether others say the same. None if they say nothing."""
-        if reply.answer is None or not reply.says_something:
+        evidence = context.evidence
+        if reply.answer is None or reply.confidence is None or not reply.says_something:
             return 0.0
         quoted = {quote.index for quote in reply.quotes}
         others = tuple(item for index, item in enumerate(evidence) if index not in quoted)

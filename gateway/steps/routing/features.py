@@ -27,12 +27,6 @@ class RouterFeatures:
     named: float
     speculates: float
 
-    @property
-    def photo_suffices(self) -> bool:
-        """Table 1's condition for a direct answer; a name that is not in print was recalled, not seen."""
-        seen = bool(self.quoted or not self.named)
-        return bool(self.self_contained) and seen and not self.speculates
-
     def by_name(self) -> dict[str, float]:
         """In the order of the fields."""
         return {name: getattr(self, name) for name in FEATURES}
@@ -41,12 +35,21 @@ class RouterFeatures:
 FEATURES = tuple(field.name for field in fields(RouterFeatures))
 
 
+def photo_suffices(draft: Draft, features: RouterFeatures) -> bool:
+    """Return Table 1's condition for a direct answer: print or a named thing bears the draft out.
+
+    A name in the answer that is not in print was recalled, not seen.
+    """
+    borne_out = bool(features.quoted or (draft.entity and not features.named))
+    return bool(features.self_contained) and borne_out and not features.speculates
+
+
 def router_features(draft: Draft) -> RouterFeatures:
-    """The features of a draft with an answer."""
+    """Return the features of a draft with an answer and a measured confidence."""
     answer = draft.answer or ""
     return RouterFeatures(
         self_contained=float(draft.self_contained),
-        confidence=draft.confidence,
+        confidence=draft.confidence or 0.0,
         quoted=float(bool(draft.quotes)),
         number=float(bool(every_number(answer))),
         named=float(any(map(_is_proper, names(answer)))),

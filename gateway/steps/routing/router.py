@@ -9,7 +9,7 @@ from gateway.planning.explaining import SILENT, Explaining
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Draft
 from gateway.steps.routing.artefact import RouterArtefact
-from gateway.steps.routing.features import RouterFeatures, router_features
+from gateway.steps.routing.features import RouterFeatures, photo_suffices, router_features
 from gateway.thresholds import Thresholds
 
 
@@ -27,14 +27,16 @@ class SearchRouter:
     def choose(self, draft: Draft, thresholds: Thresholds, explain: Explaining = SILENT) -> Route:
         """Direct: the photo suffices, and the draft is likely right. Verify: it is likely right. Else RAG.
 
+        A draft whose confidence was not measured takes the RAG branch.
+
         Signals of a draft with an answer: `draft_` and a feature's name; `p_verify`, P(the draft is right);
         `p_direct`, the same where the photo suffices, else 0.
         """
-        if answer_or_none(draft.answer) is None:
+        if answer_or_none(draft.answer) is None or draft.confidence is None:
             return Route.RAG
         features = router_features(draft)
         right = self._probability(features)
-        direct = right if features.photo_suffices else 0.0
+        direct = right if photo_suffices(draft, features) else 0.0
         for name, value in features.by_name().items():
             explain.signal(f"draft_{name}", value)
         explain.signal("p_direct", direct)

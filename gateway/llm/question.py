@@ -1,7 +1,7 @@
-"""What every prompt of a request begins with: the same system text, photo and question, byte for byte.
+"""The parts that every prompt has: the system text and the photo first, the question last.
 
-A server with prefix caching then reads the photo once (DESIGN.md; facts of vLLM's automatic prefix caching).
-Nothing that differs from stage to stage may enter here.
+What never changes stands first, so that a server's prefix cache holds from question to question; the photo
+follows the system text, so that it is read once for all calls of a request.
 """
 
 from collections.abc import Sequence
@@ -13,34 +13,34 @@ from gateway.llm.prompts import prompt_text
 from gateway.llm.tokens import ours, tokens_at_most, within_tokens
 from gateway.state import Query, Turn
 
-_NEW_PHOTO = "The photo shows what the wearer sees now."
-_OLD_PHOTO = "The photo is from earlier in this conversation."
-_NO_PHOTO = "There is no photo."
+_OLD_PHOTO = "The photo is from earlier in this conversation.\n"
 _WISHES = "Whoever set this conversation up wishes answers to be worded like this; all rules above hold:"
 _REFUSED = "(you did not know)"
 _NAME_TOKENS = 120
 
 
 def system_text() -> str:
-    """The system message, the same for every call there is."""
+    """Return the system message, the same for every call."""
     return prompt_text("system").text
 
 
-def prompt_prefix(query: Query, options: VlmOptions) -> tuple[TextPart | ImagePart, ...]:
-    """The photo, then one text part with the conversation so far and the question."""
+def photo_parts(query: Query) -> tuple[TextPart | ImagePart, ...]:
+    """Return the photo, or nothing if there is none."""
+    return (ImagePart(query.photo.jpeg),) if query.photo is not None else ()
+
+
+def question_text(query: Query, options: VlmOptions) -> str:
+    """Return the conversation so far and the question: the end of every prompt."""
     instructions, conversation, question = _said(query, options)
-    text = prompt_text("prefix").fill(
+    return prompt_text("question").fill(
         setting=_setting(query), instructions=instructions, conversation=conversation, question=question
     )
-    if query.photo is None:
-        return (TextPart(text),)
-    return (ImagePart(query.photo.jpeg), TextPart(text))
 
 
-def prefix_tokens(query: Query, options: VlmOptions) -> int:
-    """What the system text and the prefix take at most, without the photo."""
+def question_tokens(query: Query, options: VlmOptions) -> int:
+    """Return an upper bound on the tokens of the system text and `question_text`."""
     said = sum(map(tokens_at_most, _said(query, options)))
-    return said + ours(system_text(), prompt_text("prefix").text, _OLD_PHOTO)
+    return said + ours(system_text(), prompt_text("question").text, _OLD_PHOTO)
 
 
 def _said(query: Query, options: VlmOptions) -> tuple[str, str, str]:
@@ -50,9 +50,7 @@ def _said(query: Query, options: VlmOptions) -> tuple[str, str, str]:
 
 
 def _setting(query: Query) -> str:
-    if query.photo is None:
-        return _NO_PHOTO
-    return _NEW_PHOTO if query.photo_is_new else _OLD_PHOTO
+    return _OLD_PHOTO if query.photo is not None and not query.photo_is_new else ""
 
 
 def _instructions(query: Query, options: VlmOptions) -> str:
