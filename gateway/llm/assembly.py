@@ -60,11 +60,15 @@ class _ObjectWatch:
 
 @dataclass(slots=True, kw_only=True)
 class Assembling(ABC, Generic[Result]):
-    """A reply in the making. `is_complete`: what was asked for is there, whatever the model adds."""
+    """A reply in the making. `is_complete`: what was asked for is there, whatever the model adds.
+
+    `thinks`: the model wrote thoughts, which are no part of the reply.
+    """
 
     is_complete: bool = False
     finish_reason: str | None = None
     usage: Usage | None = None
+    thinks: bool = False
     _pieces: list[str] = field(default_factory=list)
     _tokens: list[Token] = field(default_factory=list)
     _length: int = 0
@@ -84,6 +88,7 @@ class Assembling(ABC, Generic[Result]):
                 self._tokens += [_token(token) for token in choice.logprobs.content or ()]
             if said is not None and said.refusal:
                 self._refusal = True
+            self.thinks = self.thinks or (said is not None and said.thinks)
             if said is not None and said.content:
                 self._add_text(said.content)
 
@@ -106,6 +111,7 @@ class Assembling(ABC, Generic[Result]):
         self._length += len(text)
         if self._length > _MAX_CHARACTERS:
             raise BrokenStream("it is longer than any reply")
+        self.thinks = self.thinks or (not self._pieces and text.lstrip().startswith("<think>"))
         self._pieces.append(text)
         self._watch_for_end(text)
 
@@ -116,6 +122,10 @@ class Assembling(ABC, Generic[Result]):
     @abstractmethod
     def completion(self) -> Result:
         """The reply as it was asked for. Raises `VlmReplyUnusable`."""
+
+    def written(self) -> Written:
+        """What was written, perhaps nothing."""
+        return Written(self.text, self._measured, self._ended_by, self.usage)
 
     def _undeclined(self) -> None:
         """Raises `VlmDeclined` if the server's safeguards spoke instead of the model."""
@@ -221,7 +231,7 @@ class TextAssembly(Assembling[Written]):
         self._undeclined()
         if not self.text.strip():
             raise VlmReplyUnusable("The vision-language model wrote nothing.")
-        return Written(self.text, self._measured, self._ended_by, self.usage)
+        return self.written()
 
 
 def _finish_reason(choice: ChoiceWire) -> str | None:

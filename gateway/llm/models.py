@@ -11,6 +11,11 @@ from gateway.llm.prompt import Prompt, Schema, TextPrompt
 class Model(Protocol):
     """What reasoners ask; raises what `VlmClient` raises."""
 
+    @property
+    def sees_photos(self) -> bool:
+        """False only if the model is known to take text alone: photos are then left out of its prompts."""
+        ...
+
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
         """The reply to `prompt`, parsed."""
         ...
@@ -26,6 +31,11 @@ class ModelByPrompt:
     def __init__(self, usual: Model, others: Mapping[str, Model]) -> None:
         self._usual = usual
         self._others = others
+
+    @property
+    def sees_photos(self) -> bool:
+        """Whether the usual model does."""
+        return self._usual.sees_photos
 
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
         """See `Model`."""
