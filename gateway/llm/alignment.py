@@ -54,12 +54,7 @@ def _spelled_ends(text: bytes, position: int, token: bytes, cost: int) -> Iterat
     left = text[position : position + len(token)]
     if left == token:
         yield position + len(token), cost
-    elif (
-        left
-        and position + len(left) == len(text)
-        and token.startswith(left)
-        and _BEYOND_END.fullmatch(token, len(left))
-    ):
+    elif left and token.startswith(left) and _BEYOND_END.fullmatch(token, len(left)):  # the text ends here
         yield len(text), cost + 1
 
 

@@ -60,24 +60,26 @@ class _ObjectWatch:
 
 @dataclass(slots=True, kw_only=True)
 class Assembling(ABC, Generic[Result]):
-    """A reply in the making. `is_complete`: what was asked for is there, whatever the model adds.
-
-    `thinks`: the model wrote thoughts, which are no part of the reply.
-    """
+    """A reply in the making. `is_complete`: what was asked for is there, whatever the model adds."""
 
     is_complete: bool = False
     finish_reason: str | None = None
     usage: Usage | None = None
-    thinks: bool = False
     _pieces: list[str] = field(default_factory=list)
     _tokens: list[Token] = field(default_factory=list)
     _length: int = 0
     _refusal: bool = False
+    _thoughts: bool = False
 
     @property
     def text(self) -> str:
         """All that the model wrote so far."""
         return "".join(self._pieces)
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model wrote thoughts, beside its reply or at its beginning."""
+        return self._thoughts or self.text.lstrip().startswith("<think>")
 
     def add(self, chunk: ChunkWire) -> None:
         """Take an event that comes before the reply is complete. Raises `BrokenStream` if it is too much."""
@@ -88,7 +90,7 @@ class Assembling(ABC, Generic[Result]):
                 self._tokens += [_token(token) for token in choice.logprobs.content or ()]
             if said is not None and said.refusal:
                 self._refusal = True
-            self.thinks = self.thinks or (said is not None and said.thinks)
+            self._thoughts = self._thoughts or (said is not None and said.thinks)
             if said is not None and said.content:
                 self._add_text(said.content)
 
@@ -111,7 +113,6 @@ class Assembling(ABC, Generic[Result]):
         self._length += len(text)
         if self._length > _MAX_CHARACTERS:
             raise BrokenStream("it is longer than any reply")
-        self.thinks = self.thinks or (not self._pieces and text.lstrip().startswith("<think>"))
         self._pieces.append(text)
         self._watch_for_end(text)
 
