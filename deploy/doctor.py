@@ -58,15 +58,17 @@ class Part:
     def notes(self) -> list[str]:
         """What its checks found besides that all is well."""
         checks = self.health.checks if self.health else {}
-        return [*(said for said in checks.values() if said != "ok"), *filter(None, [self.untold])]
+        notes = [f"{name}: {said}" for name, said in checks.items() if said != "ok"]
+        return [*notes, *filter(None, [self.untold])]
 
 
 async def examine(http: httpx.AsyncClient) -> list[Part]:
     """Every app, asked side by side."""
     parts: dict[str, Part] = {}
+    addresses = {app.name: _address(app) for app in APPS}  # settings that cannot be are told before any call
 
     async def ask(app: App) -> None:
-        parts[app.name] = await _part(http, app.name, _address(app))
+        parts[app.name] = await _part(http, app.name, addresses[app.name])
 
     async with anyio.create_task_group() as group:
         for app in APPS:
@@ -88,7 +90,7 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
         yield from part.notes
         yield from _left_over(part)
         if part.info and part.info.model:
-            yield f"Probed by the {part.name}, its model's server: {told_abilities(part.info.model)}"
+            yield f"The {part.name}'s model: {told_abilities(part.info.model)}"
     if not any(part.holds for part in parts) and any(part.holds is not None for part in parts):
         yield "Nothing is indexed: loreglass index pages FOLDER, loreglass index images FOLDER."
     for part in parts:

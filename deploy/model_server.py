@@ -1,8 +1,9 @@
 """A model server that runs already (Ollama, llama.cpp, LM Studio, vLLM, hosted): its model and its speed."""
 
 import io
+import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PIL import Image
 
@@ -11,11 +12,17 @@ from chassis.http.calls import http_client
 from chassis.http.client import HttpClient
 from chassis.resilience.deadlines import Deadline
 from chassis.startup import CannotStart
-from gateway.llm.call import VlmCall, VlmEndpoint
-from gateway.llm.capabilities import EVERYTHING, Abilities
+from gateway.llm.call import Trial, VlmEndpoint
+from gateway.llm.capabilities import EVERYTHING, TEXT_ONLY_NOTE, Abilities, Photos
 from gateway.llm.client import VlmClient
-from gateway.llm.completion import Written
-from gateway.llm.failures import VlmKeyRefused
+from gateway.llm.failures import (
+    ContextTooLong,
+    NotThisApi,
+    Redirected,
+    RequestRefused,
+    ServerFailed,
+    VlmKeyRefused,
+)
 from gateway.llm.probe import probe
 from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
 from gateway.llm.wire import ServedModel
@@ -33,7 +40,18 @@ _ANSWERS_WITHIN_MS = 180_000.0
 """A laptop reads its model from disk before the first word."""
 _LISTS_WITHIN_MS = 10_000.0
 _WRITES = 24
-_LONG_TOKENS, _CHARS_A_TOKEN = 1_000, 4
+_SHORT, _LONG, _LONGER = 20, 300, 1_000
+"""Words of the measured texts; the longest is for servers that read the long one too fast to measure."""
+_WORDS = (
+    "apple bank bird book bread bridge car cat chair city cloud coat cup desk dog door farm field fire fish "
+    "garden glass grass hand hat hill horse house island key lake lamp leaf letter map milk moon paper park "
+    "rain ring river road rock roof room rose salt sand sea ship shoe snow stone street sun table tree wall"
+)
+_SLOW_S = 0.25
+_MOST_COMPLETED = 8
+"""So many models are asked one by one whether they chat."""
+_MOST_REASON = 200
+_CHARS_A_TOKEN = 4
 _PHOTO_SIDE = 1_024
 _CONTEXT_NEEDED = 5_000
 """Instructions and examples, the photo, 6,000 characters of evidence, and the reply."""
@@ -62,14 +80,19 @@ class ModelServer:
         """Its speed, what it can do, and, where it is slower than callers wait, what to do about that."""
         speed, question_ms = self.speed, self.question_ms(gateway.latencies)
         writes = 1000 / max(speed.decode_ms_per_token, 0.1)
+        after = " after a photo" if self.abilities.sees_photos else ""
         said = (
-            f"Answers come from {self.model} at {self.url}: its first word after a photo takes "
+            f"Answers come from {self.model} at {self.url}: its first word{after} takes "
             f"{speed.vision_ms / 1000:.1f} s, 1,000 tokens to read {speed.prefill_ms_per_1k / 1000:.1f} s, "
             f"and it writes {writes:.0f} tokens a second; a question takes about {question_ms / 1000:.0f} s."
         )
         advice = deadline_advice(question_ms, gateway.answer_deadline_ms, gateway.max_deadline_ms)
-        can = told_abilities(self.abilities.described)
-        return "\n".join(filter(None, (said, f"It takes photos. {can} {self._context()}", advice)))
+        sees, able = "", self.abilities.described
+        if not self.abilities.sees_photos:
+            sees = f"{self.model} {TEXT_ONLY_NOTE}."
+            del able["photos"]
+        can = f"{told_abilities(able)} {self._context()}"
+        return "\n".join(filter(None, (said, sees, can, advice)))
 
     def _context(self) -> str:
         if not self.abilities.context:
@@ -86,7 +109,7 @@ class ModelServer:
 
 
 def told_abilities(described: Mapping[str, str]) -> str:
-    """What the probe found, as a sentence."""
+    """What a probe found, as a sentence."""
     said = "; ".join(f"{name.replace('_', ' ')}: {found}" for name, found in described.items())
     return f"{said[:1].upper()}{said[1:]}."
 
@@ -98,81 +121,131 @@ async def find_model(
     tell: Tell = lambda _: None,
     http: HttpClient | None = None,
 ) -> ModelServer:
-    """The server's only model, or the named one, measured with four short calls and probed with two.
+    """Return the server's only model, or the named one, measured with four short calls and probed with two.
 
-    Raises `CannotStart`: the server is not there, serves none or several, or the model takes no photos.
+    Raises `CannotStart`: no server is there, it has none or several models, or the model does not answer.
     """
     if http is None:
         async with http_client() as opened:
             return await find_model(url, name, key, tell, opened)
-    chosen = await _chosen(http, VlmEndpoint(url, name, key))
-    tell(f"Measuring {chosen.id} at {url}: six short calls; the first one may have to load it ...")
-    speed, abilities = await _measured(http, VlmEndpoint(url, chosen.id, key))
+    chosen = await _chosen(VlmClient(http, VlmEndpoint(url, name, key)), url, name)
+    tell(f"Measuring {chosen.id} at {url}: up to six short calls; the first one may have to load it ...")
+    client = VlmClient(http, VlmEndpoint(url, chosen.id, key))
+    speed, taken = await _measured(client, chosen)
+    try:
+        abilities = await probe(client, Deadline.after_ms(_ANSWERS_WITHIN_MS), taken)
+    except LoreglassError as error:
+        raise CannotStart(f"{chosen.id} fails when it is asked for an object: {error.detail}") from error
     return ModelServer(url, chosen.id, speed, abilities)
 
 
-async def _chosen(http: HttpClient, endpoint: VlmEndpoint) -> ServedModel:
-    url = endpoint.base_url
+async def _chosen(client: VlmClient, url: str, name: str) -> ServedModel:
+    served = await _served(client, url)
+    if name:
+        named = next((each for each in served if each.id == name), None)
+        if named is None:
+            listed = ", ".join(each.id for each in served)
+            raise CannotStart(f"The server at {url} has no model {name}. It has: {listed}.")
+        return await client.completed(named, Deadline.after_ms(_LISTS_WITHIN_MS))
+    if len(served) <= _MOST_COMPLETED:
+        served = [await client.completed(each, Deadline.after_ms(_LISTS_WITHIN_MS)) for each in served]
+    chatting = [each for each in served if each.chats is not False]
+    if len(chatting) == 1:
+        return chatting[0]
+    listed = ", ".join(each.id for each in chatting or served)
+    what = "several models" if chatting else "no model that chats"
+    raise CannotStart(
+        f"The server at {url} has {what}: {listed}. Name one: --model-name NAME, or "
+        "LOREGLASS_MODEL_NAME=NAME (make serve: MODEL_NAME=NAME)."
+    )
+
+
+async def _served(client: VlmClient, url: str) -> list[ServedModel]:
     try:
-        served = await VlmClient(http, endpoint).served(Deadline.after_ms(_LISTS_WITHIN_MS))
+        served = await client.served(Deadline.after_ms(_LISTS_WITHIN_MS))
     except VlmKeyRefused as error:
         raise CannotStart(f"The model server at {url} wants another key (LOREGLASS_MODEL_KEY).") from error
-    except LoreglassError as error:
+    except Redirected as error:
         raise CannotStart(
-            f"No model server at {url} lists its models. Is it running, and is that its address?"
+            f"The server at {url} redirects to {error.target.removesuffix('/models')}. Use that address."
         ) from error
-    named = next((each for each in served if each.id == endpoint.model), None)
-    if named is not None:
-        return named
-    listed = ", ".join(each.id for each in served) or "none"
-    if endpoint.model:
-        raise CannotStart(f"The server at {url} has no model {endpoint.model}; it has: {listed}.")
-    if len(served) != 1:
-        raise CannotStart(f"Name one of the models at {url} with MODEL_NAME; it has: {listed}.")
-    return served[0]
+    except NotThisApi as error:
+        raise CannotStart(
+            f"The server at {url} has no OpenAI-compatible API there. Its address usually ends in /v1."
+        ) from error
+    except LoreglassError as error:
+        raise CannotStart(f"No model server at {url}. Start it, or correct the address.") from error
+    if not served:
+        raise CannotStart(f"The server at {url} has no models. Load one first (Ollama: ollama pull NAME).")
+    return served
 
 
-async def _measured(http: HttpClient, endpoint: VlmEndpoint) -> tuple[VlmSpeed, Abilities]:
-    """The first of four calls only loads the model. Each begins with other words, so that none is cached.
-    The probe comes after them.
+async def _measured(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Abilities]:
+    """The model's speed, and the abilities that the calls were made with. The first call only loads it.
 
-    `vision_ms` is the whole time to the first token after a photo: every call has a photo, so what a call
-    costs whatever is asked belongs to it.
+    Calls follow one another, for servers with one slot. Every text is unique, so that no cache of an earlier
+    start answers; reading speed is the difference between a short and a long one. `vision_ms` is the whole
+    time to the first token after a photo (after a short text where photos are not seen): what a call costs
+    whatever is asked belongs to it.
     """
-    calls: list[VlmCall] = []
-    client = VlmClient(http, endpoint, calls.append)
+    taken = EVERYTHING if model.sees_photos is not False else replace(EVERYTHING, photos=Photos.NONE)
 
-    async def call(system: str, *parts: TextPart | ImagePart) -> tuple[VlmCall, Written]:
-        prompt = TextPrompt("probe", system, (*parts, TextPart("Count upwards from one, in words.")), _WRITES)
-        written = await client.write(prompt, Deadline.after_ms(_ANSWERS_WITHIN_MS))
-        return calls[-1], written
+    async def call(words: int, writes: int = 1, *parts: ImagePart) -> Trial:
+        nonlocal taken
+        task = TextPart(f"Count upwards from one, in words. Ignore this: {_unique_words(words)}")
+        prompt = TextPrompt("probe", _unique_words(4), (*parts, task), writes)
+        trial = await client.trial(prompt, taken, Deadline.after_ms(_ANSWERS_WITHIN_MS))
+        taken = trial.taken
+        return trial
 
     try:
-        await call("You count.")
-        short, written = await call("You are asked to count, and count.")
-        long, _ = await call(f"Count, whatever these words are. {'word ' * _LONG_TOKENS}")
+        await call(_SHORT)
+        short = await call(_SHORT, _WRITES)
+        if not short.reply.text:
+            short = await call(_SHORT, _WRITES)
+        words = _LONG if short.first_token_s > _SLOW_S else _LONGER
+        long = await call(words)
+        seen = short
+        if taken.sees_photos:
+            try:
+                seen = await call(_SHORT, 1, ImagePart(_photo()))
+            except (RequestRefused, ServerFailed, ContextTooLong):  # text works, photos do not
+                taken = replace(taken, photos=Photos.NONE)
+    except RequestRefused as refusal:
+        raise CannotStart(_refused(model.id, refusal)) from refusal
     except LoreglassError as error:
-        raise CannotStart(f"{endpoint.model} does not answer a short question: {error.detail}") from error
-    try:
-        seeing, _ = await call("There is a photo; count all the same.", ImagePart(_photo()))
-    except LoreglassError as error:
-        raise CannotStart(
-            f"{endpoint.model} takes no photos, or fails at one. Choose one that sees."
-        ) from error
-    try:
-        abilities = await probe(client, Deadline.after_ms(_ANSWERS_WITHIN_MS))
-    except LoreglassError as error:
-        raise CannotStart(f"{endpoint.model} fails when it is asked for an object: {error.detail}") from error
-    first_ms, long_ms, seeing_ms = (
-        1000 * (each.first_token_s or each.seconds) for each in (short, long, seeing)
+        raise CannotStart(f"{model.id} does not answer a short question: {error.detail}") from error
+    return _speed(short, long, seen if taken.sees_photos else short, words - _SHORT), taken
+
+
+def _speed(short: Trial, long: Trial, seen: Trial, words: int) -> VlmSpeed:
+    """`words`: how many more the long text has; the server's own count of tokens goes before it."""
+    read = words
+    if short.reply.usage and long.reply.usage:
+        read = max(words // 2, long.reply.usage.prompt_tokens - short.reply.usage.prompt_tokens)
+    usage, text = short.reply.usage, short.reply.text
+    written = usage.completion_tokens if usage else len(text) / _CHARS_A_TOKEN
+    return VlmSpeed(
+        vision_ms=1000 * seen.first_token_s,
+        prefill_ms_per_1k=max(0.0, 1e6 * (long.first_token_s - short.first_token_s) / read),
+        decode_ms_per_token=1000 * max(0.0, short.seconds - short.first_token_s) / max(written - 1, 1),
     )
-    tokens = short.usage.completion_tokens if short.usage else len(written.text) / _CHARS_A_TOKEN
-    speed = VlmSpeed(
-        vision_ms=seeing_ms,
-        prefill_ms_per_1k=max(0.0, long_ms - first_ms),
-        decode_ms_per_token=max(0.0, 1000 * short.seconds - first_ms) / max(tokens - 1, 1),
-    )
-    return speed, abilities
+
+
+def _refused(model: str, refusal: RequestRefused) -> str:
+    """Why the model cannot answer the simplest question, and what to do."""
+    if "chat template" in refusal.complaint.lower():
+        return (
+            f"{model} has no chat template, so it cannot chat. Serve a model that was made for chat, or "
+            "start its server with a template (vLLM: --chat-template FILE)."
+        )
+    reason = " ".join(filter(str.isprintable, refusal.complaint.split()))
+    return f"{model} refuses a short question with status {refusal.status}: {reason[:_MOST_REASON]}"
+
+
+def _unique_words(count: int) -> str:
+    """Words that no earlier start sent in this order; each is about one token."""
+    return " ".join(random.SystemRandom().choices(_WORDS.split(), k=count))
 
 
 def _photo() -> bytes:

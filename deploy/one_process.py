@@ -24,8 +24,11 @@ from deploy.operator import Operator, operator_router
 from deploy.settings import PocketSettings
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
+from gateway.llm.capabilities import Abilities
 from gateway.planning.run import side_by_side
+from gateway.reasoners import open_reasoners
 from gateway.settings import GatewaySettings, Reasoning
+from gateway.wiring import wire
 from services.cropper.app import create_app as create_cropper
 from services.cropper.settings import CropperSettings
 from services.domain_router.app import create_app as create_domain_router
@@ -62,18 +65,20 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
     Raises `OSError` on a taken port, and `CannotStart` where settings or an engine will not do.
     """
     gateway_settings = gateway_settings_for(settings.host)  # before a socket is bound
+    abilities: Abilities | None = None
     if settings.model:
         model = await find_model(
             settings.model, settings.model_name, settings.model_key.get_secret_value(), tell=_say
         )
         _say(model.described(gateway_settings))
-        gateway_settings = answered_by(model, gateway_settings, settings)
+        gateway_settings, abilities = answered_by(model, gateway_settings, settings), model.abilities
     services = _bind_services(settings)
     urls = {name: bound.url for name, bound in services.items()}
     gateway_settings = gateway_settings.model_copy(update={f"{name}_url": url for name, url in urls.items()})
     async with side_by_side() as group:
         operator = _operator(settings, services, group)
-        app = create_gateway(gateway_settings, further=[operator_router(operator)])
+        wire_probed = partial(wire, open_reasoners=partial(open_reasoners, abilities=abilities))
+        app = create_gateway(gateway_settings, wire_probed, further=[operator_router(operator)])
         gateway = BoundApp(app, listen(settings.host, settings.port))
         async with running([*services.values(), gateway]):
             try:
@@ -117,7 +122,7 @@ def answered_by(model: ModelServer, gateway: GatewaySettings, settings: PocketSe
     if "vlm_speed" not in gateway.model_fields_set:
         update["vlm_speed"] = model.speed
     if model.abilities.context and "vlm_context" not in gateway.model_fields_set:
-        update["vlm_context"] = model.abilities.context
+        update["vlm_context"] = model.abilities.context - model.abilities.thinking_tokens
     return gateway.model_copy(update=update)
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
+from chassis.errors import LoreglassError
 from chassis.http.client import HttpClient
+from chassis.http.health import Note
 from chassis.resilience.deadlines import Deadline
 from gateway.pipelines.baselines.pocket import PocketBaselines
 from gateway.pipelines.baselines.port import BaselineReasoner, StepByStepReasoner
@@ -25,6 +27,7 @@ from gateway.settings import GatewaySettings, Reasoning
 from gateway.steps.verification import AskJudge
 
 if TYPE_CHECKING:
+    from gateway.llm.capabilities import Abilities
     from gateway.llm.client import VlmClient
     from gateway.llm.options import VlmOptions
 
@@ -36,7 +39,7 @@ class Reasoners:
     """A reasoner for each port, when their judge is asked, and the checks of what they depend on, by name.
 
     `fallback`: the reasoners when the model cannot be had in time; None without a model, as `in_steps` is.
-    `model`: what its server was found to do; `keep_probing` finds it out until cancelled.
+    `model`: its name and what its server can do; `keep_probing` keeps that current until cancelled.
     """
 
     few_hops: Reasoner
@@ -63,8 +66,17 @@ def pocket_reasoners(read: Read) -> Reasoners:
     )
 
 
-def open_reasoners(settings: GatewaySettings, http: HttpClient, guards: Guards, read: Read) -> Reasoners:
-    """The reasoner that the settings choose. `read`: the reader service."""
+def open_reasoners(
+    settings: GatewaySettings,
+    http: HttpClient,
+    guards: Guards,
+    read: Read,
+    abilities: "Abilities | None" = None,
+) -> Reasoners:
+    """The reasoner that the settings choose. `read`: the reader service.
+
+    `abilities`: those of the model, if it was probed already; without them the gateway probes it.
+    """
     if settings.reasoning is Reasoning.POCKET:
         return pocket_reasoners(read)
     from gateway.llm.models import ModelByPrompt
@@ -76,6 +88,8 @@ def open_reasoners(settings: GatewaySettings, http: HttpClient, guards: Guards, 
     from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
 
     clients = _clients(settings, http, guards)
+    if abilities is not None:
+        clients["vlm"].set_abilities(abilities)
     by_prompt = {
         prompt: clients[f"vlm-{name}"]
         for name, model in settings.stage_models.items()
@@ -93,7 +107,7 @@ def open_reasoners(settings: GatewaySettings, http: HttpClient, guards: Guards, 
         wiki_prf=WikiPrfVlmReasoner(client, options),
         in_steps=baselines,
         ask_judge=AskJudge.IF_UNMEASURED,
-        checks={name: each.ready for name, each in clients.items()},
+        checks={name: partial(_model_note, each) for name, each in clients.items()},
         fallback=pocket_reasoners(read),
         model=partial(_described, clients),
         keep_probing=partial(keep_probing, tuple(clients.values())),
@@ -113,8 +127,22 @@ def model_options(settings: GatewaySettings) -> "VlmOptions":
     )
 
 
+async def _model_note(client: "VlmClient", deadline: Deadline) -> Note:
+    """What readiness says of a model: that it fails and what to do, or that it takes text alone."""
+    from gateway.llm.capabilities import TEXT_ONLY_NOTE
+    from gateway.llm.failures import VlmKeyRefused
+
+    try:
+        await client.ready(deadline)
+    except VlmKeyRefused as error:
+        return Note(f"{error.kind.value}: the model's server wants another key", is_failure=True)
+    except LoreglassError as error:
+        return Note(f"{error.kind.value}: {error.detail}", is_failure=True)
+    return Note("ok" if client.sees_photos else TEXT_ONLY_NOTE)
+
+
 def _described(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
-    """What the probes found; of further models under their names."""
+    """The models' names and what the probes found; of further models under their names."""
     return {
         what if name == "vlm" else f"{name} {what}": found
         for name, client in clients.items()

@@ -240,7 +240,8 @@ class Conflicting:
 class Reply:
     """What the reasoner says: `answer` None means that it does not know.
 
-    `confidence` in 0..1; None if the model's server reports no token probabilities. `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
+    `confidence` in 0..1; None if the model's server reports no token probabilities.
+    `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
     grammar allowed. `remark`: what is said after an answer and claims nothing, such as which half of a
     question is left open. `conflicts`: what other sources say; `standing`: the share left to this one.
     """

@@ -4,7 +4,6 @@ import hashlib
 import json
 import math
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -169,8 +168,9 @@ def _event(body: Mapping[str, Any]) -> bytes:
 def _messages(messages: Sequence[Mapping[str, Any]]) -> tuple[str, Sequence[Mapping[str, Any]]]:
     """The system's words and the user's parts."""
     system = next((str(message["content"]) for message in messages if message["role"] == "system"), "")
-    parts = [part for message in messages if message["role"] == "user" for part in message["content"]]
-    return system, parts
+    said = [message["content"] for message in messages if message["role"] == "user"]
+    parts = [[{"type": "text", "text": each}] if isinstance(each, str) else each for each in said]
+    return system, [part for each in parts for part in each]
 
 
 def _max_tokens(body: Mapping[str, Any]) -> int:

@@ -1,10 +1,13 @@
 """Finds which bytes of a text each token spells; servers tell parts of characters in their own ways."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 Span = tuple[int, int]
 
 _UNKNOWN = "\ufffd".encode()  # what several servers write for a token that is part of a character
+_BEYOND_END = re.compile(rb"\s*(?:<[^<>\s]{1,32}>\s*)*")
+"""What the last token may spell behind the text: servers trim white space and leave out end marks."""
 _MAX_CHARACTER = 4  # bytes of UTF-8
 _MAX_PATHS = 64
 _UNSPELLED = 10  # cost of a token that the text does not show, such as an end-of-turn mark
@@ -19,8 +22,9 @@ def align(text: bytes, tokens: Sequence[bytes]) -> list[Span] | None:
 
     Every token is taken byte for byte where that fits. One that the server could not decode stands for up to
     four bytes; one that the text does not show (a special token, the space before the first word) spells
-    nothing. Among all ways to lay the tokens, the one with the fewest such exceptions wins. Time grows with
-    the number of tokens.
+    nothing. The first token may begin with white space that the text lacks; the last may end in white space
+    or an end mark beyond the text. Among all ways to lay the tokens, the one with the fewest such exceptions
+    wins. Time grows with the number of tokens.
     """
     paths: dict[int, _Path] = {0: (0, 0, None)}
     for token in tokens:
@@ -36,16 +40,22 @@ def align(text: bytes, tokens: Sequence[bytes]) -> list[Span] | None:
 
 
 def _ends(text: bytes, position: int, token: bytes) -> Iterator[tuple[int, int]]:
-    """Where the token may end, and what it costs to believe so."""
-    if text.startswith(token, position):
-        yield position + len(token), 0
+    """Where the token may end, and the cost of that reading."""
+    yield from _spelled_ends(text, position, token, 0)
+    if position == 0 and token[:1].isspace():
+        yield from _spelled_ends(text, 0, token.lstrip(), 1)
     if _UNKNOWN in token:
         yield from _undecoded_ends(text, position, token)
     if token:
         yield position, _UNSPELLED
-        bare = token.lstrip(b" ")
-        if position == 0 and bare != token and text.startswith(bare):
-            yield len(bare), 1
+
+
+def _spelled_ends(text: bytes, position: int, token: bytes, cost: int) -> Iterator[tuple[int, int]]:
+    left = text[position : position + len(token)]
+    if left == token:
+        yield position + len(token), cost
+    elif left and token.startswith(left) and _BEYOND_END.fullmatch(token, len(left)):  # the text ends here
+        yield len(text), cost + 1
 
 
 def _undecoded_ends(text: bytes, position: int, token: bytes) -> Iterator[tuple[int, int]]:

@@ -69,11 +69,17 @@ class Assembling(ABC, Generic[Result]):
     _tokens: list[Token] = field(default_factory=list)
     _length: int = 0
     _refusal: bool = False
+    _thoughts: bool = False
 
     @property
     def text(self) -> str:
         """All that the model wrote so far."""
         return "".join(self._pieces)
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model wrote thoughts, beside its reply or at its beginning."""
+        return self._thoughts or self.text.lstrip().startswith("<think>")
 
     def add(self, chunk: ChunkWire) -> None:
         """Take an event that comes before the reply is complete. Raises `BrokenStream` if it is too much."""
@@ -84,6 +90,7 @@ class Assembling(ABC, Generic[Result]):
                 self._tokens += [_token(token) for token in choice.logprobs.content or ()]
             if said is not None and said.refusal:
                 self._refusal = True
+            self._thoughts = self._thoughts or (said is not None and said.thinks)
             if said is not None and said.content:
                 self._add_text(said.content)
 
@@ -116,6 +123,10 @@ class Assembling(ABC, Generic[Result]):
     @abstractmethod
     def completion(self) -> Result:
         """The reply as it was asked for. Raises `VlmReplyUnusable`."""
+
+    def written(self) -> Written:
+        """What was written, perhaps nothing."""
+        return Written(self.text, self._measured, self._ended_by, self.usage)
 
     def _undeclined(self) -> None:
         """Raises `VlmDeclined` if the server's safeguards spoke instead of the model."""
@@ -221,7 +232,7 @@ class TextAssembly(Assembling[Written]):
         self._undeclined()
         if not self.text.strip():
             raise VlmReplyUnusable("The vision-language model wrote nothing.")
-        return Written(self.text, self._measured, self._ended_by, self.usage)
+        return self.written()
 
 
 def _finish_reason(choice: ChoiceWire) -> str | None:

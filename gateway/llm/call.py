@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gateway.llm.capabilities import Abilities
 from gateway.llm.completion import Completion, Usage, Written
 from gateway.llm.schema_forms import SchemaForm
 
@@ -14,8 +15,8 @@ class VlmEndpoint:
     """Where the model is served. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
 
     An empty `model` means the first that is listed there.
-    `top_logprobs` (0 to 20): alternatives told for each token. `refresh_s`: how long a server's missing
-    ability is believed in. `context`: the tokens that prompts are fitted to, 0 where nobody fits them.
+    `top_logprobs` (0 to 20): alternatives told for each token. `refresh_s`: after that, the server's
+    abilities are asked for again. `context`: the tokens that prompts are fitted to, 0 where nobody fits them.
     """
 
     base_url: str
@@ -23,7 +24,7 @@ class VlmEndpoint:
     api_key: str = field(default="", repr=False)
     seed: int = 0
     top_logprobs: int = 5
-    refresh_s: float = 600.0
+    refresh_s: float = 3_600.0
     context: int = 0
 
     def __post_init__(self) -> None:
@@ -35,7 +36,15 @@ class VlmEndpoint:
 
     def url(self, path: str) -> str:
         """The address of a route below `/v1`."""
-        return f"{self.base_url.rstrip('/').removesuffix('/v1')}/v1{path}"
+        return f"{self._root}/v1{path}"
+
+    def native_url(self, path: str) -> str:
+        """The address of a route of the server's own API, beside `/v1`."""
+        return f"{self._root}{path}"
+
+    @property
+    def _root(self) -> str:
+        return self.base_url.rstrip("/").removesuffix("/v1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,21 @@ class VlmCall:
     form: SchemaForm | None
     repaired: bool = False
     usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One call that only tries the server. `taken`: the abilities that it was asked with in the end.
+
+    `thinks`: the model wrote thoughts. `seconds`: until the first token, thoughts included (of all for a
+    reply without any), and until the end.
+    """
+
+    taken: Abilities
+    reply: Written
+    thinks: bool
+    first_token_s: float
+    seconds: float
 
 
 CallObserver = Callable[[VlmCall], None]

@@ -1,59 +1,104 @@
-"""What a server can do: asked at start (`probe`), and learned from what it refuses.
+"""What a model's server can do: found by a probe at start, and learned from what it refuses.
 
-One memory per server. What the probe found holds until it is asked again or the server was away. What was
-learned without it holds for some minutes: another version may have come back.
+One memory per server. What a probe found holds until the next probe or until the server was away. What was
+learned without a probe holds for some minutes: another version may have come back.
 """
 
 import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from gateway.llm.schema_forms import SchemaForm
+
+TEXT_ONLY = "reads text; does not see photos"
+"""How the start, `/health/ready`, `/info`, the doctor and the page name a model without photos."""
+TEXT_ONLY_NOTE = f"{TEXT_ONLY}: photos are answered by what the services read and recognise"
+_THINKING_TOKENS = 1_024
+_THINKING_SHARE = 8  # of a small context, no more than this part is for thoughts
+
+
+class Photos(StrEnum):
+    """How many photos the model takes in one request."""
+
+    UNKNOWN = "unknown"
+    NONE = "none"
+    ONE = "one"
+    SEVERAL = "several"
+
+
+class Thinking(StrEnum):
+    """Whether the model writes thoughts before its reply."""
+
+    NONE = "none"
+    SWITCHED_OFF = "switched off"
+    """The request asks the chat template not to start them, and the model heeds it."""
+    ON = "on"
 
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
     """The optional parts of a request that a server takes.
 
-    `system`: a message of the role system beside a photo; where that is refused the text begins the user's.
+    `system`: a message of the role system; without it the system text begins the user's message.
+    Photos are sent unless `photos` is NONE.
 
-    The rest is known after a probe only. `masked`: log probabilities are of the tokens that a held schema
-    allows, not of all. `photos` in one request: 1, 2 for "more", 0 unknown. `context` in tokens, 0 unknown.
+    A probe finds the rest. `masked`: log probabilities are of the tokens that the schema allows, not of all.
+    `context`: in tokens, 0 if unknown. A model that thinks gets `thinking_tokens` more for each reply.
     """
 
-    form: SchemaForm = SchemaForm.FULL
+    form: SchemaForm = SchemaForm.SCHEMA
     logprobs: bool = True
     usage: bool = True
     seed: bool = True
     system: bool = True
     masked: bool = False
-    photos: int = 0
+    photos: Photos = Photos.UNKNOWN
     context: int = 0
+    thinking: Thinking = Thinking.NONE
+
+    @property
+    def sees_photos(self) -> bool:
+        """False only if the model is known to take text alone."""
+        return self.photos is not Photos.NONE
+
+    @property
+    def thinking_tokens(self) -> int:
+        """The tokens that each reply may have for thoughts, besides its own."""
+        if self.thinking is not Thinking.ON:
+            return 0
+        return min(_THINKING_TOKENS, self.context // _THINKING_SHARE or _THINKING_TOKENS)
 
     @property
     def described(self) -> dict[str, str]:
         """In words, for operators."""
         of_tokens = "of the tokens that the schema allows" if self.masked else "of all tokens"
+        more = f": replies get {self.thinking_tokens} more tokens for it" if self.thinking_tokens else ""
         return {
-            "schema": _HELD[self.form],
-            "system_message": "beside a photo"
-            if self.system
-            else "refused beside a photo: in the user's turn",
+            "photos": _PHOTOS[self.photos],
+            "schema": _SCHEMAS[self.form],
+            "system_message": "taken" if self.system else "refused, sent in the user's message",
             "token_probabilities": of_tokens if self.logprobs else "not told",
-            "photos_a_request": {0: "unknown", 1: "1"}.get(self.photos, "several"),
+            "thinking": f"{self.thinking.value}{more}",
             "context_tokens": str(self.context) if self.context else "not told",
         }
 
 
 EVERYTHING = Abilities()
 
-_HELD = {
-    SchemaForm.FULL: "held",
-    SchemaForm.PLAIN: "held without lengths and ranges",
-    SchemaForm.OBJECT: "not held, only that it is JSON",
-    SchemaForm.WORDS: "not held: asked for in labelled lines",
+_PHOTOS = {
+    Photos.UNKNOWN: "unknown",
+    Photos.NONE: TEXT_ONLY,
+    Photos.ONE: "one in a request",
+    Photos.SEVERAL: "several in a request",
 }
+_SCHEMAS = {
+    SchemaForm.SCHEMA: "held",
+    SchemaForm.OBJECT: "not held, only that it is JSON",
+    SchemaForm.WORDS: "not held, replies are asked for in labelled lines",
+}
+_THINKING = re.compile(r"chat_template_kwargs|enable_thinking", re.IGNORECASE)
 _LOGPROBS = re.compile(r"logprob", re.IGNORECASE)
 _USAGE = re.compile(r"stream_options|include_usage", re.IGNORECASE)
 _SEED = re.compile(r"\bseed\b", re.IGNORECASE)
@@ -63,15 +108,40 @@ _SYSTEM = re.compile(
 _FORM = re.compile(
     r"response_?format|json_?schema|json_object|schema|grammar|guided|structured|outlines", re.IGNORECASE
 )
-_PHOTO = re.compile(r"\bimages?\b|\bphotos?\b|image_url|multi-?modal|\btemplate", re.IGNORECASE)
+_TEMPLATE = re.compile(r"\btemplate", re.IGNORECASE)
+_IMAGES = re.compile(
+    r"\b(?:images?|photos?|pictures?|vision|visual|mmproj)\b|image_(?:url|input)|multi-?modal", re.IGNORECASE
+)
+_TEXT_CONTENT = re.compile(
+    r"content.{0,40}must be (?:a|of type) ?'?str|valid string|only.{0,4}text.{0,4} (?:content|parts?)"
+    r"|expected a string|concatenate str",
+    re.IGNORECASE,
+)
+_THIS_IMAGE = re.compile(
+    r"identif|decod|corrupt|truncat|too (?:large|big|many|small)|resolution|dimension|bytes|exceed|fetch"
+    r"|download|fail\w* to load|cannot load|at most [1-9]|up to [1-9]|only (?:one|1|a single)"
+    r"|incompatible with system",
+    re.IGNORECASE,
+)
 
 
-def without(asked: Abilities, complaint: str, *, proven: bool) -> Abilities | None:
-    """What to ask instead, after a server refused with `complaint`; None when the fault lies elsewhere.
+def is_about_images(complaint: str) -> bool:
+    """Whether a server says that the model takes no photos at all, not that this photo is wrong."""
+    if _THIS_IMAGE.search(complaint):
+        return False
+    return bool(_IMAGES.search(complaint) or _TEXT_CONTENT.search(complaint))
+
+
+def without(
+    asked: Abilities, complaint: str, *, confirmed: bool, with_photo: bool = False
+) -> Abilities | None:
+    """Return what to ask instead after a server refused with `complaint`; None if the fault lies elsewhere.
 
     A complaint that names no part is taken to be about the schema, unless such a request has worked before.
-    One about photos or the chat template is about nothing that could be left out.
+    A complaint about one photo or about the chat template is about nothing that could be left out.
     """
+    if asked.thinking is Thinking.SWITCHED_OFF and _THINKING.search(complaint):
+        return replace(asked, thinking=Thinking.ON)
     if asked.logprobs and _LOGPROBS.search(complaint):
         return replace(asked, logprobs=False)
     if asked.usage and _USAGE.search(complaint):
@@ -80,73 +150,75 @@ def without(asked: Abilities, complaint: str, *, proven: bool) -> Abilities | No
         return replace(asked, seed=False)
     if asked.system and _SYSTEM.search(complaint):
         return replace(asked, system=False)
+    if with_photo and asked.sees_photos and is_about_images(complaint):
+        return replace(asked, photos=Photos.NONE)
     lower = asked.form.next
-    is_unnamed = not proven and not _PHOTO.search(complaint)
+    is_unnamed = not confirmed and not (_IMAGES.search(complaint) or _TEMPLATE.search(complaint))
     if lower is not None and (_FORM.search(complaint) or is_unnamed):
         return replace(asked, form=lower)
     return None
 
 
-class Capabilities:
-    """The memory of one server. `proven`: a request in the believed form has worked."""
+class ServerFeatures:
+    """The memory of one server. `confirmed`: a request in the current form has worked."""
 
     def __init__(self, refresh_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._refresh_s = refresh_s
         self._clock = clock
-        self._believed = EVERYTHING
-        self._learned_at: float | None = None
-        self._proven = False
-        self._asked_at: float | None = None
+        self._current = EVERYTHING
+        self._updated_at: float | None = None
+        self._confirmed = False
+        self._probed_at: float | None = None
 
     @property
-    def proven(self) -> bool:
-        """Whether the belief in the form comes from a reply."""
-        return self._proven
+    def confirmed(self) -> bool:
+        """Whether a reply has shown that the server takes the current form."""
+        return self._confirmed
 
     @property
-    def asked(self) -> bool:
-        """Whether a probe has found this out, and the server was not away since."""
-        return self._asked_at is not None
+    def probed(self) -> bool:
+        """Whether a probe found the current features, and the server was not away since."""
+        return self._probed_at is not None
 
     @property
     def masks_probabilities(self) -> bool:
         """Whether log probabilities are only of what a schema allows; before a probe, whether they may be."""
-        believed = self.believed()
-        return believed.masked if self.asked else believed.form.has_grammar
+        current = self.current()
+        return current.masked if self.probed else current.form.has_grammar
 
     @property
-    def due(self) -> bool:
+    def probe_due(self) -> bool:
         """Whether it is time for a probe."""
-        return self._asked_at is None or self._clock() - self._asked_at > self._refresh_s
+        return self._probed_at is None or self._clock() - self._probed_at > self._refresh_s
 
-    def believed(self) -> Abilities:
+    def current(self) -> Abilities:
         """What to ask for now."""
-        old = self._learned_at is not None and self._clock() - self._learned_at > self._refresh_s
-        if old and not self.asked:
-            self.forget()
-        return self._believed
+        old = self._updated_at is not None and self._clock() - self._updated_at > self._refresh_s
+        if old and not self.probed:
+            self.reset()
+        return self._current
 
-    def settle(self, found: Abilities) -> bool:
-        """Believe what a probe found. True when it is news."""
-        news = not self.asked or found != self._believed
-        self._believed, self._proven = found, True
-        self._learned_at = self._asked_at = self._clock()
-        return news
+    def set_from_probe(self, found: Abilities) -> bool:
+        """Take over what a probe found. True if that is new."""
+        is_new = not self.probed or found != self._current
+        self._current, self._confirmed = found, True
+        self._updated_at = self._probed_at = self._clock()
+        return is_new
 
-    def learn(self, worked: Abilities, *, of_form: bool = True) -> bool:
-        """Remember what a reply came for. True when it is news.
+    def update_from_reply(self, worked: Abilities, *, of_form: bool = True) -> bool:
+        """Remember what a reply came for. True if that is new.
 
         Not `of_form`: the reply was text and tells nothing of the forms that the server takes.
         """
-        worked = worked if of_form else replace(worked, form=self._believed.form)
-        known = self._proven if of_form else self._learned_at is not None
-        if known and worked == self._believed:
+        worked = worked if of_form else replace(worked, form=self._current.form)
+        known = self._confirmed if of_form else self._updated_at is not None
+        if known and worked == self._current:
             return False
-        news = worked != self._believed
-        self._believed, self._learned_at = worked, self._clock()
-        self._proven = self._proven or of_form
-        return news
+        is_new = worked != self._current
+        self._current, self._updated_at = worked, self._clock()
+        self._confirmed = self._confirmed or of_form
+        return is_new
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Ask for everything again."""
-        self._believed, self._learned_at, self._proven, self._asked_at = EVERYTHING, None, False, None
+        self._current, self._updated_at, self._confirmed, self._probed_at = EVERYTHING, None, False, None

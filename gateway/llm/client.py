@@ -11,43 +11,47 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
+from urllib.parse import quote, urljoin
 
 import anyio
 import structlog
-from pydantic import ValidationError
 
-from chassis.errors import DeadlineExceeded, LoreglassError
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError
 from chassis.http.client import DisconnectedError, ExchangeError, HttpClient, Response
-from chassis.resilience.deadlines import Deadline
+from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.guard import Guard
 from chassis.telemetry.spans import trace_headers
 from contracts import headers
 from gateway.llm.assembly import Assembling, Assembly, TextAssembly
-from gateway.llm.call import CallObserver, Progress, VlmEndpoint, no_op
-from gateway.llm.capabilities import Abilities, Capabilities, without
+from gateway.llm.call import CallObserver, Progress, Trial, VlmEndpoint, no_op
+from gateway.llm.capabilities import Abilities, ServerFeatures, Thinking, without
 from gateway.llm.completion import Completion, Written
 from gateway.llm.failures import (
     ContextTooLong,
+    NotThisApi,
     RequestRefused,
+    ServerFailed,
+    VlmKeyRefused,
     VlmReplyUnusable,
     failure,
     refused_for_good,
     unreachable,
 )
-from gateway.llm.prompt import Prompt, Schema, TextPrompt
+from gateway.llm.liveness import Liveness
+from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPrompt, user_turns
 from gateway.llm.repair import read_object
 from gateway.llm.schema_forms import SchemaForm
 from gateway.llm.spans import chat_span, tell_cost
 from gateway.llm.wire import (
     BrokenStream,
     ErrorWire,
-    ModelsWire,
     Sampling,
     ServedModel,
     events,
     kept_call,
     read_chunk,
     read_error,
+    read_models,
     request_body,
 )
 from gateway.reasoning.calls import keep_call
@@ -60,10 +64,22 @@ _EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; o
 _TOO_SLOW = "The vision-language model did not answer in time."
 _MAX_ERROR_BYTES = 64 * 2**10
 _DEFAULT_ERROR_STATUS = 500
+_MAX_ADDRESS = 300
+_NATIVE_WITHIN_S = 5.0
+_NATIVE = (("GET", "/props"), ("POST", "/api/show"), ("GET", "/api/v0/models/{model}"))
+"""Where llama.cpp, Ollama and LM Studio tell more of a model than `GET /v1/models` does."""
 
 
 class _StaleConnection(Exception):
     """A kept connection was closed meanwhile, as llama.cpp does after each stream."""
+
+
+class _PhotoFailed(Internal):
+    """A request with a photo failed. The guard counts it for nothing: text may work all the same."""
+
+    def __init__(self, failure: ServerFailed) -> None:
+        super().__init__()
+        self.failure = failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +90,11 @@ class _Call(Generic[Reply]):
     begin: Callable[[], Assembling[Reply]]
     deadline: Deadline
     progress: Progress
+
+    @property
+    def has_photo(self) -> bool:
+        """Whether the prompt shows one."""
+        return any(isinstance(part, ImagePart) for turn in user_turns(self.prompt) for part in turn)
 
 
 class VlmClient:
@@ -89,38 +110,41 @@ class VlmClient:
         endpoint: VlmEndpoint,
         observe: CallObserver = no_op,
         guard: Guard | None = None,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._http = http
         self._endpoint = endpoint
         self._observe = observe
         self._guard = guard
         self._sampling = Sampling(endpoint.seed, endpoint.top_logprobs)
-        self._capabilities = Capabilities(endpoint.refresh_s)
+        self._features = ServerFeatures(endpoint.refresh_s, clock)
         self._discovered: str | None = None
+        self.liveness = Liveness(clock)
 
     @property
     def abilities(self) -> Abilities:
-        """What the server is believed to take: by the probe, and by what it has refused and heeded since."""
-        return self._capabilities.believed()
+        """What the server takes, by the probe and by what it has refused and heeded since."""
+        return self._features.current()
 
     @property
     def sees_photos(self) -> bool:
-        """Whether the model reads photos."""
-        return True
+        """False only if the model is known to take text alone."""
+        return self.abilities.sees_photos
 
     @property
-    def unknown(self) -> bool:
-        """Whether the server wants to be probed: at first, after it was away, and after a while."""
-        return self._capabilities.due
+    def probe_due(self) -> bool:
+        """Whether the server wants a probe: at first, after it was away, and after a while."""
+        return self._features.probe_due
 
     @property
     def described(self) -> dict[str, str]:
-        """What the probe found, in words; nothing before it."""
-        return self.abilities.described if self._capabilities.asked else {}
+        """The model's name as far as it is known, and what a probe found, in words."""
+        name = self._endpoint.model or self._discovered
+        return ({"name": name} if name else {}) | (self.abilities.described if self._features.probed else {})
 
-    def believe(self, found: Abilities) -> None:
-        """What the probe found holds from now on."""
-        if not self._capabilities.settle(found):
+    def set_abilities(self, found: Abilities) -> None:
+        """Take over what a probe found."""
+        if not self._features.set_from_probe(found):
             return
         log.info("vlm.abilities", probed=True, **found.described)
         if not found.form.has_grammar:
@@ -129,20 +153,23 @@ class VlmClient:
             advice = "set LOREGLASS_GATEWAY_VLM_CONTEXT to what it has, or serve it with more"
             log.error("vlm.context_too_small", has=found.context, told=self._endpoint.context, advice=advice)
 
-    async def trial(
-        self, prompt: Prompt[Any] | TextPrompt, asked: Abilities, deadline: Deadline
-    ) -> tuple[Abilities, Written]:
-        """The reply as text, with what it was asked by: past the guard, unobserved, and nothing is learned.
+    async def trial(self, prompt: Prompt[Any] | TextPrompt, asked: Abilities, deadline: Deadline) -> Trial:
+        """The reply as text, perhaps empty: past the guard, unobserved, and nothing is learned from it.
 
-        Raises `RequestRefused` beside what `write` raises.
+        Raises `RequestRefused`, `ContextTooLong`, `Overloaded`, `DeadlineExceeded` or
+        `DependencyUnavailable`.
         """
         call = _Call(prompt, TextAssembly, deadline, Progress(prompt.name, time.monotonic()))
         try:
             with anyio.fail_after(deadline.remaining_s()):
-                taken, assembly = await self._asked(call, asked, proven=False)
+                taken, assembly = await self._asked(call, asked, confirmed=False)
         except TimeoutError as error:
             raise DeadlineExceeded(_TOO_SLOW) from error
-        return taken, assembly.completion()
+        if isinstance(prompt, TextPrompt):  # which tells nothing of forms
+            taken = replace(taken, form=asked.form)
+        seconds = time.monotonic() - call.progress.started
+        first_token_s = call.progress.first_token_s or seconds
+        return Trial(taken, assembly.written(), assembly.thinks, first_token_s, seconds)
 
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
         """The reply to `prompt`, parsed.
@@ -185,9 +212,12 @@ class VlmClient:
         return completion
 
     async def _guarded(self, call: _Call[Reply]) -> Reply | LoreglassError:
-        if self._guard is None:
-            return await self._answered(call)
-        return await self._guard.call(lambda: self._answered(call), call.deadline)
+        try:
+            if self._guard is None:
+                return await self._answered(call)
+            return await self._guard.call(lambda: self._answered(call), call.deadline)
+        except _PhotoFailed as error:
+            return error.failure
 
     async def _answered(self, call: _Call[Reply]) -> Reply | LoreglassError:
         """The reply, or what is wrong with this prompt or its reply: the server itself is then well."""
@@ -196,65 +226,106 @@ class VlmClient:
             return await self._reply(call)
         except (VlmReplyUnusable, ContextTooLong) as error:
             return error
+        except ServerFailed as error:
+            if call.has_photo and self.sees_photos:
+                raise _PhotoFailed(error) from error
+            self.liveness.doubt()
+            raise
         except RequestRefused as refusal:
             refused = refused_for_good(refusal)
             refused.__cause__ = refusal
             return refused
 
     async def ready(self, deadline: Deadline) -> None:
-        """Returns if the server is up and serves the model. Raises `DependencyUnavailable` if not."""
-        served = await self.served(deadline)
+        """Return if the server lists the model and the model answered last. Raises `LoreglassError`."""
+        try:
+            served = await self.served(deadline)
+        except VlmKeyRefused:
+            raise
+        except DependencyUnavailable as error:
+            raise DependencyUnavailable(
+                "No model server answers at the address that is set. Start it, or correct the address."
+            ) from error
         wanted = self._endpoint.model
         if not any(model.id == wanted or not wanted for model in served):
-            raise failure(404, ErrorWire(), None, wanted)
+            raise DependencyUnavailable(
+                "The server does not list the model that is set. Load it there, or set another name."
+            )
+        if self.liveness.failing:
+            raise DependencyUnavailable(
+                "The server lists the model, but the model does not answer. "
+                "Look at the log of the model's server, and restart it."
+            )
 
     async def _model(self, deadline: Deadline) -> str:
-        """The endpoint's model; without one, what the server serves first, asked once."""
+        """The endpoint's model; without one, the first that the server lists, asked once."""
         if self._endpoint.model:
             return self._endpoint.model
         if self._discovered is None:
-            served = await self.served(deadline)
+            served = [model for model in await self.served(deadline) if model.chats is not False]
             if not served:
                 raise failure(404, ErrorWire(), None, "")
             self._discovered = served[0].id
         return self._discovered
 
-    async def context(self, deadline: Deadline) -> int:
-        """The model's, in tokens; 0 where the server does not tell it. Raises what `served` raises."""
-        model = await self._model(deadline)
-        return next((each.context for each in await self.served(deadline) if each.id == model), 0)
+    async def details(self, deadline: Deadline) -> ServedModel:
+        """The model as its server describes it. Raises what `served` raises."""
+        name = await self._model(deadline)
+        listed = await self.served(deadline)
+        return await self.completed(next((m for m in listed if m.id == name), ServedModel(id=name)), deadline)
+
+    async def completed(self, model: ServedModel, deadline: Deadline) -> ServedModel:
+        """The same with what the server's own API says of photos, if `GET /v1/models` does not say it."""
+        with anyio.move_on_after(min(_NATIVE_WITHIN_S, deadline.remaining_s())):
+            for method, path in _NATIVE:
+                if model.sees_photos is not None:
+                    break
+                url = self._endpoint.native_url(path.format(model=quote(model.id, safe="")))
+                body = [json.dumps({"model": model.id}).encode()] if method == "POST" else []
+                try:
+                    async with self._http.exchange(method, url, self._headers(deadline), body) as response:
+                        content = await _bounded(response)
+                    if response.status == HTTPStatus.OK:
+                        model = model.with_facts(json.loads(content))
+                except (ExchangeError, ValueError, RecursionError):
+                    continue  # it has no such route
+        return model
 
     async def served(self, deadline: Deadline) -> list[ServedModel]:
-        """`GET /v1/models`. Raises `VlmKeyRefused`, `DependencyUnavailable` or `DeadlineExceeded`."""
+        """`GET /v1/models`.
+
+        Raises `VlmKeyRefused`, `NotThisApi`, `Redirected`, `DependencyUnavailable` or `DeadlineExceeded`.
+        """
         deadline.require()
+        url = self._endpoint.url("/models")
         try:
             with anyio.fail_after(deadline.remaining_s()):
-                url, sent = self._endpoint.url("/models"), self._headers(deadline)
-                async with self._http.exchange("GET", url, sent) as response:
+                async with self._http.exchange("GET", url, self._headers(deadline)) as response:
                     content = await _bounded(response)
         except TimeoutError as error:
             raise DeadlineExceeded(_TOO_SLOW) from error
         except ExchangeError as error:
             raise unreachable(type(error).__name__) from error
+        if response.status == HTTPStatus.NOT_FOUND:
+            raise NotThisApi("There is no GET /v1/models")
         if not 200 <= response.status < 300:
-            told = failure(response.status, read_error(content), None, self._endpoint.model)
+            told = self._failure_at(url, response, content)
             raise refused_for_good(told) if isinstance(told, RequestRefused) else told
         try:
-            return ModelsWire.model_validate_json(content).data
-        except ValidationError as error:
-            raise unreachable("GET /v1/models is not of this API") from error
+            return read_models(content)
+        except (ValueError, RecursionError) as error:  # a `ValidationError` is one of values
+            raise NotThisApi("GET /v1/models is not of this API") from error
 
     async def _reply(self, call: _Call[Reply]) -> Reply:
-        believed, proven = self._capabilities.believed(), self._capabilities.proven
-        asked, assembly = await self._asked(call, believed, proven=proven)
+        asked, assembly = await self._asked(call, self.abilities, confirmed=self._features.confirmed)
         keep_call(lambda: kept_call(call.prompt, asked, assembly.text))
-        self._learn(asked, assembly)
+        self._update_features(asked, assembly)
         if isinstance(assembly, Assembly):
-            assembly.under_grammar = self._capabilities.masks_probabilities
+            assembly.under_grammar = self._features.masks_probabilities
         return assembly.completion()
 
     async def _asked(
-        self, call: _Call[Reply], asked: Abilities, *, proven: bool
+        self, call: _Call[Reply], asked: Abilities, *, confirmed: bool
     ) -> tuple[Abilities, Assembling[Reply]]:
         """The whole reply, and what it came for: a part that the server refuses is left out."""
         model = await self._model(call.deadline)
@@ -267,23 +338,28 @@ class VlmClient:
             call.progress.requests += 1
             try:
                 body = request_body(call.prompt, model, asked, self._sampling)
-                return asked, await self._ask(body, call.begin(), call.deadline, call.progress)
+                with self.liveness.call():
+                    assembly = await self._ask(body, call.begin(), call.deadline, call.progress)
+                self.liveness.answered()
+                return asked, assembly
             except _StaleConnection as error:
                 if was_stale:
                     raise unreachable(str(error)) from error
                 was_stale = True
             except RequestRefused as refusal:
-                less = without(asked, refusal.complaint, proven=proven)
+                less = without(asked, refusal.complaint, confirmed=confirmed, with_photo=call.has_photo)
                 if less is None:
                     raise
                 asked = less
 
-    def _learn(self, asked: Abilities, assembly: Assembling[Any]) -> None:
+    def _update_features(self, asked: Abilities, assembly: Assembling[Any]) -> None:
         cut_off = assembly.finish_reason == "length"
         if asked.form.has_grammar and assembly.text and not cut_off and not _is_one_object(assembly.text):
             asked = replace(asked, form=SchemaForm.WORDS)  # it took the schema and paid no heed to it
             log.warning("vlm.schema_not_held", form=asked.form.value)
-        if self._capabilities.learn(asked, of_form=isinstance(assembly, Assembly)):
+        if assembly.thinks:
+            asked = replace(asked, thinking=Thinking.ON)
+        if self._features.update_from_reply(asked, of_form=isinstance(assembly, Assembly)):
             log.info("vlm.abilities", probed=False, **asked.described)
 
     async def _ask(
@@ -297,7 +373,7 @@ class VlmClient:
                 async with self._http.exchange("POST", url, sent, [content]) as response:
                     call.set(**{"http.response.status_code": response.status})
                     if not 200 <= response.status < 300:
-                        raise await self._failure_of(response)
+                        raise await self._failure_of(url, response)
                     await self._read(response, assembly, progress)
                     tell_cost(call, assembly.usage, progress.first_token_s)
                     return assembly
@@ -306,23 +382,26 @@ class VlmClient:
         except ExchangeError as error:
             if isinstance(error, DisconnectedError) and progress.first_token_s is None:
                 raise _StaleConnection(type(error).__name__) from error
-            self._forget()
+            self._reset()
+            self.liveness.failed()
             raise unreachable(type(error).__name__) from error
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         """The server is away; another version, with another model, may come back."""
-        self._capabilities.forget()
+        self._features.reset()
         self._discovered = None
 
     async def _read(self, response: Response, assembly: Assembling[Any], progress: Progress) -> None:
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             self._add(assembly, (await _bounded(response)).decode("utf-8", "replace"))
+            if assembly.finish_reason is None and not assembly.text:
+                raise BrokenStream("a reply has no choices")
             return
         async with aclosing(events(response.pieces())) as stream:
             try:
                 async for event in stream:
                     self._add(assembly, event)
-                    if progress.first_token_s is None and assembly.text:
+                    if progress.first_token_s is None and (assembly.text or assembly.thinks):
                         progress.first_token_s = time.monotonic() - progress.started
                     if assembly.is_complete:
                         await self._read_epilogue(stream, assembly)
@@ -349,12 +428,17 @@ class VlmClient:
             except (BrokenStream, ExchangeError) as error:
                 log.info("vlm.ended_early", reason=type(error).__name__)
 
-    async def _failure_of(self, response: Response) -> Exception:
-        error = read_error(await _bounded(response, _MAX_ERROR_BYTES))
-        if response.status == HTTPStatus.NOT_FOUND:
-            self._forget()
+    async def _failure_of(self, url: str, response: Response) -> Exception:
+        told = self._failure_at(url, response, await _bounded(response, _MAX_ERROR_BYTES))
+        if response.status == HTTPStatus.NOT_FOUND and not isinstance(told, RequestRefused):
+            self._reset()
+        return told
+
+    def _failure_at(self, url: str, response: Response, content: bytes) -> Exception:
+        location = response.headers.get("location")
+        target = None if location is None else urljoin(url, location[:_MAX_ADDRESS])
         retry_after = response.headers.get("retry-after")
-        return failure(response.status, error, retry_after, self._endpoint.model)
+        return failure(response.status, read_error(content), retry_after, self._endpoint.model, target)
 
     def _headers(self, deadline: Deadline) -> dict[str, str]:
         told = {headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}

@@ -1,6 +1,6 @@
-"""What can go wrong at the model's server, as our own errors.
+"""The errors of the model's server, as our own.
 
-Details are read by callers: they say nothing of the server, its key or its model. Our log says the rest.
+Callers read the details: these name no server, key or model. Our log has the rest.
 """
 
 import re
@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 import structlog
 
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
+from gateway.llm.capabilities import is_about_images
 from gateway.llm.wire import ErrorWire
 
 log = structlog.get_logger()
@@ -27,12 +28,13 @@ _CONTEXT_WORDS = (
     "too many tokens",
 )
 _QUOTED_REQUEST = re.compile(r"""['"]input['"]\s*:""")
+_REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_LOGGED = 80
 _LONGEST_WAIT_S = 3_600.0
 
 
 class VlmReplyUnusable(DependencyUnavailable):
-    """The model wrote something that is not the object it was asked for, even after one repair."""
+    """The model's reply is not the object that was asked for, even after one repair."""
 
 
 class VlmDeclined(VlmReplyUnusable):
@@ -47,6 +49,22 @@ class ContextTooLong(DependencyUnavailable):
     """Prompt and reply together are longer than the model's context; a shorter prompt may fit."""
 
 
+class ServerFailed(DependencyUnavailable):
+    """The server is there and answered a request with an error of its own; another request may work."""
+
+
+class NotThisApi(DependencyUnavailable):
+    """Something answers at the address, but not with OpenAI's API."""
+
+
+class Redirected(DependencyUnavailable):
+    """The server sends callers to another address, `target`."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(_UNAVAILABLE)
+        self.target = target
+
+
 class RequestRefused(Exception):
     """The server takes requests, but not this one: perhaps it lacks an ability."""
 
@@ -57,27 +75,43 @@ class RequestRefused(Exception):
 
     @property
     def complaint(self) -> str:
-        """What the server said of the reason, without the request that vLLM quotes behind it."""
-        said = _QUOTED_REQUEST.split(self.error.message, maxsplit=1)[0]
-        return f"{self.error.param or ''} {self.error.code or ''} {said}"
+        """The reason as the server gives it, without the request that vLLM quotes behind it."""
+        return _complaint(self.error)
 
 
-def failure(status: int, error: ErrorWire, retry_after: str | None, model: str) -> Exception:
-    """The error for an HTTP status, or for the status that an event of the stream carries."""
-    if status in (429, 503):
-        return Overloaded(_BUSY, retry_after_s=seconds_of(retry_after))
-    if status in (400, 413, 422):
-        if is_about_context(error):
-            return ContextTooLong("Question and evidence are longer than the model can read at once.")
-        return RequestRefused(error, status)
+def failure(
+    status: int, error: ErrorWire, retry_after: str | None, model: str, target: str | None = None
+) -> Exception:
+    """The error for an HTTP status, or for the status that an event of the stream carries.
+
+    `target`: the address that a redirect names.
+    """
+    if target is not None and status in _REDIRECTS:
+        log.error("vlm.redirected", status=status, target=target, advice="use that address for the model")
+        return Redirected(target)
     if status in (401, 403):
         log.error("vlm.key_refused", status=status, advice="set the key that the server was started with")
         return VlmKeyRefused(_UNAVAILABLE)
+    if status == 429:
+        return Overloaded(_BUSY, retry_after_s=seconds_of(retry_after))
+    if is_about_images(_complaint(error)):  # told with any status: 400, 404, 415, 422, 500
+        return RequestRefused(error, status)
+    if status == 503:
+        return Overloaded(_BUSY, retry_after_s=seconds_of(retry_after))
+    if status in (400, 413, 415, 422):
+        if is_about_context(error):
+            return ContextTooLong("Question and evidence are longer than the model can read at once.")
+        return RequestRefused(error, status)
     if status == 404:
         log.error("vlm.model_or_route_unknown", model=model, advice="GET /v1/models names what is served")
-    else:
-        log.warning("vlm.failed", status=status, **_loggable(error))
-    return DependencyUnavailable(_UNAVAILABLE)
+        return DependencyUnavailable(_UNAVAILABLE)
+    log.warning("vlm.failed", status=status, **_loggable(error))
+    return ServerFailed(_UNAVAILABLE)
+
+
+def _complaint(error: ErrorWire) -> str:
+    said = _QUOTED_REQUEST.split(error.message, maxsplit=1)[0]
+    return f"{error.param or ''} {error.code or ''} {said}"
 
 
 def refused_for_good(refusal: RequestRefused) -> LoreglassError:

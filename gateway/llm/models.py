@@ -13,7 +13,7 @@ class Model(Protocol):
 
     @property
     def sees_photos(self) -> bool:
-        """Whether the model reads photos; True until its server says otherwise."""
+        """False only if the model is known to take text alone: photos are then left out of its prompts."""
         ...
 
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
@@ -34,7 +34,7 @@ class ModelByPrompt:
 
     @property
     def sees_photos(self) -> bool:
-        """See `Model`."""
+        """Whether the usual model does."""
         return self._usual.sees_photos
 
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:

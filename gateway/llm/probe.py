@@ -1,8 +1,8 @@
-"""Asks a model's server, beside all questions, what it can do: a list of its models and two short replies.
+"""Finds out what a model's server can do: a list of its models and two short calls, beside all questions.
 
-What a server takes without complaint it may still ignore: vLLM 0.10.2 answers 200 to a schema and drops it
-where a model runs on its V0 engine (`LLMEngine._build_logits_processors`). So the model is asked in words for
-one thing and by schema for another; what comes back tells which of the two was heeded.
+A server may take a part of a request and ignore it: vLLM 0.10.2 answers 200 to a schema and drops it if a
+model runs on its V0 engine (`LLMEngine._build_logits_processors`). So the prompt asks in words for one thing
+and the schema for another; the reply shows which of the two was heeded.
 """
 
 import io
@@ -10,26 +10,28 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated
 
 import anyio
 import structlog
 from PIL import Image
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from chassis.errors import DependencyUnavailable, LoreglassError
+from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.tracing import TRACE_ID
-from gateway.llm.capabilities import EVERYTHING, Abilities
+from gateway.llm.call import Trial
+from gateway.llm.capabilities import EVERYTHING, Abilities, Photos, Thinking
 from gateway.llm.client import VlmClient
 from gateway.llm.completion import Written
-from gateway.llm.failures import ContextTooLong, RequestRefused, refused_for_good
+from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, refused_for_good
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
+from gateway.llm.prompt_prefix import system_text
 from gateway.llm.repair import read_object
 from gateway.llm.schema_forms import SchemaForm
 
 _WITHIN_MS = 180_000.0
 """A server on a laptop reads its model from disk before the first word."""
+_CHECK_WITHIN_MS = 20_000.0
 _LOOK_EVERY_S, _MOST_S = 5.0, 60.0
 _MOST_TOKENS = 48
 _SIDE = 64
@@ -43,48 +45,78 @@ class _Kind(StrEnum):
 
 
 class _ByGrammarOnly(BaseModel):
-    """What no model writes of itself; with the keywords that our schemas use."""
+    """What no model writes of itself."""
 
     kind: _Kind
-    words: Annotated[list[Annotated[str, Field(max_length=6)]], Field(max_length=1)]
 
 
 TASK = "Reply with this one word and nothing else: ready"
 
 
-async def probe(client: VlmClient, deadline: Deadline) -> Abilities:
-    """What the server can do; the client believes it from now on. Raises `LoreglassError`."""
-    context = await client.context(deadline)
-    photo = _photo()
-    asks = Prompt(
-        "probe",
-        "You do what you are asked.",
-        (photo, TextPart(TASK)),
-        _ByGrammarOnly,
-        _MOST_TOKENS,
-        in_lines=TASK,
-    )
+async def probe(client: VlmClient, deadline: Deadline, asked: Abilities = EVERYTHING) -> Abilities:
+    """Return what the server can do; the client uses it from now on. Raises `LoreglassError`.
+
+    `asked`: the abilities to begin with; photos that are already known to fail are not tried again. All
+    prompts begin with the system text of questions, which a server with one slot then keeps in its cache.
+    """
     try:
-        asked, reply = await client.trial(asks, EVERYTHING, deadline)
+        details = await client.details(deadline)
+        if details.sees_photos is False:
+            asked = replace(asked, photos=Photos.NONE)
+        trial = await _trial(client, asked, deadline)
+        form = _held(trial.taken.form, trial.reply.text)
+        found = replace(
+            trial.taken,
+            form=form,
+            logprobs=trial.taken.logprobs and (trial.reply.tokens is not None or not trial.reply.text),
+            masked=form.has_grammar and _is_masked(trial.reply),
+            context=details.context,
+        )
+        found = replace(found, photos=await _photos(client, found, deadline))
     except RequestRefused as refusal:
         raise refused_for_good(refusal) from refusal
-    form = _held(asked.form, reply.text)
-    found = replace(
-        asked,
-        form=form,
-        logprobs=asked.logprobs and reply.tokens is not None,
-        masked=form.has_grammar and _is_masked(reply),
-        photos=await _photos(client, photo, asked, deadline),
-        context=context,
-    )
-    client.believe(found)
+    client.set_abilities(found)
     return found
+
+
+async def _trial(client: VlmClient, asked: Abilities, deadline: Deadline) -> Trial:
+    """One call for an object: with a photo, and without where that fails; without thoughts if that can be."""
+    try:
+        trial = await client.trial(_object_prompt(), asked, deadline)
+    except (RequestRefused, ServerFailed, ContextTooLong):
+        if not asked.sees_photos:
+            raise
+        trial = await client.trial(_object_prompt(), replace(asked, photos=Photos.NONE), deadline)
+    if not trial.thinks:
+        return trial
+    taken = trial.taken
+    try:
+        quiet = await client.trial(_object_prompt(), replace(taken, thinking=Thinking.SWITCHED_OFF), deadline)
+    except (RequestRefused, ServerFailed):
+        return replace(trial, taken=replace(taken, thinking=Thinking.ON))
+    return replace(quiet, taken=replace(quiet.taken, thinking=Thinking.ON)) if quiet.thinks else quiet
+
+
+def _object_prompt() -> Prompt[_ByGrammarOnly]:
+    parts = (_photo(), TextPart(TASK))
+    return Prompt("probe", system_text(), parts, _ByGrammarOnly, _MOST_TOKENS, in_lines=TASK)
+
+
+async def check(client: VlmClient) -> None:
+    """Ask for one token, so that readiness tells whether the model answers."""
+    prompt = TextPrompt("check", system_text(), (TextPart(TASK),), 1)
+    asked = replace(client.abilities, thinking=Thinking.NONE)  # one token, of thoughts or of the reply
+    try:
+        await client.trial(prompt, asked, Deadline.after_ms(_CHECK_WITHIN_MS))
+    except (LoreglassError, RequestRefused) as error:
+        client.liveness.failed()
+        log.warning("vlm.does_not_answer", kind=type(error).__name__)
 
 
 async def keep_probing(
     clients: Sequence[VlmClient], sleep: Callable[[float], Awaitable[None]] = anyio.sleep
 ) -> None:
-    """Until cancelled: each at start, again while its server is away, after it was, and every few minutes."""
+    """Until cancelled: probe each at start and after its server was away, and check that its model lives."""
     async with anyio.create_task_group() as group:
         for client in clients:
             group.start_soon(_keep_probing, client, sleep)
@@ -93,14 +125,17 @@ async def keep_probing(
 async def _keep_probing(client: VlmClient, sleep: Callable[[float], Awaitable[None]]) -> None:
     wait_s = _LOOK_EVERY_S
     while True:
-        if client.unknown:
-            TRACE_ID.set(uuid.uuid4().hex)  # the lines that it logs belong together
+        TRACE_ID.set(uuid.uuid4().hex)  # the lines that it logs belong together
+        if client.probe_due:
             try:
                 await probe(client, Deadline.after_ms(_WITHIN_MS))
                 wait_s = _LOOK_EVERY_S
             except LoreglassError as error:
+                client.liveness.failed()
                 log.debug("vlm.not_probed", kind=error.kind.value)
                 wait_s = min(2 * wait_s, _MOST_S)
+        elif client.liveness.check_due:
+            await check(client)
         await sleep(wait_s)
 
 
@@ -118,16 +153,18 @@ def _is_masked(reply: Written) -> bool:
     return bool(told) and sum(told) / len(told) > 0.5
 
 
-async def _photos(client: VlmClient, photo: ImagePart, asked: Abilities, deadline: Deadline) -> int:
-    """1 where a second photo is refused, 2 where it is taken, 0 where the server failed."""
-    two = TextPrompt("probe", "You do what you are asked.", (photo, photo, TextPart(TASK)), 1)
+async def _photos(client: VlmClient, asked: Abilities, deadline: Deadline) -> Photos:
+    """How many photos one request may have; the first was taken or refused before."""
+    if not asked.sees_photos:
+        return Photos.NONE
+    two = TextPrompt("probe", system_text(), (_photo(), _photo(), TextPart(TASK)), 1)
     try:
-        await client.trial(two, asked, deadline)
+        trial = await client.trial(two, asked, deadline)
     except (RequestRefused, ContextTooLong):
-        return 1
-    except DependencyUnavailable:  # some servers fall over: the rest of what was found stands
-        return 0
-    return 2
+        return Photos.ONE
+    except ServerFailed:  # some servers fall over: the rest of what was found stands
+        return Photos.UNKNOWN
+    return Photos.SEVERAL if trial.taken.sees_photos else Photos.ONE
 
 
 def _photo() -> ImagePart:

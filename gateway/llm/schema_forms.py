@@ -1,4 +1,4 @@
-"""One model class, four ways to tell a server about it, and the way back from what it said.
+"""One model class, three ways to describe it to a server, and the way back from its reply.
 
 The forms are a ladder: a server that refuses one is asked in the next.
 """
@@ -17,9 +17,8 @@ from gateway.llm.repair import FoundObject, squeezed
 class SchemaForm(StrEnum):
     """How a server is told what to write, most exact first."""
 
-    FULL = "json_schema"
-    PLAIN = "plain_json_schema"
-    """Without the keywords that some grammars do not take (lengths, ranges)."""
+    SCHEMA = "json_schema"
+    """Without lengths and ranges: some grammars refuse them, others cut sentences at them."""
     OBJECT = "json_object"
     """Any JSON object is enforced; the fields are described in words."""
     WORDS = "words"
@@ -34,10 +33,10 @@ class SchemaForm(StrEnum):
     @property
     def has_grammar(self) -> bool:
         """Whether the server can write nothing but the object."""
-        return self in (SchemaForm.FULL, SchemaForm.PLAIN)
+        return self is SchemaForm.SCHEMA
 
 
-_TOO_MUCH_FOR_SOME = {
+_NOT_SENT = {
     "minLength",
     "maxLength",
     "minItems",
@@ -50,16 +49,19 @@ _TOO_MUCH_FOR_SOME = {
     "multipleOf",
     "pattern",
     "format",
+    "title",
+    "default",
 }
-_SAYS_NOTHING = {"title", "default"}
 _MAX_FIT_DEPTH = 16
 
 
 @lru_cache(maxsize=64)
-def json_schema_of(schema: type[BaseModel], form: SchemaForm = SchemaForm.FULL) -> dict[str, Any]:
-    """JSON schema: objects closed, fields in the class's order, all required but what may be left out."""
-    dropped = _SAYS_NOTHING | (_TOO_MUCH_FOR_SOME if form is SchemaForm.PLAIN else set())
-    strict: dict[str, Any] = _strict(schema.model_json_schema(), dropped)
+def json_schema_of(schema: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema: objects closed, fields in the class's order, all required unless omittable.
+
+    It has no lengths and ranges; `max_tokens` bounds the reply and `fitted` cuts it.
+    """
+    strict: dict[str, Any] = _strict(schema.model_json_schema())
     if omits_defaults(schema):
         strict["required"] = _own_schema(schema)["required"]
     return strict
@@ -69,17 +71,17 @@ def omits_defaults(schema: type[BaseModel]) -> bool:
     return bool(getattr(schema, "omits_defaults", False))
 
 
-def _strict(node: Any, dropped: set[str]) -> Any:
+def _strict(node: Any) -> Any:
     if isinstance(node, list):
-        return [_strict(item, dropped) for item in node]
+        return [_strict(item) for item in node]
     if not isinstance(node, dict):
         return node
     strict = {
-        key: {name: _strict(inner, dropped) for name, inner in value.items()}
+        key: {name: _strict(inner) for name, inner in value.items()}
         if key in ("properties", "$defs")
-        else _strict(value, dropped)
+        else _strict(value)
         for key, value in node.items()
-        if key not in dropped
+        if key not in _NOT_SENT
     }
     if "properties" in strict:
         strict["required"] = list(strict["properties"])

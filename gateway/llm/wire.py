@@ -1,6 +1,6 @@
-"""The OpenAI chat wire: what is sent, what is read, and the event stream between.
+"""The OpenAI chat API: the requests sent, the replies read, and the event stream between.
 
-Replies are read strictly where we use them and not at all where we do not: servers add fields of their own.
+Fields that we use are read in every shape that servers send; others are ignored.
 """
 
 import json
@@ -16,10 +16,11 @@ from pydantic import (
     ValidationError,
     ValidatorFunctionWrapHandler,
     field_validator,
+    model_validator,
 )
 
 from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
-from gateway.llm.capabilities import Abilities
+from gateway.llm.capabilities import Abilities, Thinking
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
 from gateway.llm.schema_forms import SchemaForm, described, json_schema_of
 
@@ -47,6 +48,13 @@ def _none_if_unreadable(value: object, read: ValidatorFunctionWrapHandler) -> ob
         return None
 
 
+def _text_of_part(part: object) -> str:
+    """The text of one part of a reply; thoughts and other parts have none."""
+    if isinstance(part, dict):
+        part = part.get("text") if part.get("type", "text") in ("text", "output_text") else None
+    return part if isinstance(part, str) else ""
+
+
 class AlternativeWire(_Read):
     """One entry of `top_logprobs`."""
 
@@ -68,16 +76,29 @@ class LogprobsWire(_Read):
 
 
 class MessageWire(_Read):
-    """`delta` of a stream, `message` of a whole reply."""
+    """`delta` of a stream, `message` of a whole reply. `thinks`: it holds thoughts, which are no answer."""
 
     content: str | None = None
     refusal: str | None = None
+    thinks: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_parts(cls, message: Any) -> Any:
+        """Content may be a list of parts; thoughts come as parts or in fields of their own."""
+        if not isinstance(message, dict):
+            return message
+        content = message.get("content")
+        parts = content if isinstance(content, list) else []
+        thinks = any(message.get(name) for name in ("reasoning_content", "reasoning", "thinking"))
+        thinks = thinks or any(isinstance(part, dict) and "think" in str(part.get("type")) for part in parts)
+        text = "".join(map(_text_of_part, parts)) if isinstance(content, list) else content
+        return {**message, "content": text, "thinks": thinks}
 
 
 class ChoiceWire(_Read):
     """One choice; we only ever ask for one."""
 
-    index: int = 0
     delta: MessageWire | None = None
     message: MessageWire | None = None
     logprobs: LogprobsWire | None = None
@@ -103,10 +124,17 @@ class UsageWire(_Read):
 class ChunkWire(_Read):
     """`chat.completion.chunk`, or a whole `chat.completion` from a server that does not stream."""
 
-    choices: list[ChoiceWire]
+    choices: list[ChoiceWire] = []
     usage: UsageWire | None = None
 
     _forgiving = field_validator("usage", mode="wrap")(_none_if_unreadable)
+
+    @field_validator("choices", mode="before")
+    @classmethod
+    def _without_null(cls, choices: Any) -> Any:
+        if isinstance(choices, list):
+            return [choice for choice in choices if choice is not None]
+        return [] if choices is None else choices
 
 
 class ErrorWire(_Read):
@@ -119,17 +147,22 @@ class ErrorWire(_Read):
 
 
 class ModelMetaWire(_Read):
-    """What llama.cpp tells of a model."""
+    """llama.cpp's facts about a model."""
 
     n_ctx: Count | None = None
 
 
 class ServedModel(_Read):
-    """One entry of `GET /v1/models`; its context in tokens stands in `max_model_len` (vLLM) or `meta`."""
+    """One entry of `GET /v1/models`; its context in tokens stands in `max_model_len` (vLLM) or `meta`.
+
+    `sees_photos` and `chats` are None if the server does not tell.
+    """
 
     id: str
     max_model_len: Count | None = None
     meta: ModelMetaWire | None = None
+    sees_photos: bool | None = None
+    chats: bool | None = None
 
     _forgiving = field_validator("max_model_len", "meta", mode="wrap")(_none_if_unreadable)
 
@@ -138,11 +171,55 @@ class ServedModel(_Read):
         """In tokens; 0 where the server does not tell it."""
         return self.max_model_len or (self.meta.n_ctx if self.meta else None) or 0
 
+    def with_facts(self, facts: object) -> "ServedModel":
+        """Return this entry completed by what a server's own format says of the model."""
+        sees, chats = _sees_photos(facts), _chats(facts)
+        told = {"sees_photos": sees, "chats": chats}
+        return self.model_copy(
+            update={name: said for name, said in told.items() if getattr(self, name) is None}
+        )
 
-class ModelsWire(_Read):
-    """`GET /v1/models`."""
 
-    data: list[ServedModel]
+def read_models(content: bytes) -> list[ServedModel]:
+    """The models of `GET /v1/models`. Raises `ValueError` if it is not that."""
+    body = json.loads(content)
+    if not isinstance(body, dict) or not ("data" in body or "models" in body):
+        raise ValueError("not a list of models")
+    own = {
+        name: facts
+        for facts in body.get("models") or ()  # beside `data` in llama.cpp
+        if isinstance(facts, dict)
+        for name in (facts.get("model"), facts.get("name"))
+    }
+    listed = [(ServedModel.model_validate(entry), entry) for entry in body.get("data") or ()]
+    return [model.with_facts({**own.get(model.id, {}), **entry}) for model, entry in listed]
+
+
+def _sees_photos(facts: object) -> bool | None:
+    """What a server says of photos: llama.cpp, OpenRouter, LM Studio, Ollama and Mistral, each in its way."""
+    if not isinstance(facts, dict):
+        return None
+    nested = [facts.get(name) for name in ("architecture", "modalities", "capabilities")]
+    for said in (facts, *(inner for inner in nested if isinstance(inner, dict))):
+        if isinstance(kinds := said.get("input_modalities"), list):
+            return "image" in kinds
+        if isinstance(vision := said.get("vision"), bool):
+            return vision
+    if isinstance(able := facts.get("capabilities"), list) and able:
+        return bool({"vision", "multimodal"} & set(map(str, able)))
+    return {"vlm": True, "llm": False}.get(str(facts.get("type")))
+
+
+def _chats(facts: object) -> bool | None:
+    """Whether a server says that the model chats: one that only embeds or ranks does not."""
+    if not isinstance(facts, dict):
+        return None
+    able = facts.get("capabilities")
+    if isinstance(able, dict) and isinstance(chats := able.get("completion_chat"), bool):
+        return chats
+    if isinstance(able, list) and able:
+        return not set(map(str, able)) <= {"embedding", "embeddings", "rerank"}
+    return False if str(facts.get("type")).startswith(("embedding", "rerank")) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +237,12 @@ def request_body(
     body: dict[str, JsonValue] = {
         "model": model,
         "messages": _messages(prompt, abilities),
-        "max_tokens": prompt.max_tokens,
+        "max_tokens": prompt.max_tokens + abilities.thinking_tokens,
         "temperature": prompt.temperature,
         "stream": True,
     }
+    if abilities.thinking is Thinking.SWITCHED_OFF:
+        body["chat_template_kwargs"] = {"enable_thinking": False}
     if abilities.seed:
         body["seed"] = sampling.seed if prompt.seed is None else prompt.seed
     if abilities.usage:
@@ -178,7 +257,7 @@ def request_body(
 
 def _response_format(prompt: Prompt[Any], abilities: Abilities) -> dict[str, JsonValue]:
     if abilities.form.has_grammar:
-        schema = json_schema_of(_class_of(prompt), abilities.form)
+        schema = json_schema_of(_class_of(prompt))
         is_strict = len(schema["required"]) == len(schema["properties"])  # OpenAI's strict dialect wants all
         named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": is_strict}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
@@ -186,19 +265,25 @@ def _response_format(prompt: Prompt[Any], abilities: Abilities) -> dict[str, Jso
 
 
 def _messages(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[JsonValue]:
-    return [
-        {"role": role, "content": said if isinstance(said, str) else [_part(part) for part in said]}
-        for role, said in _chat(prompt, abilities)
-    ]
+    """A message without photos is one string: every chat template takes that, not every one takes parts."""
+    return [{"role": role, "content": _content(parts)} for role, parts in _chat(prompt, abilities)]
 
 
-def _chat(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[tuple[str, str | Parts]]:
-    """The messages by role: plain text, or the parts of a user's turn."""
-    chat: list[tuple[str, str | Parts]] = [("user", _user_parts(prompt, abilities.form))]
+def _content(parts: Parts) -> JsonValue:
+    if any(isinstance(part, ImagePart) for part in parts):
+        return [_part(part) for part in parts]
+    return "\n".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def _chat(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[tuple[str, Parts]]:
+    """The messages by role, without photos if the model does not see them."""
+    chat: list[tuple[str, Parts]] = [("user", _user_parts(prompt, abilities.form))]
     if isinstance(prompt, TextPrompt) and prompt.earlier is not None:
-        chat = [("user", prompt.earlier.user), ("assistant", prompt.earlier.reply), *chat]
+        chat = [("user", prompt.earlier.user), ("assistant", (TextPart(prompt.earlier.reply),)), *chat]
+    if not abilities.sees_photos:
+        chat = [(role, tuple(part for part in parts if isinstance(part, TextPart))) for role, parts in chat]
     if abilities.system:
-        return [("system", prompt.system), *chat]
+        return [("system", (TextPart(prompt.system),)), *chat]
     (role, parts), *others = chat  # the system text first, so that all prompts of a request still begin alike
     return [(role, (TextPart(prompt.system), *parts)), *others]
 
@@ -208,8 +293,7 @@ def kept_call(prompt: Prompt[Any] | TextPrompt, abilities: Abilities, reply: str
     return ModelCall(
         prompt=prompt.name,
         messages=[
-            ModelMessage(role=role, content=_told((TextPart(said),) if isinstance(said, str) else said))
-            for role, said in _chat(prompt, abilities)
+            ModelMessage(role=role, content=_kept_parts(parts)) for role, parts in _chat(prompt, abilities)
         ],
         reply=_sendable(reply),
         form="text" if isinstance(prompt, TextPrompt) else abilities.form.value,
@@ -217,7 +301,7 @@ def kept_call(prompt: Prompt[Any] | TextPrompt, abilities: Abilities, reply: str
     )
 
 
-def _told(parts: Parts) -> list[ModelMessagePart]:
+def _kept_parts(parts: Parts) -> list[ModelMessagePart]:
     return [
         ModelMessagePart(type="image")
         if isinstance(part, ImagePart)
@@ -278,19 +362,23 @@ async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
     """
     data: list[str] = []
     async for line in _lines(chunks):
-        if not line:
-            if data:
-                event = "\n".join(data)
-                data.clear()
-                if event.strip() == "[DONE]":
-                    return
-                yield event
+        if line:
+            name, _, value = line.partition(":")
+            if name == "data":
+                data.append(value.removeprefix(" "))
+            elif name not in ("", "event", "id", "retry"):
+                raise BrokenStream("a line is no field of an event stream")
             continue
-        name, _, value = line.partition(":")
-        if name == "data":
-            data.append(value.removeprefix(" "))
-        elif name not in ("", "event", "id", "retry"):
-            raise BrokenStream("a line is no field of an event stream")
+        event = "\n".join(data).strip()
+        data.clear()
+        if event == "[DONE]":
+            return
+        if event:
+            yield event
+    if (event := "\n".join(data).strip()) == "[DONE]":
+        return
+    if event:
+        yield event
     raise BrokenStream("it ended before its end mark")
 
 
@@ -307,6 +395,8 @@ async def _lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
                 yield line.removesuffix(b"\r").decode()
             except UnicodeDecodeError:
                 raise BrokenStream("it is not UTF-8") from None
+    if pending:  # some servers send no line end after their last line
+        yield pending.decode("utf-8", "replace").rstrip()
 
 
 def read_chunk(event: str) -> ChunkWire | ErrorWire:
@@ -315,6 +405,8 @@ def read_chunk(event: str) -> ChunkWire | ErrorWire:
         body = json.loads(event)
     except (ValueError, RecursionError):
         raise BrokenStream("an event is not JSON") from None
+    if body is None:
+        return ChunkWire()
     if isinstance(body, dict) and body.get("error") is not None:
         return read_error(event)
     try:

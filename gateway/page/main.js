@@ -11,7 +11,7 @@ import { Microphone } from "./microphone.js";
 import { Outbox } from "./outbox.js";
 import { Stage } from "./stage.js";
 import { freshId, nextMoment, openStore, remember, remembered } from "./store.js";
-import { nothingIndexed, TurnView } from "./turns.js";
+import { nothingIndexed, textOnly, TurnView } from "./turns.js";
 import { Voice } from "./voice.js";
 import * as words from "./words.js";
 
@@ -375,7 +375,10 @@ async function askSetup() {
     return;
   }
   byId("operator").hidden = !setup.operator;
-  byId("notice").replaceChildren(...(setup.empty ? [nothingIndexed()] : []));
+  byId("notice").replaceChildren(
+    ...(setup.empty ? [nothingIndexed()] : []),
+    ...(setup.sees_photos === false ? [textOnly()] : []),
+  );
   document.body.dataset.empty = setup.empty ? "yes" : "no";
   showHold();
 }

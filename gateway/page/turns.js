@@ -191,6 +191,12 @@ function webAddress(url) {
   }
 }
 
+/** For a model without photos. The start, the doctor and the API say it in the same words. */
+export function textOnly() {
+  const services = "photos are answered by what the services read and recognise";
+  return h("p", { class: "text-only" }, `The model reads text; does not see photos: ${services}.`);
+}
+
 /** What to do about an index in which there is nothing. */
 export function nothingIndexed() {
   const operator = !byId("operator").hidden; // this deployment has one

@@ -14,6 +14,7 @@ from starlette.routing import Match
 from chassis.errors import LoreglassError, NotFound
 from chassis.http.bodies import Router
 from chassis.resilience.deadlines import Deadline
+from gateway.llm.capabilities import TEXT_ONLY
 from gateway.routes.dependencies import GatewayDep
 from gateway.wiring import Gateway
 
@@ -121,6 +122,7 @@ def page_router() -> APIRouter:
             "empty": await _is_empty(gateway),
             "deadline_ms": gateway.settings.answer_deadline_ms,
             "operator": _is_served(request, "/operator"),
+            "sees_photos": gateway.model().get("photos") != TEXT_ONLY,
         }
         headers = {**HEADERS, "Cache-Control": "no-store"}
         return Response(json.dumps(told), headers=headers, media_type="application/json")

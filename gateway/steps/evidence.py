@@ -28,7 +28,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])|\n+")
 
 
 def fused_queries(query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
-    """Return the question itself, then the draft's sub-queries with the thing's name in (fusion search, 3.5.2)."""
+    """Return the question, then the draft's sub-queries, with the thing's name in (fusion search, 3.5.2)."""
     name = entity.name if entity else draft.entity
     own = f"{name} {query.question}" if name and not mentions(query.question, name) else query.question
     filled = [

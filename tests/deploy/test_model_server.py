@@ -2,15 +2,21 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
 
+from chassis.http.calls import http_client
+from chassis.http.client import Body
 from chassis.startup import CannotStart
 from deploy.model_server import ModelServer, find_model
 from deploy.one_process import answered_by, platform
 from deploy.settings import PocketSettings
-from gateway.llm.capabilities import Abilities
+from gateway.llm.capabilities import Abilities, Photos
+from gateway.llm.probe import TASK
+from gateway.llm.schema_forms import SchemaForm
 from gateway.planning.latencies import VlmSpeed
 from gateway.settings import GatewaySettings, Reasoning
 from loreglass_client import AsyncLoreglass
@@ -51,9 +57,17 @@ async def test_the_only_model_is_taken_and_measured_with_a_photo_and_a_long_prom
         found = await find_model(server.url, tell=said.append)
     assert (found.url, found.model) == (server.url, server.model)
     assert [len(request.images) for request in server.requests] == [0, 0, 0, 1, 1, 2]
-    assert max(len(request.system) for request in server.requests) > 4_000
-    assert len({request.system[:20] for request in server.requests[:4]}) == 4  # none has another's prefix
+    assert max(len(request.text) for request in server.requests) > 4_000
     assert [server.model in line for line in said] == [True]
+
+
+async def test_no_two_starts_measure_with_the_same_text_and_probes_begin_alike() -> None:
+    async with vlm_server(counts) as server:
+        for _ in range(2):
+            await find_model(server.url)
+    measured = [request for request in server.requests if TASK not in request.text]
+    assert len({request.system for request in measured}) == len(measured) == 8
+    assert len({request.system for request in server.requests if TASK in request.text}) == 1
 
 
 async def test_a_server_that_tells_no_usage_is_measured_by_its_words() -> None:
@@ -69,22 +83,60 @@ async def test_the_key_goes_along() -> None:
             await find_model(server.url, key="wrong")
 
 
-async def test_a_model_that_takes_no_photos_is_refused() -> None:
+async def test_a_model_without_photos_is_measured_without_one_and_described_so() -> None:
     async with vlm_server(blind) as server:
-        with pytest.raises(CannotStart, match="takes no photos"):
+        found = await find_model(server.url)
+    assert found.abilities.photos is Photos.NONE
+    assert [len(request.images) for request in server.requests] == [0, 0, 0, 1, 0, 0]
+    said = found.described(GatewaySettings())
+    assert f"{server.model} reads text; does not see photos: photos are answered by what the services" in said
+    assert "after a photo" not in said
+
+
+async def test_a_server_that_fails_at_a_photo_without_a_word_of_it_is_measured_without_one() -> None:
+    def fails(request: ScriptedRequest) -> Reply:
+        return Fails(500, "oops") if request.images else counts(request)
+
+    async with vlm_server(fails) as server:
+        assert (await find_model(server.url)).abilities.photos is Photos.NONE
+
+
+async def test_a_model_that_answers_nothing_is_timed_all_the_same() -> None:
+    async with vlm_server(lambda _: says("")) as server:
+        found = await find_model(server.url)
+    assert found.abilities.form is SchemaForm.WORDS
+    assert found.speed.vision_ms > 0
+
+
+async def test_a_model_without_a_chat_template_is_refused_with_what_to_do() -> None:
+    complaint = (
+        "As of transformers v4.44, default chat template is no longer allowed, so you must provide one"
+    )
+
+    async with vlm_server(lambda _: Fails(400, vllm_error(400, complaint))) as server:
+        with pytest.raises(CannotStart, match=r"scripted-vlm has no chat template.*--chat-template"):
             await find_model(server.url)
+
+
+SEVERAL: JsonValue = {"data": [{"id": "small"}, {"id": "large"}]}
+EMPTY = "has no models. Load one first .Ollama: ollama pull NAME"
 
 
 @pytest.mark.parametrize(
     ("reply", "name", "sentence"),
     [
-        ({"data": [{"id": "small"}, {"id": "large"}]}, "", "Name one .*: small, large"),
-        ({"data": [{"id": "small"}]}, "large", "has no model large; it has: small"),
-        ({"data": []}, "", "it has: none"),
-        ("hello", "", "No model server .* lists its models"),
+        (SEVERAL, "", "has several models: small, large. Name one: --model-name"),
+        ({"data": [{"id": "small"}]}, "large", "has no model large. It has: small"),
+        ({"data": [{"id": "e", "type": "embeddings"}]}, "", "has no model that chats: e"),
+        ({"data": []}, "", EMPTY),
+        ({"data": None, "object": "list"}, "", EMPTY),
+        ({"data": []}, "large", EMPTY),
+        ("hello", "", "no OpenAI-compatible API there. Its address usually ends in /v1"),
+        ({"error": "Unexpected endpoint"}, "", "usually ends in /v1"),
+        ({"data": [{"name": 3}]}, "", "usually ends in /v1"),
     ],
 )
-async def test_what_cannot_be_chosen_is_said_with_what_there_is(
+async def test_a_model_that_cannot_be_chosen_is_an_error_that_says_what_to_do(
     reply: JsonValue, name: str, sentence: str
 ) -> None:
     async def handle(url: str, sent: Mapping[str, str]) -> Scripted:
@@ -94,7 +146,51 @@ async def test_what_cannot_be_chosen_is_said_with_what_there_is(
         await find_model("http://models.example", name, http=ScriptedHttp(handle))
 
 
-async def test_a_server_that_is_not_there_is_said_so() -> None:
+@pytest.mark.parametrize(
+    ("reply", "sentence"),
+    [
+        (Scripted(b"<!doctype html><html>Open WebUI</html>"), "usually ends in /v1"),
+        (Scripted(b"<html>Not Found</html>", 404), "usually ends in /v1"),
+        (Scripted(b"", 308, {"location": "/v2/v1/models"}), "redirects to http://models.example/v2/v1. Use"),
+        (
+            Scripted(b"", 301, {"location": "https://m.example/v1/models"}),
+            "redirects to https://m.example/v1",
+        ),
+        (Scripted(b"", 302, {}), "No model server"),
+        (Scripted(b"oops", 500), "No model server"),
+    ],
+)
+async def test_a_server_of_another_kind_is_an_error_that_says_which_address_to_use(
+    reply: Scripted, sentence: str
+) -> None:
+    async def handle(url: str, sent: Mapping[str, str]) -> Scripted:
+        return reply
+
+    with pytest.raises(CannotStart, match=sentence):
+        await find_model("http://models.example", http=ScriptedHttp(handle))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"type": "embeddings"}, {"capabilities": ["embedding"]}, {"capabilities": {"completion_chat": False}}],
+)
+async def test_a_model_that_only_embeds_is_no_choice_if_the_server_says_so(facts: Mapping[str, Any]) -> None:
+    async with vlm_server(counts) as server, http_client() as http:
+        models = {"data": [{"id": "e", **facts}, {"id": server.model}]}
+
+        class Listing:
+            @asynccontextmanager
+            async def exchange(self, method: str, url: str, sent: Mapping[str, str], body: Body = ()) -> Any:
+                if url.endswith("/v1/models"):
+                    yield Scripted(json.dumps(models).encode())
+                else:
+                    async with http.exchange(method, url, sent, body) as response:
+                        yield response
+
+        assert (await find_model(server.url, http=Listing())).model == server.model
+
+
+async def test_a_server_that_is_not_there_is_an_error_that_says_so() -> None:
     with pytest.raises(CannotStart, match=r"No model server at http://127\.0\.0\.1:9"):
         await find_model("http://127.0.0.1:9")
 
@@ -131,11 +227,11 @@ def test_a_context_that_is_short_or_untold_is_told_with_what_a_question_needs() 
 @pytest.mark.parametrize(
     ("traits", "told"),
     [
-        (ServerTraits(), "Schema: held; system message: beside a photo; token probabilities: of the tokens"),
-        (ServerTraits(logprobs=False), "token probabilities: not told; photos a request: several"),
-        (ServerTraits(json_schema=False), "Schema: not held, only that it is JSON; system"),
-        (LLAMA_ON_VLLM_0_10_2, "refused beside a photo: in the user's turn"),
-        (LLAMA_ON_VLLM_0_10_2, "photos a request: 1; context tokens: 8192. Its context is 8,192 tokens"),
+        (ServerTraits(), "schema: held; system message: taken; token probabilities: of the tokens"),
+        (ServerTraits(logprobs=False), "token probabilities: not told; thinking: none"),
+        (ServerTraits(json_schema=False), "schema: not held, only that it is JSON; system"),
+        (LLAMA_ON_VLLM_0_10_2, "refused, sent in the user's message"),
+        (LLAMA_ON_VLLM_0_10_2, "Photos: one in a request; schema: "),
     ],
 )
 async def test_what_the_server_can_do_is_found_out_and_said(traits: ServerTraits, told: str) -> None:
@@ -150,7 +246,7 @@ async def test_a_model_that_writes_no_json_is_asked_for_it_in_words() -> None:
 
     async with vlm_server(rambles, ServerTraits(json_schema=False, json_object=False)) as server:
         found = await find_model(server.url)
-    assert "Schema: not held: asked for in labelled lines" in found.described(GatewaySettings())
+    assert "schema: not held, replies are asked for in labelled lines" in found.described(GatewaySettings())
 
 
 def test_a_speed_that_the_operator_has_set_stays() -> None:
@@ -179,3 +275,4 @@ async def test_the_platform_answers_with_the_model_that_it_was_given() -> None:
         async with platform(settings) as running, AsyncLoreglass(running.gateway_url) as client:
             await client.ask("What is this place?", photo(), deadline_ms=30_000)
     assert "understand" in asked
+    assert asked.count("probe") + asked.count("") == 6  # measured and probed once, not again by the gateway

@@ -1,4 +1,4 @@
-"""`make test-real-models [GGUF="a.gguf b.gguf"] [FILE=squad.json]`: the platform beside the same model alone."""
+"""`make test-real-models [GGUF="a.gguf b.gguf"] [FILE=squad.json]`: the platform and the same model alone."""
 
 import sys
 from pathlib import Path

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+_LIMITS = {"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "pattern", "format"}
 _DATA_URI = "data:image/jpeg;base64,"
 
 
@@ -62,10 +63,17 @@ class SystemMessage(_Strict):
 
 
 class UserMessage(_Strict):
-    """The user's parts."""
+    """The user's text, or parts of which one at least is a photo."""
 
     role: Literal["user"]
-    content: list[Part] = Field(min_length=1)
+    content: Annotated[str, Field(min_length=1)] | Annotated[list[Part], Field(min_length=1)]
+
+    @property
+    def parts(self) -> list[Part]:
+        """The same as parts."""
+        if isinstance(self.content, str):
+            return [TextPart(type="text", text=self.content)]
+        return self.content
 
 
 class AssistantMessage(_Strict):
@@ -115,6 +123,7 @@ class ChatRequest(_Strict):
     seed: int | None = None
     stream: bool = False
     stream_options: StreamOptions | None = None
+    chat_template_kwargs: dict[str, bool] | None = None
     logprobs: bool = False
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
     response_format: Annotated[SchemaFormat | ObjectFormat, Field(discriminator="type")] | None = None
@@ -129,6 +138,9 @@ def faults(request: ChatRequest) -> list[str]:
         found.append("Stream options can only be defined when `stream=True`.")
     if isinstance(request.response_format, SchemaFormat) and request.response_format.json_schema.strict:
         found += _schema_faults(request.response_format.json_schema.schema_, "schema")
+    if isinstance(request.response_format, SchemaFormat):
+        limits = sorted(keywords(request.response_format.json_schema.schema_) & _LIMITS)
+        found += [f"some grammars cut or refuse what a schema limits by {each}" for each in limits]
     if isinstance(request.response_format, ObjectFormat) and not _mentions_json(request):
         found.append("'messages' must contain the word 'json' in some form, to use 'json_object'")
     return found

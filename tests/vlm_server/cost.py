@@ -87,7 +87,7 @@ async def costs(traits: ServerTraits, look: dict[str, Any], question: str, *, co
 
 async def _probed(client: httpx.AsyncClient) -> None:
     with anyio.move_on_after(10):  # for as long as there are gateways to compare with that do not probe
-        while not (await client.get("/info")).json().get("model"):
+        while not (await client.get("/info")).json().get("model", {}).get("schema"):
             await anyio.lowlevel.checkpoint()
 
 

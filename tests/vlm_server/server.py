@@ -26,27 +26,24 @@ from tests.vlm_server.chat_requests import (
     UserMessage,
     decoded,
     faults,
-    keywords,
 )
 from tests.vlm_server.playback import Failure, Playback, TokenStyle, Told
 from tests.vlm_server.replies import Fails, Reply, says, vllm_error
 
 _NAME_IN_WORDS = re.compile(r'the form "([A-Za-z0-9_-]+)"')
-_LIMITS = {"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "pattern", "format"}
 
 
 @dataclass(frozen=True, slots=True)
 class ServerTraits:
     """What the server can do. What it lacks it refuses with 400, unless it is said to ignore it.
 
-    `limits`: schemas may limit lengths; `streams` False: `stream` is ignored; `refuses_in_stream`: with a
+    `streams` False: `stream` is ignored; `refuses_in_stream`: with a
     200 first, as vLLM does for some; `terse`: without naming the part that it refuses. `heeds_schema` False:
     what asks for a form is taken and dropped; `system_beside_photo` False: as templates of Llama 3.2 before
     December 2024; `photos`: the most in one request; `context`: in tokens, told by the list of models.
     """
 
     json_schema: bool = True
-    limits: bool = True
     json_object: bool = True
     logprobs: bool = True
     ignores_logprobs: bool = False
@@ -69,7 +66,7 @@ LLAMA_ON_VLLM_0_10_2 = ServerTraits(
     heeds_schema=False, system_beside_photo=False, photos=1, context=8192, token_style=TokenStyle.VLLM
 )
 """With the chat template that its weights had at first; tests/vllm holds it against the real server."""
-PROBED = {"kind": "by-the-schema", "words": []}
+PROBED = {"kind": "by-the-schema"}
 """What a held schema makes of the probe's one word."""
 
 
@@ -99,7 +96,7 @@ class ScriptedRequest:
     @property
     def parts(self) -> list[Part]:
         """The user's parts."""
-        return [part for m in self.chat.messages if isinstance(m, UserMessage) for part in m.content]
+        return [part for m in self.chat.messages if isinstance(m, UserMessage) for part in m.parts]
 
     @property
     def text(self) -> str:
@@ -235,9 +232,7 @@ class _Routes:
     def _refusal(self, chat: ChatRequest) -> Fails | None:
         traits = self._traits
         wanted = chat.response_format
-        photos = [
-            p for m in chat.messages if isinstance(m, UserMessage) for p in m.content if p.type != "text"
-        ]
+        photos = [p for m in chat.messages if isinstance(m, UserMessage) for p in m.parts if p.type != "text"]
         if photos and not traits.system_beside_photo and chat.messages[0].role == "system":
             said = "Prompting with images is incompatible with system messages."
             return Fails(400, vllm_error(400, f"{said} {said}"))
@@ -246,10 +241,6 @@ class _Routes:
             return Fails(400, vllm_error(400, said))
         if isinstance(wanted, SchemaFormat) and not traits.json_schema:
             return self._refuses("response_format", "This response_format type is unavailable now")
-        if isinstance(wanted, SchemaFormat) and not traits.limits:
-            extra = sorted(keywords(wanted.json_schema.schema_) & _LIMITS)
-            if extra:
-                return self._refuses("response_format", f"Invalid schema: '{extra[0]}' is not permitted.")
         if isinstance(wanted, ObjectFormat) and not traits.json_object:
             return self._refuses("response_format", "Unsupported response_format: json_object")
         if chat.logprobs and not traits.logprobs:

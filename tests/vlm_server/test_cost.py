@@ -44,11 +44,11 @@ async def test_a_model_that_writes_the_lines_that_it_is_asked_for_answers_with_i
     assert answer.citations
     assert not answer.degraded
     assert told["schema"].startswith("not held")
-    assert told["photos_a_request"] == "1"
+    assert told["photos"] == "one in a request"
     assert [request.refused for request in server.requests[:3]] == [True, False, True]  # the probe's
 
 
-async def test_a_gateway_whose_server_is_away_starts_and_tells_nothing_of_it() -> None:
+async def test_a_gateway_whose_server_is_away_starts_and_tells_only_the_model_s_name() -> None:
     async with asking({}, ServerTraits(key="another"), probed=False) as (client, server, _):
-        assert (await client.get("/info")).json()["model"] == {}
+        assert (await client.get("/info")).json()["model"] == {"name": server.model}
     assert server.requests == []

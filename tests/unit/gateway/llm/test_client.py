@@ -184,11 +184,12 @@ async def test_refusals_of_a_schema_are_understood_however_they_are_told(late: b
         assert it.calls[-1].form is SchemaForm.OBJECT
 
 
-async def test_a_server_that_takes_no_lengths_still_gets_a_schema() -> None:
+async def test_a_schema_bounds_no_lengths_and_a_long_reply_is_cut_to_fit() -> None:
     long = {"reason": "x" * 60, "answer": None, "shelf": {"row": 1, "labels": ["a", "b", "c"]}}
-    async with bench({"finding": says(long)}, ServerTraits(limits=False)) as it:
+    async with bench({"finding": says(long)}) as it:
         completion = await it.ask()
-    assert it.calls[-1].form is SchemaForm.PLAIN
+    assert it.calls[-1].form is SchemaForm.SCHEMA
+    assert "max" not in json.dumps(it.server.requests[0].body["response_format"])
     assert completion.value.reason == "x" * 40
     assert completion.value.shelf == Shelf(row=1, labels=["a", "b"])
 
@@ -201,14 +202,14 @@ async def test_without_log_probabilities_there_are_no_tokens(traits: ServerTrait
     assert completion.tokens is None
     assert completion.probabilities_of("answer") is None
     assert it.calls[-1].requests == 1
-    assert it.calls[-1].form is SchemaForm.FULL
+    assert it.calls[-1].form is SchemaForm.SCHEMA
 
 
 @pytest.mark.parametrize("traits", [ServerTraits(usage=False), ServerTraits(seed=False)])
 async def test_smaller_abilities_are_done_without(traits: ServerTraits) -> None:
     async with bench({"finding": says(GOOD)}, traits) as it:
         assert (await it.ask()).value.answer == "café 茶"
-        assert it.calls[-1].form is SchemaForm.FULL
+        assert it.calls[-1].form is SchemaForm.SCHEMA
 
 
 async def test_a_server_that_does_not_stream_is_read_whole() -> None:
@@ -223,7 +224,7 @@ async def test_a_schema_that_is_taken_and_ignored_is_put_in_words_from_then_on()
         first = await it.ask()
         await it.ask()
     assert first.value == Finding.model_validate(GOOD)
-    assert [call.form for call in it.calls] == [SchemaForm.FULL, SchemaForm.WORDS]
+    assert [call.form for call in it.calls] == [SchemaForm.SCHEMA, SchemaForm.WORDS]
 
 
 async def test_control_characters_in_a_string_are_no_sign_of_an_ignored_schema() -> None:
@@ -232,14 +233,14 @@ async def test_control_characters_in_a_string_are_no_sign_of_an_ignored_schema()
         completion = await it.ask()
         await it.ask()
     assert completion.value == Finding(reason="a\x08b", answer="c\td")
-    assert [call.form for call in it.calls] == [SchemaForm.FULL] * 2
+    assert [call.form for call in it.calls] == [SchemaForm.SCHEMA] * 2
 
 
 async def test_missing_abilities_are_asked_for_again_after_a_while() -> None:
     async with bench({"finding": says(GOOD)}, ServerTraits(json_schema=False), refresh_s=0) as it:
         await it.ask()
         await it.ask()
-    assert it.calls[0].requests == it.calls[1].requests == 3
+    assert it.calls[0].requests == it.calls[1].requests == 2
 
 
 async def test_reading_ends_with_the_object_though_the_model_writes_on() -> None:
@@ -326,7 +327,7 @@ async def test_a_fault_that_is_not_the_schema_s_costs_no_ability() -> None:
         with pytest.raises(DependencyUnavailable):
             await it.ask()
         await it.ask()
-    assert [(call.form, call.requests) for call in it.calls] == [(SchemaForm.FULL, 1)] * 3
+    assert [(call.form, call.requests) for call in it.calls] == [(SchemaForm.SCHEMA, 1)] * 3
 
 
 async def test_a_wrong_key_or_model_is_a_dependency_that_is_not_there() -> None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from gateway.llm.alignment import align
 from gateway.llm.assembly import Assembly
-from gateway.llm.capabilities import EVERYTHING, Abilities, Capabilities, without
+from gateway.llm.capabilities import EVERYTHING, Abilities, ServerFeatures, without
 from gateway.llm.completion import Completion, Token
 from gateway.llm.repair import objects, read_object
 from gateway.llm.schema_forms import SchemaForm, described, fitted, json_schema_of
@@ -224,10 +224,9 @@ def test_the_schema_is_strict_all_the_way_down() -> None:
     assert schema["required"] == ["why", "parts", "single", "sure"]
     assert schema["additionalProperties"] is False
     assert schema["$defs"]["Inner"]["required"] == ["tone", "share"]
-    assert schema["properties"]["why"]["maxLength"] == 5
     assert "default" not in schema["properties"]["sure"]
-    plain = json.dumps(json_schema_of(Form, SchemaForm.PLAIN))
-    assert not any(word in plain for word in ("maxLength", "maxItems", "minimum", "maximum"))
+    sent = json.dumps(schema)
+    assert not any(word in sent for word in ("maxLength", "maxItems", "minimum", "maximum"))
 
 
 def test_a_field_may_be_called_like_a_keyword() -> None:
@@ -235,7 +234,7 @@ def test_a_field_may_be_called_like_a_keyword() -> None:
         title: str
         format: str
 
-    assert json_schema_of(Titled, SchemaForm.PLAIN)["required"] == ["title", "format"]
+    assert json_schema_of(Titled)["required"] == ["title", "format"]
 
 
 def test_the_schema_in_words_names_every_field_choice_and_limit() -> None:
@@ -261,39 +260,39 @@ def test_values_are_cut_to_fit_and_unknown_fields_dropped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("complaint", "proven", "less"),
+    ("complaint", "confirmed", "less"),
     [
         ("logprobs are not supported", True, Abilities(logprobs=False)),
         ("body.stream_options extra fields not permitted", True, Abilities(usage=False)),
         ("Unsupported parameter: 'seed'", True, Abilities(seed=False)),
-        ("guided_json is not available", True, Abilities(form=SchemaForm.PLAIN)),
-        ("Bad Request", False, Abilities(form=SchemaForm.PLAIN)),
+        ("guided_json is not available", True, Abilities(form=SchemaForm.OBJECT)),
+        ("Bad Request", False, Abilities(form=SchemaForm.OBJECT)),
         ("Bad Request", True, None),
     ],
 )
-def test_a_complaint_says_what_to_leave_out(complaint: str, proven: bool, less: Abilities | None) -> None:
-    assert without(EVERYTHING, complaint, proven=proven) == less
+def test_a_complaint_says_what_to_leave_out(complaint: str, confirmed: bool, less: Abilities | None) -> None:
+    assert without(EVERYTHING, complaint, confirmed=confirmed) == less
 
 
 def test_asking_for_less_comes_to_an_end() -> None:
     asked: Abilities | None = EVERYTHING
     steps = 0
     while asked is not None:
-        asked = without(asked, "logprobs stream_options seed response_format", proven=False)
+        asked = without(asked, "logprobs stream_options seed response_format", confirmed=False)
         steps += 1
-    assert steps == 7
+    assert steps == 6
 
 
 def test_what_was_learned_is_forgotten_in_time() -> None:
     now = [0.0]
-    capabilities = Capabilities(60, lambda: now[0])
-    assert capabilities.learn(Abilities(logprobs=False))
-    assert not capabilities.learn(Abilities(logprobs=False))
+    features = ServerFeatures(60, lambda: now[0])
+    assert features.update_from_reply(Abilities(logprobs=False))
+    assert not features.update_from_reply(Abilities(logprobs=False))
     now[0] = 59.0
-    assert capabilities.believed() == Abilities(logprobs=False)
+    assert features.current() == Abilities(logprobs=False)
     now[0] = 61.0
-    assert capabilities.believed() == EVERYTHING
-    assert not capabilities.proven
+    assert features.current() == EVERYTHING
+    assert not features.confirmed
 
 
 async def chunks_of(content: bytes, size: int) -> AsyncIterator[bytes]:

@@ -91,7 +91,6 @@ CALLS: dict[str, Callable[[Bench], Awaitable[Any]]] = {
 LIMITED = {
     "no json schema": ServerTraits(json_schema=False),
     "no json at all": ServerTraits(json_schema=False, json_object=False),
-    "no limits in schemas": ServerTraits(limits=False),
     "no logprobs": ServerTraits(logprobs=False),
     "ignores logprobs": ServerTraits(ignores_logprobs=True),
     "no streams": ServerTraits(streams=False),

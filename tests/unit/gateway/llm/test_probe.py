@@ -11,7 +11,7 @@ from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from gateway.llm import asking
 from gateway.llm.call import VlmCall, VlmEndpoint
-from gateway.llm.capabilities import Abilities, without
+from gateway.llm.capabilities import Abilities, Photos, without
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import keep_probing, probe
 from gateway.llm.schema_forms import SchemaForm
@@ -41,24 +41,30 @@ async def at(
 @pytest.mark.parametrize(
     ("traits", "found"),
     [
-        (ServerTraits(), Abilities(masked=True, photos=2)),
+        (ServerTraits(), Abilities(masked=True, photos=Photos.SEVERAL)),
         (
             LLAMA_ON_VLLM_0_10_2,
-            Abilities(form=SchemaForm.WORDS, system=False, photos=1, context=8192),
+            Abilities(form=SchemaForm.WORDS, system=False, photos=Photos.ONE, context=8192),
         ),
-        (ServerTraits(limits=False), Abilities(form=SchemaForm.PLAIN, masked=True, photos=2)),
-        (ServerTraits(json_schema=False, json_object=False), Abilities(form=SchemaForm.WORDS, photos=2)),
-        (ServerTraits(logprobs=False), Abilities(logprobs=False, photos=2)),
-        (ServerTraits(ignores_logprobs=True), Abilities(logprobs=False, photos=2)),
-        (ServerTraits(seed=False, usage=False), Abilities(seed=False, usage=False, masked=True, photos=2)),
+        (ServerTraits(photos=0), Abilities(masked=True, photos=Photos.NONE)),
+        (
+            ServerTraits(json_schema=False, json_object=False),
+            Abilities(form=SchemaForm.WORDS, photos=Photos.SEVERAL),
+        ),
+        (ServerTraits(logprobs=False), Abilities(logprobs=False, photos=Photos.SEVERAL)),
+        (ServerTraits(ignores_logprobs=True), Abilities(logprobs=False, photos=Photos.SEVERAL)),
+        (
+            ServerTraits(seed=False, usage=False),
+            Abilities(seed=False, usage=False, masked=True, photos=Photos.SEVERAL),
+        ),
     ],
 )
 async def test_a_probe_finds_what_the_server_does(traits: ServerTraits, found: Abilities) -> None:
     async with at(traits) as (client, _):
         assert await probe(client, deadline()) == found
         assert client.abilities == found
-        assert not client.unknown
-        assert client.described == found.described
+        assert not client.probe_due
+        assert client.described == {"name": "scripted-vlm"} | found.described
 
 
 @pytest.mark.parametrize(("fitted_to", "said"), [(8_192, []), (16_384, [(8_192, 16_384)])])
@@ -75,7 +81,7 @@ async def test_a_context_smaller_than_prompts_are_fitted_to_is_said(
 
 @pytest.mark.parametrize(
     "traits",
-    [LLAMA_ON_VLLM_0_10_2, ServerTraits(json_schema=False, json_object=False), ServerTraits(limits=False)],
+    [LLAMA_ON_VLLM_0_10_2, ServerTraits(json_schema=False, json_object=False), ServerTraits(photos=0)],
 )
 async def test_after_a_probe_a_question_costs_one_request(traits: ServerTraits) -> None:
     calls: list[VlmCall] = []
@@ -93,7 +99,7 @@ async def test_without_a_probe_a_template_s_refusal_costs_one_request_and_not_th
         for _ in range(2):
             await client.complete(asking.understand(ASK, None, OPTIONS), deadline())
         first, second, _ = server.requests
-    assert [(call.requests, call.form) for call in calls] == [(2, SchemaForm.FULL), (1, SchemaForm.FULL)]
+    assert [(call.requests, call.form) for call in calls] == [(2, SchemaForm.SCHEMA), (1, SchemaForm.SCHEMA)]
     assert [message["role"] for message in second.body["messages"]] == ["user"]
     text, *rest = second.body["messages"][0]["content"]
     system, user = first.body["messages"]
@@ -112,7 +118,7 @@ async def test_without_a_probe_a_template_s_refusal_costs_one_request_and_not_th
 def test_a_refusal_of_template_or_photo_is_not_blamed_on_the_schema(
     complaint: str, less: Abilities | None
 ) -> None:
-    assert without(Abilities(), complaint, proven=False) == less
+    assert without(Abilities(), complaint, confirmed=False) == less
 
 
 async def test_a_server_that_writes_json_of_its_own_accord_holds_no_schema() -> None:
@@ -124,15 +130,19 @@ async def test_a_server_that_writes_json_of_its_own_accord_holds_no_schema() -> 
         assert (await probe(client, deadline())).form is SchemaForm.WORDS
 
 
-async def test_a_model_that_refuses_every_photo_is_an_error_and_leaves_the_beliefs_alone() -> None:
-    def blind(request: ScriptedRequest) -> Reply:
+async def test_a_server_that_refuses_everything_is_an_error_and_leaves_the_abilities_alone() -> None:
+    def refuses(request: ScriptedRequest) -> Reply:
         return Fails(400, vllm_error(400, "This model takes no images."))
 
-    async with vlm_server(blind) as server, http_client() as http:
+    async with vlm_server(refuses) as server, http_client() as http:
         client = VlmClient(http, VlmEndpoint(server.url, server.model))
         with pytest.raises(DependencyUnavailable):
             await probe(client, deadline())
-        assert (client.abilities, client.unknown, client.described) == (Abilities(), True, {})
+        assert (client.abilities, client.probe_due, client.described) == (
+            Abilities(),
+            True,
+            {"name": server.model},
+        )
 
 
 async def test_probing_goes_on_until_the_server_answers_and_begins_anew_when_it_was_away() -> None:
@@ -145,7 +155,7 @@ async def test_probing_goes_on_until_the_server_answers_and_begins_anew_when_it_
             up.set()
         await anyio.lowlevel.checkpoint()
         if len(waits) == 5:
-            client._forget()  # as a lost connection makes it do
+            client._reset()  # as a lost connection makes it do
         if len(waits) == 7:
             raise Stop
 
@@ -161,4 +171,4 @@ async def test_probing_goes_on_until_the_server_answers_and_begins_anew_when_it_
     assert len(waits) == 7
     assert waits[:3] == [10.0, 20.0, 40.0]
     assert set(waits[3:]) == {5.0}
-    assert len(server.requests) == 3 + 2 + 2
+    assert len(server.requests) == 3 * 2 + 2 + 2  # what fails with a photo is tried without

@@ -51,7 +51,8 @@ def test_what_is_asked_is_closed_and_bounded(schema: type[Structured]) -> None:
     may_be_missing = omitted if schema.omits_defaults else set()
     assert set(asked["properties"]) - set(asked["required"]) == may_be_missing
     assert asked["additionalProperties"] is False
-    for node in nodes(asked):
+    assert not {"maxLength", "maxItems"} & {key for node in nodes(asked) for key in node}
+    for node in nodes(schema.model_json_schema()):
         if node.get("type") == "string" and "enum" not in node:
             assert node["maxLength"] <= 400
         if node.get("type") == "array":

@@ -13,7 +13,7 @@ from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.assembly import TextAssembly
 from gateway.llm.call import VlmCall, VlmEndpoint
-from gateway.llm.capabilities import EVERYTHING, Capabilities
+from gateway.llm.capabilities import EVERYTHING, ServerFeatures
 from gateway.llm.client import VlmClient
 from gateway.llm.completion import Token, Written
 from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
@@ -68,7 +68,7 @@ async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
     assert written.usage is not None
     assert not {"response_format", "logprobs", "top_logprobs"} & set(body)
     assert (body["temperature"], body["seed"], body["max_tokens"]) == (0, 7, 40)
-    assert [part.text for part in it.server.requests[0].chat.messages[1].content] == [TEXT.user[0].text]  # type: ignore[union-attr]
+    assert body["messages"][1]["content"] == TEXT.user[0].text  # type: ignore[union-attr]
 
 
 async def test_measured_text_tells_how_sure_the_model_was_of_each_token() -> None:
@@ -114,18 +114,18 @@ async def test_text_teaches_nothing_of_the_forms_that_a_server_takes() -> None:
         await it.write()
         await it.client.complete(OBJECT, Deadline.after_ms(60_000))
         await it.write()
-    assert [call.requests for call in it.calls] == [1, 3, 1]
+    assert [call.requests for call in it.calls] == [1, 2, 1]
     assert it.calls[1].outcome == "ok"
 
 
 def test_a_memory_of_text_keeps_the_form_that_was_believed() -> None:
-    memory = Capabilities(60.0)
-    assert not memory.learn(replace(EVERYTHING, form=SchemaForm.WORDS), of_form=False)
-    assert not memory.proven
-    assert memory.learn(replace(EVERYTHING, form=SchemaForm.WORDS, seed=False), of_form=False)
-    assert memory.believed() == replace(EVERYTHING, seed=False)
-    assert not memory.learn(memory.believed())
-    assert memory.proven
+    memory = ServerFeatures(60.0)
+    assert not memory.update_from_reply(replace(EVERYTHING, form=SchemaForm.WORDS), of_form=False)
+    assert not memory.confirmed
+    assert memory.update_from_reply(replace(EVERYTHING, form=SchemaForm.WORDS, seed=False), of_form=False)
+    assert memory.current() == replace(EVERYTHING, seed=False)
+    assert not memory.update_from_reply(memory.current())
+    assert memory.confirmed
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])

@@ -1,0 +1,209 @@
+"""Replies of servers with habits of their own: parts, thoughts, empty events, no ends, trimmed tokens."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chassis.errors import DependencyUnavailable
+from chassis.http.calls import http_client
+from gateway.llm.alignment import align
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.capabilities import Abilities, Thinking, without
+from gateway.llm.client import VlmClient
+from gateway.llm.failures import VlmReplyUnusable
+from gateway.llm.probe import probe
+from gateway.llm.prompt import TextPart, TextPrompt
+from tests.unit.gateway.llm.stage import deadline
+from tests.unit.gateway.llm.test_hostile_server import STREAM, client_of
+from tests.vlm_server import vlm_server
+from tests.vlm_server.replies import Fails, Reply, Says, Spelled, says, vllm_error
+from tests.vlm_server.server import PROBED, ScriptedRequest
+
+pytestmark = pytest.mark.anyio
+
+PROMPT = TextPrompt("note", "You read.", (TextPart("Which year?"),), 20)
+DONE = b"data: [DONE]\n\n"
+STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+
+
+def event(body: object) -> bytes:
+    return b"data: " + json.dumps(body).encode() + b"\n\n"
+
+
+def delta(**members: Any) -> bytes:
+    return event({"choices": [{"index": 0, "delta": members, "finish_reason": None}]})
+
+
+def parts(*content: object) -> bytes:
+    return delta(content=list(content))
+
+
+THINKING_PART = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+SAID = delta(content="In 1840.")
+USAGE = {"prompt_tokens": 10, "completion_tokens": 4}
+STREAMS = {
+    "a list of parts": parts({"type": "text", "text": "In "}, {"type": "text", "text": "1840."})
+    + event(STOP),
+    "parts of text and thoughts": parts(THINKING_PART, {"type": "text", "text": "In 1840."}) + event(STOP),
+    "thoughts first": delta(reasoning_content="Hm.", content=None) + SAID + event(STOP),
+    "thoughts under another name": delta(reasoning="Hm.") + SAID + event(STOP),
+    "thoughts as an object": delta(reasoning={"text": "Hm."}, content="") + SAID + event(STOP),
+    "comments and pings": b": ok\n\nevent: ping\ndata: {}\n\n" + SAID + b"event: ping\n\n" + event(STOP),
+    "a typed ping": event({"type": "ping"}) + SAID + event(STOP),
+    "null data": b"data: null\n\ndata:\n\n" + SAID + event(STOP),
+    "null choices": event({"choices": None, "usage": None}) + SAID + event(STOP),
+    "null members": delta(content="In 1840.", tool_calls=None, refusal=None, logprobs=None) + event(STOP),
+    "null in the choices": event({"choices": [None]}) + SAID + event(STOP),
+    "a null delta": event({"choices": [{"delta": None, "logprobs": None}]}) + SAID + event(STOP),
+    "usage without choices": SAID + event(STOP) + event({"usage": USAGE}),
+}
+ENDS = {
+    "an end mark": DONE,
+    "an end mark without a line end": b"data: [DONE]",
+    "one line end": b"data: [DONE]\n",
+    "no space": b"data:[DONE]\r\n\r\n",
+    "none": b"",
+}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
+@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
+async def test_the_answer_is_read_from_whatever_a_server_streams(stream: bytes, end: bytes) -> None:
+    async with client_of(STREAM + stream + end) as client:
+        assert (await client.write(PROMPT, deadline())).text == "In 1840."
+
+
+async def test_a_last_event_without_a_line_end_is_read() -> None:
+    async with client_of(STREAM + SAID + event(STOP).rstrip()) as client:
+        assert (await client.write(PROMPT, deadline())).finish_reason == "stop"
+
+
+def whole(body: object) -> bytes:
+    content = json.dumps(body).encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+    return head.encode() + content
+
+
+@pytest.mark.parametrize(
+    "content", ["In 1840.", [{"type": "text", "text": "In 1840."}], [THINKING_PART, "In 1840."]]
+)
+async def test_a_reply_that_is_not_streamed_is_read(content: object) -> None:
+    message = {"role": "assistant", "content": content, "tool_calls": None, "reasoning_content": "Hm."}
+    body = {"choices": [{"message": message, "finish_reason": "stop", "logprobs": None}], "usage": None}
+    async with client_of(whole(body)) as client:
+        assert (await client.write(PROMPT, deadline())).text == "In 1840."
+
+
+@pytest.mark.parametrize("body", [{}, {"choices": None}, None, {"detail": "no"}, {"choices": []}])
+async def test_a_body_without_a_reply_is_an_outage_and_not_an_empty_reply(body: object) -> None:
+    async with client_of(whole(body)) as client:
+        with pytest.raises(DependencyUnavailable) as raised:
+            await client.write(PROMPT, deadline())
+    assert not isinstance(raised.value, VlmReplyUnusable)
+
+
+async def test_the_first_token_of_a_model_that_thinks_is_that_of_its_thoughts() -> None:
+    thoughts = delta(reasoning_content="Hm.") * 3
+    async with client_of(STREAM + thoughts + event(STOP) + DONE) as client:
+        trial = await client.trial(PROMPT, Abilities(), deadline())
+    assert trial.thinks
+    assert trial.reply.text == ""
+    assert trial.first_token_s < trial.seconds
+
+
+async def test_a_reply_with_thoughts_gets_more_tokens_from_then_on() -> None:
+    async with client_of(STREAM + delta(reasoning_content="Hm.") + SAID + event(STOP) + DONE) as client:
+        await client.write(PROMPT, deadline())
+        assert client.abilities.thinking is Thinking.ON
+        assert client.abilities.thinking_tokens == 1_024
+    assert Abilities(thinking=Thinking.ON, context=4_096).thinking_tokens == 512
+    assert (
+        "replies get 512 more tokens" in Abilities(thinking=Thinking.ON, context=4_096).described["thinking"]
+    )
+
+
+def thinker(heeds: bool, refusal: Fails | None = None) -> Any:
+    """A model that begins its replies with thoughts, unless it heeds the request not to."""
+
+    def reply(request: ScriptedRequest) -> Reply:
+        asks_not_to = request.body.get("chat_template_kwargs") == {"enable_thinking": False}
+        if asks_not_to and refusal is not None:
+            return refusal
+        thoughts = "" if asks_not_to and heeds else "<think>Hm.</think>"
+        said = json.dumps(PROBED) if request.body.get("response_format") else "In 1840."
+        return says(thoughts + said)
+
+    return reply
+
+
+UNKNOWN_FIELD = Fails(400, vllm_error(400, "Unrecognized request argument: chat_template_kwargs"))
+
+
+@pytest.mark.parametrize(
+    ("heeds", "refusal", "found", "most"),
+    [
+        (True, None, Thinking.SWITCHED_OFF, 20),
+        (False, None, Thinking.ON, 20 + 1_024),
+        (False, UNKNOWN_FIELD, Thinking.ON, 20 + 1_024),
+        (False, Fails(400, vllm_error(400, "Bad Request")), Thinking.ON, 20 + 1_024),
+    ],
+)
+async def test_a_probe_asks_a_model_not_to_think_and_learns_whether_it_heeds(
+    heeds: bool, refusal: Fails | None, found: Thinking, most: int
+) -> None:
+    async with vlm_server(thinker(heeds, refusal)) as server, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(server.url, server.model))
+        assert (await probe(client, deadline())).thinking is found
+        await client.write(PROMPT, deadline())
+    last = server.requests[-1].body
+    assert last["max_tokens"] == most
+    assert ("chat_template_kwargs" in last) is (found is Thinking.SWITCHED_OFF)
+
+
+def test_a_request_not_to_think_that_is_refused_later_is_left_out() -> None:
+    quiet = Abilities(thinking=Thinking.SWITCHED_OFF)
+    less = without(quiet, "unknown field chat_template_kwargs", confirmed=True)
+    assert less is not None
+    assert less.thinking is Thinking.ON
+
+
+TRIMMED = [
+    ("yes", ["yes\n"]),
+    ("yes", [" yes\n"]),
+    ("yes", ["\n\n", "yes", "\n\n", "\n"]),
+    ("A b.", ["A", " b", ".\n\n"]),
+    ("A b.", ["A", " b", ".", "  \n", "<|im_end|>"]),
+    ("A b.", ["A", " b", ".<|im_end|>"]),
+    ("A b.", ["\n A", " b", ".", "</s>"]),
+    ('{"a": 1}', ['{"', "a", '":', " 1", "}\n \n"]),
+]
+
+
+@pytest.mark.parametrize(("text", "tokens"), TRIMMED)
+def test_tokens_align_with_a_text_whose_ends_were_trimmed(text: str, tokens: list[str]) -> None:
+    spans = align(text.encode(), [token.encode() for token in tokens])
+    assert spans is not None
+    spelled = [text[start:end] for start, end in spans]
+    assert "".join(spelled) == text
+    assert [each.strip() for each in spelled if each.strip()] == [
+        token.replace("<|im_end|>", "").strip()
+        for token in tokens
+        if token.strip() and token not in ("<|im_end|>", "</s>")
+    ]
+
+
+@pytest.mark.parametrize("tokens", [["A", " b", ".x"], ["A", " c", "."], ["A", " b"], ["A", " b", ". and"]])
+def test_tokens_that_spell_another_text_do_not_align(tokens: list[str]) -> None:
+    assert align(b"A b.", [token.encode() for token in tokens]) is None
+
+
+async def test_probabilities_survive_a_server_that_trims_the_text_and_not_its_last_token() -> None:
+    answer = Says((Spelled(b"1840", 0.5), Spelled(b".\n\n", 0.25)))
+    measured = TextPrompt("note", "s", PROMPT.user, 20, measured=True)
+    logprobs = {"content": [{"token": t.data.decode(), "logprob": -0.1} for t in answer.tokens]}
+    choice = {"message": {"content": "1840."}, "logprobs": logprobs, "finish_reason": "stop"}
+    async with client_of(whole({"choices": [choice]})) as client:
+        written = await client.write(measured, deadline())
+    assert written.tokens is not None
+    assert align(written.text.encode(), [token.data for token in written.tokens]) == [(0, 4), (4, 5)]

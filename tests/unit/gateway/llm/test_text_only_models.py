@@ -1,0 +1,237 @@
+"""Models that see no photos: how this is found out, what is then sent, and what a photo's failure costs."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from chassis.errors import DependencyUnavailable
+from chassis.http.calls import http_client
+from chassis.resilience.breaker import Breaker, BreakerState
+from chassis.resilience.deadlines import Deadline
+from chassis.resilience.gates import Gate
+from chassis.resilience.guard import Guard
+from gateway.llm.call import VlmEndpoint
+from gateway.llm.capabilities import TEXT_ONLY, Abilities, Photos, without
+from gateway.llm.client import VlmClient
+from gateway.llm.models import ModelByPrompt
+from gateway.llm.probe import probe
+from gateway.llm.prompt import Earlier, ImagePart, TextPart, TextPrompt
+from gateway.llm.wire import Sampling, kept_call, read_models, request_body
+from tests.scripted_http import Scripted, ScriptedHttp
+from tests.unit.gateway.llm.stage import PHOTO, deadline
+from tests.vlm_server import RunningServer, ServerTraits, vlm_server
+from tests.vlm_server.replies import Fails, Reply, says, vllm_error
+from tests.vlm_server.server import PROBED, ScriptedRequest
+
+pytestmark = pytest.mark.anyio
+
+SEEN = TextPrompt("look", "You look.", (ImagePart(PHOTO.jpeg), TextPart("Photo."), TextPart("What?")), 20)
+READ = TextPrompt("read", "You read.", (TextPart("Which year?"),), 20)
+COMPLAINTS = [
+    (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+    (400, "smol is not a multimodal model None"),
+    (400, "At most 0 image(s) may be provided in one prompt."),
+    (400, "Failed to process inputs: this model is missing data required for image input"),
+    (404, "No endpoints found that support image input"),
+    (415, "This model does not support image inputs"),
+    (
+        422,
+        "Failed to deserialize: messages[1]: unknown variant `image_url`, expected `text` at line 1 column 9",
+    ),
+    (400, "'messages.1.content' must be a string"),
+    (501, "Vision is not enabled for this model"),
+]
+OF_ONE_PHOTO = [
+    "Failed to load image: cannot identify image file",
+    "At most 1 image(s) may be provided in one prompt.",
+    "The image is too large: 90 megapixels",
+    "Could not decode the image",
+]
+
+
+@dataclass
+class Bench:
+    """A client and its server."""
+
+    client: VlmClient
+    server: RunningServer
+    breaker: Breaker
+
+
+@asynccontextmanager
+async def blind(status: int, complaint: str, traits: ServerTraits | None = None) -> AsyncIterator[Bench]:
+    """A server that answers text, and photos with an error."""
+
+    def script(request: ScriptedRequest) -> Reply:
+        if request.images:
+            return Fails(status, vllm_error(status, complaint))
+        return says(PROBED if request.body.get("response_format") else "Since 1840.")
+
+    async with vlm_server(script, traits) as server, http_client() as http:
+        breaker = Breaker(2)
+        guard = Guard("vlm", breaker=breaker, gate=Gate("vlm", 4, 4))
+        endpoint = VlmEndpoint(server.url, server.model)
+        yield Bench(VlmClient(http, endpoint, guard=guard), server, breaker)
+
+
+@pytest.mark.parametrize(("status", "complaint"), COMPLAINTS)
+async def test_a_complaint_about_images_at_any_status_has_the_request_sent_without_them(
+    status: int, complaint: str
+) -> None:
+    async with blind(status, complaint) as it:
+        assert it.client.sees_photos
+        assert (await it.client.write(SEEN, deadline())).text == "Since 1840."
+        await it.client.write(SEEN, deadline())
+    assert [len(request.images) for request in it.server.requests] == [1, 0, 0]
+    assert it.server.requests[-1].body["messages"][1]["content"] == "Photo.\nWhat?"
+    assert not it.client.sees_photos
+    assert it.breaker.state is BreakerState.CLOSED
+
+
+@pytest.mark.parametrize("complaint", OF_ONE_PHOTO)
+def test_a_complaint_about_one_photo_does_not_make_the_model_blind(complaint: str) -> None:
+    assert without(Abilities(), complaint, confirmed=True, with_photo=True) is None
+
+
+def test_a_complaint_about_images_is_no_reason_to_leave_out_photos_that_were_not_sent() -> None:
+    assert without(Abilities(), "images are not supported", confirmed=True) is None
+
+
+@pytest.mark.parametrize(("status", "complaint"), [*COMPLAINTS, (500, "Internal Server Error"), (400, "no")])
+async def test_a_probe_finds_by_one_trial_that_photos_fail_and_text_does_not(
+    status: int, complaint: str
+) -> None:
+    async with blind(status, complaint) as it:
+        found = await probe(it.client, deadline())
+    assert found.photos is Photos.NONE
+    assert found.form.has_grammar
+    assert it.client.described["photos"] == TEXT_ONLY == "reads text; does not see photos"
+    assert [len(request.images) for request in it.server.requests][-1] == 0
+
+
+@pytest.mark.parametrize("status", [500, 502])
+async def test_photos_that_fail_open_no_breaker_for_text(status: int) -> None:
+    async with blind(status, "CUDA error") as it:
+        for _ in range(5):
+            with pytest.raises(DependencyUnavailable):
+                await it.client.write(SEEN, deadline())
+        assert it.breaker.state is BreakerState.CLOSED
+        assert (await it.client.write(READ, deadline())).text == "Since 1840."
+
+
+async def test_a_server_that_is_away_opens_the_breaker_for_photos_too() -> None:
+    async with vlm_server({}) as server:
+        gone = server.url
+    async with http_client() as http:
+        breaker = Breaker(2)
+        guard = Guard("vlm", breaker=breaker, gate=Gate("vlm", 4, 4))
+        client = VlmClient(http, VlmEndpoint(gone, "m"), guard=guard)
+        for _ in range(2):
+            with pytest.raises(DependencyUnavailable):
+                await client.write(SEEN, deadline())
+    assert breaker.state is BreakerState.OPEN
+
+
+def sent(prompt: TextPrompt, abilities: Abilities) -> Any:
+    return request_body(prompt, "m", abilities, Sampling())["messages"]
+
+
+def test_a_message_without_photos_is_one_string() -> None:
+    system, user = sent(SEEN, Abilities(photos=Photos.NONE))
+    assert (system["content"], user["content"]) == ("You look.", "Photo.\nWhat?")
+    assert sent(READ, Abilities())[1]["content"] == "Which year?"
+    assert [part["type"] for part in sent(SEEN, Abilities())[1]["content"]] == ["image_url", "text", "text"]
+
+
+def test_without_a_system_message_and_photos_one_string_holds_all() -> None:
+    [user] = sent(SEEN, Abilities(photos=Photos.NONE, system=False))
+    assert user == {"role": "user", "content": "You look.\nPhoto.\nWhat?"}
+
+
+def test_the_photo_of_an_earlier_call_is_left_out_too() -> None:
+    later = TextPrompt("on", "You look.", (TextPart("And?"),), 20, earlier=Earlier(SEEN.user, "A car.", 9))
+    _, earlier, reply, user = sent(later, Abilities(photos=Photos.NONE))
+    assert [each["content"] for each in (earlier, reply, user)] == ["Photo.\nWhat?", "A car.", "And?"]
+    told = kept_call(later, Abilities(photos=Photos.NONE), "Yes.")
+    assert {part.type for message in told.messages for part in message.content} == {"text"}
+
+
+LISTED = [
+    ({"architecture": {"input_modalities": ["text", "image"]}}, True),
+    ({"architecture": {"input_modalities": ["text"]}}, False),
+    ({"input_modalities": ["text", "image"]}, True),
+    ({"capabilities": ["completion", "vision"]}, True),
+    ({"capabilities": ["completion", "multimodal"]}, True),
+    ({"capabilities": ["completion"]}, False),
+    ({"capabilities": {"completion_chat": True, "vision": False}}, False),
+    ({"modalities": {"vision": True, "audio": False}}, True),
+    ({"type": "vlm"}, True),
+    ({"type": "llm"}, False),
+    ({"type": "chat", "capabilities": None, "architecture": "llama"}, None),
+    ({}, None),
+]
+
+
+@pytest.mark.parametrize(("facts", "sees"), LISTED)
+def test_the_list_of_models_tells_whether_each_sees_photos(
+    facts: Mapping[str, Any], sees: bool | None
+) -> None:
+    [model] = read_models(json.dumps({"data": [{"id": "m", **facts}]}).encode())
+    assert model.sees_photos is sees
+
+
+def test_llama_cpp_tells_it_beside_its_list() -> None:
+    body = {"models": [{"name": "m", "capabilities": ["completion"]}], "data": [{"id": "m"}, {"id": "n"}]}
+    first, second = read_models(json.dumps(body).encode())
+    assert (first.sees_photos, second.sees_photos) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("facts", "chats"),
+    [
+        ({"type": "embeddings"}, False),
+        ({"capabilities": ["embedding"]}, False),
+        ({"capabilities": ["completion"]}, True),
+        ({"capabilities": {"completion_chat": False}}, False),
+        ({}, None),
+    ],
+)
+def test_the_list_of_models_tells_which_of_them_chat(facts: Mapping[str, Any], chats: bool | None) -> None:
+    [model] = read_models(json.dumps({"data": [{"id": "text-embedding", **facts}]}).encode())
+    assert model.chats is chats
+
+
+NATIVE = {
+    "/props": {"modalities": {"vision": False}},
+    "/api/show": {"capabilities": ["completion", "tools"]},
+    "/api/v0/models/m": {"id": "m", "type": "llm"},
+}
+
+
+@pytest.mark.parametrize("path", NATIVE)
+async def test_the_server_s_own_api_is_asked_where_the_list_says_nothing(path: str) -> None:
+    asked: list[str] = []
+
+    async def handle(url: str, _: Mapping[str, str]) -> Scripted:
+        asked.append(url.removeprefix("http://vlm"))
+        if asked[-1] == "/v1/models":
+            return Scripted(json.dumps({"data": [{"id": "m"}]}).encode())
+        if asked[-1] == path:
+            return Scripted(json.dumps(NATIVE[path]).encode())
+        return Scripted(b"<html>" if path == "/api/show" else b'{"error": "Unexpected endpoint"}')
+
+    client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm/v1", "m"))
+    assert (await client.details(Deadline.after_ms(60_000))).sees_photos is False
+    assert asked[-1] == path
+
+
+async def test_reasoners_ask_the_model_whether_it_sees() -> None:
+    async with blind(400, "no images") as it:
+        model = ModelByPrompt(it.client, {})
+        assert model.sees_photos  # nothing is known yet
+        await it.client.write(SEEN, deadline())
+        assert not model.sees_photos
