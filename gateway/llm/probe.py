@@ -25,7 +25,7 @@ from gateway.llm.client import VlmClient
 from gateway.llm.completion import Written
 from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, refused_for_good
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
-from gateway.llm.prompt_prefix import system_text
+from gateway.llm.question import system_text
 from gateway.llm.repair import read_object
 from gateway.llm.schema_forms import SchemaForm
 

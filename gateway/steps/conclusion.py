@@ -54,7 +54,8 @@ CAUTION = "I could not check this."
 class Outcome:
     """What the person hears, and why. `confidence`: None if nothing was measured.
 
-    `refused_by`: the check that an answer in hand did not pass. `remark`: what is said of the answer behind it. `verification`: of an answer, whether it was checked.
+    `refused_by`: the check that an answer in hand did not pass. `remark`: what is said of the
+    answer behind it. `verification`: of an answer, whether it was checked.
     `conflicts`: what other sources say.
     """
 

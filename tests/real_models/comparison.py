@@ -56,6 +56,24 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class RowFile:
+    """Rows as JSON lines."""
+
+    path: Path
+
+    def read(self) -> list[Row]:
+        """Return the rows that are kept; none if there is no file."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        return [_row(json.loads(line)) for line in lines]
+
+    def append(self, row: Row) -> None:
+        """Keep a row."""
+        with self.path.open("a") as file:
+            file.write(json.dumps(asdict(row)) + "\n")
+
+
+@dataclass(frozen=True, slots=True)
 class Tally:
     """One line of the table. `first_word_s`, `seconds`: medians; tokens: means of a question."""
 
@@ -84,9 +102,8 @@ async def compare(
 
     A comparison that was stopped goes on: what `folder` has is not asked again.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / "rows.jsonl"
-    rows = [_row(json.loads(line)) for line in kept.read_text().splitlines()] if kept.exists() else []
+    kept = RowFile(folder / "rows.jsonl")
+    rows = kept.read()
     done = {(row.system, row.id) for row in rows}
     http = httpx.AsyncClient(timeout=None)
     async with _started(model_url, dataset, folder) as (recorder, proxy_url, started), http:
@@ -104,8 +121,7 @@ async def compare(
                 else:
                     said = await _ask_platform(started.gateway_url, system, deadline_ms, turn)
                 row = _judged(system, turn, time.monotonic() - began, recorder.take(), said)
-                with kept.open("a") as file:
-                    file.write(json.dumps(asdict(row)) + "\n")
+                kept.append(row)
                 rows.append(row)
                 progress(row)
     return rows
