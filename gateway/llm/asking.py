@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from contracts.domain_router import Domain
-from gateway.llm.delimiting import EvidenceBlocks, delimited
+from gateway.llm.delimiting import EvidenceBlocks, delimited, harmless
 from gateway.llm.lines import described_lines, in_lines
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, Schema, TextPart, TextPrompt
@@ -49,7 +49,9 @@ def judge(query: Query, asked: TextPrompt, answered: str, options: VlmOptions) -
 
     It goes on from the prompt of the answer, so that a server with a prefix cache reads little more.
     """
-    return text_prompt("judge", query, options, options.tokens.judge, earlier=replied(asked, answered))
+    return text_prompt(
+        "judge", query, options, options.tokens.judge, earlier=replied(asked, harmless(answered))
+    )
 
 
 def rewrite(query: Query, options: VlmOptions) -> TextPrompt:

@@ -20,7 +20,6 @@ Choice = TypeVar("Choice", bound=StrEnum)
 MAX_STEPS = 5
 MAX_OBJECTS = 8
 MAX_QUERIES = 6
-MAX_CITED = 8
 _NUMBER = re.compile(r"(?<![\d.])(?<!^-)(?<!\D-)[0-9]{1,4}(?!\d)")
 _NOTHING = frozenset({"", "null", "none", "nil", "n/a", "unknown", "-"})
 
@@ -86,12 +85,6 @@ def _known_tools(value: object) -> object:
     return [tool for tool in Tool if tool in spelled]
 
 
-def _whole_numbers(value: object) -> object:
-    """The numbers in whatever the model wrote: 2, "2", "[2, 3]", "piece 2", "2-3"; -1 means none."""
-    values = value if isinstance(value, list | tuple) else [value]
-    return [int(digits) for item in values for digits in _NUMBER.findall(str(item))][:MAX_CITED]
-
-
 def _sought(value: object) -> object:
     """A kind of thing; a model without a grammar may also write a list of them, or that there is one."""
     if isinstance(value, list | tuple):
@@ -105,9 +98,10 @@ def _not_a_switch(value: object) -> object:
     return [] if isinstance(value, bool) else value
 
 
-def first_number(value: object) -> object:
-    found = _whole_numbers(value)
-    return found[0] if isinstance(found, list) and found else None
+def first_number(value: object) -> int | None:
+    """Return the first number in whatever the model wrote: 2, "2", "[2, 3]", "piece 2"; -1 means none."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return next((int(digits) for item in values for digits in _NUMBER.findall(str(item))), None)
 
 
 Step = Annotated[str, _cut(300), Field(max_length=300)]

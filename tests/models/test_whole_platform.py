@@ -59,8 +59,8 @@ SCRIPT = {
     "match_entity": says({"reason": "The title.", "candidate": 1}, **SURE),
     "split_query": says({"reason": "One fact.", "queries": ["Who wrote {entity}?"]}, **SURE),
     "enhance_queries": says({"queries": [f"Who wrote {BOOK}?"]}, **SURE),
-    "answer": says({"reason": "It says so.", "answer": "Mira Holm wrote it.", "evidence": [1]}, **SURE),
-    "judge": says({"reason": "It agrees.", "verdict": "correct"}, **SURE),
+    "answer": says("Mira Holm wrote it.", **SURE),
+    "judge": says("yes", **SURE),
 }
 
 

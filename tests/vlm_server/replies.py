@@ -60,6 +60,7 @@ def says(
     probability: float = _STEADY,
     probabilities: Mapping[str, float] | None = None,
     alternatives: Mapping[str, Mapping[str, float]] | None = None,
+    rivals: Mapping[str, float] | None = None,
     max_tokens: int | None = None,
     finish_reason: str | None = None,
     hold: anyio.Event | None = None,
@@ -70,11 +71,12 @@ def says(
     """The model writes `value`: a form as JSON, or any text.
 
     `probability` of every token; `probabilities`: of the tokens that spell a field; `alternatives`: a field
-    spelled by one token, with the probability of each word that could stand there ({"verdict": {"correct":
-    0.7, "incorrect": 0.2}}). `max_tokens`: cut off there, with the reason "length".
+    spelled by one token, with the probability of each word that could stand there ({"answer": {"tea": 0.7,
+    "coffee": 0.2}}); `rivals`: the same of a text's first token. `max_tokens`: cut off there, with the
+    reason "length".
     """
     if isinstance(value, str):
-        tokens = tuple(_cut(value, probability))
+        tokens = tuple(_text(value, probability, rivals or {}))
     else:
         tokens = tuple(_form(value, probability, probabilities or {}, alternatives or {}))
     if max_tokens is not None:
@@ -147,6 +149,12 @@ def _form(
             yield from _cut(said, of_field.get(name, probability))
         mark = f"{quote}, "
     yield from _cut(f"{mark.removesuffix(', ')}}}" if fields else "{}", probability)
+
+
+def _text(value: str, probability: float, rivals: Mapping[str, float]) -> Iterator[Spelled]:
+    for token in _cut(value, probability):
+        yield Spelled(token.data, rivals[token.data.decode()], rivals) if rivals else token
+        rivals = {}
 
 
 def _cut(text: str, probability: float) -> Iterator[Spelled]:

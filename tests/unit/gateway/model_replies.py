@@ -31,6 +31,6 @@ def replies(look: dict[str, Any]) -> dict[str, Any]:
         "match_entity": says({"reason": "The title.", "candidate": 1}, **SURE),
         "split_query": says({"reason": "One fact.", "queries": ["Who wrote {entity}?"]}, **SURE),
         "enhance_queries": says({"queries": [f"Who wrote {BOOK}?"]}, **SURE),
-        "answer": says({"reason": "Piece 1.", "answer": AUTHOR, "evidence": [1]}, **SURE),
-        "judge": says({"reason": "It agrees.", "verdict": "correct"}, **SURE),
+        "answer": says(AUTHOR, **SURE),
+        "judge": says("yes", **SURE),
     }

@@ -11,7 +11,6 @@ from gateway.state import (
     Context,
     Draft,
     Entity,
-    Evidence,
     GenerationBudget,
     PhotoText,
     Query,
@@ -75,11 +74,23 @@ class ScriptedReasoner:
     say: Callable[[Query, Context], Reply] = quote_best
     hop: Callable[[Context], tuple[str, ...]] = lambda _: ()
     judgement: float = 0.9
+    looks: bool = True
+    rewritten: str = ""
+    rewrites: list[Query] = field(default_factory=list)
     asked: list[Query] = field(default_factory=list)
     advised: list[Domain | None] = field(default_factory=list)
     candidates: list[tuple[Entity, ...]] = field(default_factory=list)
     found: list[Context] = field(default_factory=list)
     judged: list[Reply] = field(default_factory=list)
+
+    def drafts(self, query: Query) -> bool:
+        """Whether the test lets it draft."""
+        return self.looks
+
+    async def rewrite(self, query: Query, deadline: Deadline) -> str:
+        """The scripted question."""
+        self.rewrites.append(query)
+        return self.rewritten
 
     async def draft(
         self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
@@ -116,7 +127,7 @@ class ScriptedReasoner:
         return self.say(ask, context)
 
     async def judge(
-        self, ask: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+        self, ask: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> float:
         """The scripted judgement."""
         self.judged.append(reply)

@@ -18,7 +18,6 @@ from gateway.state import (
     Context,
     Draft,
     Entity,
-    Evidence,
     GenerationBudget,
     Photo,
     PhotoText,
@@ -48,6 +47,8 @@ class ScriptedSteps:
     parts: tuple[str, ...] = ("who wrote {entity}", "where was the author of {entity} born")
     reply: Reply | None = None
     judgement: float = 0.9
+    looks: bool = True
+    rewritten: str = ""
     steps: list[tuple[str, Any]] = field(default_factory=list)
 
     def names(self) -> list[str]:
@@ -58,6 +59,15 @@ class ScriptedSteps:
         """What a step that was asked once was given."""
         (given,) = [what for name, what in self.steps if name == step]
         return given
+
+    def drafts(self, query: Query) -> bool:
+        """Whether the test lets it draft."""
+        return self.looks
+
+    async def rewrite(self, query: Query, deadline: Deadline) -> str:
+        """The scripted question."""
+        self.steps.append(("rewrite", query))
+        return self.rewritten
 
     async def chain_of_thought(
         self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
@@ -115,7 +125,7 @@ class ScriptedSteps:
         return self.reply or quote_best(ask, context)
 
     async def judge(
-        self, ask: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+        self, ask: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> float:
         """The scripted judgement."""
         self.steps.append(("judge", ask))

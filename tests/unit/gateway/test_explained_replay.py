@@ -1,6 +1,6 @@
 """From an explanation and any thresholds it can be recomputed whether the answer is given."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, cast
@@ -14,7 +14,7 @@ from contracts.verifier import Check, VerifyReply
 from gateway.clients.services import Services, WhiteBox
 from gateway.planning.explaining import Explaining
 from gateway.planning.run import Run
-from gateway.state import Context, Evidence, Query, Quote, Reply
+from gateway.state import Context, Evidence, GenerationBudget, Query, Quote, Reply
 from gateway.steps.answering import answer_from
 from gateway.steps.conclusion import conclude
 from gateway.steps.verification import AskJudge, verify
@@ -48,7 +48,7 @@ class Case:
         return self.reply
 
     async def judge(
-        self, ask: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+        self, ask: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> float | None:
         if not self.judge_works:
             raise DependencyUnavailable("The judge is out.")

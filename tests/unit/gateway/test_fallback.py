@@ -1,6 +1,6 @@
 """A model that cannot be had in time: the answer comes from the evidence in hand, and says so."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import anyio
 import pytest
@@ -14,7 +14,7 @@ from gateway.planning.live_plan import FixedPlan
 from gateway.planning.run import Run
 from gateway.planning.stages import FALLBACK_STAGE, Stage
 from gateway.reasoning.port import ReadPhoto, Seek
-from gateway.state import Context, Draft, Evidence, GenerationBudget, Query, Reply
+from gateway.state import Context, Draft, GenerationBudget, Query, Reply
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner
@@ -25,16 +25,16 @@ pytestmark = pytest.mark.anyio
 class BrokenModel(ScriptedReasoner):
     """Drafts, answers and judges by raising; each can be mended."""
 
-    def __init__(self, error: LoreglassError | None, *, drafts: bool = False) -> None:
+    def __init__(self, error: LoreglassError | None, *, can_draft: bool = False) -> None:
         super().__init__()
         self.error = error
-        self.drafts = drafts
+        self.can_draft = can_draft
 
     async def draft(
         self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
     ) -> Draft:
         """See the port."""
-        if self.drafts:
+        if self.can_draft:
             return await super().draft(ask, domain, read_photo, seek, deadline)
         return await self._fail()
 
@@ -45,7 +45,7 @@ class BrokenModel(ScriptedReasoner):
         return await self._fail()
 
     async def judge(
-        self, ask: Query, reply: Reply, evidence: Sequence[Evidence], deadline: Deadline
+        self, ask: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> float:
         """See the port."""
         return await self._fail()
@@ -69,7 +69,7 @@ async def test_without_its_model_the_gateway_answers_by_quoting(
 
 
 async def test_a_model_that_only_drafts_is_helped_out_with_the_answer(services: FakeServices) -> None:
-    async with gateway_before(services, BrokenModel(Overloaded(), drafts=True), fallback=True) as world:
+    async with gateway_before(services, BrokenModel(Overloaded(), can_draft=True), fallback=True) as world:
         answer = await world.ask("Who wrote this book?")
     assert "Mira Holm" in answer.answer
     assert answer.degraded == ["answer"]

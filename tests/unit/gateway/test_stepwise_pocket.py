@@ -75,4 +75,6 @@ async def test_the_answer_quotes_a_paragraph_of_attributes(steps: StepwiseReason
     assert "Harrow & Lane" in (reply.answer or "")
     assert reply.reason is Reason.ANSWERED
     assert [quote.text in block for quote in reply.quotes] == [True]
-    assert await steps.judge(ask, reply, evidence, SOON) is None  # there is no other passage
+    assert (
+        await steps.judge(ask, reply, context, GenerationBudget(), SOON) is None
+    )  # there is no other passage

@@ -45,7 +45,7 @@ class Judge:
     judgement: float | Exception | None = 0.9
     asked: list[Reply] = field(default_factory=list)
 
-    async def __call__(self, ask: Query, reply: Reply, evidence: object, deadline: Deadline) -> float | None:
+    async def __call__(self, ask: Query, reply: Reply, *_: object) -> float | None:
         self.asked.append(reply)
         if isinstance(self.judgement, Exception):
             raise self.judgement

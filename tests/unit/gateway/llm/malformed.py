@@ -18,8 +18,9 @@ from typing import Any
 from gateway.llm.assembly import Assembly
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.reading import whole
-from gateway.llm.schemas import GroundedAnswer, Judgement, Structured, Understanding
+from gateway.llm.schemas import Structured, Understanding
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
+from gateway.pipelines.qa_dragon.schemas import ObjectChoice, QuerySplit
 
 Reply = dict[str, Any]
 _THINGS = ("Kestrel Bridge", "the Adler Hotel", "a Fiat 500", "St Olav's Church", 'the "Blue Hen" inn')
@@ -52,27 +53,27 @@ def _understanding(draw: random.Random) -> Reply:
     return {name: value for name, value in reply.items() if value not in (None, [], "look_up")}
 
 
-def _answer(draw: random.Random) -> Reply:
-    thing, fact = draw.choice(_THINGS), draw.choice(_FACTS)
-    known = draw.random() < 0.8
+def _split(draw: random.Random) -> Reply:
+    thing = draw.choice(_THINGS)
     return {
-        "reason": f"Piece {draw.randint(1, 3)} says that {thing} {fact}; the others are about another thing.",
-        "answer": f"{thing} {fact}." if known else "I don't know.",
-        "evidence": sorted(draw.sample(range(1, 6), draw.randint(1, 2))) if known else [],
+        "reason": f"The question asks how tall {thing} is; when it was built is another fact.",
+        "queries": draw.choice(
+            ([], [f"How tall is {thing}?"], ["When was {entity} built?", "Who built it?"])
+        ),
     }
 
 
-def _verdict(draw: random.Random) -> Reply:
+def _choice(draw: random.Random) -> Reply:
     return {
-        "reason": f"Piece 1 is about {draw.choice(_THINGS)}, and it {draw.choice(_FACTS)}.",
-        "verdict": draw.choice(("correct", "incorrect")),
+        "reason": f"The question is about {draw.choice(_THINGS)}, which {draw.choice(_FACTS)}.",
+        "object_label": draw.choice(("bridge", "red lamp", "car")),
     }
 
 
 FORMS: dict[type[Structured], Callable[[random.Random], Reply]] = {
     Understanding: _understanding,
-    GroundedAnswer: _answer,
-    Judgement: _verdict,
+    QuerySplit: _split,
+    ObjectChoice: _choice,
 }
 
 

@@ -7,7 +7,17 @@ from chassis.errors import DeadlineExceeded
 from chassis.resilience.deadlines import Deadline
 from gateway.pipelines.qa_dragon.port import StepwiseReasoner
 from gateway.state import Entity, GenerationBudget, Reply
-from tests.unit.gateway.llm.stage import ASK, Bench, bench, context, draft, nothing_printed, page, printed
+from tests.unit.gateway.llm.stage import (
+    ASK,
+    FOLLOW_UP,
+    Bench,
+    bench,
+    context,
+    draft,
+    nothing_printed,
+    page,
+    printed,
+)
 from tests.vlm_server import says
 
 pytestmark = pytest.mark.anyio
@@ -24,6 +34,7 @@ STEPS = (
     "enhance_queries",
     "answer",
     "judge",
+    "rewrite",
 )
 
 
@@ -38,7 +49,8 @@ async def take(step: str, reasoner: StepwiseReasoner, deadline: Deadline) -> obj
         "split_query": (ASK, draft()),
         "enhance_queries": (ASK, ["founded"], FIAT),
         "answer": (ASK, draft(), context(TURIN), GenerationBudget()),
-        "judge": (ASK, Reply("Turin.", 0.9), [TURIN]),
+        "judge": (ASK, Reply("Turin.", 0.9), context(TURIN), GenerationBudget()),
+        "rewrite": (FOLLOW_UP,),
     }
     return await getattr(reasoner, step)(*given[step], deadline)
 
@@ -53,7 +65,7 @@ async def abandoned(it: Bench) -> bool:
 
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_step_whose_time_is_over_leaves_the_server(step: str) -> None:
-    async with bench({step: says({"reason": "It is."}, hold=anyio.Event())}) as it:
+    async with bench({step: says("yes", hold=anyio.Event())}) as it:
         with anyio.fail_after(20), pytest.raises(DeadlineExceeded):
             await take(step, it.stepwise, Deadline.after_ms(400))
         assert it.server.requests == [] or await abandoned(it)  # a slow machine may not get to ask
@@ -61,7 +73,7 @@ async def test_a_step_whose_time_is_over_leaves_the_server(step: str) -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_step_whose_caller_leaves_leaves_the_server(step: str) -> None:
-    async with bench({step: says({"reason": "It is."}, hold=anyio.Event())}) as it:
+    async with bench({step: says("yes", hold=anyio.Event())}) as it:
         async with anyio.create_task_group() as group:
             group.start_soon(take, step, it.stepwise, Deadline.after_ms(60_000))
             with anyio.fail_after(20):

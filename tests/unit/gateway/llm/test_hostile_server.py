@@ -14,10 +14,9 @@ from prometheus_client import CollectorRegistry
 
 from chassis.errors import DependencyUnavailable, Overloaded
 from chassis.http.calls import http_client
-from gateway.llm.asking import judge, understand
+from gateway.llm.asking import understand
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
-from gateway.llm.delimiting import evidence_blocks
 from gateway.llm.metrics import VlmMetrics
 from gateway.pipelines.qa_dragon.schemas import EntityMatch
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, deadline
@@ -26,8 +25,8 @@ pytestmark = pytest.mark.anyio
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
 STREAM = HEAD + b"\r\n"
-VERDICT = json.dumps({"reason": "It agrees.", "verdict": "correct"})
-PROMPT = judge(ASK, "Turin.", evidence_blocks([], OPTIONS.evidence), OPTIONS)
+LOOK = json.dumps({"reasoning": ["A car."], "answer": "Turin."})
+PROMPT = understand(ASK, None, OPTIONS)
 
 
 @asynccontextmanager
@@ -63,7 +62,7 @@ def event(content: str = "", **members: Any) -> bytes:
 ENDLESS = {
     "objects of another kind": event('{"a": 1}' * 500),
     "white space": event(" " * 4_000),
-    "one string": event('{"reason": "' + "a" * 4_000),
+    "one string": event('{"reasoning": "' + "a" * 4_000),
     "no choices": b'data: {"choices": []}\n\n' * 2_000,
     "comments": b": still here\n\n" * 4_000,
     "one line": b"x" * 60_000,
@@ -87,7 +86,7 @@ async def test_a_body_without_end_is_not_kept(status: bytes) -> None:
 
 
 async def test_what_comes_compressed_is_not_unpacked() -> None:
-    packed = gzip.compress(event(VERDICT, finish_reason="stop") + b"data: [DONE]\n\n")
+    packed = gzip.compress(event(LOOK, finish_reason="stop") + b"data: [DONE]\n\n")
     async with client_of(HEAD + b"Content-Encoding: gzip\r\n\r\n" + packed) as client:
         with pytest.raises(DependencyUnavailable):
             await client.complete(PROMPT, deadline())
@@ -125,34 +124,34 @@ async def test_a_busy_server_s_wait_is_one_that_can_be_told(after: bytes) -> Non
 @pytest.mark.parametrize(
     "entry",
     [
-        {"token": VERDICT, "logprob": float("nan"), "top_logprobs": []},
-        {"token": VERDICT, "logprob": 7.5, "top_logprobs": []},
-        {"token": VERDICT, "logprob": None, "top_logprobs": []},
-        {"token": VERDICT, "logprob": -0.1, "top_logprobs": [{"token": "x", "logprob": float("nan")}]},
-        {"token": VERDICT},
+        {"token": LOOK, "logprob": float("nan"), "top_logprobs": []},
+        {"token": LOOK, "logprob": 7.5, "top_logprobs": []},
+        {"token": LOOK, "logprob": None, "top_logprobs": []},
+        {"token": LOOK, "logprob": -0.1, "top_logprobs": [{"token": "x", "logprob": float("nan")}]},
+        {"token": LOOK},
     ],
     ids=["nan", "above one", "null", "a rival without number", "missing"],
 )
 async def test_probabilities_that_are_none_leave_the_reply_unmeasured(entry: dict[str, Any]) -> None:
-    said = event(VERDICT, logprobs={"content": [entry]}, finish_reason="stop")
+    said = event(LOOK, logprobs={"content": [entry]}, finish_reason="stop")
     async with client_of(STREAM + said + b"data: [DONE]\n\n") as client:
         completion = await client.complete(PROMPT, deadline())
-    assert completion.value.verdict == "correct"
-    assert completion.probabilities_of("verdict") is None
+    assert completion.value.answer == "Turin."
+    assert completion.probabilities_of("answer") is None
 
 
 async def test_a_token_may_come_without_rivals() -> None:
-    entry = {"token": VERDICT, "logprob": 0.0, "top_logprobs": None}
-    said = event(VERDICT, logprobs={"content": [entry]}, finish_reason="stop")
+    entry = {"token": LOOK, "logprob": 0.0, "top_logprobs": None}
+    said = event(LOOK, logprobs={"content": [entry]}, finish_reason="stop")
     async with client_of(STREAM + said + b"data: [DONE]\n\n") as client:
         completion = await client.complete(PROMPT, deadline())
-    assert completion.probabilities_of("verdict") == (1.0,)
+    assert completion.probabilities_of("answer") == (1.0,)
 
 
 @pytest.mark.parametrize("usage", [{"prompt_tokens": -4}, {}, {"prompt_tokens": 10**30}, "much"])
 async def test_a_cost_that_makes_no_sense_is_not_counted(usage: object) -> None:
     bill = b"data: " + json.dumps({"choices": [], "usage": usage}).encode() + b"\n\n"
-    said = event(VERDICT, finish_reason="stop")
+    said = event(LOOK, finish_reason="stop")
     async with client_of(STREAM + said + bill + b"data: [DONE]\n\n") as client:
         completion = await client.complete(PROMPT, deadline())
     assert completion.usage is None
@@ -161,7 +160,7 @@ async def test_a_cost_that_makes_no_sense_is_not_counted(usage: object) -> None:
 async def test_the_first_look_of_an_endless_thinker_is_an_error_of_ours() -> None:
     async with client_of(STREAM, event("{} ")) as client:
         with pytest.raises(DependencyUnavailable):
-            await client.complete(understand(ASK, None, OPTIONS), deadline())
+            await client.complete(PROMPT, deadline())
 
 
 @pytest.mark.parametrize("said", [-1, "-1", "none (-1)", 0.5])

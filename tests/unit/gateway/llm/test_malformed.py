@@ -10,8 +10,9 @@ from gateway.llm.assembly import Assembly
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.lines import in_lines
 from gateway.llm.reading import whole
-from gateway.llm.schemas import GroundedAnswer, Judgement, Structured
+from gateway.llm.schemas import Structured
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
+from gateway.pipelines.qa_dragon.schemas import ObjectChoice
 from tests.unit.gateway.llm.malformed import FORMS, corpus, outcome
 
 EACH = 300
@@ -44,51 +45,51 @@ def test_what_is_shown_as_a_reply_in_lines_is_read_back(schema: type[Structured]
 @pytest.mark.parametrize(
     "text",
     [
-        "reason: It says so.\nanswer: 31 m.\nanswer: 13 m.\nevidence: 1",  # two answers
-        "I think that the answer: is 31 m.",
-        "answer: 31 m.",  # one label may stand in any prose
-        f"reason: {GroundedAnswer.model_fields['reason'].description}\nanswer: none\nevidence: none",
-        '{"reason": "Piece 1", "answer": "31 m" "evidence": [1]}',
-        '{"reason": "Piece 1", "answer": "31 m, "evidence": [1]}',
+        "reason: It is in front.\nobject_label: dog\nobject_label: cat",  # two labels
+        "I think that the object_label: is dog.",
+        "object_label: dog",  # one label may stand in any prose
+        f"reason: {ObjectChoice.model_fields['reason'].description}\nobject_label: none",
+        '{"reason": "It barks" "object_label": "dog"}',
+        '{"reason": "It barks, "object_label": "dog"}',
     ],
 )
 def test_what_could_mean_two_things_is_refused(text: str) -> None:
     with pytest.raises(VlmReplyUnusable):
-        read(text, GroundedAnswer)
+        read(text, ObjectChoice)
 
 
 @pytest.mark.parametrize(
-    ("text", "answer"),
+    ("text", "label"),
     [
-        ("reason: a\nanswer: The tower is\n31 m tall.\n", "The tower is 31 m tall."),
-        ("reason: a\nanswer: 31 m.\n\nI hope that helps.", "31 m."),
-        ("**Reason:** a\n**Answer:** 31 m.\n", "31 m."),
-        ("REASON = a\nANSWER = 31 m.", "31 m."),
-        ("<think>reason: no\nanswer: no</think>\nreason: a\nanswer: 31 m.", "31 m."),
-        ('reason: a\nanswer: "Blue Hen" is its name.', '"Blue Hen" is its name.'),
-        ('reason: a\nanswer: "the "Blue Hen" inn"', 'the "Blue Hen" inn'),
-        ("reason: a\r\nanswer: 31 m.\r\nevidence: 1, 3\r\n", "31 m."),
+        ("reason: a\nobject_label: The dog with\nthe red collar\n", "The dog with the red collar"),
+        ("reason: a\nobject_label: dog\n\nI hope that helps.", "dog"),
+        ("**Reason:** a\n**Object label:** dog\n", "dog"),
+        ("REASON = a\nOBJECT_LABEL = dog", "dog"),
+        ("<think>reason: no\nobject_label: cat</think>\nreason: a\nobject_label: dog", "dog"),
+        ('reason: a\nobject_label: "Blue Hen" sign', '"Blue Hen" sign'),
+        ('reason: a\nobject_label: "the "Blue Hen" sign"', 'the "Blue Hen" sign'),
+        ("reason: a\r\nobject_label: dog\r\n", "dog"),
     ],
 )
-def test_labelled_lines_are_read_however_they_are_decorated(text: str, answer: str) -> None:
-    found = read(text, GroundedAnswer)
-    assert isinstance(found, GroundedAnswer)
-    assert found.answer == answer
+def test_labelled_lines_are_read_however_they_are_decorated(text: str, label: str) -> None:
+    found = read(text, ObjectChoice)
+    assert isinstance(found, ObjectChoice)
+    assert found.object_label == label
 
 
 def test_an_object_that_the_model_left_open_loses_what_it_was_writing() -> None:
-    assembly = Assembly(GroundedAnswer)
-    text = '{"reason": "It says so.", "answer": "31 m}'
+    assembly = Assembly(ObjectChoice)
+    text = '{"reason": "It barks.", "object_label": "dog}'
     assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=text), finish_reason="stop")]))
-    assert whole(assembly.completion()) == GroundedAnswer(reason="It says so.", answer=None)
+    assert whole(assembly.completion()) == ObjectChoice(reason="It barks.", object_label=None)
 
 
 def test_the_place_of_a_value_in_lines_is_known() -> None:
-    assembly = Assembly(Judgement)
-    text = "reason: Piece 1 says so.\n**Verdict:** incorrect\n"
+    assembly = Assembly(ObjectChoice)
+    text = "reason: It barks.\n**Object label:** dog\n"
     assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=text), finish_reason="stop")]))
-    start, end = assembly.completion().spans["verdict"]
-    assert text[start:end] == "incorrect"
+    start, end = assembly.completion().spans["object_label"]
+    assert text[start:end] == "dog"
 
 
 def test_good_json_is_read_as_json_reads_it() -> None:

@@ -11,12 +11,13 @@ from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
 from gateway.llm import schemas
 from gateway.llm.assembly import Assembly
 from gateway.llm.reading import whole
-from gateway.llm.schemas import Structured, Verdict
+from gateway.llm.schemas import Structured
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
 from gateway.pipelines.qa_dragon import schemas as steps
 from gateway.state import Draft, Entity, GenerationBudget, Reply, Tool
 from tests.unit.gateway.llm.stage import (
     ASK,
+    FOLLOW_UP,
     Bench,
     bench,
     context,
@@ -58,9 +59,13 @@ GOOD: dict[str, dict[str, Any]] = {
     "match_entity": {"reason": "It says so.", "candidate": 1},
     "split_query": {"reason": "One fact.", "queries": ["Where was Fiat founded?"]},
     "enhance_queries": {"queries": ["Where was Fiat founded?"]},
-    "answer": {"reason": "Piece 1.", "answer": "Fiat was founded in Turin.", "evidence": [1]},
-    "judge": {"reason": "Piece 1 agrees.", "verdict": "correct"},
 }
+TEXTS = {
+    "answer": "Fiat was founded in Turin.",
+    "judge": "yes",
+    "rewrite": "Where was the maker of the Fiat 500 founded?",
+}
+SCRIPT = {name: says(reply) for name, reply in [*GOOD.items(), *TEXTS.items()]}
 
 SCHEMAS: dict[str, type[Structured]] = {
     "understand": schemas.Understanding,
@@ -71,8 +76,6 @@ SCHEMAS: dict[str, type[Structured]] = {
     "match_entity": steps.EntityMatch,
     "split_query": steps.QuerySplit,
     "enhance_queries": steps.QueryRewrite,
-    "answer": schemas.GroundedAnswer,
-    "judge": schemas.Judgement,
 }
 
 CALLS: dict[str, Callable[[Bench], Awaitable[Any]]] = {
@@ -85,7 +88,8 @@ CALLS: dict[str, Callable[[Bench], Awaitable[Any]]] = {
     "split_query": lambda it: it.stepwise.split_query(ASK, draft(), deadline()),
     "enhance_queries": lambda it: it.stepwise.enhance_queries(ASK, ["founded"], FIAT, deadline()),
     "answer": lambda it: it.reasoner.answer(ASK, draft(), context(TURIN), GenerationBudget(), deadline()),
-    "judge": lambda it: it.reasoner.judge(ASK, SAID, [TURIN], deadline()),
+    "judge": lambda it: it.reasoner.judge(ASK, SAID, context(TURIN), GenerationBudget(), deadline()),
+    "rewrite": lambda it: it.reasoner.rewrite(FOLLOW_UP, deadline()),
 }
 
 LIMITED = {
@@ -98,25 +102,26 @@ LIMITED = {
     "terse": ServerTraits(json_schema=False, terse=True),
 }
 
-FAILING: dict[str, Scripted] = {
+NO_FORM: dict[str, Scripted] = {
     "prose": says("I am sorry, but I cannot help with that."),
-    "empty": says(""),
     "another object": says({"error": "no"}),
     "a list": says("[1, 2]"),
+}
+FAILING: dict[str, Scripted] = {
+    "empty": says(""),
     "400": fails(400),
     "401": fails(401),
     "404": fails(404),
     "500": fails(500),
     "late 500": fails(500, in_stream=True),
     "too long": context_too_long(),
-    "disconnect": says(GOOD["answer"], drop_after=3),
+    "disconnect": says(GOOD["understand"], drop_after=3),
 }
 
 
 @pytest.mark.parametrize("traits", LIMITED.values(), ids=LIMITED.keys())
 async def test_a_server_of_few_abilities_gives_the_same_results(traits: ServerTraits) -> None:
-    script = {name: says(reply) for name, reply in GOOD.items()}
-    async with bench(script) as able, bench(script, traits) as it:
+    async with bench(SCRIPT) as able, bench(SCRIPT, traits) as it:
         for name, call in CALLS.items():
             assert unmeasured(await call(it)) == unmeasured(await call(able)), name
 
@@ -132,15 +137,29 @@ def unmeasured(result: Any) -> Any:
 
 @pytest.mark.parametrize("reply", FAILING.values(), ids=FAILING.keys())
 async def test_a_failing_server_raises_one_of_our_errors(reply: Scripted) -> None:
-    async with bench(dict.fromkeys(GOOD, reply)) as it:
+    async with bench(dict.fromkeys(CALLS, reply)) as it:
         for call in CALLS.values():
             with pytest.raises(DependencyUnavailable):
                 await call(it)
 
 
+@pytest.mark.parametrize("reply", NO_FORM.values(), ids=NO_FORM.keys())
+async def test_a_reply_in_another_form_raises_one_of_our_errors(reply: Scripted) -> None:
+    async with bench(dict.fromkeys(GOOD, reply)) as it:
+        for name in GOOD:
+            with pytest.raises(DependencyUnavailable):
+                await CALLS[name](it)
+
+
+@pytest.mark.parametrize("name", ["prose", "another object"])
+async def test_an_answer_that_is_none_is_an_honest_none(name: str) -> None:
+    async with bench({"answer": NO_FORM[name]}) as it:
+        assert (await CALLS["answer"](it)).answer is None
+
+
 @pytest.mark.parametrize("busy", [overloaded(), unavailable("3")], ids=["429", "503"])
 async def test_a_busy_server_is_told_as_such(busy: Scripted) -> None:
-    async with bench(dict.fromkeys(GOOD, busy)) as it:
+    async with bench(dict.fromkeys(CALLS, busy)) as it:
         for call in CALLS.values():
             with pytest.raises(Overloaded) as raised:
                 await call(it)
@@ -151,7 +170,7 @@ async def test_a_busy_server_is_told_as_such(busy: Scripted) -> None:
 async def test_a_model_that_declines_to_look_knows_nothing(name: str) -> None:
     async with bench({name: says("", refusal="I can't help with that.")}) as it:
         made = await CALLS[name](it)
-    assert (made.answer, made.entity, made.confidence, made.self_contained) == (None, None, 0, False)
+    assert (made.answer, made.entity, made.confidence, made.self_contained) == (None, None, None, False)
     assert made.tools
 
 
@@ -174,7 +193,7 @@ def test_a_reply_cut_anywhere_is_read_as_far_as_it_is_whole(name: str) -> None:
             if isinstance(held, list):
                 assert held == meant[: len(held)]
             elif told.is_required():
-                assert isinstance(held, Verdict) or meant.startswith(held)
+                assert meant.startswith(held)
             else:
                 assert held in (meant, told.default), (field, text[:length])
 
@@ -203,7 +222,7 @@ async def test_a_draft_cut_off_is_honest(tokens: int) -> None:
 
 async def test_what_the_model_says_is_not_logged() -> None:
     secret = "Zanzibar"
-    script = {name: [says(f"{secret} {GOOD[name]!s}"), says(secret)] for name in GOOD}
+    script = {name: [says(f"{secret} {reply!s}"), says(secret)] for name, reply in {**GOOD, **TEXTS}.items()}
     told: list[str] = []
     with structlog.testing.capture_logs() as entries:
         async with bench(script) as it:
@@ -212,5 +231,5 @@ async def test_what_the_model_says_is_not_logged() -> None:
                     await call(it)
                 except LoreglassError as error:
                     told.append(error.detail)
-    assert len(told) >= len(CALLS)
+    assert len(told) >= len(GOOD)
     assert secret not in f"{told} {entries}"

@@ -1,6 +1,5 @@
 """The published systems' model steps: what is put to the model, what is read of it, and what may go wrong."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +11,8 @@ from contracts.answer import Reason
 from gateway.llm import asking
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.options import VlmOptions, Window
-from gateway.llm.prompt_prefix import prompt_prefix
 from gateway.llm.prompts import prompt_text
+from gateway.llm.question import photo_parts, question_text, system_text
 from gateway.llm.schemas import Structured
 from gateway.llm.text import text_prompt
 from gateway.pipelines.three_step.model import Ranking, SearchPhrase
@@ -39,15 +38,15 @@ PLAN = "<think>x</think><tool>\n1. grounding: the car\n2. flip\n</tool>"
 
 
 @pytest.mark.parametrize("ask", [ASK, FOLLOW_UP, Query("What is 2 + 2?", None)])
-def test_all_prompts_begin_with_the_bytes_that_every_prompt_of_the_request_begins_with(ask: Query) -> None:
+def test_all_prompts_share_system_text_and_photo_and_end_with_the_question(ask: Query) -> None:
     written = [text_prompt(file_of(name), ask, OPTIONS, 9, **slots) for name, slots in TEXT_FORMS.items()]
     objects: list[Any] = [asking.understand(ask, None, OPTIONS)]
     objects.append(asking.prompt_of("three_step/sample_query", ask, SearchPhrase, OPTIONS, 9))
     objects.append(asking.prompt_of("three_step/rank_evidence", ask, Ranking, OPTIONS, 9, evidence="none"))
-    shared = prompt_prefix(ask, OPTIONS)
-    for one, other in itertools.pairwise([*written, *objects]):
-        assert one.system == other.system
-        assert one.user[:-1] == other.user[:-1] == shared
+    for prompt in [*written, *objects]:
+        assert prompt.system == system_text()
+        assert prompt.user[:-1] == photo_parts(ask)
+        assert prompt.user[-1].text.endswith(question_text(ask, OPTIONS))
 
 
 @pytest.mark.parametrize("name", [*TEXT_FORMS, *OBJECT_FORMS])

@@ -14,14 +14,14 @@ from gateway.llm.asking import domain_text
 from gateway.llm.capabilities import Abilities
 from gateway.llm.delimiting import evidence_blocks
 from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import ImagePart, Prompt, TextPart
-from gateway.llm.prompt_prefix import prompt_prefix
+from gateway.llm.prompt import Prompt, TextPart, TextPrompt, user_turns
 from gateway.llm.prompts import Case, PromptText, prompt_text
+from gateway.llm.question import photo_parts, question_text, system_text
 from gateway.llm.wire import Sampling, request_body
 from gateway.pipelines.qa_dragon import asking as dragon
 from gateway.pipelines.qa_dragon import schemas as steps
 from gateway.reasoning.refusals import is_refusal
-from gateway.state import Entity, Query, Turn
+from gateway.state import Entity, Photo, Query, Turn
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, PHOTO, draft, page, printed
 
 STAGES: dict[str, type[schemas.Structured]] = {
@@ -32,16 +32,15 @@ STAGES: dict[str, type[schemas.Structured]] = {
     "qa_dragon/match_entity": steps.EntityMatch,
     "qa_dragon/split_query": steps.QuerySplit,
     "qa_dragon/enhance_queries": steps.QueryRewrite,
-    "answer": schemas.GroundedAnswer,
-    "judge": schemas.Judgement,
 }
 DOMAINS: list[Domain | None] = [*Domain, None]
 
 
-def all_prompts(ask: Query) -> list[Prompt[Any]]:
+def all_prompts(ask: Query, evidence: str = "It was built in 1519.") -> list[Prompt[Any] | TextPrompt]:
     """Every prompt that either reasoner may send for one question."""
-    shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
+    shown = evidence_blocks([page(evidence)], OPTIONS.evidence)
     thing = Entity("Fiat 500", 0.9, (("maker", "Fiat"),))
+    answer = asking.answer(ask, thing, shown, OPTIONS, 96)
     return [
         asking.understand(ask, None, OPTIONS),
         *(dragon.chain_of_thought(ask, domain, OPTIONS) for domain in DOMAINS),
@@ -51,25 +50,71 @@ def all_prompts(ask: Query) -> list[Prompt[Any]]:
         dragon.match_entity(ask, draft(), [thing], printed("500"), OPTIONS),
         dragon.split_query(ask, draft(), OPTIONS),
         dragon.enhance_queries(ask, ["How long is the {entity}?"], thing, OPTIONS),
-        asking.answer(ask, draft(), thing, shown, OPTIONS),
-        asking.judge(ask, "It is 3.5 m long.", shown, OPTIONS),
+        answer,
+        asking.judge(ask, answer, "It is 3.5 m long.", OPTIONS),
+        asking.rewrite(ask, OPTIONS),
     ]
 
 
-def sent(prompt: Prompt[Any]) -> str:
+def sent(prompt: Prompt[Any] | TextPrompt) -> str:
     """The messages as they travel."""
     return json.dumps(request_body(prompt, "model", Abilities(), Sampling())["messages"])
 
 
+def first_text(prompt: Prompt[Any] | TextPrompt) -> str:
+    """The text of the prompt's first turn."""
+    (text,) = [part.text for part in user_turns(prompt)[0] if isinstance(part, TextPart)]
+    return text
+
+
 @pytest.mark.parametrize("ask", [ASK, FOLLOW_UP, Query("What is 2 + 2?", None)])
-def test_all_prompts_of_a_request_begin_with_the_same_bytes(ask: Query) -> None:
-    shared = prompt_prefix(ask, OPTIONS)
-    for one, other in itertools.combinations(all_prompts(ask), 2):
-        assert one.system == other.system
-        assert one.user[: len(shared)] == other.user[: len(shared)] == shared
-        assert len(one.user) == len(other.user) == len(shared) + 1
-        differ = next(n for n, (a, b) in enumerate(zip(sent(one), sent(other), strict=False)) if a != b)
-        assert differ > sent(one).index("TASK:"), (one.name, other.name)
+def test_all_prompts_of_a_request_share_system_text_and_photo(ask: Query) -> None:
+    for prompt in all_prompts(ask):
+        first = user_turns(prompt)[0]
+        assert prompt.system == system_text()
+        assert first[:-1] == photo_parts(ask)
+        assert isinstance(first[-1], TextPart)
+
+
+@pytest.mark.parametrize("photo", [PHOTO, None])
+def test_prompts_of_two_questions_share_all_text_before_the_material(photo: Photo | None) -> None:
+    one = all_prompts(Query("Who built it?", photo), "It was built in 1519.")
+    other = all_prompts(Query("How long is it?", photo), "Nobody lives there.")
+    for first, second in zip(map(first_text, one), map(first_text, other), strict=True):
+        end = first.find("\n<<<") if "\n<<<" in first else first.index("Question: Who built it?")
+        assert first.startswith("TASK: ")
+        assert second.startswith(first[:end])
+
+
+@pytest.mark.parametrize("ask", [ASK, FOLLOW_UP])
+def test_conversation_and_question_stand_at_the_end_of_every_prompt(ask: Query) -> None:
+    for prompt in all_prompts(ask):
+        assert first_text(prompt).endswith(f"\n\n{question_text(ask, OPTIONS)}"), prompt.name
+        assert first_text(prompt).endswith(ask.question), prompt.name
+
+
+def test_the_judge_goes_on_from_the_answer_s_call() -> None:
+    *_, answer, judge, _ = all_prompts(ASK)
+    assert isinstance(judge, TextPrompt)
+    assert judge.earlier is not None
+    assert (judge.earlier.user, judge.earlier.reply) == (answer.user, "It is 3.5 m long.")
+    assert judge.user == (TextPart(prompt_text("judge").text),)
+
+
+def test_the_answer_has_no_examples_and_no_schema() -> None:
+    shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
+    prompt = asking.answer(ASK, None, shown, OPTIONS, 96)
+    body = request_body(prompt, "model", Abilities(), Sampling())
+    assert prompt_text("answer").cases == ()
+    assert "response_format" not in body
+    assert "Reply: " not in first_text(prompt)
+
+
+@pytest.mark.parametrize(("photo", "named"), [(PHOTO, True), (None, False)])
+def test_the_answer_is_told_the_thing_in_the_photo(photo: Photo | None, named: bool) -> None:
+    shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
+    prompt = asking.answer(Query("How long is it?", photo), Entity("Fiat 500", 0.9), shown, OPTIONS, 96)
+    assert ("<<<thing in the photo>>>\nFiat 500\n<<<end>>>" in first_text(prompt)) == named
 
 
 def test_a_conversation_s_prompts_begin_with_the_same_photo_whatever_has_been_said_since() -> None:
@@ -78,38 +123,34 @@ def test_a_conversation_s_prompts_begin_with_the_same_photo_whatever_has_been_sa
     said = Turn(question=ASK.question, answer="A Fiat 500.", abstained=False)
     later = replace(ASK, question="Who built it?", photo_is_new=False, history=(said,))
     one, other = (sent(asking.understand(each, None, OPTIONS)) for each in (first, later))
-    differ = next(n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
     photo = one.index("data:image/jpeg;base64,")
     assert one.index('"system"') < photo
-    assert differ > one.index('"', photo)
-
-
-def test_the_photo_comes_before_the_question_and_the_question_before_the_task() -> None:
-    image, text, task = asking.understand(ASK, None, OPTIONS).user
-    assert isinstance(image, ImagePart)
-    assert image.jpeg == PHOTO.jpeg
-    assert isinstance(text, TextPart)
-    assert ASK.question in text.text
-    assert isinstance(task, TextPart)
-    assert ASK.question not in task.text
+    assert other.startswith(one[: one.index("Question: ")])
 
 
 def test_wishes_about_wording_stand_before_the_question_in_every_prompt() -> None:
     wished = replace(ASK, instructions="Answer in Latin. <|im_end|>")
-    for prompt in all_prompts(wished):
-        (text,) = [part.text for part in prompt.user[:-1] if isinstance(part, TextPart)]
-        assert text.index("Answer in Latin.") < text.index(ASK.question)
+    for text in map(first_text, all_prompts(wished)):
+        assert text.index("Answer in Latin.") < text.rindex(ASK.question)
         assert "<|im_end|>" not in text
-    assert "wishes" not in str(prompt_prefix(ASK, OPTIONS)[-1])
+    assert "wishes" not in question_text(ASK, OPTIONS)
 
 
-@pytest.mark.parametrize("prompt", all_prompts(FOLLOW_UP), ids=lambda prompt: prompt.name)
+@pytest.mark.parametrize(
+    "prompt",
+    [each for each in all_prompts(FOLLOW_UP) if isinstance(each, Prompt)],
+    ids=lambda prompt: prompt.name,
+)
 def test_a_task_lists_exactly_the_fields_of_its_schema_in_order(prompt: Prompt[Any]) -> None:
-    text = prompt.user[-1]
-    assert isinstance(text, TextPart)
-    listed = [line[2:].partition(":")[0] for line in text.text.split("in this order:\n")[1].splitlines()]
+    text = first_text(prompt)
+    lines = text.split("nothing else:\n")[1].splitlines()
+    listed = [line[2:].partition(":")[0] for line in itertools.takewhile(lambda it: it[:2] == "- ", lines)]
     assert listed == list(prompt.schema.model_fields)
-    assert "<<" not in text.text.replace("<<<", "")
+
+
+def test_no_slot_is_left_open() -> None:
+    for prompt in all_prompts(FOLLOW_UP):
+        assert "<<" not in first_text(prompt).replace("<<<", ""), prompt.name
 
 
 @pytest.mark.parametrize("schema", [*STAGES.values(), schemas.ChainOfThought])
@@ -178,26 +219,21 @@ def test_prompts_are_read_once() -> None:
 
 def test_the_conversation_is_bounded_and_keeps_the_latest_turns() -> None:
     turns = tuple(Turn(f"question {n} " + "x" * 300, f"answer {n}", False) for n in range(50))
-    parts = prompt_prefix(Query("And now?", PHOTO, False, turns), OPTIONS)
-    text = parts[-1]
-    assert isinstance(text, TextPart)
-    assert len(text.text) < OPTIONS.history_chars + 300
-    assert "answer 49" in text.text
-    assert "question 45" not in text.text
+    text = question_text(Query("And now?", PHOTO, False, turns), OPTIONS)
+    assert len(text) < OPTIONS.history_chars + 300
+    assert "answer 49" in text
+    assert "question 45" not in text
 
 
 def test_no_history_can_be_asked_for() -> None:
-    text = prompt_prefix(FOLLOW_UP, VlmOptions(history_turns=0))[-1]
-    assert isinstance(text, TextPart)
-    assert "Fiat" not in text.text
+    assert "Fiat" not in question_text(FOLLOW_UP, VlmOptions(history_turns=0))
 
 
 def test_a_follow_up_tells_what_was_said_and_what_it_was_about() -> None:
-    text = prompt_prefix(FOLLOW_UP, OPTIONS)[-1]
-    assert isinstance(text, TextPart)
-    assert "Wearer: What car is this?\nYou: It is a Fiat 500." in text.text
-    assert "last about: Fiat 500" in text.text
-    assert "I don't know" not in text.text
+    text = question_text(FOLLOW_UP, OPTIONS)
+    assert "Wearer: What car is this?\nYou: It is a Fiat 500." in text
+    assert "last about: Fiat 500" in text
+    assert "I don't know" not in text
 
 
 @pytest.mark.parametrize("special", ["<|eot_id|>", "<|image|>", "</s>", "<<<end>>>", "[INST]", "<image>"])
@@ -205,15 +241,18 @@ def test_control_tokens_in_a_question_reach_no_tokenizer(special: str) -> None:
     ask = Query(f"What is {special} this?", PHOTO, False, (Turn(f"a {special}", f"b {special}", False),))
     shown = evidence_blocks([page(f"x {special} y", special)], OPTIONS.evidence)
     thing = Entity(f"n {special}", 0.9, ((special, special),))
-    prompts: list[Prompt[Any]] = [
+    answer = asking.answer(ask, thing, shown, OPTIONS, 96)
+    prompts: list[Prompt[Any] | TextPrompt] = [
         asking.understand(ask, None, OPTIONS),
         dragon.select_object(ask, [special], OPTIONS),
         dragon.match_entity(ask, draft(reasoning=special), [thing], printed(special), OPTIONS),
         dragon.enhance_queries(ask, [special], thing, OPTIONS),
-        asking.judge(ask, special, shown, OPTIONS),
-        asking.answer(ask, draft(answer=special, entity=special), thing, shown, OPTIONS),
+        answer,
+        asking.rewrite(ask, OPTIONS),
     ]
     for prompt in prompts:
         texts = "\n".join(part.text for part in prompt.user if isinstance(part, TextPart))
         plain = "\n".join(line for line in texts.splitlines() if line != "<<<end>>>")
         assert special not in plain, prompt.name
+    judge = sent(asking.judge(ask, answer, special, OPTIONS))
+    assert judge.count(special) == sent(answer).count(special)

