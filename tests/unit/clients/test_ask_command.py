@@ -29,6 +29,16 @@ async def test_a_question_is_asked_with_a_photo_or_without_one(tmp_path: Path) -
     ]
 
 
+def test_without_a_server_it_says_where_it_looked_and_how_to_start_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("LOREGLASS_GATEWAY_URL", raising=False)
+    monkeypatch.setenv("LOREGLASS_PORT", "9")
+    done = CliRunner().invoke(app, ["ask", "how tall is K2?", "--deadline-ms", "1"])
+    assert done.exit_code == 1
+    assert done.output == "No Loreglass server at http://127.0.0.1:9. Start one with: loreglass serve\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [(["missing.jpg", "what is this?"], "there is no photo"), (["a.jpg", "what", "is"], "quotation marks")],
