@@ -90,7 +90,7 @@ def _counted(outcome: Outcome, usual: float | None) -> Counts:
         late=late,
         unverified=int(unverified),
         unsaid=int(unverified and not said),
-        surer=int(unverified and usual is not None and reply.confidence > usual + 1e-6),
+        surer=int(unverified and usual is not None and (reply.confidence or 0.0) > usual + 1e-6),
     )
 
 
@@ -143,7 +143,9 @@ async def _asked_once(bench: Bench, platform: Apart, bodies: tuple[Body, ...]) -
     return {
         place: each.reply.confidence
         for place, each in enumerate(second)
-        if each.reply.answered and _VERIFIER in dict(each.reply.timings_ms)
+        if each.reply.answered
+        and each.reply.confidence is not None
+        and _VERIFIER in dict(each.reply.timings_ms)
     }
 
 

@@ -395,7 +395,7 @@ def _body(
         remark=outcome.remark,
         abstained=outcome.abstained,
         reason=outcome.reason,
-        confidence=round(outcome.confidence, 4),
+        confidence=None if outcome.confidence is None else round(outcome.confidence, 4),
         route=outcome.route,
         domain=outcome.domain,
         entity=outcome.entity.name if outcome.entity else run.identified,

@@ -53,13 +53,14 @@ CAUTION = "I could not check this."
 class Outcome:
     """What the wearer hears, and why. `refused_by`: the check that an answer in hand did not pass.
 
+    `confidence`: None if it was not measured.
     `remark`: what is said of the answer behind it. `verification`: of an answer, whether it was checked.
     `conflicts`: what other sources say.
     """
 
     answer: str
     reason: Reason
-    confidence: float
+    confidence: float | None
     route: Route
     domain: Domain | None = None
     entity: Entity | None = None
