@@ -90,8 +90,12 @@ def _counted(outcome: Outcome, usual: float | None) -> Counts:
         late=late,
         unverified=int(unverified),
         unsaid=int(unverified and not said),
-        surer=int(unverified and usual is not None and (reply.confidence or 0.0) > usual + 1e-6),
+        surer=int(unverified and _is_surer(reply.confidence, usual)),
     )
+
+
+def _is_surer(confidence: float | None, usual: float | None) -> bool:
+    return confidence is not None and usual is not None and confidence > usual + 1e-6
 
 
 @dataclass(frozen=True, slots=True)
