@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from PIL import Image
 
-from chassis.errors import LoreglassError
+from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.http.client import HttpClient
 from chassis.resilience.deadlines import Deadline
@@ -173,6 +173,10 @@ async def _served(client: VlmClient, url: str) -> list[ServedModel]:
         raise CannotStart(
             f"The server at {url} has no OpenAI-compatible API there. Its address usually ends in /v1."
         ) from error
+    except (Overloaded, DeadlineExceeded) as error:
+        raise CannotStart(
+            f"The server at {url} is busy or still loads its model. Try again in a moment."
+        ) from error
     except LoreglassError as error:
         raise CannotStart(f"No model server at {url}. Start it, or correct the address.") from error
     if not served:
@@ -209,7 +213,7 @@ async def _measured(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Ab
         if taken.sees_photos:
             try:
                 seen = await call(_SHORT, 1, ImagePart(_photo()))
-            except (RequestRefused, ServerFailed, ContextTooLong):  # text works, photos do not
+            except (RequestRefused, ServerFailed, ContextTooLong, DeadlineExceeded):  # text works
                 taken = replace(taken, photos=Photos.NONE)
     except RequestRefused as refusal:
         raise CannotStart(_refused(model.id, refusal)) from refusal

@@ -158,6 +158,7 @@ async def test_a_model_that_cannot_be_chosen_is_an_error_that_says_what_to_do(
         ),
         (Scripted(b"", 302, {}), "No model server"),
         (Scripted(b"oops", 500), "No model server"),
+        (Scripted(b'{"error": {"message": "Loading model", "code": 503}}', 503), "still loads its model"),
     ],
 )
 async def test_a_server_of_another_kind_is_an_error_that_says_which_address_to_use(
