@@ -91,7 +91,8 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
         yield from part.notes
         yield from _left_over(part)
         if part.info and part.info.model:
-            yield f"The {part.name}'s model: {told_abilities(part.info.model)}"
+            able = dict(part.info.model)
+            yield f"The model of the {part.name}, {able.pop('name', 'not yet known')}: {told_abilities(able)}"
     if not any(part.holds for part in parts) and any(part.holds is not None for part in parts):
         yield "Nothing is indexed: loreglass index pages FOLDER, loreglass index images FOLDER."
     for part in parts:
