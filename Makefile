@@ -2,7 +2,8 @@
 # make test    every test (installs torch, for the production engines on tiny models)
 # make test-fast  every test that needs no torch
 # make test-vllm  the VLM reasoner and the adapters against a real vLLM on the CPU
-# make test-llama  the platform before a real llama.cpp, built from sources, with a tiny model that sees
+# make test-real-models  the platform beside the same model alone, on a real llama.cpp (GGUF="a.gguf b.gguf" FILE=squad.json)
+# make test-llama  a tiny model that sees photos, on a real llama.cpp
 # make meaning dense, sparse and fused text search on paraphrased questions, with a real encoder
 # make bench  overhead, latencies, overload, faults: writes docs/benchmarks.md (BENCH="--only overhead")
 # make bench-gpu  each production engine at real size, on a GPU
@@ -44,6 +45,9 @@ FILE ?=
 SQUAD ?=
 # A process of tests for each core; a file of tests stays in one, so that what it starts is started once.
 WORKERS ?= --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Model files for make test-real-models (none: SmolLM2 135M), and for example: --limit 100 --unanswerable 40 --pipelines loreglass
+GGUF ?=
+REAL ?=
 # For example: --index-url https://download.pytorch.org/whl/cpu
 TORCH_FROM ?=
 # For example: --quick, or --only overhead pocket
@@ -59,7 +63,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # What a process compiles is kept for the next one, of which tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo serve test test-fast test-vllm test-llama meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad train-tiny check format lock publish-contracts openapi
+.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad train-tiny check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/loreglass demo
@@ -76,8 +80,11 @@ test-fast: $(VENV)/.dev
 test-vllm: $(VENV)/.training
 	$(BIN)/python -m tests.vllm
 
+test-real-models: $(VENV)/.dev
+	$(BIN)/python -m tests.real_models $(GGUF) $(if $(FILE),--file "$(FILE)") $(REAL)
+
 test-llama: $(VENV)/.dev
-	$(BIN)/python -m tests.llama_cpp
+	$(BIN)/python -m tests.real_models.tiny_that_sees
 
 meaning: $(VENV)/.models
 	PYTHONPATH=tests/vllm/site $(BIN)/python -m deploy.meaning

@@ -37,7 +37,7 @@ class Reply:
     answered: bool = False
     degraded: tuple[str, ...] = ()
     timings_ms: tuple[tuple[str, float], ...] = ()
-    confidence: float = 0.0
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,5 +113,5 @@ def reply_of(status: int, content: bytes) -> Reply:
         answered=not body.get("abstained", True),
         degraded=tuple(body.get("degraded", ())),
         timings_ms=tuple(body.get("timings_ms", {}).items()),
-        confidence=float(body.get("confidence", 0.0)),
+        confidence=body.get("confidence"),
     )

@@ -90,8 +90,12 @@ def _counted(outcome: Outcome, usual: float | None) -> Counts:
         late=late,
         unverified=int(unverified),
         unsaid=int(unverified and not said),
-        surer=int(unverified and usual is not None and reply.confidence > usual + 1e-6),
+        surer=int(unverified and _is_surer(reply.confidence, usual)),
     )
+
+
+def _is_surer(confidence: float | None, usual: float | None) -> bool:
+    return confidence is not None and usual is not None and confidence > usual + 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,9 @@ async def _asked_once(bench: Bench, platform: Apart, bodies: tuple[Body, ...]) -
     return {
         place: each.reply.confidence
         for place, each in enumerate(second)
-        if each.reply.answered and _VERIFIER in dict(each.reply.timings_ms)
+        if each.reply.answered
+        and each.reply.confidence is not None
+        and _VERIFIER in dict(each.reply.timings_ms)
     }
 
 

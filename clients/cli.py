@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from chassis.http.serving import from_environment
 from clients.keys import app as keys_app
 from clients.settings import ClientSettings
 from clients.showing import plain, show_answer, show_explanation
@@ -54,7 +55,7 @@ def ask(
 ) -> None:
     """Ask about PHOTO, or a question that needs none. A key, where one is wanted: LOREGLASS_API_KEY."""
     photo, question = _photo_and_question(told)
-    settings, experiment = ClientSettings(), Experiment(explain=True) if explain else None
+    settings, experiment = from_environment(ClientSettings), Experiment(explain=True) if explain else None
     url, key = gateway or settings.gateway_url, settings.api_key.get_secret_value()
 
     try:
@@ -68,7 +69,8 @@ def ask(
                 experiment=experiment,
             )
     except LoreglassError as error:
-        Console(stderr=True).print(plain(f"{error.detail} (gateway: {url})", "red"))
+        where = "" if url in error.detail else f" (gateway: {url})"
+        Console(stderr=True).print(plain(f"{error.detail}{where}", "red"), soft_wrap=True)
         sys.exit(1)
     if as_json:
         sys.stdout.write(answer.model_dump_json(indent=2) + "\n")

@@ -3,13 +3,15 @@
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from chassis.addresses import gateway_url
+
 
 class ClientSettings(BaseSettings):
-    """Where the gateway is, and the key that it asks for, if any."""
+    """The gateway's address and the key for it. By default the gateway is the one on this machine."""
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_", frozen=True, extra="ignore")
 
-    gateway_url: str = "http://127.0.0.1:7100"
+    gateway_url: str = Field(default_factory=gateway_url)
     api_key: SecretStr = SecretStr("")
 
 

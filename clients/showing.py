@@ -21,7 +21,7 @@ def show_answer(answer: Answer, console: Console) -> None:
         console.print(plain(f"  but {where}: “{conflict.citation.snippet.strip()}”"))
     facts = [
         f"route {answer.route.value}",
-        f"confidence {answer.confidence:.2f}",
+        "confidence not measured" if answer.confidence is None else f"confidence {answer.confidence:.2f}",
         f"{answer.timings_ms.get('total', 0):.0f} ms",
         f"session {answer.session_id}",
     ]

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from chassis.errors import LoreglassError
+from chassis.errors import DependencyUnavailable, LoreglassError
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import HttpClient
 from chassis.picture_cache import PictureCache
@@ -45,7 +45,7 @@ from corpus.ingest import (
     ingest_photos,
 )
 from corpus.manifests import ManifestError
-from corpus.settings import CorpusSettings
+from corpus.settings import CorpusSettings, corpus_settings
 from corpus.versions import Patience, list_versions, roll_back
 
 PICTURES = Path("var/pictures")
@@ -75,6 +75,8 @@ class Index(StrEnum):
 Replace = Annotated[
     bool, typer.Option("--replace", help="Start anew instead of adding to what is published.")
 ]
+ImageSearchUrl = Annotated[str, typer.Option(help="The address of image_search.")]
+TextSearchUrl = Annotated[str, typer.Option(help="The address of text_search.")]
 
 
 @app.command()
@@ -87,7 +89,7 @@ def images(
         ),
     ],
     replace: Replace = False,
-    image_search_url: Annotated[str, typer.Option(help="Where image_search listens.")] = "",
+    image_search_url: ImageSearchUrl = "",
     engine: EngineOption = Engine.LOCAL,
     address: Address = "",
     part_records: PartRecords = 1_000_000,
@@ -113,7 +115,7 @@ def images(
     Hidden files and folders are passed over; whatever else of a folder cannot
     be indexed is named with the reason.
     """
-    url = image_search_url or CorpusSettings().image_search_url
+    url = corpus_settings(image_search_url=image_search_url).image_search_url
     raise typer.Exit(
         index(_chosen(engine, ingest_photos, context, IMAGES), "images", manifest, url, replace=replace)
     )
@@ -124,7 +126,7 @@ def pages(
     context: typer.Context,
     source: Annotated[Path, typer.Argument(help="JSONL, an HTML, Markdown or text file, or a folder")],
     replace: Replace = False,
-    text_search_url: Annotated[str, typer.Option(help="Where text_search listens.")] = "",
+    text_search_url: TextSearchUrl = "",
     engine: EngineOption = Engine.LOCAL,
     address: Address = "",
     part_records: PartRecords = 1_000_000,
@@ -140,7 +142,7 @@ def pages(
     Hidden files and folders are passed over; whatever else of a folder cannot
     be indexed is named with the reason.
     """
-    url = text_search_url or CorpusSettings().text_search_url
+    url = corpus_settings(text_search_url=text_search_url).text_search_url
     raise typer.Exit(
         index(_chosen(engine, ingest_pages, context, PAGES), "pages", source, url, replace=replace)
     )
@@ -166,10 +168,10 @@ def crag_images(
     ] = None,
     cache: Annotated[Path, typer.Option(help="Where fetched pictures are kept.")] = PICTURES,
     fetch: Annotated[bool, typer.Option(help="Fetch the pictures that are not here.")] = True,
-    image_search_url: Annotated[str, typer.Option(help="Where image_search listens.")] = "",
+    image_search_url: ImageSearchUrl = "",
 ) -> None:
     """Index the photos of CRAG-MM's image index; run it again to go on."""
-    url = image_search_url or CorpusSettings().image_search_url
+    url = corpus_settings(image_search_url=image_search_url).image_search_url
     pictures = Pictures(PictureCache(cache), photos, fetch)
 
     async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
@@ -182,10 +184,10 @@ def crag_images(
 def crag_pages(
     folder: Annotated[Path, typer.Argument(help="a copy of CRAG-MM's published web index")],
     replace: Replace = False,
-    text_search_url: Annotated[str, typer.Option(help="Where text_search listens.")] = "",
+    text_search_url: TextSearchUrl = "",
 ) -> None:
     """Index the pages of CRAG-MM's web index; run it again to go on."""
-    url = text_search_url or CorpusSettings().text_search_url
+    url = corpus_settings(text_search_url=text_search_url).text_search_url
 
     async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
         return await index_pages(page_source(source), url, options)
@@ -194,15 +196,16 @@ def crag_pages(
 
 
 @app.command("list")
-def versions() -> None:
+def versions(image_search_url: ImageSearchUrl = "", text_search_url: TextSearchUrl = "") -> None:
     """The versions of each index, and which of them readers see."""
-    out, settings, status = Console(), CorpusSettings(), 0
+    settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
+    out, status = Console(), 0
     table = Table("index", "version", "points", "readers")
     for index in Index:
         try:
             held = anyio.run(_versions, index, settings)
         except LoreglassError as error:
-            out.print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
+            _print_failure(error, index.url(settings), out)
             status = 1
             continue
         for row in _rows(index, held):
@@ -215,15 +218,27 @@ def versions() -> None:
 
 
 @app.command()
-def rollback(index: Annotated[Index, typer.Argument(help="which index to lead back")]) -> None:
+def rollback(
+    index: Annotated[Index, typer.Argument(help="which index to lead back")],
+    image_search_url: ImageSearchUrl = "",
+    text_search_url: TextSearchUrl = "",
+) -> None:
     """Let readers see the version before, at once; once more, and they see the later one again."""
+    settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
     out = Console()
     try:
-        left, now = anyio.run(_roll_back, index, CorpusSettings())
+        left, now = anyio.run(_roll_back, index, settings)
     except LoreglassError as error:
-        out.print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
+        _print_failure(error, index.url(settings), out)
         raise typer.Exit(1) from error
     out.print(f"Readers of {index} see {now}. {left} is kept until the next `loreglass index {index}`.")
+
+
+def _print_failure(error: LoreglassError, url: str, out: Console) -> None:
+    """Print what went wrong; of a service that is away, also its address and what to do."""
+    out.print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
+    if isinstance(error, DependencyUnavailable):
+        out.print(f"Is the platform running at {url}? Start it with: loreglass serve", soft_wrap=True)
 
 
 def _service(http: HttpClient, index: Index, settings: CorpusSettings) -> ServiceClient:
@@ -272,8 +287,8 @@ def index(
         out.print(f"[red]{escape(str(error))}[/red]", soft_wrap=True)
         return 1
     except LoreglassError as error:
-        advice = "Run the same command again to go on from here."
-        out.print(f"[red]{escape(error.detail)}[/red] {advice}", soft_wrap=True)
+        _print_failure(error, url, out)
+        out.print("Run the same command again: it continues where it stopped.", soft_wrap=True)
         return 1
     except OSError as error:  # of this machine: a disk that is full, a cache that cannot be written
         why = f"{error.filename or 'A file'}: {error.strerror or type(error).__name__}."

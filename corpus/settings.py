@@ -1,22 +1,25 @@
-"""Where the services are (`LOREGLASS_IMAGE_SEARCH_URL`, `LOREGLASS_TEXT_SEARCH_URL`), and their token."""
+"""Addresses of the services (`LOREGLASS_IMAGE_SEARCH_URL`, `LOREGLASS_TEXT_SEARCH_URL`), and their token."""
 
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from chassis.addresses import service_url
+from chassis.http.serving import from_environment
 from chassis.settings import WriteToken
 
 
 class CorpusSettings(BaseSettings):
-    """The services that an ingestion writes to."""
+    """The services that an ingestion writes to. By default they are those on this machine."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_prefix="LOREGLASS_")
 
-    image_search_url: str = "http://127.0.0.1:7103"
-    text_search_url: str = "http://127.0.0.1:7104"
+    image_search_url: str = Field(default_factory=partial(service_url, 7103))
+    text_search_url: str = Field(default_factory=partial(service_url, 7104))
     access: WriteToken = Field(default_factory=WriteToken)
 
 
@@ -35,6 +38,12 @@ class RaySettings:
         os.environ["RAY_BACKEND_LOG_LEVEL"] = "fatal"
         os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
         return cls(cpus=os.cpu_count() or 1)
+
+
+def corpus_settings(*, image_search_url: str = "", text_search_url: str = "") -> CorpusSettings:
+    """Return the settings of the environment; an address that is given counts. Raises `WrongSettings`."""
+    given = {"image_search_url": image_search_url, "text_search_url": text_search_url}
+    return from_environment(CorpusSettings, **{name: url for name, url in given.items() if url})
 
 
 def write_token() -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from capacity.cli import app as capacity_app
+from chassis.startup import CannotStart
 from clients.cli import app
 from deploy.embedding import EMBEDDERS
 from deploy.settings import VAR, one_thread_each
@@ -47,15 +48,10 @@ def doctor(
     ] = None,
 ) -> None:
     """Say what runs here, what is indexed, and what to do next. Exits with 1 where something is not well."""
-    from chassis.startup import CannotStart
     from deploy.doctor import main as examine
     from deploy.repairing import main as put_in_order
 
-    try:
-        well = put_in_order(data_dir) if repair else examine(model_url, model_name)
-    except CannotStart as error:
-        sys.exit(str(error))
-    if not well:
+    if not (put_in_order(data_dir) if repair else examine(model_url, model_name)):
         raise typer.Exit(1)
 
 
@@ -72,5 +68,8 @@ app.add_typer(training_app, name="train")
 
 
 def main() -> None:
-    """The console script."""
-    app(obj=EMBEDDERS)
+    """Run the console script. A wrong setting ends it with one sentence."""
+    try:
+        app(obj=EMBEDDERS)
+    except CannotStart as error:
+        sys.exit(str(error))

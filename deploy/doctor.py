@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from rich.console import Console
 from rich.table import Table
 
+from chassis.addresses import service_url
 from chassis.http.serving import from_environment
 from chassis.settings import ServiceToken
 from chassis.startup import CannotStart, WrongSettings
@@ -90,7 +91,8 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
         yield from part.notes
         yield from _left_over(part)
         if part.info and part.info.model:
-            yield f"The {part.name}'s model: {told_abilities(part.info.model)}"
+            able = dict(part.info.model)
+            yield f"The model of the {part.name}, {able.pop('name', 'not yet known')}: {told_abilities(able)}"
     if not any(part.holds for part in parts) and any(part.holds is not None for part in parts):
         yield "Nothing is indexed: loreglass index pages FOLDER, loreglass index images FOLDER."
     for part in parts:
@@ -207,12 +209,9 @@ async def _get(
 
 
 def _address(app: App) -> str:
-    """Where the gateway looks for a service, or, in one process, where that puts it."""
+    """Return the address that the gateway's settings name for a service, else the one on this machine."""
     if app.name == _GATEWAY:
-        return ClientSettings().gateway_url.rstrip("/")
-    gateway = from_environment(GatewaySettings)
-    first = from_environment(PocketSettings).service_port
-    told = f"{app.name}_url"
-    if told in gateway.model_fields_set or not first:
-        return str(getattr(gateway, told)).rstrip("/")
-    return f"http://127.0.0.1:{first + app.port - PocketSettings.model_fields['service_port'].default}"
+        return from_environment(ClientSettings).gateway_url.rstrip("/")
+    gateway, name = from_environment(GatewaySettings), f"{app.name}_url"
+    url = str(getattr(gateway, name)) if name in gateway.model_fields_set else service_url(app.port)
+    return url.rstrip("/")

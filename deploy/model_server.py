@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from PIL import Image
 
-from chassis.errors import LoreglassError
+from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.http.client import HttpClient
 from chassis.resilience.deadlines import Deadline
@@ -40,14 +40,14 @@ _ANSWERS_WITHIN_MS = 180_000.0
 """A laptop reads its model from disk before the first word."""
 _LISTS_WITHIN_MS = 10_000.0
 _WRITES = 24
-_SHORT, _LONG, _LONGER = 20, 300, 1_000
-"""Words of the measured texts; the longest is for servers that read the long one too fast to measure."""
+_SHORT, _LEAST, _MOST = 20, 100, 1_000
+"""Words of the short text, and bounds of the long one, which shall take about `_LONG_S` to read."""
+_LONG_S = 8.0
 _WORDS = (
     "apple bank bird book bread bridge car cat chair city cloud coat cup desk dog door farm field fire fish "
     "garden glass grass hand hat hill horse house island key lake lamp leaf letter map milk moon paper park "
     "rain ring river road rock roof room rose salt sand sea ship shoe snow stone street sun table tree wall"
 )
-_SLOW_S = 0.25
 _MOST_COMPLETED = 8
 """So many models are asked one by one whether they chat."""
 _MOST_REASON = 200
@@ -173,6 +173,10 @@ async def _served(client: VlmClient, url: str) -> list[ServedModel]:
         raise CannotStart(
             f"The server at {url} has no OpenAI-compatible API there. Its address usually ends in /v1."
         ) from error
+    except (Overloaded, DeadlineExceeded) as error:
+        raise CannotStart(
+            f"The server at {url} is busy or still loads its model. Try again in a moment."
+        ) from error
     except LoreglassError as error:
         raise CannotStart(f"No model server at {url}. Start it, or correct the address.") from error
     if not served:
@@ -203,13 +207,13 @@ async def _measured(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Ab
         short = await call(_SHORT, _WRITES)
         if not short.reply.text:
             short = await call(_SHORT, _WRITES)
-        words = _LONG if short.first_token_s > _SLOW_S else _LONGER
+        words = int(min(_MOST, max(_LEAST, 2 * _SHORT * _LONG_S / short.first_token_s)))
         long = await call(words)
         seen = short
         if taken.sees_photos:
             try:
                 seen = await call(_SHORT, 1, ImagePart(_photo()))
-            except (RequestRefused, ServerFailed, ContextTooLong):  # text works, photos do not
+            except (RequestRefused, ServerFailed, ContextTooLong, DeadlineExceeded):  # text works
                 taken = replace(taken, photos=Photos.NONE)
     except RequestRefused as refusal:
         raise CannotStart(_refused(model.id, refusal)) from refusal

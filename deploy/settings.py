@@ -5,8 +5,8 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from chassis.addresses import LocalPorts
 from gateway.settings import HttpAddress
 
 _IN_A_CHECKOUT = (Path(__file__).parents[1] / "pyproject.toml").is_file()
@@ -14,16 +14,10 @@ VAR = Path("var") if _IN_A_CHECKOUT else user_data_path("loreglass")
 """Where data is kept: beside the checkout, or, where a wheel is installed, with the user's other data."""
 
 
-class PocketSettings(BaseSettings):
+class PocketSettings(LocalPorts):
     """One process: the gateway on `host:port`, every service on a loopback port of its own."""
 
-    model_config = SettingsConfigDict(env_prefix="LOREGLASS_", frozen=True, extra="ignore")
-
     host: str = "127.0.0.1"
-    port: int = Field(default=7100, ge=0, le=65535)
-    service_port: int = Field(
-        default=7101, ge=0, le=65000, description="the first of the eight services' ports; 0 picks free ones"
-    )
     data_dir: Path = Field(default=VAR / "loreglass", description="indexes are kept here")
     log_level: str = "info"
     model: HttpAddress | None = Field(

@@ -121,13 +121,13 @@ class Call:
         self._request.headers["X-Deadline-Ms"] = str(math.ceil(max(told_s, 0.001) * 1000))
         limits = httpx.Timeout(left_s, connect=min(_CONNECT_S, left_s))
         self._request.extensions = {**self._request.extensions, "timeout": limits.as_dict()}
-        with _translated():
+        with self._translated():
             async with self._wire.exchange(self._request, left_s) as (response, piece):
                 read = 0
 
                 async def more() -> bytes | None:
                     nonlocal read
-                    with _translated():
+                    with self._translated():
                         content = await piece(self._left_s())
                     read += len(content or b"")
                     if read > _MOST_BYTES:
@@ -152,19 +152,19 @@ class Call:
     def _left_s(self) -> float:
         return max(0.0, self._due + self._grace_s - self._clock())
 
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-        raise Unreachable("The gateway cannot be reached.") from error
-    except (TimeoutError, httpx.TimeoutException) as error:
-        raise DeadlineExceeded("The gateway did not answer in time.") from error
-    except httpx.LocalProtocolError as error:
-        raise InvalidRequest("The key, or another header, holds what cannot be sent.") from error
-    except httpx.HTTPError as error:
-        raise Unreachable("The connection to the gateway broke off.") from error
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            url = f"{self._request.url.scheme}://{self._request.url.netloc.decode()}"
+            raise Unreachable(f"No Loreglass server at {url}. Start one with: loreglass serve") from error
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise DeadlineExceeded("The gateway did not answer in time.") from error
+        except httpx.LocalProtocolError as error:
+            raise InvalidRequest("The key, or another header, holds what cannot be sent.") from error
+        except httpx.HTTPError as error:
+            raise Unreachable("The connection to the gateway broke off.") from error
 
 
 def _retry_after_s(told: httpx.Headers) -> float | None:

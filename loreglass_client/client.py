@@ -54,9 +54,10 @@ class Asking:
         try:
             url = httpx.URL(base_url)
         except httpx.InvalidURL as error:
-            raise Unreachable(f"{base_url} is no URL.") from error
+            raise Unreachable(f"Not a URL: {base_url}. Example: http://127.0.0.1:7100") from error
         if url.scheme not in ("http", "https") or not url.host:
-            raise Unreachable(f"{base_url} is no URL of a gateway.")
+            host = base_url.rpartition("//")[2] or "127.0.0.1:7100"
+            raise Unreachable(f"Not a URL: {base_url}. Did you mean http://{host}?")
         self._wire = wire
         self._base_url = base_url.rstrip("/")
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}

@@ -189,16 +189,16 @@ class LookedAt(Body):
 class Answer(Body):
     """The answer, or an honest refusal (`abstained`); a stream's last event.
 
-    `confidence` in 0..1; `timings_ms` by stage; `degraded`: what was done without. `advice`: of a refusal,
-    what the wearer can do about it. `transcript`: what was understood of the sound. `speech`: see
-    `Loreglass.speech`. With `session` in `degraded` the turn was not kept. `verification`: whether the answer
-    was checked. `conflicts`: what other sources say in its place.
+    `confidence` in 0..1, None if it was not measured; `timings_ms` by stage; `degraded`: what was done
+    without. `advice`: of a refusal, what the wearer can do about it. `transcript`: what was understood of the
+    sound. `speech`: see `Loreglass.speech`. With `session` in `degraded` the turn was not kept.
+    `verification`: whether the answer was checked. `conflicts`: what other sources say in its place.
     """
 
     answer: str
     abstained: bool
     reason: Reason
-    confidence: float
+    confidence: float | None
     route: Route
     domain: str | None = None
     entity: str | None = None

@@ -3,7 +3,7 @@
 from evaluation.calibration.calibrating import Calibrated, Evidence
 from evaluation.calibration.frontier import draw, frontier
 from evaluation.calibration.promise import Given, Promise
-from evaluation.calibration.signals import basis_of
+from evaluation.calibration.signals import basis_of, unmeasured_of
 
 
 def comments_of(promise: Promise, evidence: Evidence, test: Evidence | None = None) -> list[str]:
@@ -31,6 +31,8 @@ def basis_told(evidence: Evidence, test: Evidence | None) -> list[str]:
     basis = basis_of(evidence.signals)
     checked = basis_of(test.signals) if test else basis
     lines = [f"token_min and token_mean: for probabilities {basis}."] if basis else []
+    if unmeasured := unmeasured_of(evidence.signals):
+        lines.append(f"answer_confidence: {unmeasured} answers have none (not measured), and pass it.")
     if checked != basis:
         lines.append(f"The check's are {checked or 'not told'}: there they do not say what they say here.")
     return lines

@@ -16,6 +16,7 @@ from loreglass_client.models import Answer
 _FEATURE = "draft_"
 _DRAFT_STAGE = "draft"  # as the gateway's `degraded` names it
 _ROUTED = "p_verify"
+_CONFIDENCE = "draft_confidence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,13 @@ class DraftRow:
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """How many are left out: `fallback`, of a reasoner that stood in for another; `unjudged`, on which the
-    judge gave no verdict.
+    """How many are left out: `fallback`, of a reasoner that stood in for another; `unmeasured`, without a
+    confidence; `unjudged`, on which the judge gave no verdict.
     """
 
     rows: tuple[DraftRow, ...]
     fallback: int
+    unmeasured: int
     unjudged: int
 
 
@@ -47,23 +49,25 @@ async def drafts_of(run: Run, judging: Judging) -> Drafts:
     """
     thresholds_of(run)
     verdicts, unjudged = await verdicts_on_answers(run, judging, DRAFT)
-    rows, fallback, failed = list[DraftRow](), 0, 0
+    rows, fallback, unmeasured, failed = list[DraftRow](), 0, 0, 0
     for record in run.records:
         answer, judgement = record.answer, verdicts.get(record.interaction_id)
         if answer is None or judgement is None or _ROUTED not in _signals(answer):
             continue
         if _DRAFT_STAGE in answer.degraded:
             fallback += 1
+        elif _CONFIDENCE not in _signals(answer):
+            unmeasured += 1
         elif record.interaction_id in unjudged:
             failed += 1
         else:
             rows.append(_row(run, record, answer, judgement, judging.judge.name))
-    if not rows:
+    if not rows and not unmeasured:
         raise CalibrationError(
             f"{run.folder}: no draft came to a search router. Ask with a pipeline that has a search router "
             "(loreglass, qa-dragon)."
         )
-    return Drafts(tuple(rows), fallback, failed)
+    return Drafts(tuple(rows), fallback, unmeasured, failed)
 
 
 def _row(run: Run, record: TurnRecord, answer: Answer, judgement: Judgement, judge: str) -> DraftRow:

@@ -114,6 +114,11 @@ def basis_of(signals: Signals) -> str:
     return "under a grammar" if held else "over the whole vocabulary" if free else ""
 
 
+def unmeasured_of(signals: Signals) -> int:
+    """Return how many proposed answers have no measured confidence."""
+    return int((~np.isnan(signals.proposed) & np.isnan(signals.answer_confidence)).sum())
+
+
 def _explanation(record: TurnRecord) -> Explanation:
     found = record.answer.explanation if record.answer else None
     return found or Explanation()

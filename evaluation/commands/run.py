@@ -175,19 +175,22 @@ def index_texts(texts: Sequence[Text], folder: Path, url: str) -> None:
     """
     from corpus.cli import index
     from corpus.ingest import ingest_pages
-    from corpus.settings import CorpusSettings
+    from corpus.settings import corpus_settings
     from evaluation.runs.pages import write_pages
 
     pages = write_pages(texts, folder)
-    if index(ingest_pages, "pages", pages, url or CorpusSettings().text_search_url, replace=False):
+    if index(
+        ingest_pages, "pages", pages, corpus_settings(text_search_url=url).text_search_url, replace=False
+    ):
         refuse("The paragraphs could not be indexed; --text-search-url says where, --no-index goes without.")
 
 
 def gateway_of(url: str | None) -> tuple[str, str]:
     """The gateway's URL and the key for it, from the environment where the command does not say."""
+    from chassis.http.serving import from_environment
     from clients.settings import ClientSettings
 
-    settings = ClientSettings()
+    settings = from_environment(ClientSettings)
     return url or settings.gateway_url, settings.api_key.get_secret_value()
 
 

@@ -15,9 +15,12 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An answer in hand: how sure the system was, whether it is wrong or right, and whether it was given."""
+    """An answer in hand: how sure the system was, whether it is wrong or right, and whether it was given.
 
-    confidence: float
+    `confidence`: None if it was not measured.
+    """
+
+    confidence: float | None
     verdict: Verdict
     given: bool
 
@@ -28,13 +31,15 @@ class Curve:
 
     `coverage`, `hallucination`: the system by its own checks, in shares of all questions; more is checked
     than this confidence, so that the point need not lie on the curve. `withheld`: answers that were refused
-    and are part of the curve all the same, because the run kept them.
+    and are part of the curve all the same, because the run kept them. `unmeasured`: answers without a
+    confidence, which no curve and no bin has.
     """
 
     risk: RiskCoverage
     coverage: float
     hallucination: float
     withheld: int
+    unmeasured: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,44 +78,55 @@ def points(settled: Iterable[Settled], withheld: Iterable[Scored], protocol: Pro
     return [point for point in found if point.verdict is not Verdict.MISSING]
 
 
-def confidence_of(explanation: Explanation) -> float:
-    """Of a proposed answer: the reasoner's own times its last check's, as given answers have it."""
+def confidence_of(explanation: Explanation) -> float | None:
+    """Return a proposed answer's confidence: the reasoner's own times its last check's, as for given answers.
+
+    None if the reasoner's own was not measured. With the signal `citable` the answer was made from evidence,
+    and the draft's confidence does not count for it.
+    """
     signals = explanation.signals
-    own = signals.get("answer_confidence", signals.get("draft_confidence", 0.0))
+    drafted = None if "citable" in signals else signals.get("draft_confidence")
+    own = signals.get("answer_confidence", drafted)
     checks = (signals[name] for name in ("judged", "support", "token_mean") if name in signals)
-    return own * next(checks, 1.0)
+    return None if own is None else own * next(checks, 1.0)
 
 
 def curve(found: Sequence[Point], asked: int) -> Curve:
     """Over `asked` questions, some of which nobody had an answer to."""
-    candidates = [Candidate(point.confidence, float(point.verdict is Verdict.INCORRECT)) for point in found]
+    candidates = [
+        Candidate(point.confidence, float(point.verdict is Verdict.INCORRECT))
+        for point in found
+        if point.confidence is not None
+    ]
     given = [point for point in found if point.given]
     return Curve(
         risk=risk_coverage(candidates, asked),
         coverage=len(given) / asked,
         hallucination=sum(point.verdict is Verdict.INCORRECT for point in given) / asked,
         withheld=len(found) - len(given),
+        unmeasured=len(found) - len(candidates),
     )
 
 
 def reliability(found: Iterable[Point]) -> Reliability:
-    """Ten bins of equal width, empty ones left out; only answers that were given."""
-    members: list[list[Point]] = [[] for _ in range(BINS)]
+    """Ten bins of equal width, empty ones left out; only answers that were given with a confidence."""
+    members: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for point in found:
-        if point.given:
-            members[min(BINS - 1, int(point.confidence * BINS))].append(point)
+        if point.given and point.confidence is not None:
+            right = point.verdict is Verdict.CORRECT
+            members[min(BINS - 1, int(point.confidence * BINS))].append((point.confidence, right))
     bins = tuple(_bin(place, inside) for place, inside in enumerate(members) if inside)
     total = sum(each.count for each in bins)
     gap = sum(each.count * abs(each.confidence - each.accuracy) for each in bins)
     return Reliability(bins, gap / total if total else math.nan)
 
 
-def _bin(place: int, inside: Sequence[Point]) -> Bin:
+def _bin(place: int, inside: Sequence[tuple[float, bool]]) -> Bin:
     count = len(inside)
     return Bin(
         low=place / BINS,
         high=(place + 1) / BINS,
         count=count,
-        confidence=sum(point.confidence for point in inside) / count,
-        accuracy=sum(point.verdict is Verdict.CORRECT for point in inside) / count,
+        confidence=sum(confidence for confidence, _ in inside) / count,
+        accuracy=sum(right for _, right in inside) / count,
     )

@@ -102,8 +102,8 @@ def _lesson(each: Settled, others_right: Sequence[str]) -> Lesson | None:
 
 def _rank(failure: Failure) -> tuple[float, int, str]:
     answer = failure.record.answer
-    sure = answer.confidence if answer and failure.lesson is Lesson.HALLUCINATED else 0.0
-    return -sure, -len(failure.others_right), failure.record.interaction_id
+    sure = answer.confidence if answer and failure.lesson is Lesson.HALLUCINATED else None
+    return -(sure or 0.0), -len(failure.others_right), failure.record.interaction_id
 
 
 def _chosen(found: Mapping[Lesson, Sequence[Failure]]) -> list[Failure]:

@@ -61,6 +61,7 @@ def _system(system: SystemReport) -> dict[str, Any]:
             "coverage": system.curve.coverage,
             "hallucination": system.curve.hallucination,
             "withheld_known": system.curve.withheld,
+            "not_measured": system.curve.unmeasured,
             "aurc": system.curve.risk.aurc,
             "points": [asdict(point) for point in system.curve.risk.points],
         },

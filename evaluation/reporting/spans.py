@@ -33,19 +33,21 @@ class SpanReport:
     """`curve`: a step for every confidence that an answer in hand has, surest first; `steps`: a few of them.
 
     `points`: where `calibrate` could put the run; none without explanations, or for another judge.
+    `unmeasured`: answers in hand without a confidence, which are in no step.
     """
 
     scores: SpanScores
     steps: tuple[Step, ...]
     curve: tuple[Step, ...]
     points: tuple[OperatingPoint, ...]
+    unmeasured: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _InHand:
     """An answer that was given, or withheld and kept: 1 right, -1 wrong or not to be answered at all."""
 
-    confidence: float
+    confidence: float | None
     answerable: bool
     points: float
 
@@ -56,10 +58,12 @@ def span_report(run: JudgedRun, judge: str) -> SpanReport | None:
     if not scored:
         return None
     scores = span_scores(scored)
-    curve = tuple(_curve(list(_in_hand(scored, run.withheld)), scores.outcomes))
+    in_hand = list(_in_hand(scored, run.withheld))
+    curve = tuple(_curve(in_hand, scores.outcomes))
+    unmeasured = sum(each.confidence is None for each in in_hand)
     records = tuple(each.record for each in run.scored)
     calibrated = operating_points(Run(run.header, records, run.folder)) if judge == RuleJudge.name else []
-    return SpanReport(scores, tuple(_steps(curve, scores.outcomes)), curve, tuple(calibrated))
+    return SpanReport(scores, tuple(_steps(curve, scores.outcomes)), curve, tuple(calibrated), unmeasured)
 
 
 def _in_hand(scored: Sequence[Scored], withheld: Sequence[Scored]) -> Iterator[_InHand]:
@@ -77,9 +81,10 @@ def _in_hand(scored: Sequence[Scored], withheld: Sequence[Scored]) -> Iterator[_
 
 def _curve(in_hand: Sequence[_InHand], asked: Outcomes) -> Iterator[Step]:
     right = wrong = answered = 0
-    surest_first = sorted(in_hand, key=lambda each: -each.confidence)
-    for confidence, alike in groupby(surest_first, key=lambda each: each.confidence):
-        for each in alike:
+    measured = [(each.confidence, each) for each in in_hand if each.confidence is not None]
+    surest_first = sorted(measured, key=lambda pair: -pair[0])
+    for confidence, alike in groupby(surest_first, key=lambda pair: pair[0]):
+        for _, each in alike:
             right += each.answerable and each.points > 0.0
             wrong += each.answerable and each.points < 0.0
             answered += not each.answerable
@@ -104,6 +109,8 @@ def show(name: str, report: SpanReport, console: Console) -> None:
     for step in report.steps:
         steps.add_row(f"{step.confidence:.1f}", *outcome_cells(step.outcomes))
     console.print(steps)
+    if report.unmeasured:
+        console.print(f"not in this table: {report.unmeasured:,} answers whose confidence was not measured")
     if not report.points:
         console.print(
             "no operating points: they take the rule judge, and a run with explanations", style="dim"

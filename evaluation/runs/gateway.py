@@ -43,8 +43,9 @@ async def reached(url: str, key: str = "") -> AsyncIterator[Gateway]:
         except Unauthorized as error:
             raise GatewayRefuses(f"{error.detail} It is read from LOREGLASS_API_KEY.") from error
         except LoreglassError as error:
-            hint = "Is it running? --gateway or LOREGLASS_GATEWAY_URL says where."
-            raise GatewayLost(f"{error.detail} ({url}) {hint}") from error
+            where = "" if url in error.detail else f" ({url})"
+            hint = "To ask another gateway, set --gateway or LOREGLASS_GATEWAY_URL."
+            raise GatewayLost(f"{error.detail}{where}\n{hint}") from error
         yield Gateway(url, await _version(url, key), pipelines, client)
 
 

@@ -127,7 +127,7 @@ class Questioner:
         self._losses += 1
         if self._losses >= self._patience.losses:
             raise GatewayLost(
-                f"{failure.detail} What has been answered is kept: the same command goes on from there."
+                f"{failure.detail}\nThe answers so far are kept. Run the same command again to continue."
             ) from failure
         tries.lost += 1
         if (

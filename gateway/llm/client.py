@@ -61,6 +61,7 @@ log = structlog.get_logger()
 Reply = TypeVar("Reply", bound=Completion[Any] | Written)
 
 _EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on
+_SILENT = "The model does not answer. Look at the log of its server, and restart it."
 _TOO_SLOW = "The vision-language model did not answer in time."
 _MAX_ERROR_BYTES = 64 * 2**10
 _DEFAULT_ERROR_STATUS = 500
@@ -242,6 +243,8 @@ class VlmClient:
             served = await self.served(deadline)
         except VlmKeyRefused:
             raise
+        except DeadlineExceeded as error:
+            raise DependencyUnavailable(_SILENT) from error
         except DependencyUnavailable as error:
             raise DependencyUnavailable(
                 "No model server answers at the address that is set. Start it, or correct the address."
@@ -252,10 +255,7 @@ class VlmClient:
                 "The server does not list the model that is set. Load it there, or set another name."
             )
         if self.liveness.failing:
-            raise DependencyUnavailable(
-                "The server lists the model, but the model does not answer. "
-                "Look at the log of the model's server, and restart it."
-            )
+            raise DependencyUnavailable(_SILENT)
 
     async def _model(self, deadline: Deadline) -> str:
         """The endpoint's model; without one, the first that the server lists, asked once."""
@@ -360,7 +360,7 @@ class VlmClient:
         if assembly.thinks:
             asked = replace(asked, thinking=Thinking.ON)
         if self._features.update_from_reply(asked, of_form=isinstance(assembly, Assembly)):
-            log.info("vlm.abilities", probed=False, **asked.described)
+            log.info("vlm.abilities", probed=False, **self.abilities.described)
 
     async def _ask(
         self, body: dict[str, Any], assembly: Assembling[Reply], deadline: Deadline, progress: Progress

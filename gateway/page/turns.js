@@ -152,7 +152,7 @@ export class TurnView {
 function sureness({ confidence }) {
   const { words: told, dots } = words.sureness(confidence);
   const dot = (place) => h("span", { class: place < dots ? "dot full" : "dot" });
-  return h("p", { class: "sure" }, h("span", { class: "dots" }, [0, 1, 2].map(dot)), told);
+  return h("p", { class: "sure" }, dots > 0 && h("span", { class: "dots" }, [0, 1, 2].map(dot)), told);
 }
 
 const note = (text) => text && h("p", { class: "degraded" }, icon("warning"), text);

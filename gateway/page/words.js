@@ -62,8 +62,9 @@ export function degradedWords(names) {
   return told.length ? `Answered without ${told.join(", ").replace(/, ([^,]*)$/, " and $1")}.` : "";
 }
 
-/** How sure the answer is, and of three dots how many. */
+/** How sure the answer is, and how many of three dots to fill; null if confidence was not measured. */
 export function sureness(confidence) {
+  if (confidence === null) return { words: "Confidence not measured", dots: 0 };
   if (confidence >= 0.75) return { words: "Sure of this", dots: 3 };
   if (confidence >= 0.5) return { words: "Fairly sure of this", dots: 2 };
   return { words: "Not very sure of this", dots: 1 };

@@ -43,7 +43,7 @@ class Explaining:
             self._notes.append(Note(stage=stage.value, text=_sendable(words or "none", NOTE_CHARS)))
 
     def draft(self, text: str | None, confidence: float | None) -> None:
-        """The provisional answer. Signal: `draft_confidence`."""
+        """The provisional answer. Signal: `draft_confidence`, if it was measured."""
         if self.asked_for:
             self._draft = None if text is None else _sendable(text, TEXT_CHARS)
         self.signal("draft_confidence", confidence)

@@ -12,7 +12,7 @@ from gateway.planning.latencies import Work
 from gateway.planning.plan import FULL, Cut, Plan
 from gateway.planning.planner import Choice, Planner
 from gateway.planning.stage_graph import StageGraph
-from gateway.planning.stages import Stage
+from gateway.planning.stages import FALLBACK_STAGE, Stage
 
 
 class NodeLoad(Protocol):
@@ -56,6 +56,10 @@ class FixedPlan:
         """Whether the stage is likely to end in time."""
         return True
 
+    def fallback_ms(self, stage: Stage) -> float:
+        """Return how long the fallback of a stage takes, the ninth decile in milliseconds."""
+        return 0.0
+
     def revise(self, remaining_ms: float, done: Collection[Stage], at_ms: float, after: str = "") -> None:
         """Choose anew for what is ahead."""
 
@@ -95,6 +99,10 @@ class LivePlan(FixedPlan):
     def fits(self, stage: Stage, work: Work, remaining_ms: float, *, by_model: bool) -> bool:
         """See `FixedPlan`."""
         return self._planner.fits(stage, work, remaining_ms, self._node.in_flight, by_model=by_model)
+
+    def fallback_ms(self, stage: Stage) -> float:
+        """See `FixedPlan`."""
+        return self._planner.estimates.p90_ms(FALLBACK_STAGE[stage], load=self._node.in_flight)
 
     def revise(self, remaining_ms: float, done: Collection[Stage], at_ms: float, after: str = "") -> None:
         """See `FixedPlan`; a change is kept for the trace."""

@@ -17,8 +17,8 @@ class Plan:
     `text_hits`: passages that a search brings. `chunks`: scored by the reranker; `fine_chunks`: how many of
     them its costly second model reads. `evidence_chars`, `answer_tokens`: what the answering model reads and
     writes. `second_hop`: search for what only the evidence in hand names. `judge`: the model judge of the
-    verifier. `model`, `model_draft`: False leaves what follows the draft, or the draft, to the pocket
-    reasoner.
+    verifier. `model_draft`, `model_steps`: False leaves the draft, or the steps between draft and answer, to
+    the fallback. `model`: False leaves all that follows the draft to it.
     """
 
     speculate: bool = True
@@ -32,8 +32,9 @@ class Plan:
     answer_tokens: int = 288
     second_hop: bool = True
     judge: bool = True
-    model: bool = True
     model_draft: bool = True
+    model_steps: bool = True
+    model: bool = True
 
     @classmethod
     def full(cls, retrieval: RetrievalLimits, generation: GenerationBudget | None = None) -> "Plan":
@@ -63,9 +64,17 @@ class Plan:
 
     def by_model(self, stage: Stage) -> bool:
         """Whether the stage may ask the model, if it is one that does."""
-        return self.model_draft if stage is Stage.DRAFT else self.model
+        if stage is Stage.DRAFT:
+            return self.model_draft
+        return self.model if stage in _LAST else self.steps_by_model
+
+    @property
+    def steps_by_model(self) -> bool:
+        """Whether the steps between draft and answer may ask the model."""
+        return self.model and self.model_steps
 
 
+_LAST = frozenset({Stage.ANSWER, Stage.JUDGE})
 FULL = Plan()
 
 
@@ -102,12 +111,14 @@ LADDER: tuple[Cut, ...] = (
     Cut("one_query", _SPLITTING, (("sub_queries", 1),)),
     Cut("no_crops", _CROPPING, (("crops", 0),)),
     Cut("no_rerank", _RERANKERS, (("rerank", False), ("chunks", 12))),
-    Cut("pocket_answer", _ANSWER, (("model", False),)),
     Cut("pocket_draft", frozenset({Stage.DRAFT}), (("model_draft", False),)),
+    Cut("pocket_steps", frozenset(), (("model_steps", False),)),
+    Cut("pocket_answer", _ANSWER, (("model", False),)),
 )
 """The cheapest loss of quality a millisecond first; each rung keeps the cuts before it.
 
 First what the answer seldom misses; then the second reranking model, whose first one remains; then the judge,
-of whose verifier the other checks remain; then parts of the search; at last the model, the draft after the
-answer: a question that the photo answers needs no more than the draft.
+of whose verifier the other checks remain; then parts of the search; at last the model. The answer from
+evidence keeps the model longest: if there is time for one call only, that is the one. `pocket_steps` has no
+stages of its own, because each step that the model does not take is named itself in `degraded`.
 """

@@ -52,6 +52,11 @@ class _Rung:
     steps: tuple[_Step, ...]
     changed: frozenset[Stage]
 
+    @property
+    def asks_model(self) -> bool:
+        """Whether any stage is the model's."""
+        return any(call.by_model for step in self.steps for call in step.calls)
+
 
 class Planner:
     """Chooses among the rungs of the ladder by live estimates. Keeps nothing of any request."""
@@ -104,7 +109,7 @@ class Planner:
         Where no plan does, what the smallest takes.
         """
         rungs = self._ladder_of(graph, busy=True)
-        smallest = next((rung for rung in reversed(rungs) if rung.plan.model), rungs[-1])
+        smallest = next((rung for rung in reversed(rungs) if rung.asks_model), rungs[-1])
         return self._expected_ms(smallest.steps, frozenset(), load, {})
 
     def without_model(self) -> "Planner":

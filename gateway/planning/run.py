@@ -99,6 +99,7 @@ class Run:
         self.identified: str | None = None
         self.identified_ms: float | None = None
         self.transcript: str | None = None
+        self.in_hand: object | None = None
         self._on_event = on_event
         self._started = deadline.clock()
         self._ended: set[Stage] = set()
@@ -153,14 +154,15 @@ class Run:
     ) -> AsyncIterator[tuple[R, AbstractAsyncContextManager[None], AbstractAsyncContextManager[Deadline]]]:
         """The reasoners that may do a stage's work, each with two contexts: one for failures, and the stage.
 
-        First `model`; then, where the model is slow, busy or away, `fallback`. Without a fallback the model's
-        failure is raised, as faults of ours always are.
+        First `model`; then, where the model is slow, busy or away, `fallback`, for which the model leaves
+        time. Without a fallback the model's failure is raised, as faults of ours always are.
         """
         if fallback is None:
             yield model, nullcontext(), self.stage(stage, size)
             return
         if self.plan.by_model(stage):
-            yield model, _Forgiven(self, stage, _AWAY), self.stage(stage, size)
+            reserve_ms = self.planning.fallback_ms(stage)
+            yield model, _Forgiven(self, stage, _AWAY), _Staged(self, stage, size, reserve_ms)
             if stage not in self.failures:
                 return
         else:
@@ -169,7 +171,7 @@ class Run:
 
     def reasoner(self, model: R, fallback: R | None) -> R:
         """Which one takes a step between draft and answer: not the model once the plan has no time for it."""
-        return fallback if fallback is not None and not self.plan.model else model
+        return fallback if fallback is not None and not self.plan.steps_by_model else model
 
     def fell_back(self, stage: Stage) -> bool:
         """Whether the fallback did the work of `stage`."""
@@ -185,6 +187,10 @@ class Run:
         """Plan without a stage that this question does not need."""
         self._ended.add(stage)
         self.planning.revise(self.deadline.remaining_ms(), self._ended, self.elapsed_ms(), stage.value)
+
+    def keep(self, outcome: object) -> None:
+        """Keep the pipeline's outcome that stands if time ends now; a later one replaces it."""
+        self.in_hand = outcome
 
     def did_less(self, name: str) -> None:
         """Note in `degraded` that a stage did less than there was to do."""
@@ -284,21 +290,25 @@ class _Forgiven:
 
 
 class _Staged:
-    """See `Run.stage`."""
+    """See `Run.stage`. `reserve_ms`: kept for a fallback, beside what the stage's budget keeps."""
 
-    __slots__ = ("_began", "_by_model", "_run", "_size", "_span", "_stage", "_timeout", "_token", "_waited")
+    __slots__ = (
+        *("_began", "_by_model", "_reserve_ms", "_run", "_size", "_span", "_stage", "_timeout", "_token"),
+        "_waited",
+    )
 
-    def __init__(self, run: Run, stage: Stage, size: Work) -> None:
+    def __init__(self, run: Run, stage: Stage, size: Work, reserve_ms: float = 0.0) -> None:
         self._run = run
         self._stage = stage
         self._size = size
         self._by_model = run.by_model(stage)
+        self._reserve_ms = reserve_ms
         self._waited = Waited()
 
     async def __aenter__(self) -> Deadline:
         run, stage = self._run, self._stage
         budget, left_ms = STAGE_BUDGETS[stage], run.deadline.remaining_ms()
-        reserve_ms = min(budget.reserve, left_ms * MOST_RESERVED)
+        reserve_ms = min(budget.reserve + self._reserve_ms, left_ms * MOST_RESERVED)
         deadline = run.deadline.within(budget.cap * run.pace, reserve_ms)
         self._began = run.elapsed_ms()
         self._span = self._begin_span() if CURRENT.get().recorded else UNRECORDED

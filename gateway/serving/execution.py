@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 from pydantic import Field
@@ -21,7 +21,7 @@ from chassis.errors import (
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
 from chassis.telemetry.spans import CURRENT
-from contracts.answer import Answer, Experiment, ModelUsage, Reason, Route, Trace
+from contracts.answer import Answer, Experiment, ModelUsage, Reason, Route, Trace, Verification
 from contracts.errors import Problem
 from gateway.pipelines.experiments import varied
 from gateway.pipelines.port import Pipeline, Tunable
@@ -40,7 +40,13 @@ from gateway.serving.voice import NO_VOICE, Voice, with_words
 from gateway.speech.audio import Sound
 from gateway.state import Photo, Priority, Query, Turn, Unverified
 from gateway.steps.advice import advice
-from gateway.steps.conclusion import Outcome, in_the_askers_language, refusal, with_caution
+from gateway.steps.conclusion import (
+    NOT_VERIFIED,
+    Outcome,
+    in_the_askers_language,
+    refusal,
+    with_caution,
+)
 from gateway.trust import DEFAULT_TRUST, Trust
 
 ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
@@ -314,7 +320,7 @@ class Execution:
         await self.sessions.append_turn(session_id, turn, question.photo, question.caller.tenant)
 
     async def _outcome(self, pipeline: Pipeline, query: Query, run: Run) -> Outcome:
-        """The pipeline's outcome, or a refusal when its time is over or its reasoner is too busy."""
+        """Return the pipeline's outcome; if time is over, what it had; if its model is busy, a refusal."""
         stop = asyncio.timeout(max(0.0, run.deadline.remaining_ms() - REPLY_RESERVE_MS) / 1000)
         try:
             async with stop:
@@ -322,9 +328,23 @@ class Execution:
         except (DeadlineExceeded, TimeoutError) as error:
             if isinstance(error, TimeoutError) and not stop.expired():
                 raise
-            return refusal(Reason.TIMED_OUT, Route.RAG)
+            return self._in_hand(run)
         except Overloaded:
             return refusal(Reason.OVERLOADED, Route.RAG)
+
+    def _in_hand(self, run: Run) -> Outcome:
+        """Return what the pipeline had when its time ended: an answer is unverified, and refused if the
+        operator wants that. Signal: `withheld`, as for `with_caution`.
+        """
+        kept = run.in_hand
+        if not isinstance(kept, Outcome):
+            return refusal(Reason.TIMED_OUT, Route.RAG)
+        if kept.abstained:
+            return kept
+        if self._unverified is Unverified.REFUSE:
+            run.explain.signal("withheld", 1.0)
+            return refusal(Reason.TIMED_OUT, kept.route, kept.domain, kept.entity, NOT_VERIFIED)
+        return replace(kept, verification=Verification.UNVERIFIED)
 
 
 def _trace(admitted: Admitted, run: Run, ending: _Ending) -> Trace:

@@ -44,6 +44,7 @@ from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, GenerationBudget, Query, Reply, Verdict
+from gateway.steps.conclusion import conclude
 from gateway.steps.evidence import prompt_tokens
 from gateway.thresholds import Thresholds
 
@@ -111,6 +112,8 @@ async def verify(
 
     at_once = ask_judge.at_once(reply)
     _explain_tokens(reply, at_once, run.explain)
+    unchecked = _in_doubt(own_verdict(reply, None, thresholds), thresholds, Verification.UNVERIFIED)
+    run.keep(conclude(reply, unchecked, context, None, run.failures, thresholds, explain=run.explain))
     judgement = await judgement_in_time() if at_once else None
     checked, own = None, own_verdict(reply, judgement, thresholds)
     async with run.optional(Stage.VERIFIER), run.stage(Stage.VERIFIER) as deadline:

@@ -223,6 +223,7 @@ class Answer(Message):
     """`timings_ms` by stage, with `total` and `first_word`, when there was something to say; `degraded` names
     what was done without: stages that failed, cuts of the plan.
 
+    `confidence`: probability that the answer is right; None if it was not measured, 0 for a refusal.
     `verification`: whether the answer was checked; one that was not is less confident than it would be, and
     says so. `conflicts`: what other sources say in its place; the answer names them too.
 
@@ -236,7 +237,7 @@ class Answer(Message):
     answer: str
     abstained: bool
     reason: Reason
-    confidence: float = Field(ge=0, le=1)
+    confidence: float | None = Field(ge=0, le=1)
     route: Route
     domain: Domain | None = None
     entity: str | None = None

@@ -21,6 +21,7 @@ from deploy.inventory import APPS
 from deploy.one_process import platform
 from deploy.repairing import repair
 from deploy.settings import PocketSettings
+from gateway.llm.capabilities import TEXT_ONLY, TEXT_ONLY_NOTE
 from gateway.planning.latencies import VlmSpeed
 from tests.vlm_server.replies import says
 from tests.vlm_server.server import vlm_server
@@ -93,6 +94,22 @@ def test_where_nothing_runs_that_is_said_with_what_starts_it(
     said = capsys.readouterr().out
     assert "does not answer" in said
     assert "make serve" in said
+
+
+def test_settings_without_a_model_s_name_are_one_sentence(
+    ports: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOREGLASS_GATEWAY_REASONING", "vlm")
+    with pytest.raises(CannotStart, match="needs vlm_model"):
+        main()
+
+
+def test_the_model_is_told_with_its_name_and_what_it_takes() -> None:
+    told_by = Info(service="gateway", version="1", engine="m", model={"name": "m", "photos": TEXT_ONLY})
+    gateway = replace(gateway_with(vlm=TEXT_ONLY_NOTE), info=told_by)
+    said = list(advice([gateway]))
+    assert f"vlm: {TEXT_ONLY_NOTE}" in said
+    assert f"The model of the gateway, m: Photos: {TEXT_ONLY}." in said
 
 
 def test_a_service_that_is_down_is_named() -> None:

@@ -30,8 +30,8 @@ def main(
         list[Path] | None, typer.Argument(help="GGUF files; none: SmolLM2 135M", exists=True)
     ] = None,
     file: Annotated[Path, typer.Option(help="questions in SQuAD's format", exists=True)] = QUESTIONS,
-    limit: Annotated[int, typer.Option(min=1, help="questions at most")] = 100,
-    unanswerable: Annotated[int, typer.Option(min=0, help="of them without an answer")] = 40,
+    limit: Annotated[int, typer.Option(min=1, help="questions")] = 30,
+    unanswerable: Annotated[int, typer.Option(min=0, help="of them without an answer")] = 8,
     seed: Annotated[int, typer.Option(help="chooses the questions")] = 1,
     pipelines: Annotated[str, typer.Option(help="asked beside the model alone")] = PIPELINES,
     deadline_s: Annotated[float, typer.Option(min=1, help="of each question to the platform")] = 60.0,

@@ -22,7 +22,8 @@ from evaluation.data.model import AskedTurn, Dataset
 from evaluation.judging.judge import judge
 from evaluation.judging.port import Verdict
 from evaluation.runs.pages import write_pages
-from loreglass_client import AsyncLoreglass, Experiment, LoreglassError
+from loreglass_client import AsyncLoreglass, LoreglassError
+from loreglass_client.models import Experiment
 from tests.real_models.recorder import Exchange, Recorder
 
 ALONE = "alone"

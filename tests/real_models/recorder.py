@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,9 +42,14 @@ class Recorder:
 
     def app(self) -> FastAPI:
         """Return the proxy as an app."""
-        app = FastAPI(title="recorder")
         http = httpx.AsyncClient(timeout=None)
-        app.add_event_handler("shutdown", http.aclose)
+
+        @asynccontextmanager
+        async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+            async with http:
+                yield
+
+        app = FastAPI(title="recorder", lifespan=lifespan)
 
         @app.api_route("/{path:path}", methods=["GET", "POST"])
         async def pass_on(request: Request) -> StreamingResponse:

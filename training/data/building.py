@@ -166,7 +166,9 @@ async def _drafts(run: Run, judge: Judge, plan: Plan, built: Built) -> list[Samp
         drafts = await drafts_of(run, Judging(judge))
     except CalibrationError as error:
         raise CalibrationError(f"{error} The task `draft` needs such a run.") from error
-    built.unused[Task.DRAFT] += Counter({"the draft was a fallback's": drafts.fallback})
+    built.unused[Task.DRAFT] += Counter(
+        {"the draft was a fallback's": drafts.fallback, "no measured confidence": drafts.unmeasured}
+    )
     built.unjudged += drafts.unjudged
     return [
         DraftSample(

@@ -7,7 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from clients.cli import app
+from contracts.answer import Reason, Route
 from gateway.state import Query
+from gateway.steps.conclusion import Outcome
+from loreglass_client import Answer, AsyncLoreglass
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.clients.test_client import follow, photo
 
@@ -27,6 +30,33 @@ async def test_a_question_is_asked_with_a_photo_or_without_one(tmp_path: Path) -
         ("how tall is K2?", True),
         ("what is this?", False),
     ]
+
+
+async def test_a_confidence_that_was_not_measured_is_null_on_every_way_to_an_answer() -> None:
+    unmeasured = Outcome("8,611 m.", Reason.ANSWERED, None, Route.RAG)
+    async with (
+        scripted_gateway(ScriptedPipeline(lambda _: unmeasured)) as url,
+        AsyncLoreglass(url) as client,
+    ):
+        asked = await client.ask("how tall is K2?")
+        *_, streamed = [event async for event in client.stream("how tall is K2?")]
+        chatted = await client.ask_in([], "how tall is K2?")
+        shown = await anyio.to_thread.run_sync(
+            CliRunner().invoke, app, ["ask", "how tall is K2?", "--gateway", url]
+        )
+    assert isinstance(streamed, Answer)
+    assert [each.confidence for each in (asked, streamed, chatted)] == [None] * 3
+    assert "confidence not measured" in shown.output
+
+
+def test_without_a_server_it_says_where_it_looked_and_how_to_start_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("LOREGLASS_GATEWAY_URL", raising=False)
+    monkeypatch.setenv("LOREGLASS_PORT", "9")
+    done = CliRunner().invoke(app, ["ask", "how tall is K2?", "--deadline-ms", "1"])
+    assert done.exit_code == 1
+    assert done.output == "No Loreglass server at http://127.0.0.1:9. Start one with: loreglass serve\n"
 
 
 @pytest.mark.parametrize(

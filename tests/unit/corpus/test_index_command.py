@@ -52,7 +52,11 @@ def test_a_service_that_fails_is_one_sentence_and_not_a_stack() -> None:
     shown = io.StringIO()
     console = Console(file=shown, width=120)
     assert index(ingest, "pages", Path("a"), "http://a.example", replace=False, console=console) == 1
-    assert shown.getvalue().count("text_search does not accept connections.") == 1
+    assert shown.getvalue().splitlines()[-3:] == [
+        "text_search does not accept connections.",
+        "Is the platform running at http://a.example? Start it with: loreglass serve",
+        "Run the same command again: it continues where it stopped.",
+    ]
     assert "Traceback" not in shown.getvalue()
 
 

@@ -205,3 +205,27 @@ async def test_a_longer_deadline_gives_each_stage_more_time_in_proportion(
     run = Run("trace", Deadline.after_ms(allowed_ms, Clock()))
     async with run.stage(Stage.ANSWER) as deadline:
         assert deadline.remaining_ms() == pytest.approx(cap_ms)
+
+
+async def deadline_of_the_model(stage: Stage, fallback: str | None, plan: FixedPlan) -> float:
+    run = Run("trace", Deadline(10.0, Clock()), planning=plan)
+    async for who, may_fail, entered in run.attempts(stage, "model", fallback):
+        async with may_fail, entered as deadline:
+            assert who == "model"
+    return deadline.remaining_ms()
+
+
+@pytest.mark.parametrize(
+    ("stage", "fallback"), [(Stage.ANSWER, Stage.POCKET_ANSWER), (Stage.DRAFT, Stage.POCKET_DRAFT)]
+)
+async def test_the_model_leaves_its_fallback_the_time_that_it_was_seen_to_take(
+    monkeypatch: pytest.MonkeyPatch, stage: Stage, fallback: Stage
+) -> None:
+    monkeypatch.setitem(STAGE_BUDGETS, stage, StageBudget(cap=60_000, reserve=60))
+    plan, estimates = live_plan(LOREGLASS, Clock(), 10_000.0)
+    for _ in range(50):
+        estimates.observe(fallback, ONE, 400.0, 1)
+    seen_ms = estimates.p90_ms(fallback)
+    assert seen_ms > 350
+    assert await deadline_of_the_model(stage, "fallback", plan) == pytest.approx(9_940 - seen_ms)
+    assert await deadline_of_the_model(stage, None, plan) == pytest.approx(9_940)

@@ -159,6 +159,20 @@ async def test_drafts_of_a_fallback_and_drafts_without_a_verdict_teach_nothing(t
     assert (drafts.fallback, drafts.unjudged) == (1, 1)
 
 
+async def test_a_draft_without_a_measured_confidence_teaches_nothing(tmp_path: Path) -> None:
+    run = await run_of(tmp_path, numbered(3))
+    answer = run.records[1].answer
+    assert answer is not None
+    assert answer.explanation is not None
+    signals = {
+        name: value for name, value in answer.explanation.signals.items() if name != "draft_confidence"
+    }
+    told = answer.explanation.model_copy(update={"signals": signals})
+    drafts = await exported(with_answer(run, 1, explanation=told), Counting())
+    assert [row.record.interaction_id for row in drafts.rows] == ["questions-0.0", "questions-2.0"]
+    assert drafts.unmeasured == 1
+
+
 async def test_a_data_set_counts_the_drafts_that_it_leaves_out(tmp_path: Path) -> None:
     run = with_answer(await run_of(tmp_path, numbered(4)), 1, degraded=["draft"])
     turns = "".join(f"{record.model_dump_json()}\n" for record in run.records)

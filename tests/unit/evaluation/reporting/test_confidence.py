@@ -47,11 +47,26 @@ def test_a_withheld_answer_has_what_reasoner_and_last_check_made_of_it() -> None
         ({"answer_confidence": 0.8, "token_mean": 0.5, "support": 0.25}, 0.2),
         ({"answer_confidence": 0.8, "support": 0.25, "judged": 0.75}, 0.6),
         ({"draft_confidence": 0.9}, 0.9),
-        ({}, 0.0),
+        ({"draft_confidence": 0.9, "answer_confidence": 0.8, "citable": 1.0}, 0.8),
     ],
 )
 def test_the_last_check_that_was_made_counts(signals: dict[str, float], confidence: float) -> None:
     assert confidence_of(Explanation(signals=signals)) == pytest.approx(confidence)
+
+
+@pytest.mark.parametrize("signals", [{}, {"support": 0.9}, {"draft_confidence": 0.9, "citable": 1.0}])
+def test_a_confidence_that_was_not_measured_is_none(signals: dict[str, float]) -> None:
+    assert confidence_of(Explanation(signals=signals)) is None
+
+
+def test_answers_without_a_confidence_are_counted_and_in_no_curve_and_no_bin() -> None:
+    measured = [Point(0.9, RIGHT, True), Point(0.3, WRONG, False)]
+    found = [*measured, Point(None, WRONG, True), Point(None, RIGHT, False)]
+    drawn = curve(found, asked=6)
+    assert (drawn.coverage, drawn.hallucination) == (2 / 6, 1 / 6)
+    assert (drawn.withheld, drawn.unmeasured) == (2, 2)
+    assert drawn.risk == curve(measured, asked=6).risk
+    assert reliability(found) == reliability(measured)
 
 
 def test_the_curve_reaches_what_was_withheld_and_the_dot_only_what_was_given() -> None:

@@ -103,7 +103,7 @@ def test_a_gateway_that_is_not_there_is_one_sentence_and_no_run(tmp_path: Path) 
         app, ["run", str(world), "--out", str(tmp_path / "run"), "--gateway", NOWHERE]
     )
     assert result.exit_code == 1
-    assert "Is it running?" in result.output
+    assert f"No Loreglass server at {NOWHERE}" in result.output
     assert "Traceback" not in result.output
     assert not (tmp_path / "run").exists()
 

@@ -108,7 +108,7 @@ async def test_a_question_s_failure_has_the_model_checked_and_one_about_a_photo_
         assert client.liveness.check_due
         assert await is_ready(client)
         await check(client)
-        with pytest.raises(DependencyUnavailable, match=r"the model does not answer.*restart it"):
+        with pytest.raises(DependencyUnavailable, match=r"The model does not answer\..*restart it"):
             await client.ready(deadline())
         model.works = True
         await client.write(READ, deadline())  # any reply tells that it is back

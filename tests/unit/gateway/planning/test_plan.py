@@ -41,9 +41,9 @@ def at_admission(chooser: Planner, ms: float, graph: StageGraph = LOREGLASS, *, 
 
 
 def test_the_ladder_is_in_the_documented_order() -> None:
-    documented = ["fewer_chunks", "no_fine_rerank", "no_judge", "pocket_answer"]
+    documented = ["fewer_chunks", "no_fine_rerank", "no_judge", "pocket_draft"]
     assert [name for name in NAMES if name in documented] == documented
-    assert NAMES[-2:] == ["pocket_answer", "pocket_draft"]
+    assert NAMES[-3:] == ["pocket_draft", "pocket_steps", "pocket_answer"]
     guide = GUIDE.read_text("utf-8")
     places = [guide.index(f"| `{name}` |") for name in NAMES]
     assert places == sorted(places)
@@ -122,17 +122,17 @@ def test_every_stage_that_is_over_shortens_what_is_ahead(graph: StageGraph, done
         (FP8, LOREGLASS, 10_000, None),
         (FP8, LOREGLASS, 5_000, None),
         (FP8, LOREGLASS, 3_000, "no_judge"),
-        (FP8, LOREGLASS, 2_000, "pocket_answer"),
-        (FP8, LOREGLASS, 1_000, "pocket_draft"),
-        (FP8, LOREGLASS, 300, "pocket_draft"),
+        (FP8, LOREGLASS, 2_000, "pocket_draft"),
+        (FP8, LOREGLASS, 1_000, "pocket_answer"),
+        (FP8, LOREGLASS, 300, "pocket_answer"),
         (BF16, LOREGLASS, 10_000, None),
         (BF16, LOREGLASS, 5_000, "no_judge"),
-        (BF16, LOREGLASS, 3_000, "pocket_answer"),
-        (BF16, LOREGLASS, 2_000, "pocket_draft"),
+        (BF16, LOREGLASS, 3_000, "pocket_draft"),
+        (BF16, LOREGLASS, 2_000, "pocket_answer"),
         (FP8, QA_DRAGON, 10_000, None),
         (FP8, QA_DRAGON, 5_000, "no_crops"),
         (BF16, QA_DRAGON, 10_000, "one_query"),
-        (BF16, QA_DRAGON, 5_000, "pocket_answer"),
+        (BF16, QA_DRAGON, 5_000, "pocket_steps"),
     ],
 )
 def test_an_l40s_gives_up_what_the_guide_says(
@@ -140,6 +140,22 @@ def test_an_l40s_gives_up_what_the_guide_says(
 ) -> None:
     cuts = names(at_admission(planner(speed), deadline_ms, graph).cuts)
     assert (cuts[-1] if cuts else None) == last
+
+
+@pytest.mark.parametrize("graph", [LOREGLASS, QA_DRAGON], ids=lambda graph: graph.name)
+def test_time_for_one_call_of_the_model_goes_to_the_answer(graph: StageGraph) -> None:
+    chooser = planner()
+    plan = at_admission(chooser, chooser.least_ms(1, graph), graph).plan
+    stages = {stage for step in graph.ahead(plan) for stage in step}
+    asked = {each for each in stages if chooser.estimates.has_model(each) and graph.asks_model(each, plan)}
+    assert asked == {Stage.ANSWER}
+
+
+def test_without_the_model_no_step_is_its_own() -> None:
+    assert not Plan(model=False).steps_by_model
+    assert not Plan(model_steps=False).steps_by_model
+    assert Plan(model_steps=False).by_model(Stage.ANSWER)
+    assert Plan(model=False).by_model(Stage.DRAFT)
 
 
 def test_the_guides_tables_are_those_that_the_command_prints() -> None:
@@ -169,7 +185,7 @@ def test_a_slow_stage_costs_what_comes_after_it() -> None:
     assert at_admission(chooser, 5_000).cuts == ()
     for _ in range(50):
         chooser.estimates.observe(Stage.ANSWER, Work(), 4_000.0, 1)
-    assert names(at_admission(chooser, 5_000).cuts)[-1] == "pocket_answer"
+    assert names(at_admission(chooser, 5_000).cuts)[-1] == "pocket_draft"
 
 
 def test_under_load_that_slows_the_node_more_is_cut() -> None:

@@ -1,0 +1,58 @@
+"""Where the commands look for a platform on this machine."""
+
+import pytest
+
+from chassis.addresses import gateway_url, service_url
+from chassis.http.serving import from_environment
+from chassis.startup import WrongSettings
+from clients.settings import ClientSettings
+from corpus.settings import corpus_settings
+from deploy.doctor import _address
+from deploy.inventory import APPS
+from deploy.settings import PocketSettings
+
+ADDRESSES = ("PORT", "SERVICE_PORT", "GATEWAY_URL", "IMAGE_SEARCH_URL", "TEXT_SEARCH_URL")
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ADDRESSES:
+        monkeypatch.delenv(f"LOREGLASS_{name}", raising=False)
+
+
+def test_by_default_the_ports_are_those_that_serve_uses() -> None:
+    settings = PocketSettings()
+    assert gateway_url() == f"http://127.0.0.1:{settings.port}"
+    assert service_url(7101) == f"http://127.0.0.1:{settings.service_port}"
+
+
+def test_every_command_looks_where_serve_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOREGLASS_PORT", "8100")
+    monkeypatch.setenv("LOREGLASS_SERVICE_PORT", "8201")
+    examined = {app.name: _address(app) for app in APPS}
+    assert ClientSettings().gateway_url == examined["gateway"] == "http://127.0.0.1:8100"
+    assert corpus_settings().image_search_url == examined["image_search"] == "http://127.0.0.1:8203"
+    assert corpus_settings().text_search_url == examined["text_search"] == "http://127.0.0.1:8204"
+    assert examined["reader"] == "http://127.0.0.1:8208"
+
+
+def test_an_address_wins_over_a_port_and_an_option_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOREGLASS_SERVICE_PORT", "8201")
+    monkeypatch.setenv("LOREGLASS_TEXT_SEARCH_URL", "http://search.example")
+    assert corpus_settings().text_search_url == "http://search.example"
+    given = corpus_settings(text_search_url="http://other.example", image_search_url="")
+    assert given.text_search_url == "http://other.example"
+    assert given.image_search_url == "http://127.0.0.1:8203"
+
+
+def test_where_serve_picks_free_ports_the_default_ones_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOREGLASS_PORT", "0")
+    monkeypatch.setenv("LOREGLASS_SERVICE_PORT", "0")
+    assert gateway_url() == "http://127.0.0.1:7100"
+    assert service_url(7104) == "http://127.0.0.1:7104"
+
+
+def test_a_port_that_is_no_number_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOREGLASS_PORT", "x")
+    with pytest.raises(WrongSettings, match=r"^LOREGLASS_PORT: "):
+        from_environment(ClientSettings)

@@ -1,0 +1,110 @@
+"""Time ends while a pipeline has an answer in hand: the operator says whether it is given."""
+
+import pytest
+
+from chassis.errors import DeadlineExceeded
+from chassis.resilience.deadlines import Deadline
+from contracts.answer import Answer, CitationKind, Reason, Route, Verification
+from contracts.verifier import CheckName
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import load_latencies
+from gateway.planning.plan import Plan
+from gateway.planning.planner import Planner
+from gateway.planning.run import Run, ignore_events
+from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.execution import Execution, Question, Tier
+from gateway.serving.sessions.memory import MemorySessionStore
+from gateway.serving.traces import MemoryTraceStore
+from gateway.state import Context, Evidence, Query, Quote, Reply, Unverified
+from gateway.steps.conclusion import CAUTION, REFUSALS, Outcome, refusal
+from gateway.steps.verification import verify
+from gateway.thresholds import load_thresholds
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.planning.stage_graphs import LOREGLASS
+from tests.unit.gateway.stepwise import clients_of
+from tests.unit.gateway.test_verification import Judge
+
+pytestmark = pytest.mark.anyio
+
+TEA = Outcome("Tea.", Reason.ANSWERED, 0.6, Route.RAG, verification=Verification.VERIFIED)
+CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE),))
+QUOTED = Reply("A fact.", 0.9, (Quote(0, "A fact."),))
+THRESHOLDS = load_thresholds()
+
+
+class OutOfTime:
+    """A pipeline that keeps what it has, and then its time is over."""
+
+    name = "loreglass"
+    stage_graph = LOREGLASS
+
+    def __init__(self, *kept: Outcome) -> None:
+        self._kept = kept
+
+    async def answer(self, ask: Query, run: Run) -> Outcome:
+        """See the port."""
+        for outcome in self._kept:
+            run.keep(outcome)
+        raise DeadlineExceeded
+
+
+async def asked(unverified: Unverified, *kept: Outcome) -> Answer:
+    planner = Planner(Plan(), Estimates(load_latencies("pocket")))
+    execution = Execution(
+        {"loreglass": OutOfTime(*kept)},
+        MemorySessionStore(),
+        MemoryTraceStore(5),
+        [Tier(Admission(AdmissionLimits(4, 0)), planner)],
+        unverified=unverified,
+    )
+    admitted = await execution.admit(Question("Which?", None, None, 5_000, "loreglass"))
+    return await execution.answer(admitted, "a" * 32, Deadline.after_ms(5_000), ignore_events)
+
+
+async def test_the_answer_in_hand_is_given_with_a_caution_where_the_operator_wants_that() -> None:
+    answer = await asked(Unverified.SAY, TEA)
+    assert (answer.answer, answer.reason) == (f"Tea. {CAUTION}", Reason.ANSWERED)
+    assert answer.verification is Verification.UNVERIFIED
+
+
+async def test_the_answer_in_hand_is_refused_for_lack_of_time_where_answers_must_be_checked() -> None:
+    answer = await asked(Unverified.REFUSE, TEA)
+    assert (answer.answer, answer.reason) == (REFUSALS[Reason.TIMED_OUT], Reason.TIMED_OUT)
+
+
+@pytest.mark.parametrize("unverified", list(Unverified))
+async def test_a_refusal_in_hand_keeps_its_reason(unverified: Unverified) -> None:
+    answer = await asked(unverified, refusal(Reason.UNSUPPORTED, Route.RAG))
+    assert answer.reason is Reason.UNSUPPORTED
+
+
+@pytest.mark.parametrize("unverified", list(Unverified))
+async def test_with_nothing_in_hand_time_has_run_out(unverified: Unverified) -> None:
+    assert (await asked(unverified)).reason is Reason.TIMED_OUT
+
+
+async def test_what_was_kept_last_counts() -> None:
+    answer = await asked(Unverified.SAY, refusal(Reason.MODEL_UNSURE, Route.RAG), TEA)
+    assert answer.reason is Reason.ANSWERED
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reason", "refused_by"),
+    [
+        (None, Reason.ANSWERED, None),
+        ((0.99, 0.95), Reason.ANSWERED, None),
+        ((0.99, 0.0), Reason.UNSUPPORTED, CheckName.TOKEN_MIN.value),
+    ],
+)
+async def test_an_answer_is_in_hand_before_it_is_checked_and_no_surer_than_a_checked_one(
+    tokens: tuple[float, ...] | None, reason: Reason, refused_by: str | None
+) -> None:
+    run = Run("t", Deadline.after_ms(20_000))
+    reply = Reply(QUOTED.answer, QUOTED.confidence, QUOTED.quotes, token_probabilities=tokens)
+    async with clients_of(FakeServices()) as clients:
+        await verify(clients, Judge(0.9), Query("What?", None), reply, CONTEXT, run, THRESHOLDS)
+    assert isinstance(run.in_hand, Outcome)
+    assert (run.in_hand.reason, run.in_hand.refused_by) == (reason, refused_by)
+    if reason is Reason.ANSWERED:
+        assert run.in_hand.verification is Verification.UNVERIFIED
+        assert run.in_hand.confidence <= min(THRESHOLDS.supported, THRESHOLDS.judged)
