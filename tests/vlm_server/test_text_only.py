@@ -3,6 +3,7 @@
 import pytest
 
 from gateway.llm.capabilities import TEXT_ONLY, TEXT_ONLY_NOTE
+from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES
 from tests.unit.gateway.model_replies import UNKNOWN, replies
 from tests.vlm_server import ServerTraits
 from tests.vlm_server.cost import asking
@@ -21,6 +22,18 @@ async def test_readiness_info_and_page_say_that_the_model_sees_no_photos() -> No
     assert setup["sees_photos"] is False
     assert not answer.degraded
     assert [len(request.images) for request in server.questions] == [0] * len(server.questions)
+
+
+async def test_a_model_that_sees_no_photos_answers_from_print_name_and_pages_without_a_draft() -> None:
+    async with asking(replies(UNKNOWN), ServerTraits(photos=0)) as (_, server, ask):
+        answer = await ask("Who wrote this book?")
+    assert answer.answer == AUTHOR
+    assert {request.name for request in server.questions} <= {"answer", "judge"}
+    text = server.questions[0].text
+    assert f"<<<thing in the photo>>>\n{BOOK}\n" in text
+    for known in (AUTHOR, PAGES, "THE SALT ROAD"):
+        assert known in text
+    assert "The question is about" not in text  # the services' draft
 
 
 async def test_readiness_says_what_to_do_about_a_server_that_is_set_up_wrong() -> None:

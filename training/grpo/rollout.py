@@ -185,6 +185,11 @@ class Member:
     base: Model | None
     measured: bool = False
 
+    @property
+    def sees_photos(self) -> bool:
+        """See `Model`."""
+        return self.base is None or self.base.sees_photos
+
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
         """See `Model`."""
         raise Internal(f"{prompt.name} asks for an object, which no step of wiki-prf does")

@@ -50,8 +50,7 @@ def _chat(
 ) -> StandInRequest:
     parts = [
         {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AAAA"}},
-        {"type": "text", "text": f"The photo is new.\n\nQuestion: {question}\n"},
-        {"type": "text", "text": "TASK: look."},
+        {"type": "text", "text": f"TASK: look.\n\nQuestion: {question}"},
     ]
     body = {
         "model": "stand-in-vlm",

@@ -121,12 +121,12 @@ def test_a_node_serves_the_same_calls_in_the_same_times_again() -> None:
 
 def test_every_prompt_of_the_gateway_has_a_reply_and_a_length() -> None:
     folder = Path(gateway.llm.prompts.__file__).parents[2]
-    asked = {file.stem for file in folder.glob("**/prompts/*.toml")} - {"system", "prefix"}
+    asked = {file.stem for file in folder.glob("**/prompts/*.toml")} - {"system", "question"}
     assert asked == {name for prompts in PROMPTS.values() for name in prompts}
     for name in asked:
-        assert written(name, "Question: When?", "TASK") is not None
+        assert written(name, "TASK\n\nQuestion: When?") is not None
         assert Calibration.l40s().prompt(name) is not None
-    assert written("unheard_of", "", "") is None
+    assert written("unheard_of", "") is None
 
 
 def test_no_time_is_shorter_than_none() -> None:

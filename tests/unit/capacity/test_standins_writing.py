@@ -10,7 +10,7 @@ from capacity.standins.chat import tokens_in
 from capacity.standins.scene import ENTITY, FACT
 from capacity.standins.writing import written
 from contracts.answer import Route
-from gateway.llm import asking, schemas
+from gateway.llm import asking
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import ImagePart
 from gateway.llm.prompts import prompt_text
@@ -30,8 +30,6 @@ ANSWERABILITY = {
 }
 SCHEMAS: Mapping[str, type[Structured]] = {
     "understand": Understanding,
-    "answer": schemas.GroundedAnswer,
-    "judge": schemas.Judgement,
     "qa_dragon/choose_tools": steps.ToolChoice,
     "qa_dragon/list_objects": steps.ObjectList,
     "qa_dragon/select_object": steps.ObjectChoice,
@@ -49,7 +47,7 @@ def in_cases(name: str) -> list[tuple[Structured, int]]:
 
 def tokens_written(name: str, route: Route) -> int:
     """The tokens of a stand-in's reply."""
-    text = written(name.rpartition("/")[2], f"Question: {QUESTIONS[route]}", GIVEN)
+    text = written(name.rpartition("/")[2], f"{GIVEN}\n\nQuestion: {QUESTIONS[route]}")
     assert text is not None
     return tokens_in(text)
 
@@ -74,6 +72,12 @@ def test_a_reply_is_as_long_as_the_worked_cases_are(name: str) -> None:
 def test_the_planned_reply_is_the_mean_of_the_worked_cases(name: str) -> None:
     stage = L40S.model_stages[stage_of_prompt(name.rpartition("/")[2])]
     assert stage.output_tokens == pytest.approx(fmean(tokens for _, tokens in in_cases(name)), abs=3)
+
+
+@pytest.mark.parametrize("name", ["answer", "judge"])
+def test_the_planned_text_is_as_long_as_the_one_that_is_written(name: str) -> None:
+    stage = L40S.model_stages[Stage(name)]
+    assert stage.output_tokens == pytest.approx(tokens_written(name, Route.RAG), abs=3)
 
 
 def test_the_planned_prompt_of_the_first_look_is_the_one_that_is_sent() -> None:

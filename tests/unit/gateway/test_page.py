@@ -107,7 +107,13 @@ async def test_the_page_is_told_whether_anything_is_indexed(services: FakeServic
         empty = (await world.client.get("/page/setup.json")).json()
         services.collections.mood = Mood.CRASHES
         unknown = (await world.client.get("/page/setup.json")).json()
-    assert full == {"voice": False, "empty": False, "deadline_ms": 7_000, "operator": False, "sees_photos": True}
+    assert full == {
+        "voice": False,
+        "empty": False,
+        "deadline_ms": 7_000,
+        "operator": False,
+        "sees_photos": True,
+    }
     assert (empty["empty"], unknown["empty"]) == (True, False)
 
 

@@ -91,8 +91,9 @@ def test_numbers_and_names_are_seen_in_the_answer() -> None:
     ("made", "route"),
     [
         (direct_draft(), Route.DIRECT),
-        (draft("It is green.", "Two doors; the left one is green.", self_contained=True), Route.DIRECT),
-        (draft("48", "The sheet reads 12 x 4. That is 48.", self_contained=True), Route.DIRECT),
+        (draft("It is green.", "The left one.", self_contained=True, entity="Rowan House"), Route.DIRECT),
+        (draft("It is green.", "The left one.", self_contained=True), Route.VERIFY),
+        (draft("48", "The sheet reads 12 x 4. That is 48.", self_contained=True), Route.VERIFY),
         (draft("In 1974.", "It is a Golf, made since 1974.", entity="Volkswagen Golf"), Route.VERIFY),
         (draft("It was Ludwig Maier.", "It is his castle.", self_contained=True), Route.VERIFY),
         (draft("It is green.", "It seems to be the left one.", self_contained=True), Route.VERIFY),
@@ -102,7 +103,8 @@ def test_numbers_and_names_are_seen_in_the_answer() -> None:
         (draft(" ", "The name is hidden."), Route.RAG),
     ],
     ids=[
-        *("read", "seen", "computed", "recalled fact", "recalled name", "speculative", "unsure"),
+        *("read", "seen", "seen on an unnamed thing", "computed", "recalled fact", "recalled name"),
+        *("speculative", "unsure"),
         *("does not know", "no answer", "blank"),
     ],
 )
@@ -113,6 +115,11 @@ def test_a_draft_takes_its_branch_of_table_1(made: Draft, route: Route) -> None:
 def test_a_draft_that_is_not_sure_is_never_given_at_once() -> None:
     unsure = direct_draft(confidence=THRESHOLDS.direct_confidence - 0.01)
     assert routed(unsure) is Route.VERIFY
+
+
+@pytest.mark.parametrize("router", [ROUTER, SearchRouter(LogisticCurve(30.0, (0.0,) * len(FEATURES)))])
+def test_a_draft_whose_confidence_was_not_measured_is_looked_up(router: SearchRouter) -> None:
+    assert routed(direct_draft(confidence=None), router) is Route.RAG
 
 
 def test_the_cut_offs_of_the_file_decide() -> None:

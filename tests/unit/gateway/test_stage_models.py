@@ -32,7 +32,7 @@ PLANNER: dict[str, Any] = {
     "filter_knowledge": says(f"<think>It counts.</think><answer>{AUTHOR}</answer>"),
 }
 USUAL: dict[str, Any] = {"describe_photo": says("A blue book."), "answer_from_knowledge": says(AUTHOR)}
-NAMES = {"system", "prefix"}
+NAMES = {"system", "question"}
 """Parts of every prompt, not prompts of their own."""
 
 

@@ -11,7 +11,7 @@ from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import FULL, Plan
 from gateway.planning.run import Run
 from gateway.state import Context, Evidence, Query, Quote, Reply, Verdict
-from gateway.steps.conclusion import conclude
+from gateway.steps.conclusion import answered, conclude
 from gateway.steps.verification import AskJudge, verify
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.fakes import FakeServices, Mood
@@ -198,6 +198,27 @@ async def test_evidence_that_does_not_support_refuses() -> None:
 def test_the_outcome_says_what_refused(reply: Reply, given: Verdict | None, refused_by: str | None) -> None:
     outcome = conclude(reply, given, CONTEXT, None, {}, load_thresholds())
     assert outcome.refused_by == refused_by
+
+
+@pytest.mark.parametrize(
+    ("confidence", "given", "told"),
+    [
+        (0.9, Verdict(0.8), pytest.approx(0.72)),
+        (None, Verdict(0.8), 0.8),
+        (0.9, None, 0.9),
+        (None, None, None),
+    ],
+)
+def test_a_confidence_is_the_product_of_what_was_measured(
+    confidence: float | None, given: Verdict | None, told: float | None
+) -> None:
+    reply = replace(QUOTED, confidence=confidence)
+    outcome = conclude(reply, given, CONTEXT, None, {}, load_thresholds())
+    assert (outcome.reason, outcome.confidence) == (Reason.ANSWERED, told)
+
+
+def test_an_answer_that_nobody_measured_or_verified_has_no_confidence() -> None:
+    assert answered(replace(QUOTED, confidence=None), CONTEXT, None, {}).confidence is None
 
 
 async def test_the_trace_says_which_check_refused(strict: FakeServices) -> None:

@@ -276,11 +276,15 @@ async def test_without_time_for_crops_the_full_photo_grounds() -> None:
     assert result.states("cropper") == ["skipped"]
 
 
-async def test_without_a_photo_no_tool_is_used() -> None:
-    result = await ask_wiki_prf(ScriptedWikiPrf(), photo=None)
+async def test_without_a_photo_pages_are_searched_by_the_question_and_nothing_is_planned() -> None:
+    reasoner = ScriptedWikiPrf()
+    result = await ask_wiki_prf(reasoner, photo=None)
+    assert "plan_tools" not in reasoner.seen
     assert not result.services.image_search.calls
     assert not result.services.cropper.calls
-    assert result.outcome.abstained
+    assert [call.queries for call in result.services.text_search.calls] == [[QUESTION]]
+    assert [item.text for item in reasoner.seen["filter"].sections] == [PAGES]
+    assert (result.outcome.answer, result.run.degraded) == (PAGES, [])
 
 
 def test_a_mirror_image_is_turned_left_to_right() -> None:

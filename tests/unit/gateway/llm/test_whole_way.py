@@ -66,6 +66,12 @@ async def test_the_direct_route_takes_one_call() -> None:
     assert calls(server) == {"understand": 1}
 
 
+async def test_a_draft_that_was_not_measured_is_looked_up_whatever_it_says() -> None:
+    answer, server = await asked(READ, "What does the cover say?", "loreglass", ServerTraits(logprobs=False))
+    assert answer.route is Route.RAG
+    assert calls(server)["answer"] == 1
+
+
 @pytest.mark.parametrize(
     "traits",
     [None, ServerTraits(json_schema=False, json_object=False, logprobs=False)],
