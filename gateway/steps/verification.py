@@ -104,7 +104,7 @@ async def verify(
             return None
         run.explain.signal("judge_asked", 1.0)
         heard, failed, generation = None, True, run.plan.generation
-        async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE, _to_judge(context, run)) as deadline:
+        async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE, judge_size(context, run)) as deadline:
             heard = await judge(query, reply, context, generation, deadline)
             failed = False
         run.explain.signal("judged", heard)
@@ -112,8 +112,8 @@ async def verify(
 
     at_once = ask_judge.at_once(reply)
     _explain_tokens(reply, at_once, run.explain)
-    unchecked = _in_doubt(own_verdict(reply, None, thresholds), thresholds, Verification.UNVERIFIED)
-    run.keep(conclude(reply, unchecked, context, None, run.failures, thresholds, explain=run.explain))
+    in_doubt = _in_doubt(own_verdict(reply, None, thresholds), thresholds, Verification.UNVERIFIED)
+    run.keep(conclude(reply, in_doubt, context, None, run.failures, thresholds, explain=run.explain))
     judgement = await judgement_in_time() if at_once else None
     checked, own = None, own_verdict(reply, judgement, thresholds)
     async with run.optional(Stage.VERIFIER), run.stage(Stage.VERIFIER) as deadline:
@@ -149,10 +149,7 @@ async def check(
     deadline: Deadline,
 ) -> Verdict:
     """What the verifier says of the answer, of the evidence that it quotes, and of its models' certainty."""
-    evidence = context.evidence
-    named = dict.fromkeys(quote.index for quote in reply.quotes)
-    quoted = [evidence[index].in_context for index in named if 0 <= index < len(evidence)]
-    texts = quoted or [item.in_context for item in evidence]
+    texts = quoted_texts(reply, context)
     name = context.entity.name if context.entity else None
     white_box = WhiteBox(
         reply.token_probabilities or (), thresholds.token_min, thresholds.token_mean, judgement
@@ -179,7 +176,21 @@ def least_and_mean(tokens: Sequence[float]) -> tuple[float, float]:
     return lowest, min(max(fsum(tokens) / len(tokens), lowest), max(tokens))
 
 
-def _to_judge(context: Context, run: Run) -> Work:
+def quoted_texts(reply: Reply, context: Context) -> list[str]:
+    """Return the pieces of evidence that the answer quotes; all pieces if it quotes none."""
+    evidence = context.evidence
+    named = dict.fromkeys(quote.index for quote in reply.quotes)
+    quoted = [evidence[index].in_context for index in named if 0 <= index < len(evidence)]
+    return quoted or [item.in_context for item in evidence]
+
+
+def unchecked(thresholds: Thresholds) -> Verdict:
+    """Return the verdict on an answer that nothing has checked yet."""
+    return _in_doubt(None, thresholds, Verification.UNVERIFIED)
+
+
+def judge_size(context: Context, run: Run) -> Work:
+    """Return the work of a judge that reads the evidence."""
     return Work(extra_prompt_tokens=prompt_tokens(context.evidence, run.plan.evidence_chars))
 
 
