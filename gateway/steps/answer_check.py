@@ -22,7 +22,7 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Evidence, Found, Query, Reply, ToRead, Verdict
 from gateway.steps.conclusion import conclude
-from gateway.steps.verification import Judge, judge_size, quoted_texts, unchecked
+from gateway.steps.verification import Judge, quoted_texts, unchecked
 from gateway.thresholds import Thresholds
 
 FEATURES = ("model_yes", "token_min", "reader_best", "reader_agrees", "evidence_support")
@@ -105,8 +105,8 @@ async def _model_yes(judge: Judge, query: Query, reply: Reply, context: Context,
         await run.skip(Stage.JUDGE)
         return None
     run.explain.signal("judge_asked", 1.0)
-    generation, size, yes = run.plan.generation, judge_size(context, run), None
-    async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE, size) as deadline:
+    generation, yes = run.plan.generation, None
+    async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE) as deadline:
         yes = await judge(query, reply, context, generation, deadline)
     return yes
 

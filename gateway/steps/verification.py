@@ -40,12 +40,10 @@ from contracts.answer import Verification
 from contracts.verifier import CheckName, VerifyReply
 from gateway.clients.services import Services, WhiteBox
 from gateway.planning.explaining import Explaining
-from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, GenerationBudget, Query, Reply, Verdict
 from gateway.steps.conclusion import conclude
-from gateway.steps.evidence import prompt_tokens
 from gateway.thresholds import Thresholds
 
 Judge = Callable[[Query, Reply, Context, GenerationBudget, Deadline], Awaitable[float | None]]
@@ -104,7 +102,7 @@ async def verify(
             return None
         run.explain.signal("judge_asked", 1.0)
         heard, failed, generation = None, True, run.plan.generation
-        async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE, judge_size(context, run)) as deadline:
+        async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE) as deadline:
             heard = await judge(query, reply, context, generation, deadline)
             failed = False
         run.explain.signal("judged", heard)
@@ -187,11 +185,6 @@ def quoted_texts(reply: Reply, context: Context) -> list[str]:
 def unchecked(thresholds: Thresholds) -> Verdict:
     """Return the verdict on an answer that nothing has checked yet."""
     return _in_doubt(None, thresholds, Verification.UNVERIFIED)
-
-
-def judge_size(context: Context, run: Run) -> Work:
-    """Return the work of a judge that reads the evidence."""
-    return Work(extra_prompt_tokens=prompt_tokens(context.evidence, run.plan.evidence_chars))
 
 
 def own_verdict(reply: Reply, judgement: float | None, thresholds: Thresholds) -> Verdict | None:
