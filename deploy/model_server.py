@@ -32,6 +32,7 @@ from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import VlmSpeed, load_latencies
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
+from gateway.planning.stages import Stage
 from gateway.settings import GatewaySettings
 from gateway.state import GenerationBudget
 from gateway.thresholds import RetrievalLimits
@@ -53,8 +54,8 @@ _MOST_COMPLETED = 8
 _MOST_REASON = 200
 _CHARS_A_TOKEN = 4
 _PHOTO_SIDE = 1_024
-_CONTEXT_NEEDED = 5_000
-"""Instructions and examples, the photo, 6,000 characters of evidence, and the reply."""
+_CONTEXT_NEEDED, _CONTEXT_OF_TEXT = 5_000, 3_000
+"""Tokens of a question with a photo, and without: instructions, 6,000 characters of evidence, the reply."""
 
 Tell = Callable[[str], object]
 
@@ -69,12 +70,14 @@ class ModelServer:
     abilities: Abilities = EVERYTHING
 
     def question_ms(self, latencies: str) -> float:
-        """What a looked-up question is expected to take with this model, milliseconds. `latencies`: the table
-        of the node's other stages.
+        """Return how long a looked-up question is expected to take with this model, in milliseconds.
+
+        `latencies`: the table of the node's other stages. A model that sees no photos makes no draft.
         """
         estimates = Estimates(load_latencies(latencies, self.speed))
         plan = Plan.full(RetrievalLimits(), GenerationBudget())
-        return Planner(plan, estimates).expected_ms(plan, (), 1, STAGE_GRAPH)
+        spared = (Stage.QUERY_REWRITE,) if self.abilities.sees_photos else (Stage.QUERY_REWRITE, Stage.DRAFT)
+        return Planner(plan, estimates).expected_ms(plan, spared, 1, STAGE_GRAPH)
 
     def described(self, gateway: GatewaySettings) -> str:
         """Its speed, what it can do, and, where it is slower than callers wait, what to do about that."""
@@ -95,16 +98,13 @@ class ModelServer:
         return "\n".join(filter(None, (said, sees, can, advice)))
 
     def _context(self) -> str:
+        needed = _CONTEXT_NEEDED if self.abilities.sees_photos else _CONTEXT_OF_TEXT
         if not self.abilities.context:
             return (
-                f"It does not tell its context, of which a question needs about {_CONTEXT_NEEDED:,} tokens "
+                f"It does not tell its context, of which a question needs about {needed:,} tokens "
                 "(Ollama: OLLAMA_CONTEXT_LENGTH=8192)."
             )
-        enough = (
-            ""
-            if self.abilities.context >= _CONTEXT_NEEDED
-            else f"; a question needs about {_CONTEXT_NEEDED:,}"
-        )
+        enough = "" if self.abilities.context >= needed else f"; a question needs about {needed:,}"
         return f"Its context is {self.abilities.context:,} tokens{enough}."
 
 

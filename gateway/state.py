@@ -242,8 +242,9 @@ class Reply:
 
     `confidence` in 0..1; None if the model's server reports no token probabilities.
     `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
-    grammar allowed. `remark`: what is said after an answer and claims nothing, such as which half of a
-    question is left open. `conflicts`: what other sources say; `standing`: the share left to this one.
+    grammar allowed. `generated`: a model wrote it. `remark`: what is said after an answer and
+    claims nothing, such as which half of a question is left open. `conflicts`: what other sources say;
+    `standing`: the share left to this one.
     """
 
     answer: str | None
@@ -252,6 +253,7 @@ class Reply:
     reason: Reason = Reason.ANSWERED
     token_probabilities: tuple[float, ...] | None = None
     under_grammar: bool = False
+    generated: bool = False
     remark: str = ""
     conflicts: tuple[Conflicting, ...] = ()
     standing: float = 1.0

@@ -40,7 +40,7 @@ def answer(
     query: Query, entity: Entity | None, shown: EvidenceBlocks, options: VlmOptions, most_tokens: int
 ) -> TextPrompt:
     """Return the prompt for the answer from evidence (QA-Dragon, 3.7.1)."""
-    thing = delimited("thing in the photo", entity.name) + "\n" if entity and query.photo else ""
+    thing = delimited("the thing asked about", entity.name) + "\n" if entity else ""
     return text_prompt("answer", query, options, most_tokens, thing=thing, evidence=shown.text)
 
 

@@ -79,6 +79,7 @@ class AnsweringVlm:
         self, query: Query, context: Context, generation: GenerationBudget
     ) -> tuple[TextPrompt, EvidenceBlocks]:
         """Return the prompt, and the evidence in it: as much as budget and window hold."""
+        query = query if self._client.sees_photos else replace(query, photo=None)
         limit = min(self._options.tokens.answer, generation.answer_tokens)
         budget = self._options.evidence.at_most(generation.evidence_chars)
 

@@ -93,6 +93,7 @@ def reply_of_text(written: Written, context: Context, shown: Sequence[int]) -> R
         confidence=confidence(measured),
         quotes=quotes(said, "", context.evidence, (), shown),
         token_probabilities=measured,
+        generated=True,
     )
 
 

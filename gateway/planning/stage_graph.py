@@ -94,8 +94,7 @@ class StageGraph:
             return Work(
                 extra_prompt_tokens=self.tokens_read(stage, plan), max_output_tokens=plan.answer_tokens
             )
-        reads = stage is Stage.JUDGE or stage in dict(self.reads)
-        return Work(extra_prompt_tokens=self.tokens_read(stage, plan)) if reads else ONE
+        return Work(extra_prompt_tokens=self.tokens_read(stage, plan)) if stage in dict(self.reads) else ONE
 
     def tokens_read(self, stage: Stage, plan: Plan) -> int:
         """Tokens of material in the stage's prompt, at most."""

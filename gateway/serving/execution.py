@@ -343,7 +343,7 @@ class Execution:
             return kept
         if self._unverified is Unverified.REFUSE:
             run.explain.signal("withheld", 1.0)
-            return refusal(Reason.TIMED_OUT, kept.route, kept.domain, kept.entity, NOT_VERIFIED)
+            return refusal(Reason.UNSUPPORTED, kept.route, kept.domain, kept.entity, NOT_VERIFIED)
         return replace(kept, verification=Verification.UNVERIFIED)
 
 

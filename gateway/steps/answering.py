@@ -43,7 +43,8 @@ async def answer_from(
     async for reader, may_fail, stage in run.attempts(Stage.ANSWER, reasoner, fallback, size):
         async with may_fail, stage as deadline:
             reply = await reader.answer(query, draft, context, generation, deadline)
-    reply = settled(query, reply, context, run)
+    if not reply.generated:
+        reply = settled(query, reply, context, run)
     if reply.says_something:
         run.explain.proposed(reply.answer)
         run.explain.signal("answer_confidence", reply.confidence)

@@ -40,12 +40,10 @@ from contracts.answer import Verification
 from contracts.verifier import CheckName, VerifyReply
 from gateway.clients.services import Services, WhiteBox
 from gateway.planning.explaining import Explaining
-from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, GenerationBudget, Query, Reply, Verdict
 from gateway.steps.conclusion import conclude
-from gateway.steps.evidence import prompt_tokens
 from gateway.thresholds import Thresholds
 
 Judge = Callable[[Query, Reply, Context, GenerationBudget, Deadline], Awaitable[float | None]]
@@ -104,7 +102,7 @@ async def verify(
             return None
         run.explain.signal("judge_asked", 1.0)
         heard, failed, generation = None, True, run.plan.generation
-        async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE, _to_judge(context, run)) as deadline:
+        async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE) as deadline:
             heard = await judge(query, reply, context, generation, deadline)
             failed = False
         run.explain.signal("judged", heard)
@@ -112,8 +110,8 @@ async def verify(
 
     at_once = ask_judge.at_once(reply)
     _explain_tokens(reply, at_once, run.explain)
-    unchecked = _in_doubt(own_verdict(reply, None, thresholds), thresholds, Verification.UNVERIFIED)
-    run.keep(conclude(reply, unchecked, context, None, run.failures, thresholds, explain=run.explain))
+    in_doubt = _in_doubt(own_verdict(reply, None, thresholds), thresholds, Verification.UNVERIFIED)
+    run.keep(conclude(reply, in_doubt, context, None, run.failures, thresholds, explain=run.explain))
     judgement = await judgement_in_time() if at_once else None
     checked, own = None, own_verdict(reply, judgement, thresholds)
     async with run.optional(Stage.VERIFIER), run.stage(Stage.VERIFIER) as deadline:
@@ -149,10 +147,7 @@ async def check(
     deadline: Deadline,
 ) -> Verdict:
     """What the verifier says of the answer, of the evidence that it quotes, and of its models' certainty."""
-    evidence = context.evidence
-    named = dict.fromkeys(quote.index for quote in reply.quotes)
-    quoted = [evidence[index].in_context for index in named if 0 <= index < len(evidence)]
-    texts = quoted or [item.in_context for item in evidence]
+    texts = quoted_texts(reply, context)
     name = context.entity.name if context.entity else None
     white_box = WhiteBox(
         reply.token_probabilities or (), thresholds.token_min, thresholds.token_mean, judgement
@@ -179,8 +174,17 @@ def least_and_mean(tokens: Sequence[float]) -> tuple[float, float]:
     return lowest, min(max(fsum(tokens) / len(tokens), lowest), max(tokens))
 
 
-def _to_judge(context: Context, run: Run) -> Work:
-    return Work(extra_prompt_tokens=prompt_tokens(context.evidence, run.plan.evidence_chars))
+def quoted_texts(reply: Reply, context: Context) -> list[str]:
+    """Return the pieces of evidence that the answer quotes; all pieces if it quotes none."""
+    evidence = context.evidence
+    named = dict.fromkeys(quote.index for quote in reply.quotes)
+    quoted = [evidence[index].in_context for index in named if 0 <= index < len(evidence)]
+    return quoted or [item.in_context for item in evidence]
+
+
+def unchecked(thresholds: Thresholds) -> Verdict:
+    """Return the verdict on an answer that nothing has checked yet."""
+    return _in_doubt(None, thresholds, Verification.UNVERIFIED)
 
 
 def own_verdict(reply: Reply, judgement: float | None, thresholds: Thresholds) -> Verdict | None:

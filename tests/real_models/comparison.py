@@ -121,7 +121,7 @@ async def compare(
                     said: dict[str, Any] = {"answer": answer, "evidence": passages}
                 else:
                     said = await _ask_platform(started.gateway_url, system, deadline_ms, turn)
-                row = _judged(system, turn, time.monotonic() - began, recorder.take(), said)
+                row = _judged(system, turn, time.monotonic() - began, recorder.take(turn.question), said)
                 kept.append(row)
                 rows.append(row)
                 progress(row)

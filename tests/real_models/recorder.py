@@ -35,10 +35,10 @@ class Recorder:
     upstream: str
     exchanges: list[Exchange] = field(default_factory=list)
 
-    def take(self) -> tuple[Exchange, ...]:
-        """Return the exchanges so far and forget them."""
-        exchanges, self.exchanges = tuple(self.exchanges), []
-        return exchanges
+    def take(self, question: str = "") -> tuple[Exchange, ...]:
+        """Return the exchanges so far that hold the question, and forget all: a probe is none of them."""
+        exchanges, self.exchanges = self.exchanges, []
+        return tuple(each for each in exchanges if question in json.dumps(each.messages, ensure_ascii=False))
 
     def app(self) -> FastAPI:
         """Return the proxy as an app."""

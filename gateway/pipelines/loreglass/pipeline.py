@@ -27,6 +27,7 @@ from gateway.state import (
     Verdict,
 )
 from gateway.steps import evidence, photo
+from gateway.steps.answer_check import check_answer
 from gateway.steps.answering import answer_from
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
 from gateway.steps.evidence import SearchRequest
@@ -231,6 +232,9 @@ class LoreglassPipeline:
         self, judge: Judge, query: Query, reply: Reply, context: Context, run: Run, ask_judge: AskJudge
     ) -> Verdict | None:
         """The dual verifier (3.7.2). `judge`: of the reasoner that answered."""
+        if reply.generated:
+            asked = None if ask_judge is AskJudge.NEVER else judge
+            return await check_answer(self.services, asked, query, reply, context, run, self.thresholds)
         return await verify(self.services, judge, query, reply, context, run, self.thresholds, ask_judge)
 
     async def _second_hop(self, query: Query, draft: Draft, context: Context, run: Run) -> tuple[str, ...]:
