@@ -147,7 +147,7 @@ def test_what_cannot_be_measured_is_shown_as_a_dash() -> None:
 
 def test_a_reply_is_told_by_its_reason_or_its_problem() -> None:
     answered = b'{"reason": "answered", "abstained": false, "route": "rag", "degraded": ["ocr"]}'
-    assert reply_of(200, answered) == Reply(200, "answered", "rag", True, ("ocr",))
+    assert reply_of(200, answered) == Reply(200, "answered", "rag", True, ("ocr",), confidence=None)
     problem = b'{"type": "https://loreglass.dev/problems/overloaded"}'
     assert reply_of(503, problem) == Reply(503, "overloaded")
     assert reply_of(502, b"<html>") == Reply(502, "unreadable")

@@ -30,7 +30,7 @@ async def test_a_model_that_sees_no_photos_answers_from_print_name_and_pages_wit
     assert answer.answer == AUTHOR
     assert {request.name for request in server.questions} <= {"answer", "judge"}
     text = server.questions[0].text
-    assert f"<<<thing in the photo>>>\n{BOOK}\n" in text
+    assert f"<<<the thing asked about>>>\n{BOOK}\n" in text
     for known in (AUTHOR, PAGES, "THE SALT ROAD"):
         assert known in text
     assert "The question is about" not in text  # the services' draft

@@ -40,7 +40,7 @@ async def test_a_pipeline_s_whole_way_can_be_walked_and_shown(pipeline: str, tmp
     assert set(names) == set(SCRIPTS[pipeline])
     first = walked.calls[0].request
     assert all(call.request.images == first.images for call in walked.calls)
-    assert all(call.request.parts[:2] == first.parts[:2] for call in walked.calls)
+    assert all(call.request.parts[0] == first.parts[0] for call in walked.calls)
     assert walked.answer.explanation is not None
     kept = walked.answer.explanation.model_calls
     assert {(call.prompt, call.reply) for call in kept} == {

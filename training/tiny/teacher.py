@@ -38,8 +38,8 @@ class Teacher:
     def reply(self, messages: Sequence[dict[str, Any]]) -> str:
         """To a chat of OpenAI's API; a few words to a prompt that is neither's."""
         texts = [_text(message["content"]) for message in messages if message["role"] != "system"]
-        forms, asked = _FORM.findall(texts[-1]), _QUESTION.search(texts[0])
-        question = asked.group(1).strip() if asked else ""
+        forms, asked = _FORM.findall(texts[-1]), _QUESTION.findall(texts[0])
+        question = asked[-1].strip() if asked else ""  # after those of the examples
         shown = texts[-1].rpartition("TASK:")[2]
         answer = self._answer(question, shown)
         match forms[-1] if forms else "":

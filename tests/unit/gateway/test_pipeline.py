@@ -47,7 +47,7 @@ async def test_every_stage_that_ran_has_its_time(world: World) -> None:
 async def test_the_name_of_the_thing_goes_into_the_search(world: World) -> None:
     await world.ask()
     (request,) = world.services.text_search.calls
-    assert request.queries == [f"{BOOK} author"]
+    assert request.queries == [f"{BOOK} {QUESTION}", f"{BOOK} author"]
 
 
 async def test_the_photos_words_and_the_question_choose_the_domain(world: World) -> None:
@@ -186,12 +186,14 @@ async def test_an_invented_quote_beside_a_true_one_is_dropped(services: FakeServ
 async def test_a_second_hop_searches_for_what_the_first_one_found(services: FakeServices) -> None:
     found = {f"{BOOK} author": PAGES, "Mira Holm birthplace": "Mira Holm was born in Norrby."}
     services.text_search.reply = lambda request: TextSearchReply(
-        hits=[text_hit(found[request.queries[0]])], collection="pages"
+        hits=[text_hit(found[request.queries[-1]])], collection="pages"
     )
     reasoner = ScriptedReasoner(hop=lambda _: ("Mira Holm birthplace",))
     async with gateway_before(services, reasoner) as world:
         answer = await world.ask("Where was its author born?")
-    assert [call.queries for call in services.text_search.calls] == [[query] for query in found]
+    first, second = [call.queries for call in services.text_search.calls]
+    assert first == [f"{BOOK} Where was its author born?", f"{BOOK} author"]
+    assert second == ["Mira Holm birthplace"]
     assert found["Mira Holm birthplace"] in [item.text for item in reasoner.found[0].evidence]
     assert {"second_hop", "second_hop_search", "second_hop_reranker"} <= set(answer.timings_ms)
 

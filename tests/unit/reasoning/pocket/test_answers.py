@@ -3,10 +3,10 @@
 import pytest
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
-from contracts.answer import Reason
+from contracts.answer import Reason, Route
 from gateway.reasoning.calls import calls_counted
 from gateway.reasoning.pocket.reasoner import PocketReasoner
-from gateway.state import PhotoText, Quote, Reply, Tool
+from gateway.state import Context, Evidence, GenerationBudget, PhotoText, Quote, Reply, Tool
 from tests.unit.reasoning.pocket.desk import (
     WordReader,
     answered,
@@ -223,9 +223,13 @@ async def test_without_the_reader_there_is_a_refusal_that_names_it(
 async def test_another_passage_that_agrees_makes_an_answer_surer_and_one_that_differs_less() -> None:
     quoted, question = page("Ines Valdern was born in 1961."), ask("When was Ines Valdern born?", photo=False)
     reply, reasoner = Reply("1961.", 0.6, (Quote(0, quoted.text),)), PocketReasoner(WordReader())
-    agreed = await reasoner.judge(question, reply, (quoted, BORN), minute())
-    other = await reasoner.judge(question, reply, (quoted, page("Ines Valdern was born in 1958.")), minute())
+
+    async def judged(*evidence: Evidence) -> float | None:
+        context = Context(Route.RAG, evidence=(quoted, *evidence))
+        return await reasoner.judge(question, reply, context, GenerationBudget(), minute())
+
+    agreed, other = await judged(BORN), await judged(page("Ines Valdern was born in 1958."))
     assert agreed is not None
     assert other is not None
-    assert other < reply.confidence < agreed
-    assert await reasoner.judge(question, reply, (quoted,), minute()) is None
+    assert other < 0.6 < agreed
+    assert await judged() is None
