@@ -54,8 +54,8 @@ _MOST_COMPLETED = 8
 _MOST_REASON = 200
 _CHARS_A_TOKEN = 4
 _PHOTO_SIDE = 1_024
-_CONTEXT_NEEDED, _CONTEXT_OF_TEXT = 5_000, 3_000
-"""Tokens of a question with a photo, and without: instructions, 6,000 characters of evidence, the reply."""
+_CONTEXT_NEEDED, _CONTEXT_OF_TEXT = 4_500, 2_000
+"""Tokens of a question with a photo, and without: instructions, 3,000 characters of evidence, the reply."""
 
 Tell = Callable[[str], object]
 

@@ -67,9 +67,9 @@ async def test_the_answer_in_hand_is_given_with_a_caution_where_the_operator_wan
     assert answer.verification is Verification.UNVERIFIED
 
 
-async def test_the_answer_in_hand_is_refused_for_lack_of_time_where_answers_must_be_checked() -> None:
+async def test_the_answer_in_hand_is_refused_as_unconfirmed_where_answers_must_be_checked() -> None:
     answer = await asked(Unverified.REFUSE, TEA)
-    assert (answer.answer, answer.reason) == (REFUSALS[Reason.TIMED_OUT], Reason.TIMED_OUT)
+    assert (answer.answer, answer.reason) == (REFUSALS[Reason.UNSUPPORTED], Reason.UNSUPPORTED)
 
 
 @pytest.mark.parametrize("unverified", list(Unverified))
