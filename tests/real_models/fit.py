@@ -21,6 +21,8 @@ from evaluation.judging.port import Verdict
 from gateway.steps.answer_check import FEATURES, WEIGHTS, log_odds
 from tests.real_models.comparison import Row, RowFile
 
+PRIOR_RIGHT = 3 / 4
+"""Of the answers in use. Of these questions 40 % were written to fool a reader, which people seldom do."""
 _REGULARISED = 1.0
 _FOLDS = 5
 
@@ -41,16 +43,21 @@ def main(folders: Annotated[list[Path], typer.Argument(help="of comparisons", ex
     typer.echo(f"  all together {roc_auc_score(right, unseen):.3f}")
     for place, name in enumerate(FEATURES):
         typer.echo(f"  {name} alone {roc_auc_score(right, filled[:, place]):.3f}")
-    _print_cuts(rows, right, unseen)
+    shift = _odds(PRIOR_RIGHT) - _odds(right.mean())
+    _print_cuts(rows, right, 1 / (1 + np.exp(-np.log(unseen / (1 - unseen)) - shift)))
     model.fit(filled, right)
     weights = {
-        "intercept": round(float(model.intercept_[0]), 4),
+        "intercept": round(float(model.intercept_[0]) + shift, 4),
         "coefficients": dict(zip(FEATURES, (round(float(each), 4) for each in model.coef_[0]), strict=True)),
         "means": dict(zip(FEATURES, (round(float(each), 4) for each in means), strict=True)),
         "fitted_on": f"{len(rows)} answers of {', '.join(folder.parent.name for folder in folders)}",
     }
     WEIGHTS.write_text(json.dumps(weights, indent=2) + "\n", "utf-8")
     typer.echo(f"written: {WEIGHTS}")
+
+
+def _odds(share: float) -> float:
+    return float(np.log(share / (1 - share)))
 
 
 def _is_answer(row: Row) -> bool:
