@@ -18,10 +18,12 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Route
 from contracts.domain_router import Domain
 from gateway.llm.client import VlmClient
+from gateway.llm.delimiting import harmless
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.options import VlmOptions, Window
 from gateway.llm.prompt import Prompt, TextPart, TextPrompt
 from gateway.llm.reasoner import VlmReasoner
+from gateway.llm.tokens import within_tokens
 from gateway.pipelines.baselines.crag_mm import IMAGE_CONTEXT_TOKENS, WEB_CONTEXT_TOKENS
 from gateway.pipelines.baselines.direct_rag import IMAGE_SHARE
 from gateway.pipelines.baselines.model import VlmBaselines
@@ -78,6 +80,8 @@ class Row:
 
 class _Listening:
     """In place of a `VlmClient`: keeps each prompt, and has no reply."""
+
+    sees_photos = True
 
     def __init__(self) -> None:
         self.prompts: list[Asked] = []
@@ -140,6 +144,10 @@ class Material:
         """What is known when the answer is written."""
         return Context(Route.RAG, self.thing, self.printed, first_pieces(self.pieces(chars), chars))
 
+    def reply(self, options: VlmOptions) -> Reply:
+        """As long an answer as the model may write."""
+        return Reply(within_tokens(harmless(self.text(400)), options.tokens.answer), 0.5)
+
     def photo_context(self) -> PhotoContext:
         """The query, and what nobody who sees waits for."""
 
@@ -171,7 +179,7 @@ def _loreglass(it: Material, client: VlmClient, options: VlmOptions) -> Iterator
     for domain in (None, *Domain):
         yield reasoner.draft(it.query, domain, it.photo_context().read_photo, _unheard, _SOON)
     yield reasoner.answer(it.query, it.draft, context, _GENERATION, _SOON)
-    yield reasoner.judge(it.query, Reply(it.text(400), 0.5), context, _GENERATION, _SOON)
+    yield reasoner.judge(it.query, it.reply(options), context, _GENERATION, _SOON)
     yield reasoner.rewrite(it.query, _SOON)
 
 
@@ -185,7 +193,7 @@ def _qa_dragon(it: Material, client: VlmClient, options: VlmOptions) -> Iterator
     yield steps.split_query(it.query, it.draft, _SOON)
     yield steps.enhance_queries(it.query, texts, it.thing, _SOON)
     yield steps.answer(it.query, it.draft, it.context(20_000), _GENERATION, _SOON)
-    yield steps.judge(it.query, Reply(it.text(400), 0.5), it.context(20_000), _GENERATION, _SOON)
+    yield steps.judge(it.query, it.reply(options), it.context(20_000), _GENERATION, _SOON)
 
 
 def _three_step(it: Material, client: VlmClient, options: VlmOptions) -> Iterator[Awaitable[object]]:

@@ -169,6 +169,8 @@ def _messages(messages: Sequence[Mapping[str, Any]]) -> tuple[str, Sequence[Mapp
     """The system's words and the user's parts."""
     system = next((str(message["content"]) for message in messages if message["role"] == "system"), "")
     said = [message["content"] for message in messages if message["role"] == "user"]
+    if not said:
+        raise RefusedChat("The request has no message of the user.", "messages")
     parts = [[{"type": "text", "text": each}] if isinstance(each, str) else each for each in said]
     return system, [part for each in parts for part in each]
 

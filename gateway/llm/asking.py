@@ -11,7 +11,7 @@ from gateway.llm.prompts import Case, PromptText, prompt_text, short_name
 from gateway.llm.question import photo_parts, question_text, question_tokens, system_text
 from gateway.llm.schema_forms import described
 from gateway.llm.schemas import Structured, Understanding, in_words
-from gateway.llm.text import replied, text_prompt
+from gateway.llm.text import TURN_TOKENS, replied, text_prompt
 from gateway.llm.tokens import ours, tokens_at_most
 from gateway.state import Draft, Entity, Query
 
@@ -52,6 +52,11 @@ def judge(query: Query, asked: TextPrompt, answered: str, options: VlmOptions) -
     return text_prompt(
         "judge", query, options, options.tokens.judge, earlier=replied(asked, harmless(answered))
     )
+
+
+def judge_tokens(options: VlmOptions) -> int:
+    """Return an upper bound on the tokens that the judge adds to the call that answered and its reply."""
+    return TURN_TOKENS + ours(prompt_text("judge").text) + options.tokens.judge
 
 
 def rewrite(query: Query, options: VlmOptions) -> TextPrompt:

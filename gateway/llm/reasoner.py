@@ -78,7 +78,7 @@ class AnsweringVlm:
     def _answer_prompt(
         self, query: Query, context: Context, generation: GenerationBudget
     ) -> tuple[TextPrompt, EvidenceBlocks]:
-        """Return the prompt, and the evidence in it: as much as budget and window hold."""
+        """Return the prompt, and the evidence in it: as much as fits beside the judge's turn."""
         query = query if self._client.sees_photos else replace(query, photo=None)
         limit = min(self._options.tokens.answer, generation.answer_tokens)
         budget = self._options.evidence.at_most(generation.evidence_chars)
@@ -87,8 +87,9 @@ class AnsweringVlm:
             return asking.answer(query, context.entity, shown, self._options, limit)
 
         def shown_within(tokens: int) -> EvidenceBlocks:
-            return evidence_blocks(context.evidence, budget.within(tokens))
+            return evidence_blocks(context.evidence, budget.within(tokens - judge_tokens))
 
+        judge_tokens = asking.judge_tokens(self._options)
         return self._options.window.fitted(prompt_with, shown_within)
 
 

@@ -20,7 +20,7 @@ from language.sentences import sentences
 
 YES, NO = 0.9, 0.1
 """What a verdict without token probabilities is worth: a judge is never certain."""
-_TURN_TOKENS = 16
+TURN_TOKENS = 16
 """Marks of two more turns, in any of the chat templates that we know."""
 _WORD = re.compile(r"[A-Za-z]+")
 _CODE_FENCE = re.compile(r"\A```[a-z]*\s*|\s*```\Z")
@@ -57,7 +57,7 @@ def text_prompt(
 
 def replied(asked: TextPrompt, reply: str) -> Earlier:
     """A call and its reply, for one that goes on from there."""
-    return Earlier(asked.user, reply, asked.text_tokens + tokens_at_most(reply) + _TURN_TOKENS)
+    return Earlier(asked.user, reply, asked.text_tokens + tokens_at_most(reply) + TURN_TOKENS)
 
 
 def answer_of(written: Written) -> str | None:
