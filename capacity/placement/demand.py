@@ -18,11 +18,11 @@ from gateway.planning.plan import Plan
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 
-TYPICAL = Plan(crops=2, sub_queries=2, chunks=40, evidence_chars=6_000)
+TYPICAL = Plan(crops=2, sub_queries=2, chunks=40)
 """A question as most are; the full plan is what it may be."""
 
 _IDENTIFY = {Stage.IMAGE_SEARCH, Stage.CROPPER, Stage.CROP_SEARCH, Stage.SELECT_ENTITY}
-_RARE = {Stage.SECOND_HOP, Stage.SECOND_HOP_SEARCH, Stage.SECOND_HOP_RERANKER, Stage.JUDGE}
+_RARE = {Stage.SECOND_HOP, Stage.SECOND_HOP_SEARCH, Stage.SECOND_HOP_RERANKER, Stage.QUERY_REWRITE}
 _SERVICE = {
     Stage.CROP_SEARCH: "image_search",
     Stage.SECOND_HOP_SEARCH: "text_search",
@@ -50,10 +50,10 @@ class Way:
 
 _FIRST = frozenset(LOREGLASS.in_order(True)[0])
 WAYS = (
-    Way("direct", LOREGLASS, frozenset(Stage) - _FIRST - {Stage.SESSION}),
+    Way("direct", LOREGLASS, frozenset(Stage) - _FIRST - {Stage.SESSION} | _RARE),
     Way("verify", LOREGLASS, frozenset((_IDENTIFY | _RARE) - {Stage.IMAGE_SEARCH})),
     Way("rag", LOREGLASS, frozenset(_RARE)),
-    Way("qa-dragon", QA_DRAGON, frozenset()),
+    Way("qa-dragon", QA_DRAGON, frozenset(_RARE)),
 )
 
 

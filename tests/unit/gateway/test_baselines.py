@@ -203,12 +203,12 @@ async def test_what_web_search_found_takes_eight_thousand_tokens_at_most() -> No
 async def test_direct_rag_keeps_within_the_evidence_of_the_plan() -> None:
     services = many_pages(10, f"{BOOK} is long. " * 100)
     _, found = (await asked("direct-rag", services=services)).reader.given("answer_from")
-    assert 3_000 < found.image_chars + found.page_chars <= FULL.evidence_chars
+    assert FULL.evidence_chars / 2 < found.image_chars + found.page_chars <= FULL.evidence_chars
 
 
 async def test_a_plan_with_less_evidence_takes_its_share_of_their_own_budgets() -> None:
     services = many_pages(50, f"{BOOK} is long. " * 100)
-    plan = replace(FULL, evidence_chars=4_000, text_hits=5)
+    plan = replace(FULL, evidence_chars=2_000, text_hits=5)
     result = await asked("crag-mm-task-2", services=services, plan=plan)
     assert result.services.text_search.calls[0].k == 25
     _, found = result.reader.given("answer_from")

@@ -195,8 +195,8 @@ async def test_evidence_that_is_too_much_for_the_model_is_cut_before_it_is_asked
     asked: dict[int, str] = {}
     for window in (4_000, 60_000):
         async with bench({"answer": says(ANSWER)}, options=VlmOptions(window=Window(window))) as it:
-            known = context(TURIN, *long)
-            made = await it.reasoner.answer(ASK, draft(), known, GenerationBudget(), deadline())
+            known, enough = context(TURIN, *long), GenerationBudget(evidence_chars=8_000)
+            made = await it.reasoner.answer(ASK, draft(), known, enough, deadline())
             (request,) = it.server.requests
         asked[window] = request.text
         assert made.quotes

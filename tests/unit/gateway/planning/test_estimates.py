@@ -164,7 +164,7 @@ def test_no_duration_breaks_an_estimate(durations: list[float]) -> None:
 
 def test_no_call_takes_longer_than_the_longest_reply() -> None:
     known = estimates()
-    unbounded, short = Work(), Work(max_output_tokens=61)
+    unbounded, short = Work(), Work(max_output_tokens=32)
     assert known.p50_ms(Stage.ANSWER, short) == known.p50_ms(Stage.ANSWER, unbounded)
     assert known.p90_ms(Stage.ANSWER, short) < known.p90_ms(Stage.ANSWER, unbounded)
 

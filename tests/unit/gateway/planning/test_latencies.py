@@ -34,7 +34,7 @@ def test_a_packaged_table_knows_every_service_also_the_one_that_no_stage_is_name
 def test_a_call_takes_the_longer_the_more_it_is_asked_to_do() -> None:
     pocket, l40s = load_latencies("pocket"), load_latencies("l40s", VlmSpeed())
     assert pocket.expected_ms(Stage.CROP_SEARCH, Work(4)) > pocket.expected_ms(Stage.CROP_SEARCH, Work(1))
-    short, long = Work(max_output_tokens=20), Work(extra_prompt_tokens=2_000)
+    short, long = Work(max_output_tokens=10), Work(extra_prompt_tokens=2_000)
     assert l40s.expected_ms(Stage.ANSWER, short) < l40s.expected_ms(Stage.ANSWER)
     assert l40s.expected_ms(Stage.ANSWER) < l40s.expected_ms(Stage.ANSWER, long)
 
