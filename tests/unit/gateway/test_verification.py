@@ -76,7 +76,7 @@ def strict() -> FakeServices:
 
 @pytest.mark.parametrize(
     ("tokens", "refusal"),
-    [((0.99, 0.2, 0.99), "token_min"), ((0.8, 0.7), "token_mean"), (SURE, None), (None, None), ((), None)],
+    [((0.99, 0.2, 0.99), "token_min"), ((0.3, 0.6), "token_mean"), (SURE, None), (None, None), ((), None)],
 )
 @pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES], ids=["by the service", "without it"])
 async def test_the_check_that_refused_has_a_name(
@@ -96,7 +96,7 @@ async def test_the_thresholds_travel_with_the_token_probabilities(strict: FakeSe
     await verdict(strict, Judge(), SURE)
     (request,) = strict.verifier.calls
     assert request.token_probabilities == list(SURE)
-    assert (request.token_min, request.token_mean, request.model_judgement) == (0.60, 0.90, None)
+    assert (request.token_min, request.token_mean, request.model_judgement) == (0.25, 0.50, None)
 
 
 @pytest.mark.parametrize(
