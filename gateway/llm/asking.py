@@ -115,8 +115,8 @@ def prompt_of(
     tokens = max(tokens + ours(described(short, schema)), tokens_in_lines)
     tokens += question_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
     question = question_text(query, options)
-    user = (*photo_parts(query), TextPart(f"{text}\n\n{question}"))
-    in_lines = f"{lines}\n\n{question}"
+    user = (*photo_parts(query), TextPart(f"{text.rstrip()}\n\n{question}"))
+    in_lines = f"{lines.rstrip()}\n\n{question}"
     return Prompt(short, system_text(), user, schema, max_tokens, text_tokens=tokens, in_lines=in_lines)
 
 
