@@ -32,9 +32,9 @@ from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import VlmSpeed, load_latencies
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
-from gateway.planning.stages import Stage
 from gateway.settings import GatewaySettings
 from gateway.state import GenerationBudget
+from gateway.steps.first_look import spared
 from gateway.thresholds import RetrievalLimits
 
 _ANSWERS_WITHIN_MS = 180_000.0
@@ -76,8 +76,8 @@ class ModelServer:
         """
         estimates = Estimates(load_latencies(latencies, self.speed))
         plan = Plan.full(RetrievalLimits(), GenerationBudget())
-        spared = (Stage.QUERY_REWRITE,) if self.abilities.sees_photos else (Stage.QUERY_REWRITE, Stage.DRAFT)
-        return Planner(plan, estimates).expected_ms(plan, spared, 1, STAGE_GRAPH)
+        without = spared(sees_photos=self.abilities.sees_photos)
+        return Planner(plan, estimates).expected_ms(plan, without, 1, STAGE_GRAPH)
 
     def described(self, gateway: GatewaySettings) -> str:
         """Its speed, what it can do, and, where it is slower than callers wait, what to do about that."""
@@ -89,13 +89,14 @@ class ModelServer:
             f"{speed.vision_ms / 1000:.1f} s, 1,000 tokens to read {speed.prefill_ms_per_1k / 1000:.1f} s, "
             f"and it writes {writes:.0f} tokens a second; a question takes about {question_ms / 1000:.0f} s."
         )
+        waits = f"Callers who name no deadline wait for {gateway.answer_deadline_ms / 1000:.0f} s."
         advice = deadline_advice(question_ms, gateway.answer_deadline_ms, gateway.max_deadline_ms)
         sees, able = "", self.abilities.described
         if not self.abilities.sees_photos:
             sees = f"{self.model} {TEXT_ONLY_NOTE}."
             del able["photos"]
         can = f"{told_abilities(able)} {self._context()}"
-        return "\n".join(filter(None, (said, sees, can, advice)))
+        return "\n".join(filter(None, (said, sees, can, advice or waits)))
 
     def _context(self) -> str:
         needed = _CONTEXT_NEEDED if self.abilities.sees_photos else _CONTEXT_OF_TEXT

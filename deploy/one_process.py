@@ -25,6 +25,7 @@ from deploy.settings import PocketSettings
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.llm.capabilities import Abilities
+from gateway.planning.advice import enough_ms
 from gateway.planning.run import side_by_side
 from gateway.reasoners import open_reasoners
 from gateway.settings import GatewaySettings, Reasoning
@@ -70,8 +71,8 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
         model = await find_model(
             settings.model, settings.model_name, settings.model_key.get_secret_value(), tell=_say
         )
-        _say(model.described(gateway_settings))
         gateway_settings, abilities = answered_by(model, gateway_settings, settings), model.abilities
+        _say(model.described(gateway_settings))
     services = _bind_services(settings)
     urls = {name: bound.url for name, bound in services.items()}
     gateway_settings = gateway_settings.model_copy(update={f"{name}_url": url for name, url in urls.items()})
@@ -121,6 +122,9 @@ def answered_by(model: ModelServer, gateway: GatewaySettings, settings: PocketSe
     }
     if "vlm_speed" not in gateway.model_fields_set:
         update["vlm_speed"] = model.speed
+    if "answer_deadline_ms" not in gateway.model_fields_set:  # else a slow model would never be asked
+        wanted = enough_ms(model.question_ms(gateway.latencies), gateway.max_deadline_ms)
+        update["answer_deadline_ms"] = max(gateway.answer_deadline_ms, wanted)
     if model.abilities.context and "vlm_context" not in gateway.model_fields_set:
         update["vlm_context"] = model.abilities.context - model.abilities.thinking_tokens
     return gateway.model_copy(update=update)

@@ -30,7 +30,6 @@ def every_pipeline(
             thresholds=thresholds,
             retrieval=retrieval,
             router=router,
-            ask_judge=reasoners.ask_judge,
             fallback=fallback.few_hops if fallback else None,
         ),
         QaDragonPipeline(

@@ -24,7 +24,6 @@ from gateway.reasoning.pocket.reasoner import PocketReasoner
 from gateway.reasoning.port import Read, Reasoner
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings, Reasoning
-from gateway.steps.verification import AskJudge
 
 if TYPE_CHECKING:
     from gateway.llm.capabilities import Abilities
@@ -36,10 +35,11 @@ Check = Callable[[Deadline], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Reasoners:
-    """A reasoner for each port, when their judge is asked, and the checks of what they depend on, by name.
+    """A reasoner for each port, and the checks of what they depend on, by name.
 
     `fallback`: the reasoners when the model cannot be had in time; None without a model, as `in_steps` is.
-    `model`: its name and what its server can do; `keep_probing` keeps that current until cancelled.
+    `sees_photos`: whether there is a model that does. `model`: its name and what its server can do;
+    `keep_probing` keeps that current until cancelled.
     """
 
     few_hops: Reasoner
@@ -48,10 +48,10 @@ class Reasoners:
     three_step: ThreeStepReasoner
     wiki_prf: WikiPrfReasoner
     in_steps: StepByStepReasoner | None = None
-    ask_judge: AskJudge = AskJudge.IF_BORDERLINE
     checks: Mapping[str, Check] = field(default_factory=dict)
     fallback: "Reasoners | None" = None
     model: Callable[[], Mapping[str, str]] = dict
+    sees_photos: Callable[[], bool] = bool
     keep_probing: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
@@ -106,10 +106,10 @@ def open_reasoners(
         three_step=ThreeStepVlmReasoner(client, options),
         wiki_prf=WikiPrfVlmReasoner(client, options),
         in_steps=baselines,
-        ask_judge=AskJudge.IF_UNMEASURED,
         checks={name: partial(_model_note, each) for name, each in clients.items()},
         fallback=pocket_reasoners(read),
         model=partial(_described, clients),
+        sees_photos=lambda: client.sees_photos,
         keep_probing=partial(keep_probing, tuple(clients.values())),
     )
 

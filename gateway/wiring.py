@@ -58,6 +58,7 @@ from gateway.speech.sound_cache import SoundCache
 from gateway.speech.synthesis import Synthesizer
 from gateway.speech.transcription import Transcriber
 from gateway.state import GenerationBudget
+from gateway.steps.first_look import spared
 from gateway.steps.routing import SearchRouter
 from gateway.thresholds import RetrievalLimits, load_thresholds
 
@@ -181,9 +182,11 @@ def _tell(metrics: QuestionMetrics, budget: BudgetMetrics, charge: OnEnd, questi
     charge(question)
 
 
-async def _deadline_note(planner: Planner, settings: GatewaySettings, _: Deadline) -> Note:
+async def _deadline_note(
+    planner: Planner, settings: GatewaySettings, reasoners: Reasoners, _: Deadline
+) -> Note:
     """Ready or not, callers get no answer of a model that is slower than they wait; operators are told."""
-    question_ms = planner.expected_ms(planner.full, (), 1, LOREGLASS)
+    question_ms = planner.expected_ms(planner.full, spared(sees_photos=reasoners.sees_photos()), 1, LOREGLASS)
     return Note(deadline_advice(question_ms, settings.answer_deadline_ms, settings.max_deadline_ms) or "ok")
 
 
@@ -287,7 +290,7 @@ def _checks(
     checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
     servers = {name: partial(voice_note, server) for name, server in voice.servers.items()}
     if settings.reasoning is Reasoning.VLM:
-        checks["deadline"] = partial(_deadline_note, planner, settings)
+        checks["deadline"] = partial(_deadline_note, planner, settings, reasoners)
     return {**checks, **reasoners.checks, "photos": photos.check, **servers}
 
 

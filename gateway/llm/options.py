@@ -18,7 +18,7 @@ _TEMPLATE_TOKENS = 96
 class TokenLimits:
     """The longest reply of each stage, in tokens: a stage's time is mostly its reply's length."""
 
-    understand: int = 512
+    understand: int = 256
     chain_of_thought: int = 448
     choose_tools: int = 128
     list_objects: int = 96

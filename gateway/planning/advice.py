@@ -1,7 +1,12 @@
-"""What to tell an operator whose model is slower than callers wait."""
+"""How long callers should wait for a slow model, and what to tell its operator."""
 
 _SPARE = 1.5
 _STEP_S = 5
+
+
+def enough_ms(question_ms: float, longest_ms: float) -> int:
+    """Return a deadline that is long enough for most questions, at most `longest_ms`; all in milliseconds."""
+    return int(min(longest_ms, 1000 * _STEP_S * (question_ms / 1000 * _SPARE // _STEP_S + 1)))
 
 
 def deadline_advice(question_ms: float, usual_ms: float, longest_ms: float) -> str:
@@ -18,6 +23,4 @@ def deadline_advice(question_ms: float, usual_ms: float, longest_ms: float) -> s
     )
     if question_ms > longest_ms:
         return f"{slow}No deadline that is allowed would do: a smaller model or a quicker machine would."
-    enough_s = _STEP_S * (question_ms / 1000 * _SPARE // _STEP_S + 1)
-    enough_ms = min(longest_ms, enough_s * 1000)
-    return f"{slow}LOREGLASS_GATEWAY_ANSWER_DEADLINE_MS={enough_ms:.0f} would do."
+    return f"{slow}LOREGLASS_GATEWAY_ANSWER_DEADLINE_MS={enough_ms(question_ms, longest_ms)} would do."

@@ -12,6 +12,11 @@ DraftByServices = Callable[[Deadline], Awaitable[Draft]]
 """Return what to look up and what the photo's print answers, without a model."""
 
 
+def spared(*, sees_photos: bool) -> tuple[Stage, ...]:
+    """Return the stages that a first question does not need, by whether the model sees photos."""
+    return (Stage.QUERY_REWRITE,) if sees_photos else (Stage.QUERY_REWRITE, Stage.DRAFT)
+
+
 class Rewriting(Protocol):
     """A reasoner that puts a follow-up question into words that need no conversation."""
 

@@ -32,7 +32,6 @@ where the operator wants that (`withheld`).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from enum import Enum, auto
 from math import fsum
 
 from chassis.resilience.deadlines import Deadline
@@ -53,39 +52,18 @@ NOT_SUPPORTED = "support"
 _TOKEN_CHECKS = (CheckName.TOKEN_MIN, CheckName.TOKEN_MEAN)
 
 
-class AskJudge(Enum):
-    """When the model judge is asked.
-
-    `NEVER`: the other checks decide. `IF_BORDERLINE`: they leave it open. `IF_UNMEASURED`: also at once when
-    the answer came without token probabilities though a model wrote it. `ALWAYS`: as in the paper.
-    """
-
-    NEVER = auto()
-    IF_BORDERLINE = auto()
-    IF_UNMEASURED = auto()
-    ALWAYS = auto()
-
-    @property
-    def of_quotes(self) -> "AskJudge":
-        """For what no model wrote: that it has no token probabilities is then no reason to ask."""
-        return self if self is AskJudge.NEVER else AskJudge.IF_BORDERLINE
-
-    def at_once(self, reply: Reply) -> bool:
-        """Whether it is asked before the other checks."""
-        return self is AskJudge.ALWAYS or (self is AskJudge.IF_UNMEASURED and not reply.token_probabilities)
-
-
 async def verify(
     services: Services,
-    judge: Judge,
+    judge: Judge | None,
     query: Query,
     reply: Reply,
     context: Context,
     run: Run,
     thresholds: Thresholds,
-    ask_judge: AskJudge = AskJudge.IF_BORDERLINE,
+    *,
+    judge_first: bool = False,
 ) -> Verdict | None:
-    """The checks of `reply`, and the judge's as `ask_judge` says, as long as time remains.
+    """Check `reply`. The judge is asked if the other checks leave it open, or `judge_first` as in the paper.
 
     None when there is nothing to verify.
     """
@@ -96,6 +74,8 @@ async def verify(
 
     async def judgement_in_time() -> float | None:
         nonlocal left_out, failed
+        if judge is None:
+            return None
         if not run.plan.judge:
             left_out = True
             await run.skip(Stage.JUDGE)
@@ -108,16 +88,15 @@ async def verify(
         run.explain.signal("judged", heard)
         return heard
 
-    at_once = ask_judge.at_once(reply)
-    _explain_tokens(reply, at_once, run.explain)
+    _explain_tokens(reply, judge_first, run.explain)
     in_doubt = _in_doubt(own_verdict(reply, None, thresholds), thresholds, Verification.UNVERIFIED)
     run.keep(conclude(reply, in_doubt, context, None, run.failures, thresholds, explain=run.explain))
-    judgement = await judgement_in_time() if at_once else None
+    judgement = await judgement_in_time() if judge_first else None
     checked, own = None, own_verdict(reply, judgement, thresholds)
     async with run.optional(Stage.VERIFIER), run.stage(Stage.VERIFIER) as deadline:
         checked = await check(services, query, reply, context, judgement, thresholds, run.explain, deadline)
     verdict = checked or own
-    if not at_once and ask_judge is not AskJudge.NEVER:
+    if judge is not None and not judge_first:
         if verdict is None or verdict.refusal or verdict.probability >= thresholds.borderline:
             run.explain.signal("judge_asked", 0.0 if run.plan.judge else None)
         elif (judgement := await judgement_in_time()) is not None:

@@ -16,7 +16,7 @@ from gateway.steps import evidence
 from gateway.steps.conclusion import Outcome
 from gateway.steps.identify import named_by
 from gateway.steps.photo import begin_image_search, begin_reading
-from gateway.steps.verification import AskJudge, Judge
+from gateway.steps.verification import Judge
 
 T = TypeVar("T")
 
@@ -96,13 +96,11 @@ class AblatedLoreglass(LoreglassPipeline):
         return await super()._second_hop(query, draft, context, run)
 
     async def _verify(
-        self, judge: Judge, query: Query, reply: Reply, context: Context, run: Run, ask_judge: AskJudge
+        self, judge: Judge | None, query: Query, reply: Reply, context: Context, run: Run
     ) -> Verdict | None:
         if "verifier" in self.missing:
             return None
-        if "judge" in self.missing:
-            ask_judge = AskJudge.NEVER
-        return await super()._verify(judge, query, reply, context, run, ask_judge)
+        return await super()._verify(None if "judge" in self.missing else judge, query, reply, context, run)
 
 
 def _never_begun(prefetch: Prefetch[T]) -> Prefetch[T]:

@@ -34,7 +34,7 @@ from gateway.steps.evidence import SearchRequest
 from gateway.steps.first_look import draft_unseen
 from gateway.steps.identify import identify, search_crops
 from gateway.steps.routing import SearchRouter
-from gateway.steps.verification import AskJudge, Judge, verify
+from gateway.steps.verification import Judge, verify
 from gateway.thresholds import RetrievalLimits, Thresholds
 
 STAGE_GRAPH = StageGraph(
@@ -80,7 +80,6 @@ class LoreglassPipeline:
     thresholds: Thresholds
     retrieval: RetrievalLimits
     router: SearchRouter = field(default_factory=SearchRouter)
-    ask_judge: AskJudge = AskJudge.IF_BORDERLINE
     fallback: Reasoner | None = None
     name: str = "loreglass"
     stage_graph: StageGraph = STAGE_GRAPH
@@ -140,8 +139,7 @@ class LoreglassPipeline:
         entity = await self._identify(query, draft, prefetched, run)
         context = await self._find(query, draft, route, entity, await prefetched.photo_text.result(), run)
         reply, judge = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
-        asked = self.ask_judge.of_quotes if run.fell_back(Stage.ANSWER) else self.ask_judge
-        verdict = await self._verify(judge, query, reply, context, run, asked)
+        verdict = await self._verify(judge, query, reply, context, run)
         domain = (await prefetched.domain.result()).domain
         failures, explain = run.failures, run.explain
         return conclude(reply, verdict, context, domain, failures, self.thresholds, explain=explain)
@@ -229,13 +227,11 @@ class LoreglassPipeline:
         return await evidence.search_and_rank(self.services, request, known, run, stages)
 
     async def _verify(
-        self, judge: Judge, query: Query, reply: Reply, context: Context, run: Run, ask_judge: AskJudge
+        self, judge: Judge | None, query: Query, reply: Reply, context: Context, run: Run
     ) -> Verdict | None:
-        """The dual verifier (3.7.2). `judge`: of the reasoner that answered."""
-        if reply.generated:
-            asked = None if ask_judge is AskJudge.NEVER else judge
-            return await check_answer(self.services, asked, query, reply, context, run, self.thresholds)
-        return await verify(self.services, judge, query, reply, context, run, self.thresholds, ask_judge)
+        """The dual verifier (3.7.2). `judge`: of the reasoner that answered; None: it is not asked."""
+        check = check_answer if reply.generated else verify
+        return await check(self.services, judge, query, reply, context, run, self.thresholds)
 
     async def _second_hop(self, query: Query, draft: Draft, context: Context, run: Run) -> tuple[str, ...]:
         """What only the evidence in hand makes searchable; usually nothing."""

@@ -27,7 +27,7 @@ from gateway.steps.evidence import SearchRequest
 from gateway.steps.first_look import draft_unseen
 from gateway.steps.identify import identify, named_by
 from gateway.steps.routing import SearchRouter
-from gateway.steps.verification import AskJudge, verify
+from gateway.steps.verification import verify
 from gateway.thresholds import RetrievalLimits, Thresholds
 
 TEXT_ONLY = frozenset({Tool.TEXT_SEARCH})
@@ -175,6 +175,6 @@ class QaDragonPipeline:
         """3.7: the answer with its reasons, and the dual verifier; what that accepts need not cite."""
         services, cut_offs = self.services, self.thresholds
         reply, judge = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
-        verdict = await verify(services, judge, query, reply, context, run, cut_offs, AskJudge.ALWAYS)
+        verdict = await verify(services, judge, query, reply, context, run, cut_offs, judge_first=True)
         failures, explain = run.failures, run.explain
         return conclude(reply, verdict, context, domain, failures, cut_offs, True, explain)

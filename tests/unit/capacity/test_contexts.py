@@ -32,7 +32,7 @@ WEB_TASKS = ("crag-mm-task-2", "crag-mm-task-3")
 
 def test_all_pipelines_of_the_gateway_are_measured() -> None:
     alone = SimpleNamespace(answer_alone=None, answer_in_steps=None)
-    none = dict.fromkeys(("few_hops", "stepwise", "three_step", "wiki_prf", "ask_judge", "fallback"))
+    none = dict.fromkeys(("few_hops", "stepwise", "three_step", "wiki_prf", "fallback"))
     reasoners: Any = SimpleNamespace(baselines=alone, in_steps=alone, **none)
     services: Any = None
     assert set(CALLS) == set(every_pipeline(services, reasoners, load_thresholds(), SearchRouter()))

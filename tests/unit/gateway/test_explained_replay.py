@@ -17,7 +17,7 @@ from gateway.planning.run import Run
 from gateway.state import Context, Evidence, GenerationBudget, Query, Quote, Reply
 from gateway.steps.answering import answer_from
 from gateway.steps.conclusion import conclude
-from gateway.steps.verification import AskJudge, verify
+from gateway.steps.verification import verify
 from gateway.thresholds import Thresholds, load_thresholds
 from services.verifier.engine import ModelSignals
 from services.verifier.engines.certainty import certainty_of
@@ -41,7 +41,8 @@ class Case:
     judgement: float | None
     judge_works: bool
     verifier_works: bool
-    ask_judge: AskJudge
+    has_judge: bool
+    judge_first: bool
     verdict_suffices: bool
 
     async def answer(self, *_: object) -> Reply:
@@ -86,7 +87,8 @@ def drawn(random: Random) -> Case:
         judgement=random.random() if random.random() < 0.8 else None,
         judge_works=random.random() < 0.8,
         verifier_works=random.random() < 0.8,
-        ask_judge=random.choice(list(AskJudge)),
+        has_judge=random.random() < 0.7,
+        judge_first=random.random() < 0.4,
         verdict_suffices=random.random() < 0.3,
     )
 
@@ -103,7 +105,8 @@ async def asked(case: Case, thresholds: Thresholds) -> tuple[bool, Explanation]:
     draft = lookup_draft()
     reply, judge = await answer_from(case, None, ASK, draft, CONTEXT, run)
     services = cast(Services, case)
-    verdict = await verify(services, judge, ASK, reply, CONTEXT, run, thresholds, case.ask_judge)
+    asked_judge, first = judge if case.has_judge else None, case.judge_first and case.has_judge
+    verdict = await verify(services, asked_judge, ASK, reply, CONTEXT, run, thresholds, judge_first=first)
     outcome = conclude(
         reply, verdict, CONTEXT, None, {}, thresholds, case.verdict_suffices, explain=run.explain
     )
@@ -170,9 +173,7 @@ async def test_what_would_be_done_under_other_thresholds_is_what_is_done_under_t
 
 
 async def test_a_judge_that_was_not_asked_is_said_not_to_have_been(anyio_backend: object) -> None:
-    sure = Case(
-        Reply("A fact.", 0.9, (Quote(0, "A fact."),)), 0.95, 0.9, True, True, AskJudge.IF_BORDERLINE, False
-    )
+    sure = Case(Reply("A fact.", 0.9, (Quote(0, "A fact."),)), 0.95, 0.9, True, True, True, False, False)
     _, told = await asked(sure, load_thresholds())
     assert told.signals["judge_asked"] == 0
     assert "judged" not in told.signals

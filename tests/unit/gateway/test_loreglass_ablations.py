@@ -15,7 +15,6 @@ from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
 from gateway.planning.run import Run
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
-from gateway.steps.verification import AskJudge
 from gateway.thresholds import RetrievalLimits, load_thresholds
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, crop_region, image_hit, text_hit
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft
@@ -54,9 +53,7 @@ async def ablated(*missing: str, reasoner: ScriptedReasoner | None = None) -> Re
     thinking = reasoner or ScriptedReasoner(before_draft=after_reading, hop=lambda _: ("second hop",))
     services = busy_services()
     async with clients_of(services) as clients:
-        whole = LoreglassPipeline(
-            clients, thinking, load_thresholds(), RetrievalLimits(), ask_judge=AskJudge.IF_BORDERLINE
-        )
+        whole = LoreglassPipeline(clients, thinking, load_thresholds(), RetrievalLimits())
         pipeline = without(whole, frozenset(missing)) if missing else whole
         run = Run("trace", Deadline.after_ms(30_000))
         outcome = await pipeline.using(load_thresholds()).answer(Query(WHO_WROTE, PHOTO), run)

@@ -12,7 +12,7 @@ from contracts.verifier import VerifyReply, VerifyRequest
 from gateway.planning.run import Run
 from gateway.state import Context, Evidence, Query, Quote, Reply, Unverified, Verdict
 from gateway.steps.conclusion import CAUTION, conclude
-from gateway.steps.verification import AskJudge, verify
+from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import closed_port, gateway_before
@@ -61,10 +61,10 @@ async def test_a_pipeline_without_a_verifier_says_that_it_has_none() -> None:
 
 
 @pytest.mark.parametrize("tokens", [None, (0.99, 0.97)])
-@pytest.mark.parametrize("ask_judge", list(AskJudge))
+@pytest.mark.parametrize("judge_first", [False, True])
 @pytest.mark.parametrize("probability", [LEAST, 0.5, 1.0])
 async def test_it_is_never_surer_for_not_having_been_checked(
-    tokens: tuple[float, ...] | None, ask_judge: AskJudge, probability: float
+    tokens: tuple[float, ...] | None, judge_first: bool, probability: float
 ) -> None:
     reply = Reply("A fact.", 0.9, (Quote(0, "A fact."),), token_probabilities=tokens)
 
@@ -77,7 +77,10 @@ async def test_it_is_never_surer_for_not_having_been_checked(
         services.verifier.mood = mood
         async with clients_of(services) as clients:
             run, query = Run("t", Deadline.after_ms(20_000)), Query("What?", None)
-            return await verify(clients, Judge(0.7), query, reply, CONTEXT, run, THRESHOLDS, ask_judge)
+            judge = Judge(0.7)
+            return await verify(
+                clients, judge, query, reply, CONTEXT, run, THRESHOLDS, judge_first=judge_first
+            )
 
     checked, unchecked = await verdict(Mood.WORKS), await verdict(Mood.CRASHES)
     assert checked is not None

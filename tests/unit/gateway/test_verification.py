@@ -12,7 +12,7 @@ from gateway.planning.plan import FULL, Plan
 from gateway.planning.run import Run
 from gateway.state import Context, Evidence, Query, Quote, Reply, Verdict
 from gateway.steps.conclusion import answered, conclude
-from gateway.steps.verification import AskJudge, verify
+from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import gateway_before
@@ -54,16 +54,17 @@ class Judge:
 
 async def verdict(
     services: FakeServices,
-    judge: Judge,
+    judge: Judge | None,
     tokens: tuple[float, ...] | None = None,
-    ask_judge: AskJudge = AskJudge.IF_BORDERLINE,
+    judge_first: bool = False,
     plan: Plan = FULL,
 ) -> Verdict | None:
     reply = replace(QUOTED, token_probabilities=tokens)
     async with clients_of(services) as clients:
         run = Run("t", Deadline.after_ms(20_000), planning=FixedPlan(plan))
         ask = Query("What?", None)
-        return await verify(clients, judge, ask, reply, CONTEXT, run, load_thresholds(), ask_judge)
+        thresholds = load_thresholds()
+        return await verify(clients, judge, ask, reply, CONTEXT, run, thresholds, judge_first=judge_first)
 
 
 @pytest.fixture
@@ -99,32 +100,22 @@ async def test_the_thresholds_travel_with_the_token_probabilities(strict: FakeSe
     assert (request.token_min, request.token_mean, request.model_judgement) == (0.25, 0.50, None)
 
 
-@pytest.mark.parametrize(
-    ("ask_judge", "tokens", "calls"),
-    [
-        (AskJudge.IF_BORDERLINE, None, 0),
-        (AskJudge.IF_BORDERLINE, SURE, 0),
-        (AskJudge.IF_UNMEASURED, None, 1),
-        (AskJudge.IF_UNMEASURED, (), 1),
-        (AskJudge.IF_UNMEASURED, SURE, 0),
-        (AskJudge.ALWAYS, SURE, 1),
-        (AskJudge.ALWAYS, None, 1),
-    ],
-)
-async def test_the_judge_is_asked_at_once_when_the_rule_says_so(
-    strict: FakeServices, ask_judge: AskJudge, tokens: tuple[float, ...] | None, calls: int
+@pytest.mark.parametrize("tokens", [SURE, None])
+@pytest.mark.parametrize("judge_first", [False, True])
+async def test_the_judge_is_asked_at_once_only_as_in_the_paper(
+    strict: FakeServices, judge_first: bool, tokens: tuple[float, ...] | None
 ) -> None:
     judge = Judge(0.7)
-    await verdict(strict, judge, tokens, ask_judge)
+    await verdict(strict, judge, tokens, judge_first)
     (request,) = strict.verifier.calls
-    assert len(judge.asked) == calls
-    assert request.model_judgement == (0.7 if calls else None)
+    assert len(judge.asked) == judge_first
+    assert request.model_judgement == (0.7 if judge_first else None)
 
 
 @pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES])
 async def test_a_judge_that_finds_it_wrong_refuses(strict: FakeServices, mood: Mood) -> None:
     strict.verifier.mood = mood
-    found = await verdict(strict, Judge(0.2), None, AskJudge.ALWAYS)
+    found = await verdict(strict, Judge(0.2), None, judge_first=True)
     assert found is not None
     assert found.refusal == "judge"
 
@@ -137,36 +128,34 @@ async def test_a_borderline_answer_is_judged(judgement: float, refusal: str | No
     assert len(judge.asked) == 1
 
 
-@pytest.mark.parametrize("ask_judge", [AskJudge.IF_BORDERLINE, AskJudge.ALWAYS])
-async def test_a_judge_without_an_opinion_leaves_it_to_the_verifier(ask_judge: AskJudge) -> None:
+@pytest.mark.parametrize("judge_first", [False, True])
+async def test_a_judge_without_an_opinion_leaves_it_to_the_verifier(judge_first: bool) -> None:
     services, judge = FakeServices(), Judge(None)
     services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
-    assert await verdict(services, judge, None, ask_judge) == Verdict(0.5)
+    assert await verdict(services, judge, None, judge_first) == Verdict(0.5)
     assert judge.asked
     (request,) = services.verifier.calls
     assert request.model_judgement is None
 
 
-async def test_a_judge_that_is_never_asked_leaves_the_borderline_to_the_other_checks() -> None:
-    services, judge = FakeServices(), Judge(0.0)
+async def test_without_a_judge_the_borderline_is_left_to_the_other_checks() -> None:
+    services = FakeServices()
     services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
-    assert await verdict(services, judge, None, AskJudge.NEVER) == Verdict(0.5)
-    assert judge.asked == []
-    assert AskJudge.NEVER.of_quotes is AskJudge.NEVER
+    assert await verdict(services, None) == Verdict(0.5)
 
 
-@pytest.mark.parametrize("ask_judge", [each for each in AskJudge if each is not AskJudge.NEVER])
+@pytest.mark.parametrize("judge_first", [False, True])
 @pytest.mark.parametrize("tokens", [None, SURE])
 @pytest.mark.parametrize("probability", [0.5, 0.95])
 async def test_without_the_judge_that_was_wanted_no_answer_is_surer(
-    ask_judge: AskJudge, tokens: tuple[float, ...] | None, probability: float
+    judge_first: bool, tokens: tuple[float, ...] | None, probability: float
 ) -> None:
     services, thresholds = FakeServices(), load_thresholds()
     services.verifier.reply = VerifyReply(supported=True, probability=probability, checks=[])
     judge, gone = Judge(0.55), Judge(RuntimeError("gone"))
-    judged = await verdict(services, judge, tokens, ask_judge)
-    unjudged = await verdict(services, gone, tokens, ask_judge)
-    left_out = await verdict(services, judge, tokens, ask_judge, plan=Plan(judge=False))
+    judged = await verdict(services, judge, tokens, judge_first)
+    unjudged = await verdict(services, gone, tokens, judge_first)
+    left_out = await verdict(services, judge, tokens, judge_first, plan=Plan(judge=False))
     assert len(gone.asked) == len(judge.asked)  # and is not asked again
     assert judged is not None
     if not judge.asked:
