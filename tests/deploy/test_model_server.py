@@ -217,7 +217,7 @@ def test_a_quick_model_is_described_without_advice() -> None:
 
 def test_a_context_that_is_short_or_untold_is_told_with_what_a_question_needs() -> None:
     for context, told in (
-        (4_096, "4,096 tokens; a question needs about 5,000"),
+        (4_096, "4,096 tokens; a question needs about 4,500"),
         (0, "OLLAMA_CONTEXT_LENGTH"),
     ):
         assert told in ModelServer("http://m", "m", DESKTOP, Abilities(context=context)).described(

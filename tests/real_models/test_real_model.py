@@ -23,7 +23,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
     folder: Path = tmp_path_factory.mktemp("real_model")
     dataset = chosen_questions(QUESTIONS, COUNT, UNANSWERABLE, seed=1)
     with serving(MODEL, "--ctx-size", "4096") as url:
-        return anyio.run(compare, url, dataset, [ALONE, "loreglass"], folder, 120_000, lambda _: None)
+        return anyio.run(compare, url, dataset, [ALONE, "loreglass"], folder, 60_000, lambda _: None)
 
 
 def of(rows: list[Row], system: str) -> list[Row]:

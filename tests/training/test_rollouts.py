@@ -104,7 +104,7 @@ def test_a_rollout_is_the_pipeline_s_way_and_only_the_model_s_own_tokens_carry_l
     told = chats.tokenizer.decode(
         [token for token, own in zip(trajectory.ids, trajectory.mask, strict=True) if not own]
     )
-    assert "TASK: of what was retrieved" in told
+    assert "TASK: from the pieces that were retrieved" in told
     assert "has 312 pages" in told
     assert [len(service.calls) for service in (services.cropper, services.image_search)] == [1, 2]
     assert not trajectory.failed

@@ -148,7 +148,7 @@ async def test_a_pipeline_that_is_not_there_is_refused_before_anything_is_kept(t
 
 
 async def test_a_gateway_that_is_not_there_is_one_sentence() -> None:
-    with pytest.raises(GatewayLost, match="Is it running"):
+    with pytest.raises(GatewayLost, match="Start one with: loreglass serve"):
         async with reached("http://127.0.0.1:9"):
             pass
 

@@ -101,7 +101,7 @@ async def test_an_index_that_is_there_already_is_left_alone(tmp_path: Path, file
 
 async def test_nothing_is_indexed_for_a_gateway_that_is_not_there(tmp_path: Path, file: Path) -> None:
     result = await invoke(f"squad:{file}", "--out", tmp_path / "run", "--gateway", "http://127.0.0.1:9")
-    assert (result.exit_code, "Is it running?" in result.output) == (1, True)
+    assert (result.exit_code, "Start one with: loreglass serve" in result.output) == (1, True)
     assert not (tmp_path / "run").exists()
 
 
