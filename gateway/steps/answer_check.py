@@ -1,9 +1,10 @@
-"""Whether an answer that a model wrote is right: four independent measures, weighed together.
+"""Whether an answer that a model wrote is right: independent measures, weighed together.
 
-The model's own yes, the least probable token of the answer, the reader service and the verifier service each
-tell right answers from wrong ones, none of them well alone. `answer_check.json` weighs them; it is fitted on
-questions that people wrote, with and without an answer, as real small models answered them
-(`python -m tests.real_models.fit`). A measure that is missing counts as its mean, so that it decides nothing.
+The least probable token of the answer, the reader service and the verifier service each tell right answers
+from wrong ones, none of them well alone. `answer_check.json` weighs them; it is fitted on questions that
+people wrote, with and without an answer, as small models answered them (`python -m tests.real_models.fit`). A
+measure that is missing counts as its mean, so that it decides nothing. The model itself is not asked: its yes
+says more of the model than of the answer (docs/decisions/0028-never-worse-than-the-model-alone.md).
 """
 
 import json
@@ -22,10 +23,10 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Evidence, Found, Query, Reply, ToRead, Verdict
 from gateway.steps.conclusion import conclude
-from gateway.steps.verification import Judge, quoted_texts, unchecked
+from gateway.steps.verification import quoted_texts, unchecked
 from gateway.thresholds import Thresholds
 
-FEATURES = ("model_yes", "token_min", "reader_best", "reader_agrees", "evidence_support")
+FEATURES = ("token_min", "reader_best", "reader_agrees", "evidence_support")
 WEIGHTS = Path(__file__).with_suffix(".json")
 _MOST_READ = 8
 _READINGS = 5
@@ -64,15 +65,9 @@ def log_odds(probability: float) -> float:
 
 
 async def check_answer(
-    services: Services,
-    judge: Judge | None,
-    query: Query,
-    reply: Reply,
-    context: Context,
-    run: Run,
-    thresholds: Thresholds,
+    services: Services, query: Query, reply: Reply, context: Context, run: Run, thresholds: Thresholds
 ) -> Verdict | None:
-    """Return the verdict on a model's answer; None if there is none. `judge` None: the model is not asked.
+    """Return the verdict on a model's answer; None if there is none.
 
     Signals: each of `FEATURES` that was measured; `judged`, the probability; `judge_first`, always 1. An
     answer is refused if `judged` is below its threshold.
@@ -83,9 +78,6 @@ async def check_answer(
     measured: dict[str, float] = {}
     if reply.token_probabilities:
         measured["token_min"] = min(reply.token_probabilities)
-    yes = await _model_yes(judge, query, reply, context, run) if judge else None
-    if yes is not None:
-        measured["model_yes"] = yes
     async with run.optional(Stage.VERIFIER), run.stage(Stage.VERIFIER) as deadline:
         measured |= await _by_services(services, query, reply, context, deadline)
     probability = Weights.load().probability(measured)
@@ -97,18 +89,6 @@ async def check_answer(
     by_services = "reader_best" in measured or "evidence_support" in measured
     verification = Verification.VERIFIED if by_services else Verification.UNVERIFIED
     return Verdict(probability, refusal, verification)
-
-
-async def _model_yes(judge: Judge, query: Query, reply: Reply, context: Context, run: Run) -> float | None:
-    """Return the model's own probability of "yes, the evidence says this"; None if it was not asked."""
-    if not run.plan.judge:
-        await run.skip(Stage.JUDGE)
-        return None
-    run.explain.signal("judge_asked", 1.0)
-    generation, yes = run.plan.generation, None
-    async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE) as deadline:
-        yes = await judge(query, reply, context, generation, deadline)
-    return yes
 
 
 async def _by_services(

@@ -148,7 +148,7 @@ def write(path: Path, record: dict[str, Any]) -> None:
     path.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
-async def test_the_default_pipeline_answers_from_the_production_engines_in_three_model_calls(
+async def test_the_default_pipeline_answers_from_the_production_engines_in_two_model_calls(
     running: Running,
 ) -> None:
     answer = await running.ask("Who wrote this?", "loreglass")
@@ -157,7 +157,7 @@ async def test_the_default_pipeline_answers_from_the_production_engines_in_three
     assert answer.answer == "Mira Holm wrote it."
     assert [citation.url for citation in answer.citations] == ["https://books.example/salt"]
     assert answer.domain in set(Domain)
-    assert [request.name for request in running.vlm.questions] == ["understand", "answer", "judge"]
+    assert [request.name for request in running.vlm.questions] == ["understand", "answer"]
 
 
 async def test_the_papers_pipeline_asks_the_model_once_a_step(running: Running) -> None:

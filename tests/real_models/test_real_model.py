@@ -35,10 +35,8 @@ async def test_each_system_is_asked_every_question(rows: list[Row]) -> None:
     assert not [row for row in rows if row.outcome == "failed"]
 
 
-async def test_a_question_without_a_photo_takes_an_answer_and_a_yes_or_no(rows: list[Row]) -> None:
-    prompts = [len(row.calls) for row in of(rows, "loreglass")]
-    assert max(prompts) <= 2
-    assert sum(prompts) >= COUNT
+async def test_a_question_without_a_photo_takes_one_call(rows: list[Row]) -> None:
+    assert [len(row.calls) for row in of(rows, "loreglass")] == [1] * COUNT
 
 
 async def test_the_model_reads_the_question_last_and_no_example(rows: list[Row]) -> None:
@@ -50,10 +48,9 @@ async def test_the_model_reads_the_question_last_and_no_example(rows: list[Row])
             assert str(first["content"]).rstrip().endswith(f"Question: {row.question}")
 
 
-async def test_the_second_call_finds_the_first_one_in_the_cache(rows: list[Row]) -> None:
-    judged = [row.calls[1] for row in of(rows, "loreglass") if len(row.calls) == 2]
-    assert judged
-    assert all(call.cached_tokens > 0.8 * call.prompt_tokens for call in judged)
+async def test_a_prompt_finds_the_words_of_the_one_before_in_the_cache(rows: list[Row]) -> None:
+    calls = [call for row in of(rows, "loreglass") for call in row.calls][1:]
+    assert all(call.cached_tokens >= 100 for call in calls)
 
 
 async def test_the_platform_answers_no_more_unanswerable_questions_than_the_model_alone(

@@ -230,8 +230,10 @@ class LoreglassPipeline:
         self, judge: Judge | None, query: Query, reply: Reply, context: Context, run: Run
     ) -> Verdict | None:
         """The dual verifier (3.7.2). `judge`: of the reasoner that answered; None: it is not asked."""
-        check = check_answer if reply.generated else verify
-        return await check(self.services, judge, query, reply, context, run, self.thresholds)
+        if reply.generated:
+            run.spare(Stage.JUDGE)
+            return await check_answer(self.services, query, reply, context, run, self.thresholds)
+        return await verify(self.services, judge, query, reply, context, run, self.thresholds)
 
     async def _second_hop(self, query: Query, draft: Draft, context: Context, run: Run) -> tuple[str, ...]:
         """What only the evidence in hand makes searchable; usually nothing."""

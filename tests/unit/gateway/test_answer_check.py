@@ -1,4 +1,4 @@
-"""The check of an answer that a model wrote: four measures, weighed together."""
+"""The check of an answer that a model wrote: independent measures, weighed together."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ QUERY = Query("How tall is the tower?", None)
 REPLY = Reply(
     "It is 111 m tall.", 0.9, (Quote(0, EVIDENCE.text),), token_probabilities=(0.9, 0.8), generated=True
 )
-SURE = {"model_yes": 0.9, "token_min": 0.8, "reader_best": 0.8, "reader_agrees": 0.8, "evidence_support": 0.9}
+SURE = {"token_min": 0.8, "reader_best": 0.8, "reader_agrees": 0.8, "evidence_support": 0.9}
 DOUBTFUL = {
     "model_yes": 0.4,
     "token_min": 0.2,
@@ -62,20 +62,10 @@ class Away:
         raise DependencyUnavailable("verifier is away.")
 
 
-def judging(probability: float | None) -> Any:
-    async def judge(*_: Any) -> float | None:
-        return probability
-
-    return judge
-
-
-async def verdict_of(
-    services: Any, yes: float | None = 0.9, reply: Reply = REPLY
-) -> tuple[Verdict, Mapping[str, float]]:
+async def verdict_of(services: Any, reply: Reply = REPLY) -> tuple[Verdict, Mapping[str, float]]:
     run = Run("a" * 32, Deadline.after_ms(5_000), explain=Explaining())
     context = Context(Route.RAG, evidence=(EVIDENCE,))
-    judge = judging(yes) if yes is not None else None
-    verdict = await check_answer(services, judge, QUERY, reply, context, run, THRESHOLDS)
+    verdict = await check_answer(services, QUERY, reply, context, run, THRESHOLDS)
     assert verdict is not None
     return verdict, run.explain.to_explanation(THRESHOLDS, ()).signals  # type: ignore[union-attr]
 
@@ -115,15 +105,13 @@ async def test_an_answer_that_the_services_bear_out_stands_and_says_what_was_mea
 
 
 async def test_an_answer_that_nothing_bears_out_is_refused() -> None:
-    verdict, _ = await verdict_of(Services("a bridge", 0.05, 0.05), yes=0.3)
+    verdict, _ = await verdict_of(Services("a bridge", 0.05, 0.05))
     assert verdict.refusal == "judge"
 
 
-async def test_without_token_probabilities_and_without_a_judge_the_services_decide() -> None:
-    verdict, signals = await verdict_of(
-        Services(), yes=None, reply=Reply("It is 111 m tall.", None, generated=True)
-    )
-    assert not {"token_min", "model_yes"} & set(signals)
+async def test_without_token_probabilities_the_services_decide() -> None:
+    verdict, signals = await verdict_of(Services(), Reply("It is 111 m tall.", None, generated=True))
+    assert "token_min" not in signals
     assert verdict.refusal is None
 
 
@@ -135,6 +123,5 @@ async def test_while_the_services_are_away_the_answer_is_unverified() -> None:
 
 async def test_nothing_is_checked_without_an_answer() -> None:
     run, services, context = Run("a" * 32, Deadline.after_ms(5_000)), Away(), Context(Route.RAG)
-    judge, nothing = judging(0.9), Reply(None, None)
-    assert await check_answer(services, judge, QUERY, nothing, context, run, THRESHOLDS) is None  # type: ignore[arg-type]
+    assert await check_answer(services, QUERY, Reply(None, None), context, run, THRESHOLDS) is None  # type: ignore[arg-type]
     assert Stage.VERIFIER.value not in run.timings_ms
