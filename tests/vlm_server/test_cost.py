@@ -20,7 +20,7 @@ async def test_no_request_is_refused_and_the_model_answers(server: str, route: s
     look, question = ROUTES[route]
     [cost] = await costs(SERVERS[server], look, question, count=1)
     assert cost.written_by_model
-    assert (cost.requests, cost.refused) == ({"direct": 1, "rag": 3}[route], 0)
+    assert (cost.requests, cost.refused) == ({"direct": 1, "rag": 2}[route], 0)
 
 
 async def test_a_model_that_writes_the_lines_that_it_is_asked_for_answers_with_its_source() -> None:
