@@ -168,7 +168,7 @@ class Draft:
 
     @classmethod
     def of_question(cls, *sub_queries: str) -> "Draft":
-        """Return the draft of a question that nobody looked at: search pages, know nothing yet."""
+        """Return the draft of a question without a first look: nothing is known, pages are searched."""
         return cls(None, None, "", None, None, False, frozenset({Tool.TEXT_SEARCH}), sub_queries)
 
 

@@ -1,6 +1,6 @@
 """The parts that every prompt has: the system text and the photo first, the question last.
 
-What never changes stands first, so that a server's prefix cache holds from question to question; the photo
+Static text stands first, so that a server's prefix cache holds from question to question; the photo
 follows the system text, so that it is read once for all calls of a request.
 """
 

@@ -59,7 +59,7 @@ def draft_of(completion: Completion[ChainOfThought], query: Query, cases: Iterab
 def understood(
     completion: Completion[Understanding], query: Query, options: VlmOptions, cases: Iterable[Case]
 ) -> Draft:
-    """Return the draft with its tools. What is not self-contained is looked up in any case."""
+    """Return the draft with its tools. A question that is not self-contained is always looked up."""
     value = whole(completion)
     draft = _drafted(value, completion, label(value.image_search, LABEL_WORDS), query, cases)
     tools = set[Tool]()

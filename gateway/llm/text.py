@@ -19,7 +19,7 @@ from gateway.state import Context, Query, Reply
 from language.sentences import sentences
 
 YES, NO = 0.9, 0.1
-"""What a verdict without token probabilities is worth: a judge is never certain."""
+"""Probabilities of a verdict without token probabilities: a judge is never certain."""
 TURN_TOKENS = 16
 """Marks of two more turns, in any of the chat templates that we know."""
 _WORD = re.compile(r"[A-Za-z]+")

@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 
 from chassis.resilience.deadlines import Deadline
-from contracts.answer import Verification
 from contracts.verifier import CheckName
 from gateway.clients.services import Services
 from gateway.planning.run import Run
@@ -86,9 +85,10 @@ async def check_answer(
     run.explain.signal("judge_first", 1.0)
     run.explain.signal("judged", probability)
     refusal = CheckName.JUDGE.value if probability < thresholds.judged else None
-    by_services = "reader_best" in measured or "evidence_support" in measured
-    verification = Verification.VERIFIED if by_services else Verification.UNVERIFIED
-    return Verdict(probability, refusal, verification)
+    if "evidence_support" in measured:
+        return Verdict(probability, refusal)
+    in_doubt = unchecked(thresholds)  # without the services no answer is surer than with them
+    return Verdict(min(probability, in_doubt.probability), refusal, in_doubt.verification)
 
 
 async def _by_services(

@@ -118,6 +118,7 @@ async def test_without_token_probabilities_the_services_decide() -> None:
 async def test_while_the_services_are_away_the_answer_is_unverified() -> None:
     verdict, signals = await verdict_of(Away())
     assert verdict.verification is Verification.UNVERIFIED
+    assert verdict.probability <= min(THRESHOLDS.supported, THRESHOLDS.judged)
     assert "reader_best" not in signals
 
 
