@@ -167,7 +167,7 @@ def test_the_pocket_profile_cuts_nothing_at_ten_seconds_with_room_to_spare(graph
 def test_cuts_are_taken_back_when_there_is_time_again() -> None:
     chooser = planner()
     early = at_admission(chooser, 2_300)
-    assert "no_judge" in names(early.cuts)
+    assert "no_second_hop" in names(early.cuts)
     through = [Stage.OCR, Stage.DOMAIN_ROUTER, Stage.DRAFT, Stage.IMAGE_SEARCH, Stage.TEXT_SEARCH]
     later = chooser.choose(2_900, through, 1, False, LOREGLASS)
     assert later.plan == FULL
