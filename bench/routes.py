@@ -14,8 +14,8 @@ from bench.figures import Table, number, percentile
 from bench.generator import Load
 from bench.on_fleet import Platform, asked, calls, fates, platform
 from bench.report import About
-from capacity.placement.node_file import read
-from capacity.placement.speed import vlm_speed
+from capacity.node_file import read
+from capacity.speed import vlm_speed
 from capacity.standins import VLM, Calibration
 from contracts.answer import Route
 from services.vlm.presets import PRESETS

@@ -1,1 +1,1 @@
-"""How much a node carries: what fits on its cards, how fast it is, and how it behaves under load."""
+"""What runs on which card of a node, and how much of it each process gets."""

@@ -6,9 +6,9 @@ import shlex
 import pytest
 import yaml
 
-from capacity.placement.environment import environment
-from capacity.placement.node_file import read
-from capacity.placement.proposal import propose
+from capacity.environment import environment
+from capacity.node_file import read
+from capacity.proposal import propose
 from deploy.images.catalogue import REGISTRY
 from deploy.inventory import APPS, VLM_HOST, VLM_PORT
 from deploy.weights.catalogue import vlm as vlm_weights
@@ -43,8 +43,8 @@ def _cards(workload: Object) -> dict[str, str]:
     return {resource: count for resource, count in limits.items() if resource.startswith("nvidia.com")}
 
 
-def _planned_for(cards: int, preset: str | None = None) -> dict[str, dict[str, str]]:
-    file = read(PLACEMENT / "l40s.yaml", cards=cards, preset=preset)
+def _planned_for(cards: int, sequences: int, preset: str | None = None) -> dict[str, dict[str, str]]:
+    file = read(PLACEMENT / "l40s.yaml", cards=cards, preset=preset, sequences=sequences)
     return environment(propose(file, cards, GatewaySettings.model_fields["answer_deadline_ms"].default))
 
 
@@ -59,14 +59,14 @@ def test_one_card_gets_what_the_plan_wrote() -> None:
 
 def test_a_card_for_the_model_server_is_what_the_plan_for_two_cards_says() -> None:
     """Each container sees one card, so that it is card 0 in there, and the gateway compares with that."""
-    _follows(overlay("scale-out"), _planned_for(2))
+    _follows(overlay("scale-out"), _planned_for(2, 12))
 
 
 def test_qwen_is_sized_by_the_plan_for_one_card_and_served_by_a_vllm_that_fetches_nothing() -> None:
     manifests = composed("overlays/l40s", "qwen")
     preset = PRESETS[manifests.variables(VLM_HOST)["LOREGLASS_VLM_PRESET"]]
     assert preset.name.startswith("qwen")
-    _follows(manifests, _planned_for(1, preset.name))
+    _follows(manifests, _planned_for(1, 21, preset.name))
     assert tuple(map(int, preset.version.split("."))) > (0, 11)
     assert "--allowed-media-domains" in main_container(manifests.workload(VLM_HOST))["args"]
 

@@ -136,7 +136,7 @@ def test_beside_an_installed_wheel_the_repositorys_folders_are_no_packages(insta
 def test_an_installed_command_has_the_wheels_version_and_every_subcommand(installed: Installed) -> None:
     assert installed.run(*installed.command("--version")).stdout == f"loreglass {version()}\n"
     told = installed.run(*installed.command("--help")).stdout
-    for name in ("ask", "demo", "serve", "index", "plan", "simulate", "eval", "train"):
+    for name in ("ask", "demo", "serve", "index", "plan", "eval", "train"):
         assert f" {name} " in told
     planned = installed.run(*installed.command("plan"))
     assert planned.returncode == 0, planned.stderr

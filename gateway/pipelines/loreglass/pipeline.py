@@ -52,7 +52,6 @@ STAGE_GRAPH = StageGraph(
         (Stage.SECOND_HOP_RERANKER,),
         (Stage.ANSWER,),
         (Stage.VERIFIER,),
-        (Stage.JUDGE,),
         (Stage.SESSION,),
     ),
     speculative=frozenset({Stage.IMAGE_SEARCH}),
@@ -231,7 +230,6 @@ class LoreglassPipeline:
     ) -> Verdict | None:
         """The dual verifier (3.7.2). `judge`: of the reasoner that answered; None: it is not asked."""
         if reply.generated:
-            run.spare(Stage.JUDGE)
             return await check_answer(self.services, query, reply, context, run, self.thresholds)
         return await verify(self.services, judge, query, reply, context, run, self.thresholds)
 

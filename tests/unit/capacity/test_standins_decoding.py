@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from capacity.simulation.virtual_time import run_virtual
 from capacity.standins.decoding import ContinuousBatch, ReadPrompt, Running
 from chassis.resilience.deadlines import Clock
 from gateway.planning.latencies import VlmSpeed
+from tests.virtual_time import run_virtual
 
 SPEED = VlmSpeed(vision_ms=100, prefill_ms_per_1k=50, decode_ms_per_token=10, prefix_caching=True)
 TEXT = ReadPrompt("no prefix", 0, 0)

@@ -8,7 +8,6 @@ from typing import Any
 import anyio
 import pytest
 
-from capacity.simulation.virtual_time import run_virtual
 from capacity.standins import (
     QUESTIONS,
     SERVICES,
@@ -25,6 +24,7 @@ from chassis.resilience.deadlines import Clock
 from contracts.answer import Route
 from contracts.reader import ReadReply
 from gateway.llm.schemas import Answerability, Understanding
+from tests.virtual_time import run_virtual
 
 Main = Callable[[Node, Clock], Awaitable[None]]
 JSON = {"Content-Type": "application/json"}

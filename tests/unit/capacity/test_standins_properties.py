@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gateway.llm.prompts
-from capacity.simulation.virtual_time import run_virtual
 from capacity.standins import Calibration, Node, StandInRequest
 from capacity.standins.counts import Counts
 from capacity.standins.decoding import ContinuousBatch, ReadPrompt, Running
@@ -20,6 +19,7 @@ from chassis.errors import DeadlineExceeded, Overloaded
 from chassis.resilience.deadlines import Clock, Deadline
 from gateway.planning.latencies import VlmSpeed
 from gateway.planning.stages import PROMPTS
+from tests.virtual_time import run_virtual
 
 
 @dataclass(frozen=True, slots=True)

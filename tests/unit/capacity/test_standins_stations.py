@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from capacity.simulation.virtual_time import run_virtual
 from capacity.standins.counts import Counts
 from capacity.standins.stations import Station
 from chassis.errors import DeadlineExceeded, Overloaded
 from chassis.resilience.deadlines import Clock, Deadline
+from tests.virtual_time import run_virtual
 
 
 def _run(main: Callable[[Station, Counts, Clock], Awaitable[None]], workers: int = 1, queue: int = 2) -> None:

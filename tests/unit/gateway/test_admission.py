@@ -12,12 +12,12 @@ from anyio.abc import TaskGroup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capacity.simulation.virtual_time import run_virtual
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.startup import WrongSettings
 from gateway.serving.admission import Admission, AdmissionLimits, Refusal
 from gateway.state import Priority
+from tests.virtual_time import run_virtual
 
 INTERACTIVE, STANDARD, BACKGROUND = Priority
 Scene = Callable[["Door", TaskGroup], Coroutine[Any, Any, None]]

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from capacity.simulation.virtual_time import run_virtual
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.gates import Gate
 from chassis.scope import scoped
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.state import Priority
+from tests.virtual_time import run_virtual
 
 DECODING_S, READING_S, REST_S = 0.1, 0.5, 0.3
 ALONE_S = DECODING_S + READING_S + REST_S

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import anyio
 
-from capacity.simulation.virtual_time import run_virtual
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Clock, Deadline
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.tenants import PUBLIC
 from gateway.state import Priority
+from tests.virtual_time import run_virtual
 
 PLACES = 8
 SECONDS = 120

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.simulation.virtual_time import run_virtual
 from chassis.errors import DeadlineExceeded
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.startup import WrongSettings
 from contracts.operations import Info
 from gateway.planning.placement import Cards, PlacementPlan, ServiceShare, compare
+from tests.virtual_time import run_virtual
 
 BURST_MS = 100.0
 PLAN = PlacementPlan(

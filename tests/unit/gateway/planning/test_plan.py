@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.ladder import BF16, FP8, cases, deadlines_table, rungs_table
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import VlmSpeed, Work, load_latencies
 from gateway.planning.plan import FULL, LADDER, Cut, Plan
@@ -20,8 +19,8 @@ from gateway.thresholds import RetrievalLimits
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS, QA_DRAGON, STAGE_GRAPHS
 
 GUIDE = Path(__file__).parents[4] / "docs" / "latency-budget.md"
+FP8, BF16 = VlmSpeed(), VlmSpeed(prefill_ms_per_1k=96.0, decode_ms_per_token=28.0)
 POCKET = load_latencies("pocket")
-L40S = {"fp8": load_latencies("l40s", FP8), "bf16": load_latencies("l40s", BF16)}
 NAMES = [cut.name for cut in LADDER]
 TIMES = st.floats(0.0, 20_000.0)
 STAGE_GRAPH = st.sampled_from(sorted(STAGE_GRAPHS.values(), key=lambda graph: graph.name))
@@ -158,12 +157,6 @@ def test_without_the_model_no_step_is_its_own() -> None:
     assert Plan(model=False).by_model(Stage.DRAFT)
 
 
-def test_the_guides_tables_are_those_that_the_command_prints() -> None:
-    guide, every = GUIDE.read_text("utf-8"), tuple(cases())
-    assert rungs_table(every) in guide
-    assert deadlines_table(every) in guide
-
-
 @pytest.mark.parametrize("graph", STAGE_GRAPHS.values(), ids=STAGE_GRAPHS)
 def test_the_pocket_profile_cuts_nothing_at_ten_seconds_with_room_to_spare(graph: StageGraph) -> None:
     choice = Planner(FULL, Estimates(POCKET)).choose(10_000, (), 1, False, graph)
@@ -174,7 +167,7 @@ def test_the_pocket_profile_cuts_nothing_at_ten_seconds_with_room_to_spare(graph
 def test_cuts_are_taken_back_when_there_is_time_again() -> None:
     chooser = planner()
     early = at_admission(chooser, 2_300)
-    assert "no_judge" in names(early.cuts)
+    assert "no_second_hop" in names(early.cuts)
     through = [Stage.OCR, Stage.DOMAIN_ROUTER, Stage.DRAFT, Stage.IMAGE_SEARCH, Stage.TEXT_SEARCH]
     later = chooser.choose(2_900, through, 1, False, LOREGLASS)
     assert later.plan == FULL

@@ -1,4 +1,4 @@
-"""Placement files for the tests: the one that is shipped, changed in one place."""
+"""The shipped node file with changes."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ DROP = object()
 
 
 def changed(folder: Path, changes: dict[str, Any]) -> Path:
-    """The shipped file with `changes`: a dotted entry -> its value, or DROP."""
+    """Write the shipped file with `changes`, by dotted entry; DROP deletes one."""
     content: dict[str, Any] = yaml.safe_load(SHIPPED.read_text("utf-8"))
     for entry, value in changes.items():
         *above, last = entry.split(".")

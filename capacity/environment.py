@@ -1,0 +1,126 @@
+"""The plan as environment files for compose and Kubernetes.
+
+Lines are `NAME=VALUE` without quotes or spaces, which docker's `--env-file`, compose's `env_file` and
+kustomize's `configMapGenerator.envs` all read alike. A shell does not: it would need quotes around JSON.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from pydantic_core import to_json
+
+from capacity.memory import service_share
+from capacity.node_file import POCKET, WITHOUT_MODEL
+from capacity.packing import VLM
+from capacity.proposal import Proposal
+from capacity.speed import vlm_speed
+from gateway.planning.latencies import load_latencies
+from gateway.planning.placement import PlacementPlan, ServiceShare
+
+GATEWAY = "gateway"
+Values = dict[str, object]
+Variables = dict[str, str]
+
+
+def plan_of(proposal: Proposal) -> PlacementPlan:
+    """Return the part of the plan that the gateway needs."""
+    file, latencies = proposal.file, load_latencies(proposal.file.latencies)
+    shares = {}
+    for name in file.services:
+        card, ms = proposal.layout.services[name], latencies.service(name)
+        share = ServiceShare(card, proposal.memory_mib(name), ms.fixed_ms, ms.item_ms)
+        shares[name] = ServiceShare(None) if card is None else share
+    return PlacementPlan(file.node.name, shares, file.node.burst_ms, proposal.vlm_sequences)
+
+
+def environment(proposal: Proposal) -> dict[str, Variables]:
+    """Return the variables of the gateway, the model server and every service."""
+    services = {name: _service(proposal, name) for name in proposal.file.services}
+    processes = {GATEWAY: _gateway(proposal), VLM: _vlm(proposal), **services}
+    return {
+        process: {f"LOREGLASS_{process}_{name}".upper(): _text(value) for name, value in values.items()}
+        for process, values in processes.items()
+    }
+
+
+def _gateway(proposal: Proposal) -> Values:
+    file = proposal.file
+    return {
+        "reasoning": "vlm",
+        "vlm_model": file.vlm.preset,
+        "vlm_sequences": proposal.vlm_sequences,
+        "vlm_context": proposal.vlm.context,
+        "vlm_photo_tokens": file.vlm.chosen.prompt_photo_tokens,
+        "vlm_speed": to_json(asdict(vlm_speed(file.node, file.vlm.chosen))).decode(),
+        "max_in_flight": proposal.vlm_sequences,
+        "answer_deadline_ms": proposal.deadline_ms,
+        "latencies": file.latencies,
+        "placement": plan_of(proposal).to_json(),
+        "photo_to_domain_router": file.services["domain_router"].engine == "blip2",
+        "photo_to_reranker": file.services["reranker"].engine == "cascade",
+    }
+
+
+def _vlm(proposal: Proposal) -> Values:
+    vlm = proposal.vlm
+    sizes: Values = {
+        "preset": proposal.file.vlm.preset,
+        "memory_share": vlm.share,
+        "max_model_len": vlm.context,
+        "max_num_seqs": vlm.sequences,
+    }
+    if len(proposal.layout.vlm) == 1:  # each of several gets its own where it is started
+        sizes["gpu"] = proposal.layout.vlm[0]
+    return sizes
+
+
+def _service(proposal: Proposal, name: str) -> Values:
+    service, card = proposal.file.services[name], proposal.layout.services[name]
+    values: Values = {"engine": service.engine}
+    if name not in WITHOUT_MODEL:
+        values["device"] = "cpu" if card is None else f"cuda:{card}"
+    if card is not None:
+        values["memory_share"] = service_share(proposal.file, name)
+    if service.batch is not None:
+        values["max_batch"] = service.batch
+    at_once = "workers" if name in WITHOUT_MODEL or service.engine == POCKET else "callers"
+    values[at_once] = service.concurrency
+    return values
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def files(proposal: Proposal, source: str, options: Sequence[str]) -> dict[Path, str]:
+    """Return the content by relative path: a file for each process, and one with everything."""
+    command = " ".join(["loreglass plan", source, *options, "--write ."])
+    head = f"# From {source}, by `{command}` in its folder: change that one, not this, and write again.\n"
+    name = proposal.file.node.name
+    processes = environment(proposal)
+    written = {Path(name) / f"{process}.env": head + _lines(each) for process, each in processes.items()}
+    parts = [f"\n# {process}\n{_lines(each)}" for process, each in processes.items()]
+    return {Path(f"{name}.env"): head + "".join(parts), **written}
+
+
+def _lines(variables: Variables) -> str:
+    return "".join(f"{name}={value}\n" for name, value in variables.items())
+
+
+def write(folder: Path, contents: Mapping[Path, str]) -> None:
+    """Write the files. Raises `OSError`."""
+    for path, content in contents.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content, "utf-8")
+
+
+def stale(folder: Path, contents: Mapping[Path, str]) -> list[Path]:
+    """Return the files that are missing or differ."""
+    return [
+        path
+        for path, content in contents.items()
+        if not (folder / path).is_file() or (folder / path).read_bytes() != content.encode()
+    ]

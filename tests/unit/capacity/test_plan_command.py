@@ -1,0 +1,200 @@
+"""`loreglass plan`: what it prints and writes, and whether the processes accept it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+from pydantic_settings import BaseSettings
+from typer.testing import CliRunner
+
+from capacity.cli import app
+from capacity.environment import environment, files
+from capacity.node_file import SERVICES, read
+from capacity.proposal import Proposal, propose
+from chassis.settings import ModelSettings
+from gateway.planning.latencies import VlmSpeed
+from gateway.planning.placement import PlacementPlan
+from gateway.settings import GatewaySettings
+from services.cropper.settings import CropperSettings
+from services.domain_router.settings import DomainRouterSettings
+from services.image_search.settings import ImageSearchSettings
+from services.ocr.settings import OcrSettings
+from services.reader.settings import ReaderSettings
+from services.reranker.settings import RerankerSettings
+from services.text_search.settings import TextSearchSettings
+from services.verifier.settings import VerifierSettings
+from services.vlm.__main__ import main as serve_vlm
+from tests.deploy.compose_file import read_env
+from tests.unit.capacity.node_files import SHIPPED, changed
+
+SETTINGS: Mapping[str, type[BaseSettings]] = {
+    "gateway": GatewaySettings,
+    "cropper": CropperSettings,
+    "domain_router": DomainRouterSettings,
+    "image_search": ImageSearchSettings,
+    "ocr": OcrSettings,
+    "reader": ReaderSettings,
+    "reranker": RerankerSettings,
+    "text_search": TextSearchSettings,
+    "verifier": VerifierSettings,
+}
+
+
+def plan(*words: object) -> tuple[int, str]:
+    """Return the exit status and the output of `loreglass plan`."""
+    result = CliRunner().invoke(app, [*map(str, words)], env={"COLUMNS": "80", "NO_COLOR": "1"})
+    assert "Traceback" not in result.output
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def shipped() -> Proposal:
+    return propose(read(SHIPPED), 1, 10_000)
+
+
+def test_the_committed_files_are_what_the_plan_writes() -> None:
+    assert plan(SHIPPED, "--check") == (0, "11 files are up to date.\n")
+
+
+def test_voice_env_is_all_that_voice_changes() -> None:
+    without, found = (
+        {
+            name: value
+            for each in environment(propose(file, 1, 10_000)).values()
+            for name, value in each.items()
+        }
+        for file in (read(SHIPPED), read(SHIPPED, voice=True))
+    )
+    changes = {name: value for name, value in found.items() if without.get(name) != value}
+    assert changes == read_env(SHIPPED.parent / "voice.env")
+
+
+def test_the_table_has_each_card_and_the_options_of_the_model_server() -> None:
+    status, said = plan(SHIPPED, "--cards", 2, "--voice")
+    assert status == 0
+    assert "l40s: llama-3.2-11b-vision-fp8 on 2 cards of 48 GB" in said
+    rows = [line.split()[:2] for line in said.splitlines()]
+    assert ["0", "vlm"] in rows
+    assert ["1", "reranker"] in rows
+    assert "vLLM: --gpu-memory-utilization 0.601 --max-model-len 16384 --max-num-seqs 10" in said
+    assert "stt: whisper.cpp-cuda" in said
+    assert "10 questions at once" in said
+    assert max(map(len, said.splitlines())) <= 80
+
+
+def test_whisper_by_vllm_gets_its_share(tmp_path: Path) -> None:
+    file = changed(tmp_path, {"voice.stt.preset": "vllm-whisper"})
+    assert "stt: vllm-whisper --gpu-memory-utilization 0.08" in plan(file, "--voice")[1]
+
+
+def test_changed_and_missing_files_are_reported(tmp_path: Path) -> None:
+    file = changed(tmp_path, {})
+    assert plan(file, "--write", tmp_path)[0] == 0
+    assert plan(file, "--check")[0] == 0
+    (tmp_path / "l40s" / "vlm.env").write_text("LOREGLASS_VLM_MAX_NUM_SEQS=64\n", "utf-8")
+    (tmp_path / "l40s" / "ocr.env").unlink()
+    status, said = plan(file, "--check")
+    assert status == 1
+    assert "l40s/vlm.env, l40s/ocr.env" in said
+
+
+def test_options_stand_in_the_files(tmp_path: Path) -> None:
+    file = changed(tmp_path, {})
+    options = ("--cards", 2, "--sequences", 12, "--deadline-ms", 5000)
+    assert plan(file, "--write", tmp_path, *options)[0] == 0
+    head = (tmp_path / "l40s.env").read_text("utf-8").splitlines()[0]
+    assert "`loreglass plan node.yaml --cards 2 --sequences 12 --deadline-ms 5000 --write .`" in head
+    assert plan(file, "--check")[0] == 1
+    assert plan(file, "--check", *options)[0] == 0
+
+
+def test_lines_are_read_alike_by_docker_compose_and_kustomize(shipped: Proposal) -> None:
+    written = files(shipped, "l40s.yaml", [])
+    for content in written.values():
+        for line in filter(None, content.splitlines()):
+            name, _, value = line.partition("=")
+            assert line.startswith("# ") or (name.isidentifier() and name.isupper())
+            assert line.startswith("# ") or not set(value) & set(" $'")
+            assert not value.startswith('"')
+    whole = written.pop(Path("l40s.env")).splitlines()
+    assert all(set(content.splitlines()) <= set(whole) for content in written.values())
+
+
+def test_services_and_gateway_accept_their_variables(
+    shipped: Proposal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = environment(shipped)
+    assert set(written) == {*SETTINGS, "vlm"}
+    assert set(SERVICES) < set(written)
+    for variables in written.values():
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+    for process, settings_class in SETTINGS.items():
+        settings = settings_class()
+        if isinstance(settings, ModelSettings):
+            service = shipped.file.services[process]
+            assert (settings.engine, settings.device) == (service.engine, "cuda:0")
+            assert settings.placement.memory_share < 0.2
+            assert settings.pool_size.workers == service.concurrency
+        prefix = settings_class.model_config["env_prefix"]
+        assert set(written[process]) <= {f"{prefix}{field}".upper() for field in settings_class.model_fields}
+
+
+def test_a_model_on_the_cpu_is_told_its_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_cpu = {"engine": "bge", "gpu": "cpu", "concurrency": 12, "batch": 4}
+    found = propose(read(changed(tmp_path, {"services.text_search": on_cpu})), 1, 10_000)
+    for name, value in environment(found)["text_search"].items():
+        monkeypatch.setenv(name, value)
+    settings = TextSearchSettings()
+    assert (settings.device, settings.max_batch, settings.pool_size.workers) == ("cpu", 4, 12)
+
+
+def test_the_gateway_reads_its_plan_and_the_model_s_speed(shipped: Proposal) -> None:
+    variables = environment(shipped)["gateway"]
+    read_back = PlacementPlan.parse(variables["LOREGLASS_GATEWAY_PLACEMENT"])
+    assert set(read_back.services) == set(SERVICES)
+    assert read_back.vlm_sequences == int(variables["LOREGLASS_GATEWAY_MAX_IN_FLIGHT"]) == 10
+    assert read_back.services["ocr"].gpu is None
+    assert read_back.services["reranker"].memory_mib == pytest.approx(5100 * 1e6 / 2**20, rel=0.02)
+    speed = TypeAdapter(VlmSpeed).validate_json(variables["LOREGLASS_GATEWAY_VLM_SPEED"])
+    assert speed == VlmSpeed(130, 48, 14.7)
+
+
+def test_vllm_is_started_with_the_planned_sizes(
+    shipped: Proposal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in environment(shipped)["vlm"].items():
+        monkeypatch.setenv(name, value)
+    serve_vlm(["--print"])
+    line = capsys.readouterr().out
+    assert "--max-model-len 16384 --max-num-seqs 10 --gpu-memory-utilization 0.6 " in line
+    assert "CUDA_VISIBLE_DEVICES=0" in line
+
+
+def test_replicas_of_the_model_server_get_their_card_where_they_are_started(tmp_path: Path) -> None:
+    file = read(changed(tmp_path, {"node.cards": 2, "vlm.replicas": 2}))
+    assert "LOREGLASS_VLM_GPU" not in environment(propose(file, 2, 10_000))["vlm"]
+
+
+def test_deadlines_that_a_gateway_refuses_are_refused(tmp_path: Path) -> None:
+    most = GatewaySettings().max_deadline_ms
+    assert plan(SHIPPED, "--deadline-ms", most, "--write", tmp_path)[0] == 0
+    assert plan(SHIPPED, "--deadline-ms", most + 1, "--write", tmp_path)[0] == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"services.reranker.share": -1}, {"vlm.preset": "x"}, {"node.memory_gb": 8}, {"vlm.share": 0.1}],
+)
+def test_a_refused_file_writes_nothing(tmp_path: Path, changes: dict[str, object]) -> None:
+    file = changed(tmp_path, changes)
+    for words in ([], ["--check"], ["--write", tmp_path / "out"]):
+        assert plan(file, *words)[0] == 1
+    assert plan(SHIPPED, "--check", "--write", tmp_path / "out")[0] == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_written_ends_with_status_1(tmp_path: Path) -> None:
+    (tmp_path / "l40s").write_text("in the way", "utf-8")
+    assert plan(SHIPPED, "--write", tmp_path)[0] == 1
