@@ -8,7 +8,7 @@
 # make bench  overhead, latencies, overload, faults: writes docs/benchmarks.md (BENCH="--only overhead")
 # make bench-gpu  each production engine at real size, on a GPU
 # make load    wearers against the pocket platform and a stand-in fleet: report and plots in var/load (LOAD="--shape ramp")
-# make attack  hostile inputs of every class against a platform of its own, and a table (ATTACK="--only images --seed 3")
+# make attack  generated and hostile requests against a platform of its own, and a table (ATTACK="--only generated --seed 3")
 # make containers-check  builds the images, runs them with podman, asks, kills, recovers, takes down
 # make dashboards  Grafana's dashboards anew, and their pictures from a real Prometheus
 # make screenshots  pictures of the wearer's page, by a browser that asks aloud, and the figures it measured
@@ -54,7 +54,7 @@ TORCH_FROM ?=
 BENCH ?=
 # For example: --shape ramp --seconds 60
 LOAD ?=
-# For example: --only images --inputs 200 --seed 3
+# For example: --only generated --seconds 60 --seed 3
 ATTACK ?=
 
 # Services work side by side; BLAS threads of their own only get in each other's way.

@@ -1,14 +1,13 @@
-"""What a reply must never hold, and when a class's figures are not right."""
+"""What a reply and a log must never hold."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.attacks.inputs import Input
-from tests.attacks.sending import Reply
-
 ROOT = Path(__file__).resolve().parents[2]
+HONEST = (503, 504)
+"""Too busy, or out of time: no fault."""
 _INSIDE = {
     "a path": re.compile(
         rf"{re.escape(str(ROOT))}|/site-packages/|/usr/(?:lib|local)/|/tmp/\w|/proc/\d".encode()
@@ -20,34 +19,27 @@ _INSIDE = {
         rb"\b(?:pydantic|starlette|uvicorn|httptools|libtiff|PIL\.|ffmpeg|libav)\b"
     ),
 }
-_OWN_PAGES = re.compile(rb"\A(?:GET|HEAD) (?:/page/|/openapi\.json|/docs|/ |/operator)")
-"""Scripts and documents for everybody, which name exceptions of the browser and shapes of errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Looks for `planted` secrets (what, bytes) and for what tells of the inside."""
+    """Finds `planted` secrets (name, bytes), and what describes the inside of the program."""
 
     planted: Mapping[str, bytes]
 
-    def leaks(self, given: Input, reply: Reply) -> list[str]:
-        """What the reply tells that the caller has not said."""
-        return [
-            what
-            for what, said in self._told(reply.raw, _OWN_PAGES.match(given.data) is not None)
-            if said not in given.data
-        ]
+    def faults(self, status: int, sent: bytes, raw: bytes) -> list[str]:
+        """Return what is wrong with a reply: a 500, or what it tells that the caller has not sent."""
+        found = [f"status {status}"] if status >= 500 and status not in HONEST else []
+        return found + [f"tells {name}" for name, text in self._told(raw) if text not in sent]
 
     def leaks_of_log(self, content: bytes) -> list[str]:
-        """Planted secrets in a log."""
-        return [what for what, secret in self.planted.items() if secret in content]
+        """Return the names of the secrets in a log."""
+        return [name for name, secret in self.planted.items() if secret in content]
 
-    def _told(self, raw: bytes, own_page: bool) -> Iterator[tuple[str, bytes]]:
-        for what, secret in self.planted.items():
+    def _told(self, raw: bytes) -> Iterator[tuple[str, bytes]]:
+        for name, secret in self.planted.items():
             if secret in raw:
-                yield what, secret
-        if own_page:
-            return
-        for what, pattern in _INSIDE.items():
+                yield name, secret
+        for name, pattern in _INSIDE.items():
             if found := pattern.search(raw):
-                yield what, found[0]
+                yield name, found[0]

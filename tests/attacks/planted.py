@@ -1,6 +1,5 @@
-"""What must come out nowhere: keys of callers, secrets of the environment, what is written in photos."""
+"""Secrets that no reply and no log may hold: keys, settings, a question, a place in a photo."""
 
-import hashlib
 import io
 import random
 import string
@@ -26,31 +25,28 @@ _SECRETS = {
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """Keys of three tenants, and the settings with secrets in them."""
+    """Keys of two tenants, and the settings with secrets in them."""
 
     victim: ApiKey
     attacker: ApiKey
-    others: tuple[ApiKey, ...]
     settings: Mapping[str, str]
 
     @classmethod
     def drawn(cls, seed: int) -> "Planted":
-        """The same for the same seed: inputs hold the attacker's key."""
+        """Return keys that are the same for the same seed."""
         draw = random.Random(f"{seed}:keys")
-        victim, attacker, *others = (_key(draw) for _ in range(4))
-        return cls(victim, attacker, tuple(others), dict(_SECRETS))
+        return cls(_key(draw), _key(draw), dict(_SECRETS))
 
     def keys_file(self) -> str:
-        """The victim asks as a wearer does, the attacker too."""
+        """Return the file of keys: both tenants are interactive users."""
         entries = [
             entry(self.victim, "victim", "interactive"),
             entry(self.attacker, "attacker", "interactive"),
         ]
-        entries += [entry(key, f"other-{place}", "interactive") for place, key in enumerate(self.others)]
         return "\n\n".join(entries) + "\n"
 
     def secrets(self, data: Path) -> dict[str, bytes]:
-        """What is looked for in replies and logs."""
+        """Return the texts to look for in replies and logs, by name."""
         found = {
             f"{name.rpartition('_GATEWAY_')[2].lower()}": value.encode()
             for name, value in self.settings.items()
@@ -81,8 +77,3 @@ def located(photo: bytes) -> bytes:
     with Image.open(io.BytesIO(photo)) as picture:
         picture.convert("RGB").save(buffer, "JPEG", quality=88, exif=exif, comment=MARKER)
     return buffer.getvalue()
-
-
-def digest(data: bytes) -> str:
-    """In a few letters."""
-    return hashlib.sha256(data).hexdigest()[:12]

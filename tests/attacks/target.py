@@ -19,7 +19,7 @@ from evaluation.data.world import load_world
 from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
 from tests.attacks.judging import ROOT
-from tests.attacks.planted import Planted, located
+from tests.attacks.planted import VICTIMS_QUESTION, Planted, located
 from tests.attacks.watching import Watch, open_files
 
 GATEWAY_MIB, SERVICE_MIB = 2_048, 2_048
@@ -40,7 +40,6 @@ class Target:
         self.temporary = folder / "tmp"
         bounds = {"gateway": GATEWAY_MIB} | dict.fromkeys(SERVICES, SERVICE_MIB)
         self.watch = Watch(bounds, self.pids)
-        self.deaths: list[str] = []
         self.photo = b""
         self.question = ""
 
@@ -65,6 +64,9 @@ class Target:
         if indexed:
             self._index()
         until_ready(self.url, self._processes["gateway"])
+        key = {"Authorization": f"Bearer {self.planted.victim.text}"}
+        asked = {"question": VICTIMS_QUESTION}
+        httpx.post(f"{self.url}/answer", json=asked, headers=key, timeout=60).raise_for_status()
         self.watch.start()
 
     def stop(self) -> None:
@@ -83,7 +85,6 @@ class Target:
         """Start again what has died; its names."""
         dead = [name for name, process in self._processes.items() if process.poll() is not None]
         for name in dead:
-            self.deaths.append(name)
             self.launch(name)
             if name != _VOICE:
                 until_ready(self.url_of(name), self._processes[name])

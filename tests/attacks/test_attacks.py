@@ -1,52 +1,46 @@
-"""A few inputs of every class against one platform: the whole suite is `make attack`."""
+"""A short attack on one platform, with no load beside it: the whole suite is `make attack`."""
 
 import asyncio
 from collections.abc import Iterator
+from math import inf
+from pathlib import Path
 
 import pytest
 
-from tests.attacks.classes import CLASSES
-from tests.attacks.inputs import Scene
+from tests.attacks.attack import Attack, Course
+from tests.attacks.generated import generated
 from tests.attacks.judging import Judge
-from tests.attacks.pictures import saved
-from tests.attacks.running import Result, send_all
+from tests.attacks.lines import LINES
 from tests.attacks.target import Target, running_target
 
 SEED = 7
-INPUTS = 24
 
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    """A platform that all classes share."""
+    """A platform without an index, which the tests share."""
     with running_target(tmp_path_factory.mktemp("target"), SEED, indexed=False) as made:
         yield made
 
 
-@pytest.fixture(scope="module")
-def scene(target: Target) -> Scene:
-    """What the inputs are made of."""
-    return Scene(target.planted.attacker.text, saved("jpeg"))
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_every_input_gets_a_reply_that_is_no_fault_and_tells_nothing(
-    target: Target, scene: Scene, name: str
-) -> None:
-    found = Result(name)
-    inputs = CLASSES[name].inputs(INPUTS, SEED, scene)
-    asyncio.run(send_all(inputs, target, found, at_once=4))
-    assert [(each.why, each.given.what, each.given.data[:200]) for each in found.failures] == []
-    assert found.inputs == INPUTS
+def replies(attack: Attack, target: Target) -> dict[str, int]:
+    """Attack once; return how many replies had which status."""
+    course = Course(target, late_s=inf)  # other tests run beside it
+    asyncio.run(attack.send(course))
+    assert course.wrong == []
     assert set(target.pids()) == set(target.ports)
+    return course.statuses
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_the_same_seed_draws_the_same_inputs(name: str) -> None:
-    scene = Scene("lg_AAAAAAAA_" + "B" * 43, saved("jpeg"))
-    first, again, other = (list(CLASSES[name].inputs(INPUTS, seed, scene)) for seed in (1, 1, 2))
-    assert first == again
-    assert first != other
+def test_generated_requests_get_no_fault_and_no_secret(target: Target, tmp_path: Path) -> None:
+    few = generated(tmp_path, SEED, "--phases", "fuzzing", "--max-examples", "8", "--no-shrink")
+    statuses = replies(few, target)
+    assert statuses["200"] > 10
+    assert statuses["422"] > 10
+
+
+def test_lines_that_no_client_sends_get_no_fault_and_no_second_reply(target: Target) -> None:
+    assert replies(LINES, target)["400"] > 10
 
 
 def test_no_log_tells_a_secret(target: Target) -> None:

@@ -311,11 +311,3 @@ async def test_a_collection_of_another_engine_is_a_conflict(
         filled = await fill(client, things)
         searched = await search(client, *things.values())
     assert [reply.status_code for reply in (created, filled, searched)] == [409] * 3
-
-
-@pytest.mark.anyio
-async def test_a_folder_without_a_model_stops_the_start(tmp_path: Path) -> None:
-    app = create_app(settings(TinyClip(tmp_path, tmp_path / "none", "quick_gelu"), tmp_path))
-    with pytest.raises(WrongWeights, match="There is no folder"):
-        async with app.router.lifespan_context(app):
-            pass

@@ -408,11 +408,3 @@ async def _passes(client: httpx.AsyncClient) -> int:
     lines = (await client.get("/metrics")).text.splitlines()
     counts = [line for line in lines if line.startswith("loreglass_batch_items_count")]
     return int(math.fsum(float(line.rsplit(" ", 1)[1]) for line in counts if 'forward="windows"' in line))
-
-
-@pytest.mark.anyio
-async def test_a_folder_without_a_model_stops_the_start(tmp_path: Path) -> None:
-    app = create_app(_settings(tmp_path / "none"))
-    with pytest.raises(WrongWeights, match="There is no folder"):
-        async with app.router.lifespan_context(app):
-            pass

@@ -2,16 +2,19 @@
 
 import asyncio
 
-from tests.attacks.inputs import Input
-from tests.attacks.killers.attack import Course, Killer
-from tests.attacks.killers.senders import attacker
+from tests.attacks.attack import Attack, Course
 
 _MIB = 2**20
+_JSON = {"Content-Type": "application/json"}
+
+
+async def _send_json(course: Course, body: bytes, path: str = "/answer") -> None:
+    await course.send(course.post(path, content=body, headers=_JSON))
 
 
 async def _chat(course: Course, size: int) -> None:
     body = b'{"model":"loreglass","messages":[' + b"1," * (size // 2) + b"1]}"
-    await course.send(Input("ones", attacker(course.target).post_json("/v1/chat/completions", body)))
+    await _send_json(course, body, "/v1/chat/completions")
 
 
 async def _chat_8(course: Course) -> None:
@@ -25,8 +28,7 @@ async def _chat_30(course: Course) -> None:
 async def _members(course: Course, size: int, before: bytes, after: bytes, value: bytes) -> None:
     """An object whose every member is wrong: an error for each of them."""
     members = b",".join(b'"%07d":%b' % (place, value) for place in range(size // (11 + len(value))))
-    body = before + members + after
-    await course.send(Input("members", attacker(course.target).post_json("/answer", body)))
+    await _send_json(course, before + members + after)
 
 
 async def _members_8(course: Course) -> None:
@@ -43,8 +45,7 @@ async def _thresholds(course: Course) -> None:
 
 async def _many(course: Course, piece: bytes) -> None:
     count = (32 * _MIB - 2 - len(piece)) // len(piece)
-    body = b"[" + piece * count + piece[:2] + b"]"
-    await course.send(Input("many", attacker(course.target).post_json("/answer", body)))
+    await _send_json(course, b"[" + piece * count + piece[:2] + b"]")
 
 
 async def _objects(course: Course) -> None:
@@ -57,17 +58,16 @@ async def _lists(course: Course) -> None:
 
 async def _forty(course: Course) -> None:
     body = b'{"question":"what is this?","image":{"base64":"' + b"A" * (31 * 10**6) + b'"}}'
-    given = Input("31 MB", attacker(course.target).post_json("/answer", body))
-    await asyncio.gather(*(course.send(given) for _ in range(40)))
+    await asyncio.gather(*(_send_json(course, body) for _ in range(40)))
 
 
 KILLERS = (
-    Killer("chat-8", "chat, messages [1,1,1,…] of 8 MB", _chat_8),
-    Killer("chat-30", "the same of 30 MB", _chat_30),
-    Killer("members-8", "/answer, unknown members of 8 MB", _members_8),
-    Killer("members-30", "the same of 30 MB", _members_30),
-    Killer("thresholds", "/answer, wrong thresholds of 30 MB", _thresholds),
-    Killer("objects", "/answer, 32 MiB of {},", _objects),
-    Killer("lists", "/answer, 32 MiB of [],", _lists),
-    Killer("forty", "40 JSON bodies of 31 MB at once", _forty),
+    Attack("chat-8", "chat, messages [1,1,1,…] of 8 MB", _chat_8),
+    Attack("chat-30", "the same of 30 MB", _chat_30),
+    Attack("members-8", "/answer, unknown members of 8 MB", _members_8),
+    Attack("members-30", "the same of 30 MB", _members_30),
+    Attack("thresholds", "/answer, wrong thresholds of 30 MB", _thresholds),
+    Attack("objects", "/answer, 32 MiB of {},", _objects),
+    Attack("lists", "/answer, 32 MiB of [],", _lists),
+    Attack("forty", "40 JSON bodies of 31 MB at once", _forty),
 )

@@ -2,17 +2,14 @@
 
 import asyncio
 import io
-import json
 import time
 
 import httpx
 from PIL import Image, ImageDraw, ImageFont
 
-from tests.attacks.inputs import Input, form, photo_part, request, text_parts
-from tests.attacks.killers.attack import Course, Killer
-from tests.attacks.killers.senders import attacker
+from tests.attacks.attack import Attack, Course
+from tests.attacks.sending import request
 
-_FORM = ("Content-Type", "multipart/form-data; boundary=attack-7d1f4c")
 _FLOOD_S = 25.0
 
 
@@ -37,17 +34,13 @@ def _small_print(word: str) -> bytes:
 
 
 async def _dense(course: Course) -> None:
-    scene = attacker(course.target)
-    parts = [
-        *text_parts({"question": "what does it say?", "deadline_ms": "3000"}),
-        photo_part(_dense_page(), kind="image/png"),
-    ]
+    asked = {"question": "what does it say?", "deadline_ms": "3000"}
+    page = ("page.png", _dense_page(), "image/png")
     for turn in range(3):
-        await course.send(Input("dense", scene.post_form("/answer", parts)))
-        body = form([photo_part(_small_print(f"open {turn}"), kind="image/png")])
-        given = Input("other print", request("POST", "/v1/ocr", [_FORM], body), to="ocr")
+        await course.send(course.post("/answer", data=asked, files={"image": page}))
+        other = ("print.png", _small_print(f"open {turn}"), "image/png")
         began = time.monotonic()
-        reply = await course.send(given, 90)
+        reply = await course.send(request("POST", "/v1/ocr", files={"image": other}), "ocr", 90)
         waited_s = time.monotonic() - began
         course.notes.append(f"then other print was read in {waited_s:.1f} s ({reply.status})")
 
@@ -58,11 +51,8 @@ async def _overflow(course: Course) -> None:
         "answer": "The total is 7 euros.",
         "evidence": ["9" * 305 + " 0.0001"],
     }
-    lines = [("Content-Type", "application/json")]
     for _ in range(6):
-        await course.send(
-            Input("overflow", request("POST", "/v1/verify", lines, json.dumps(body).encode()), to="verifier")
-        )
+        await course.send(request("POST", "/v1/verify", json=body), "verifier")
 
 
 async def _flood(course: Course) -> None:
@@ -90,7 +80,7 @@ async def _flood(course: Course) -> None:
 
 
 KILLERS = (
-    Killer("dense-page", "a page of small print, asked three times at 3 s", _dense),
-    Killer("overflow", "a number of 305 digits for the verifier", _overflow),
-    Killer("flood", "60 callers of another tenant for 25 s", _flood),
+    Attack("dense-page", "a page of small print, asked three times at 3 s", _dense),
+    Attack("overflow", "a number of 305 digits for the verifier", _overflow),
+    Attack("flood", "60 callers of another tenant for 25 s", _flood),
 )

@@ -6,17 +6,10 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from tests.attacks.inputs import Scene
-from tests.attacks.killers.attack import Course
+from tests.attacks.attack import Course
 from tests.attacks.sending import status_of
-from tests.attacks.target import Target
 
 Opened = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-def attacker(target: Target) -> Scene:
-    """Who sends: with a key, and nothing else."""
-    return Scene(target.planted.attacker.text, b"")
 
 
 async def poured(course: Course, first: bytes, pieces: Iterator[bytes], give_up_s: float = 60.0) -> None:

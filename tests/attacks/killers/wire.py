@@ -11,9 +11,8 @@ from contextlib import contextmanager
 import numpy as np
 from PIL import Image
 
-from tests.attacks.inputs import Input, photo_part, text_parts
-from tests.attacks.killers.attack import Course, Killer
-from tests.attacks.killers.senders import attacker, close, noise, opened, poured, still_open
+from tests.attacks.attack import Attack, Course
+from tests.attacks.killers.senders import close, noise, opened, poured, still_open
 from tests.attacks.target import Target
 
 _MIB = 2**20
@@ -34,13 +33,8 @@ async def _value(course: Course) -> None:
 
 
 async def _never_whole(course: Course) -> None:
-    scene = attacker(course.target)
-    name, value = scene.authorization
-    body = (
-        _HEAD
-        + f"{name}: {value}\r\nContent-Type: application/json\r\n".encode()
-        + b"Content-Length: 1000\r\n"
-    )
+    key = f"Authorization: Bearer {course.target.planted.attacker.text}\r\n".encode()
+    body = _HEAD + key + b"Content-Type: application/json\r\nContent-Length: 1000\r\n"
     ways = {
         "half a head": _HEAD[:-4],
         "half a body": body + b"\r\n{",
@@ -74,15 +68,13 @@ def _small_disk(target: Target) -> Iterator[None]:
 
 
 async def _uploads(course: Course) -> None:
-    scene = attacker(course.target)
-    whole = scene.post_form(
-        "/answer", [*text_parts({"question": "what is this?"}), photo_part(noise(_UPLOAD + 50_000))]
-    )
+    asked = {"question": "what is this?", "deadline_ms": "8000"}
+    whole = course.post("/answer", data=asked, files={"image": ("photo.jpg", noise(_UPLOAD + 50_000))})
     held = await opened(course, 13, whole[:_UPLOAD])
     await asyncio.sleep(2)
-    good = [*text_parts({"question": "what is this?", "deadline_ms": "8000"}), photo_part(_large_photo())]
+    good = course.post("/answer", data=asked, files={"image": ("photo.jpg", _large_photo(), "image/jpeg")})
     for _ in range(3):
-        reply = await course.send(Input("a photo of 2 MB", scene.post_form("/answer", good)), 30)
+        reply = await course.send(good, give_up_s=30)
         if reply.status != 200:
             course.notes.append(f"a good photo of 2 MB: {reply.status}")
     close(held)
@@ -118,13 +110,13 @@ async def _idle(course: Course) -> None:
 
 
 KILLERS = (
-    Killer("header-lines", "85 MiB of a:b lines on one connection", _lines),
-    Killer("header-value", "a header's value of 200 MiB", _value),
-    Killer(
+    Attack("header-lines", "85 MiB of a:b lines on one connection", _lines),
+    Attack("header-value", "a header's value of 200 MiB", _value),
+    Attack(
         "never-whole",
         "200 connections: half heads, half bodies, X-Deadline-Ms: 999999999, nothing",
         _never_whole,
     ),
-    Killer("uploads", "13 unfinished uploads of 19.6 MiB, /tmp of 256 MiB", _uploads, _small_disk),
-    Killer("idle", "1,500 idle connections at 1,024 descriptors", _idle, _few_descriptors),
+    Attack("uploads", "13 unfinished uploads of 19.6 MiB, /tmp of 256 MiB", _uploads, _small_disk),
+    Attack("idle", "1,500 idle connections at 1,024 descriptors", _idle, _few_descriptors),
 )

@@ -6,7 +6,6 @@ import math
 from collections.abc import AsyncIterator
 from typing import Any
 
-import anyio
 import openai
 import pytest
 from openai import AsyncOpenAI
@@ -344,22 +343,4 @@ async def test_a_stream_begins_at_once_and_is_kept_alive_while_the_question_is_w
             comments += line == ":"
             if comments == 3:
                 break
-    await world.quiet()
-
-
-async def test_a_client_that_leaves_frees_the_gateway(
-    client: AsyncOpenAI, world: World, services: FakeServices
-) -> None:
-    service = services.text_search
-    service.mood = Mood.HANGS
-    async with anyio.create_task_group() as group:
-
-        async def ask() -> None:
-            await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)])
-
-        group.start_soon(ask)
-        await service.arrived.wait()
-        group.cancel_scope.cancel()
-    with anyio.fail_after(10):
-        await service.left.wait()
     await world.quiet()

@@ -1,7 +1,6 @@
 """Sessions, traces, admission: what holds between requests and what must not leak between them."""
 
 import anyio
-import httpx
 import pytest
 import structlog
 
@@ -130,43 +129,6 @@ async def test_questions_at_the_same_time_do_not_see_each_other(services: FakeSe
     assert len({answer.trace_id for answer in answers.values()}) == 24
     assert world.reasoner.asked
     assert all(ask.history == () for ask in world.reasoner.asked)
-
-
-async def test_more_questions_than_the_limit_are_told_to_come_back(services: FakeServices) -> None:
-    services.text_search.mood = Mood.HELD
-    async with gateway_before(services, max_in_flight=2, max_waiting=0) as world:
-        replies: list[httpx.Response] = []
-
-        async def ask() -> None:
-            replies.append(await world.post())
-
-        async with anyio.create_task_group() as group:
-            for _ in range(2):
-                group.start_soon(ask)
-            with anyio.fail_after(20):
-                while len(services.text_search.calls) < 2:
-                    await anyio.lowlevel.checkpoint()
-            refused = await world.post()
-            services.text_search.release.set()
-        after = await world.post()
-    assert (refused.status_code, refused.json()["type"]) == (503, "urn:loreglass:problem:overloaded")
-    assert int(refused.headers["retry-after"]) >= 1
-    assert [reply.status_code for reply in (*replies, after)] == [200, 200, 200]
-
-
-async def test_callers_that_left_free_their_places(services: FakeServices) -> None:
-    services.text_search.mood = Mood.HANGS
-    async with gateway_before(services, max_in_flight=2) as world:
-        async with anyio.create_task_group() as group:
-            for _ in range(2):
-                group.start_soon(world.post)
-            with anyio.fail_after(20):
-                while len(services.text_search.calls) < 2:
-                    await anyio.lowlevel.checkpoint()
-            group.cancel_scope.cancel()
-        await world.quiet()
-        services.text_search.mood = Mood.WORKS
-        assert (await world.ask()).reason is Reason.ANSWERED
 
 
 async def test_a_trace_tells_what_happened_and_nothing_of_what_was_said(services: FakeServices) -> None:

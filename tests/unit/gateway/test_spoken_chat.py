@@ -97,18 +97,3 @@ async def test_two_recordings_or_none_in_base64_are_refused(client: AsyncOpenAI)
     message["content"][-1]["input_audio"]["data"] = "§"
     with pytest.raises(openai.BadRequestError, match="base64"):
         await ask(client, message)
-
-
-async def test_silence_alone_is_no_question(client: AsyncOpenAI) -> None:
-    body = await ask(client, spoken(sound=tone(0.5, peak=0)))
-    assert (body["reason"], body["transcript"]) == ("not_heard", "")
-
-
-async def test_without_a_server_that_hears_it_is_not_set_up(services: FakeServices) -> None:
-    async with (
-        gateway_before(services) as world,
-        AsyncOpenAI(base_url=f"{world.url}/v1", api_key="none", max_retries=0) as client,
-    ):
-        with pytest.raises(openai.InternalServerError) as refused:
-            await ask(client, spoken())
-    assert (refused.value.status_code, refused.value.code) == (501, "not_configured")

@@ -119,12 +119,6 @@ async def test_what_is_refused_at_the_door_is_a_plain_problem(world: World) -> N
     assert reply.headers["content-type"] == "application/problem+json"
 
 
-async def test_an_unknown_session_is_a_plain_problem_too(world: World) -> None:
-    form = {"question": QUESTION, "session_id": "unknown"}
-    reply = await world.client.post("/answer", headers=STREAM, files={"image": PHOTO}, data=form)
-    assert (reply.status_code, reply.json()["type"]) == (404, "urn:loreglass:problem:session_not_found")
-
-
 async def test_events_arrive_while_the_work_goes_on(services: FakeServices) -> None:
     services.text_search.mood = Mood.HELD
     async with gateway_before(services) as world:

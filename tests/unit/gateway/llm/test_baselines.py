@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import anyio
 import pytest
 
 from chassis.errors import DependencyUnavailable
@@ -210,22 +209,6 @@ async def test_what_is_more_than_the_model_reads_is_cut_before_it_is_asked(call:
             10,
             "Fiat was founded in Turin in 1899.",
         )  # of all that was found
-
-
-@pytest.mark.parametrize("call", PROMPT)
-async def test_a_call_whose_caller_leaves_leaves_the_server(call: str) -> None:
-    hold = {PROMPT[call]: says(STEPS | {"query": "x"}, hold=anyio.Event())}
-    async with vlm_server(SCRIPT | hold) as server, http_client() as http:
-        reader = VlmBaselines(VlmClient(http, VlmEndpoint(server.url, server.model)), OPTIONS)
-        async with anyio.create_task_group() as group:
-            group.start_soon(getattr(reader, call), *given(call, ASK, FOUND), deadline())
-            with anyio.fail_after(20):
-                while not server.requests:
-                    await anyio.lowlevel.checkpoint()
-            group.cancel_scope.cancel()
-        with anyio.fail_after(20):
-            await server.requests[0].finished.wait()
-        assert server.requests[0].abandoned
 
 
 async def test_what_is_too_long_even_so_is_an_error() -> None:

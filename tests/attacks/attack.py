@@ -1,18 +1,19 @@
-"""One attack in full size: what it does, and what it came to."""
+"""Run one attack beside a good client, and report what happened to the platform."""
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import httpx
 
 from tests.attacks.canary import Canary, Waits
-from tests.attacks.inputs import Input
-from tests.attacks.running import SLACK_MIB
-from tests.attacks.sending import Reply, send
+from tests.attacks.judging import Judge
+from tests.attacks.sending import Reply, request, send
 from tests.attacks.target import Target, ask_well, settle
 
 OTHERS_WAIT_S = 9.0
@@ -20,52 +21,68 @@ OTHERS_WAIT_S = 9.0
 _READY_S = 3.0
 _ANSWERED = 0.5
 _BEFORE_S, _AFTER_S = 2.0, 4.0
+_SLACK_MIB = 256.0
 
 
 @dataclass
 class Course:
-    """What an attack notes while it runs. `held_s`: the longest that the attacker itself was served."""
+    """What an attack notes while it runs. `held_s`: the longest time that one of its requests took.
+
+    `late_s`: a refusal that takes longer, and again when it is sent again, does not hold.
+    """
 
     target: Target
+    late_s: float = 1.0
     statuses: Counter[str] = field(default_factory=Counter)
     held_s: float = 0.0
     notes: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
-    async def send(self, given: Input, give_up_s: float = 130.0) -> Reply:
-        """One of the attack's requests."""
-        reply = await send(given, self.target.ports[given.to], give_up_s)
+    @cached_property
+    def judge(self) -> Judge:
+        """Knows the secrets of the target."""
+        return Judge(self.target.planted.secrets(self.target.folder))
+
+    def post(self, path: str, headers: Mapping[str, str] | None = None, **body: Any) -> bytes:
+        """Return a request of the attacker, who has a key. `body`: as httpx takes it (json, files, ...)."""
+        key = {"Authorization": f"Bearer {self.target.planted.attacker.text}"}
+        return request("POST", path, key | dict(headers or {}), **body)
+
+    async def send(self, data: bytes, to: str = "gateway", give_up_s: float = 130.0) -> Reply:
+        """Send one of the attack's requests, and count its reply."""
+        reply = await send(data, self.target.ports[to], give_up_s)
         self.count(reply.status, reply.seconds)
         return reply
 
     def count(self, status: int, seconds: float = 0.0) -> None:
-        """A reply, or none."""
+        """Count a reply; status 0: there was none."""
         self.statuses[str(status) if status else "none"] += 1
         self.held_s = max(self.held_s, seconds)
 
 
 @contextmanager
 def _begun_anew(target: Target) -> Iterator[None]:
-    """What the attack before has left at work is not this one's."""
+    """Restart the gateway, which may still work on what the attack before has sent."""
     target.restart_gateway()
     yield
 
 
 @dataclass(frozen=True, slots=True)
-class Killer:
-    """`sent`: in a few words. `place`: a gateway that begins anew, with other settings where they matter."""
+class Attack:
+    """`sent`: in a few words. `place`: restarts the gateway, with other settings where they matter."""
 
     name: str
     sent: str
-    attack: Callable[[Course], Awaitable[None]]
+    send: Callable[[Course], Awaitable[None]]
     place: Callable[[Target], AbstractContextManager[object]] = _begun_anew
+    most_s: float = 200.0
 
 
 @dataclass
 class Outcome:
-    """Of a killer. `file_mib`: on disk, in files without a name."""
+    """The result of an attack. `file_mib`: on disk, in files without a name."""
 
-    killer: Killer
+    attack: Attack
     course: Course
     waits: Waits
     died: list[str]
@@ -76,7 +93,7 @@ class Outcome:
     descriptors: int
 
     def faults(self) -> list[str]:
-        """What does not hold."""
+        """Return what does not hold."""
         found = [f"{name} died" for name in self.died] + self.course.wrong
         if self.waits.slowest > OTHERS_WAIT_S:
             found.append(f"others waited {self.waits.slowest:.1f} s")
@@ -88,7 +105,7 @@ class Outcome:
         unheard = [each for each in self.waits.statuses if each.endswith("no answer")]
         if unheard and not self.died:
             found.append(f"{len(unheard)} others were not heard at all")
-        if not self.died and self.after_mib > self.before_mib + SLACK_MIB:
+        if not self.died and self.after_mib > self.before_mib + _SLACK_MIB:
             found.append(f"memory stays at {self.after_mib:.0f} MiB of {self.before_mib:.0f}")
         if self.course.statuses["500"]:
             found.append("status 500")
@@ -96,7 +113,7 @@ class Outcome:
 
 
 def warmed_mib(target: Target) -> float:
-    """What the gateway takes once it has answered."""
+    """Return the gateway's memory once it has answered."""
     with httpx.Client(timeout=60) as client:
         for _ in range(2):
             with suppress(httpx.HTTPError):
@@ -104,22 +121,22 @@ def warmed_mib(target: Target) -> float:
     return target.mib()
 
 
-def run_killer(killer: Killer, target: Target) -> Outcome:
-    """Beside a good caller; a target that dies is started again, and said to have died."""
-    with killer.place(target):
+def run_attack(attack: Attack, target: Target) -> Outcome:
+    """Attack `target` beside a good client. An app that dies is started again and named in `died`."""
+    with attack.place(target):
         before = warmed_mib(target)
         target.watch.of("gateway").reset()
         course = Course(target)
         with Canary(target) as waits:
             time.sleep(_BEFORE_S)
-            asyncio.run(_bounded(killer, course))
+            asyncio.run(_bounded(attack, course))
             dead = target.revive()
             time.sleep(_AFTER_S)
         dead += target.revive()
-        after = settle(target, before, SLACK_MIB)
+        after = settle(target, before, _SLACK_MIB)
         seen = target.watch.of("gateway")
         outcome = Outcome(
-            killer,
+            attack,
             course,
             waits,
             dead,
@@ -132,9 +149,9 @@ def run_killer(killer: Killer, target: Target) -> Outcome:
     return outcome
 
 
-async def _bounded(killer: Killer, course: Course) -> None:
+async def _bounded(attack: Attack, course: Course) -> None:
     try:
-        async with asyncio.timeout(200):
-            await killer.attack(course)
+        async with asyncio.timeout(attack.most_s):
+            await attack.send(course)
     except TimeoutError:
-        course.wrong.append("was still going on after 200 s")
+        course.wrong.append(f"was still going on after {attack.most_s:.0f} s")
