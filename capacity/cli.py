@@ -1,4 +1,4 @@
-"""`loreglass plan` and `loreglass simulate`: what fits on a node, and what it will do there."""
+"""`loreglass plan`: what fits on a node."""
 
 import sys
 from pathlib import Path
@@ -55,16 +55,6 @@ def plan(
         sys.exit(str(error))
     except OSError as error:
         sys.exit(f"{error.filename} cannot be written: {error.strerror}.")
-
-
-@app.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True}, add_help_option=False
-)
-def simulate(context: typer.Context) -> None:
-    """Send questions to simulated nodes, in a fraction of the time (`simulate --help`)."""
-    from capacity.simulation.cli import app as simulation  # the whole gateway, which `plan` can do without
-
-    simulation(context.args, prog_name="loreglass simulate")
 
 
 def _options(cards: int | None, preset: str | None, deadline_ms: int, voice: bool) -> list[str]:

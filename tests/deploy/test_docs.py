@@ -11,8 +11,7 @@ import pytest
 from pydantic_settings import BaseSettings
 from typer.main import get_command
 
-import deploy.command  # noqa: F401 - adds `plan` and `simulate` to the command
-from capacity.simulation.cli import app as simulation
+import deploy.command  # noqa: F401 - adds `plan` to the command
 from chassis.settings import ServiceAccess
 from clients.cli import app as loreglass
 from clients.settings import ClientSettings
@@ -118,8 +117,6 @@ def check_loreglass(words: list[str]) -> None:
     while (below := getattr(command, "commands", {})) and words and words[0].isalpha():
         assert words[0] in below, f"loreglass has no {words[0]}"
         command, words = below[words[0]], words[1:]
-    if command.name == "simulate":  # which hands its words on
-        command = get_command(simulation)
     asked = [each for one in (command, *below.values()) for each in one.params]
     known = {name for each in asked for name in (*each.opts, *each.secondary_opts)} | {"--help"}
     assert not options(words) - known, f"loreglass {command.name}"

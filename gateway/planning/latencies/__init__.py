@@ -1,6 +1,6 @@
 """How long each stage takes on an idle node: the figures that planning starts from, before it has seen any.
 
-A packaged file per kind of node; `loreglass plan`, the stand-in fleet and the simulation read the same ones.
+A packaged file per kind of node; `loreglass plan` and `bench.node` read the same ones.
 """
 
 import math

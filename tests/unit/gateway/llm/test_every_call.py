@@ -3,6 +3,7 @@
 import anyio
 import pytest
 
+from bench.node import says
 from chassis.errors import DeadlineExceeded
 from chassis.resilience.deadlines import Deadline
 from gateway.pipelines.qa_dragon.port import StepwiseReasoner
@@ -18,7 +19,6 @@ from tests.unit.gateway.llm.stage import (
     page,
     printed,
 )
-from tests.vlm_server import says
 
 pytestmark = pytest.mark.anyio
 
