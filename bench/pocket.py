@@ -66,7 +66,8 @@ async def _photos(folder: Path | None, urls: Mapping[str, str], pid: int) -> lis
     indexed, asked = to_index_and_ask(folder) if folder else ([], [])
     if not asked:
         return []
-    await asyncio.to_thread(index_photos, indexed, urls["image_search"])
+    if indexed:
+        await asyncio.to_thread(index_photos, indexed, urls["image_search"])
     return [await ask_about(asked, urls["gateway"], pid)]
 
 

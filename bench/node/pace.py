@@ -37,14 +37,16 @@ class Time:
 class Pace:
     """The node's times in milliseconds. By default it replies at once.
 
-    `sequences`: replies that the model writes at once; further requests wait. `tokens_per_event`: tokens in
-    one event of a stream, as vLLM's `stream_interval`.
+    `sequences`: replies that the model writes at once; further requests wait. `slowdown`: by how much each
+    further reply lengthens a token, and the small models on the same card. `tokens_per_event`: tokens in one
+    event of a stream, as vLLM's `stream_interval`.
     """
 
     photo_ms: float = 0.0
     prompt_ms_per_1k: float = 0.0
     token_ms: float = 0.0
     sequences: float = math.inf
+    slowdown: float = 0.0
     tokens_per_event: int = 1
     services: Mapping[str, Time] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -68,6 +70,7 @@ def l40s() -> Pace:
         prompt_ms_per_1k=speed.prefill_ms_per_1k,
         token_ms=speed.decode_ms_per_token,
         sequences=8,
+        slowdown=0.1,
         tokens_per_event=4,
         services={
             name: Time(each.fixed_ms, each.item_ms, workers.get(name, 2)) for name, each in times.items()
@@ -95,7 +98,8 @@ class Engine:
 
     async def write(self, tokens: int) -> None:
         """Take as long as writing so many tokens takes."""
-        await sleep_ms(self.pace.token_ms * tokens)
+        further = max(0, self._places.borrowed_tokens - 1)
+        await sleep_ms(self.pace.token_ms * tokens * (1 + self.pace.slowdown * further))
 
 
 async def sleep_ms(milliseconds: float) -> None:

@@ -40,7 +40,7 @@ class ImageUrl(_Strict):
         if not url.startswith(_DATA_URI):
             raise ValueError("images come as data URIs only")
         try:
-            Image.open(io.BytesIO(decoded(url))).load()
+            Image.open(io.BytesIO(decoded(url)))
         except (binascii.Error, UnidentifiedImageError, OSError) as error:
             raise ValueError("Failed to load image") from error
         return url
