@@ -5,9 +5,9 @@
 # make test-real-models  the platform beside the same model alone, on a real llama.cpp (GGUF="a.gguf b.gguf" FILE=squad.json)
 # make test-llama  a tiny model that sees photos, on a real llama.cpp
 # make meaning dense, sparse and fused text search on paraphrased questions, with a real encoder
-# make bench  overhead, latencies, overload, faults: writes docs/benchmarks.md (BENCH="--only overhead")
+# make bench  overhead, overload, faults, profile: writes docs/benchmarks.md (BENCH="--only overhead peers")
 # make bench-gpu  each production engine at real size, on a GPU
-# make load    wearers against the pocket platform and a stand-in fleet: report and plots in var/load (LOAD="--shape ramp")
+# make load    simulated users against two platforms: reports in var/load (LOAD="--shape ramp")
 # make attack  generated and hostile requests against a platform of its own, and a table (ATTACK="--only generated --seed 3")
 # make containers-check  builds the images, runs them with podman, asks, kills, recovers, takes down
 # make dashboards  Grafana's dashboards anew, and their pictures from a real Prometheus
@@ -50,7 +50,7 @@ GGUF ?=
 REAL ?=
 # For example: --index-url https://download.pytorch.org/whl/cpu
 TORCH_FROM ?=
-# For example: --quick, or --only overhead pocket
+# For example: --quick, or --only overhead peers
 BENCH ?=
 # For example: --shape ramp --seconds 60
 LOAD ?=

@@ -1,27 +1,16 @@
-"""`python -m bench [--only NAME ...] [--quick]`: run benchmarks, write docs/benchmarks.md."""
+"""`python -m bench [NAME ...] [--quick]`: run benchmarks and write docs/benchmarks.md."""
 
 import asyncio
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import (
-    disconnects,
-    faults,
-    offered_load,
-    overhead,
-    peers,
-    pocket,
-    pocket_faults,
-    routes,
-    search_at_size,
-    shared_budget,
-    slow_calls,
-)
+from bench import faults, offered_load, overhead, peers, pocket
 from bench.benchmark import Bench, Benchmark, cores
 from bench.figures import Table
 from bench.generator import Generator, generator
@@ -30,44 +19,36 @@ from bench.report import section, write
 from chassis.telemetry.logs import configure_logging
 
 BENCHMARKS: dict[str, Benchmark] = {
-    each.BENCHMARK.about.name: each.BENCHMARK
-    for each in (
-        overhead,
-        peers,
-        routes,
-        offered_load,
-        slow_calls,
-        faults,
-        disconnects,
-        pocket,
-        pocket_faults,
-        search_at_size,
-        shared_budget,
-    )
+    each.BENCHMARK.about.name: each.BENCHMARK for each in (overhead, peers, offered_load, faults, pocket)
 }
 _QUICK = 0.12
+_NAMES = ", ".join(BENCHMARKS)
 
 
 def main(
-    only: Annotated[list[str] | None, typer.Option(help=", ".join(BENCHMARKS))] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="a glance; the page is not written")] = False,
+    names: Annotated[list[str] | None, typer.Argument(help=_NAMES)] = None,
+    only: Annotated[list[str] | None, typer.Option(help="the same; further names may follow")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="shorter; the page is not written")] = False,
+    photos: Annotated[
+        Path | None, typer.Option(help="a folder of your photos, for profile", file_okay=False, exists=True)
+    ] = None,
 ) -> None:
-    """Run them one after the other."""
+    """Run the named benchmarks, or all that install nothing, one after the other."""
     configure_logging("warning")
-    unknown = sorted(set(only or ()) - set(BENCHMARKS))
-    if unknown:
-        sys.exit(f"There is no benchmark {unknown[0]}; there are {', '.join(BENCHMARKS)}.")
+    wanted = {*(names or ()), *(only or ())}
+    if unknown := sorted(wanted - set(BENCHMARKS)):
+        sys.exit(f"There is no benchmark {unknown[0]}. There are: {_NAMES}.")
     chosen = [
-        each for name, each in BENCHMARKS.items() if name in (only or ()) or not (only or each.only_if_named)
+        each for name, each in BENCHMARKS.items() if name in wanted or not (wanted or each.only_if_named)
     ]
     console = Console()
     for each in BENCHMARKS.values():
-        if not only and each.only_if_named:
+        if not wanted and each.only_if_named:
             name = each.about.name
             console.print(f"Left out: {name}, as {each.only_if_named} (--only {name}).")
     with generator(cores()[1]) as load:
         for benchmark in chosen:
-            tables = _measured(benchmark, load, _QUICK if quick else 1.0, console)
+            tables = _measured(benchmark, load, _QUICK if quick else 1.0, photos, console)
             _show(console, benchmark, tables)
             if not quick:
                 name = benchmark.about.name
@@ -75,7 +56,9 @@ def main(
                 write(list(BENCHMARKS), {name: section(benchmark.about, tables, command, described())})
 
 
-def _measured(benchmark: Benchmark, load: Generator, pace: float, console: Console) -> Sequence[Table]:
+def _measured(
+    benchmark: Benchmark, load: Generator, pace: float, photos: Path | None, console: Console
+) -> Sequence[Table]:
     bar = Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console)
     with bar:
         task: TaskID = bar.add_task(benchmark.about.name, total=1.0)
@@ -83,7 +66,7 @@ def _measured(benchmark: Benchmark, load: Generator, pace: float, console: Conso
         def progress(done: float, doing: str) -> None:
             bar.update(task, completed=done, description=f"{benchmark.about.name}: {doing}")
 
-        tables = asyncio.run(_run(benchmark, Bench(load, progress, pace)))
+        tables = asyncio.run(_run(benchmark, Bench(load, progress, pace, photos)))
         progress(1.0, "done")
     return tables
 

@@ -7,7 +7,7 @@ figures (no coordinated omission).
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from chassis.resilience.deadlines import Clock
 
@@ -87,8 +87,3 @@ async def closed_loop(concurrency: int, count: int, send: Send, clock: Clock) ->
         for _ in range(concurrency):
             group.create_task(caller())
     return outcomes
-
-
-def without_first(outcomes: Sequence[Outcome], warm_up_s: float) -> list[Outcome]:
-    """Those that were due once the server was warm, with `due_s` counted from there."""
-    return [replace(each, due_s=each.due_s - warm_up_s) for each in outcomes if each.due_s >= warm_up_s]

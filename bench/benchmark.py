@@ -3,6 +3,7 @@
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from bench.figures import Table
@@ -23,11 +24,12 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What a benchmark is run with. `pace`: 1, or less where only a glance is wanted (`--quick`)."""
+    """What a benchmark is run with. `pace`: 1, or less for `--quick`. `photos`: a folder of real photos."""
 
     generator: Generator
     progress: Progress
     pace: float = 1.0
+    photos: Path | None = None
 
     def seconds(self, full: float, least: float = 1.0) -> float:
         """How long to send."""

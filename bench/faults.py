@@ -1,21 +1,21 @@
-"""Benchmark 5: each service is killed, started again, stopped for a while, and continued, under load."""
+"""Benchmark 3: each service is killed, started again, stopped for a while, and continued, under load."""
 
 import asyncio
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bench.arrivals import Outcome, Reply, poisson
 from bench.benchmark import Bench, Benchmark
+from bench.deployment import Deployment, calls, deployment, fate_of, fates, mixed
 from bench.figures import Table, number, share
 from bench.generator import Load
-from bench.on_fleet import STREAM_INTERVAL, Platform, calls, fate_of, fates, mixed, platform
+from bench.node.pace import SERVICES, VLM
 from bench.report import About
-from capacity.standins import SERVICES, Calibration
 
 ABOUT = About(
     "faults",
-    "5. Services killed and stopped under load",
+    "3. Services killed and stopped under load",
     "Under Poisson arrivals of mixed questions at about half of the capacity, each service in turn gets"
     " SIGKILL and is started again on the same port, then SIGSTOP for 20 s and SIGCONT. Counted are the"
     " requests that were due while it was away. Time to full answers: from its return until no further"
@@ -51,7 +51,7 @@ class Passed:
     """What happened at one node: `calls` to its services from each fault until the next."""
 
     outcomes: Sequence[Outcome]
-    calls: tuple[float, float]
+    calls: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Fault:
     outcomes: Sequence[Outcome]
     short: Outcome | None
     back: float
-    calls: float
-    healthy_calls: float
+    calls: int
+    healthy_calls: int
 
     @property
     def to_full_s(self) -> float:
@@ -85,10 +85,10 @@ class Fault:
 async def run(bench: Bench) -> Sequence[Table]:
     """Some services at a time, each on a node of its own, and one node that stays healthy."""
     times = Times().scaled(0.35 if bench.pace < 1 else 1.0)
-    services = SERVICES if bench.pace == 1 else ("reranker", "vlm")
+    services = (*SERVICES, VLM) if bench.pace == 1 else ("reranker", VLM)
     waiting: list[str | None] = [None, *services]
     passed: dict[str | None, Passed] = {}
-    opening = asyncio.Lock()  # fleets that start together would find the same ports free
+    opening = asyncio.Lock()  # processes that start together slow each other down
 
     async def worker() -> None:
         while waiting:
@@ -103,39 +103,38 @@ async def run(bench: Bench) -> Sequence[Table]:
 
 
 async def _passed(bench: Bench, service: str | None, times: Times, opening: asyncio.Lock) -> Passed:
-    node = replace(Calibration.l40s(), stream_interval=STREAM_INTERVAL)
-    opened = platform(apart=(service,) if service else (), calibration=node)
+    opened = deployment(apart=(service,) if service else ())
     async with opening:
-        before = await asyncio.to_thread(opened.__enter__)
+        deployed = await asyncio.to_thread(opened.__enter__)
     try:
-        return await _under_load(bench, before, service, times)
+        return await _under_load(bench, deployed, service, times)
     finally:
         await asyncio.to_thread(opened.__exit__, None, None, None)
 
 
-async def _under_load(bench: Bench, node: Platform, service: str | None, times: Times) -> Passed:
+async def _under_load(bench: Bench, deployed: Deployment, service: str | None, times: Times) -> Passed:
     """The load, and both faults while it runs."""
     offsets = tuple(poisson(_RATE, times.end, _SEED))
     bodies, order = mixed(len(offsets), _SEED)
-    load = asyncio.create_task(bench.generator.fire(Load(node.url, bodies, order, offsets)))
-    began, counted = asyncio.get_running_loop().time(), list[float]()
+    load = asyncio.create_task(bench.generator.fire(Load(deployed.url, bodies, order, offsets)))
+    began, counted, node = asyncio.get_running_loop().time(), list[int](), deployed.node
     steps: tuple[tuple[float, Step], ...] = (
-        (times.kill, node.fleet.kill),
-        (times.restart, node.fleet.restart),
-        (times.stop, node.fleet.stop),
-        (times.resume, node.fleet.resume),
+        (times.kill, node.kill),
+        (times.restart, node.restart),
+        (times.stop, node.stop),
+        (times.resume, node.resume),
     )
-    counts = await asyncio.to_thread(node.fleet.counts)
+    counts = await asyncio.to_thread(node.received)
     for at, step in steps:
         await asyncio.sleep(max(0.0, began + at - asyncio.get_running_loop().time()))
-        before, counts = counts, await asyncio.to_thread(node.fleet.counts)
+        before, counts = counts, await asyncio.to_thread(node.received)
         counted.append(calls(before, counts))
         if service:
             await asyncio.to_thread(step, service)
             kept = counts if at >= times.stop else {}  # a new process counts from 0, a stopped one goes on
-            counts = {**kept, **await asyncio.to_thread(node.fleet.counts)}
+            counts = {**kept, **await asyncio.to_thread(node.received)}
     outcomes = await load
-    last = calls(counts, await asyncio.to_thread(node.fleet.counts))
+    last = calls(counts, await asyncio.to_thread(node.received))
     _, away, back, stopped = counted
     return Passed(outcomes, (away + back, stopped + last))
 

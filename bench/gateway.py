@@ -2,17 +2,15 @@
 
 `--instant-reasoner` puts a reasoner in its place that says one thing at once, so that only the platform's
 own work is left; `--semaphore N` lets N requests in and keeps the others waiting, which is what many
-gateways do instead of admission. `GET /bench/tasks` tells how many asyncio tasks there are.
+gateways do instead of admission.
 """
 
 import argparse
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import anyio
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bench.serving import announce
@@ -69,17 +67,11 @@ class Semaphore:
             await self._app(scope, receive, send)
 
 
-async def tasks(_: object) -> JSONResponse:
-    """All but the one that answers this."""
-    return JSONResponse({"tasks": len(asyncio.all_tasks()) - 1})
-
-
 async def serve(options: argparse.Namespace) -> None:
     """Until told to stop."""
     settings = from_environment(GatewaySettings, port=0)
     configure_logging(settings.log_level)
     app = create_app(settings, partial(wire, open_reasoners=instant) if options.instant_reasoner else wire)
-    app.add_route("/bench/tasks", tasks)
     if options.semaphore:
         app.add_middleware(Semaphore, limit=options.semaphore)
     bound = BoundApp(app, listen("127.0.0.1", 0))

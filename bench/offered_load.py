@@ -1,22 +1,21 @@
-"""Benchmark 3: what is left of the platform when more is asked of it than it can do."""
+"""Benchmark 2: what is left of the platform when more is asked of it than it can do."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bench.arrivals import Outcome, poisson
 from bench.benchmark import Bench, Benchmark
+from bench.deployment import DEADLINE_MS, Deployment, Fate, deployment, fates, mixed
 from bench.figures import Table, number, percentile, share
 from bench.generator import Load
-from bench.on_fleet import DEADLINE_MS, STREAM_INTERVAL, Fate, Platform, fates, mixed, platform
 from bench.processes import cpu_seconds
 from bench.report import About
-from capacity.standins import Calibration
 
 ABOUT = About(
     "offered-load",
-    "3. Offered load from half to five times the capacity",
+    "2. Offered load from half to five times the capacity",
     "The same Poisson arrivals of mixed questions (30 % direct, 20 % verify, 50 % rag), each with a deadline"
     " of 10 s, reach three gateways before three like nodes: ours; ours with admission and waiting limits so"
     " high that nothing is refused; and that one behind a plain semaphore. Capacity is what eight callers"
@@ -46,12 +45,11 @@ class Measured:
 async def run(bench: Bench) -> Sequence[Table]:
     """All three side by side at each load, so that they see the same machine."""
     with ExitStack() as stack:
-        node = replace(Calibration.l40s(), stream_interval=STREAM_INTERVAL)
         gateways = {
-            OURS: stack.enter_context(platform(calibration=node)),
-            "without admission": stack.enter_context(platform(settings=_UNLIMITED, calibration=node)),
+            OURS: stack.enter_context(deployment()),
+            "without admission": stack.enter_context(deployment(settings=_UNLIMITED)),
             "a plain semaphore": stack.enter_context(
-                platform(f"--semaphore={_CALLERS}", settings=_UNLIMITED, calibration=node)
+                deployment(f"--semaphore={_CALLERS}", settings=_UNLIMITED)
             ),
         }
         bench.progress(0.0, "capacity")
@@ -66,22 +64,24 @@ async def run(bench: Bench) -> Sequence[Table]:
     return [_table(measured, list(gateways), capacity)]
 
 
-async def capacity_of(bench: Bench, node: Platform) -> float:
+async def capacity_of(bench: Bench, deployed: Deployment) -> float:
     """Requests a second that callers get who each wait for their answer."""
     count = bench.count(40, least=16)
     bodies, order = mixed(count, _SEED)
-    outcomes = await bench.generator.fire(Load(node.url, bodies, order, concurrency=_CALLERS, count=count))
+    outcomes = await bench.generator.fire(
+        Load(deployed.url, bodies, order, concurrency=_CALLERS, count=count)
+    )
     last_s = max(each.due_s + each.ms / 1000 for each in outcomes)
     return fates(outcomes).answered / last_s
 
 
-async def _sent(bench: Bench, node: Platform, rate: float, seconds: float) -> Measured:
+async def _sent(bench: Bench, deployed: Deployment, rate: float, seconds: float) -> Measured:
     offsets = tuple(poisson(rate, seconds, _SEED))
     bodies, order = mixed(len(offsets), _SEED)
-    before = cpu_seconds(node.gateway.pid)
+    before = cpu_seconds(deployed.gateway.pid)
     give_up_s = 1.5 * DEADLINE_MS / 1000
-    outcomes = await bench.generator.fire(Load(node.url, bodies, order, offsets, give_up_s=give_up_s))
-    spent = cpu_seconds(node.gateway.pid) - before
+    outcomes = await bench.generator.fire(Load(deployed.url, bodies, order, offsets, give_up_s=give_up_s))
+    spent = cpu_seconds(deployed.gateway.pid) - before
     fate, last_s = fates(outcomes), max(each.due_s + each.ms / 1000 for each in outcomes)
     accepted = [each.ms for each in outcomes if not _turned_away(each)]
     window_s = 2 * seconds / 3

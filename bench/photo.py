@@ -1,7 +1,6 @@
 """The photo and the request bodies that the benchmarks send; the same bytes in every run."""
 
 import io
-import json
 from functools import cache
 
 import numpy as np
@@ -34,8 +33,3 @@ def multipart(fields: dict[str, str], jpeg: bytes | None = None, part: str = "im
         parts.append(f"--{_BOUNDARY}\r\n{head}\r\nContent-Type: image/jpeg\r\n\r\n".encode() + jpeg + b"\r\n")
     content = b"".join(parts) + f"--{_BOUNDARY}--\r\n".encode()
     return Body(content, f"multipart/form-data; boundary={_BOUNDARY}")
-
-
-def in_json(fields: dict[str, str]) -> Body:
-    """A body without a photo."""
-    return Body(json.dumps(fields).encode(), "application/json")

@@ -1,8 +1,7 @@
-"""What a new photograph costs the pocket profile: real ones, which nobody drew for it.
+"""What a photo from a folder of the user's costs the platform without a model server.
 
-The photographs are no part of the project; `LOREGLASS_PHOTOS` names their folder. Of each place with several
-photographs the first is indexed, beside the sample world's things, and the others are asked about; those of a
-place with one are of nothing indexed.
+Of each place with several photos the first is indexed, beside the sample, and the others are asked about; the
+photo of a place with only one shows nothing that is indexed.
 """
 
 import asyncio
@@ -24,17 +23,17 @@ from corpus.cli import index
 from corpus.ingest import ingest_photos
 
 SIZE = (1280, 960)
-"""Pixels that a photograph is fitted into: what a phone's camera app sends after scaling."""
+"""Pixels that a photo is fitted into: what a phone's camera app sends after scaling."""
 _QUALITIES = (88, 90, 92)
 """Each asks anew: the services remember a photo by its bytes."""
 _STAGES = ("ocr", "image_search", "cropper", "crop_search")
 _QUESTION = "What is this?"
 
 Asked = tuple[str, Path]
-"""Which kind of photograph, and its file."""
+"""Which kind of photo, and its file."""
 
 
-def photographs(folder: Path) -> tuple[list[Path], list[Asked]]:
+def to_index_and_ask(folder: Path) -> tuple[list[Path], list[Asked]]:
     """Those to index, one a place, and those to ask about. A file is named by its place, then digits."""
     indexed: list[Path] = []
     asked: list[Asked] = []
@@ -48,23 +47,23 @@ def photographs(folder: Path) -> tuple[list[Path], list[Asked]]:
     return indexed, asked
 
 
-def index_photographs(files: Sequence[Path], url: str) -> None:
+def index_photos(files: Sequence[Path], url: str) -> None:
     """Into the collection that is published, under the names of their places."""
     with tempfile.TemporaryDirectory() as folder:
         for file in files:
             (Path(folder) / f"{_place(file)}.jpg").write_bytes(file.read_bytes())
         if index(ingest_photos, "images", Path(folder), url, replace=False, console=Console(quiet=True)):
-            raise RuntimeError("The photographs could not be indexed.")
+            raise RuntimeError("The photos could not be indexed.")
 
 
 async def ask_about(asked: Sequence[Asked], url: str, pid: int) -> Table:
-    """Every photograph in every quality, one question each. CPU is the whole process's."""
+    """Every photo in every quality, one question each. CPU is the whole process's."""
     seen: dict[str, list[Mapping[str, float]]] = {}
     for kind, file in asked:
         for jpeg in _encoded(file):
             seen.setdefault(kind, []).append(await asyncio.to_thread(_ask, url, jpeg, pid))
     headers = (
-        "photographs",
+        "photos",
         "questions",
         "p50 ms",
         "p95 ms",
@@ -79,7 +78,7 @@ async def ask_about(asked: Sequence[Asked], url: str, pid: int) -> Table:
 def _finding(runs: Sequence[Mapping[str, float]]) -> str:
     middle = percentile([run["wall"] for run in runs], 0.5)
     said = "met" if middle <= 1000 else "not met"
-    return f"Goal for a new photograph, p50 within 1,000 ms: {said}, {number(middle, 0)} ms."
+    return f"Goal for a new photo, p50 within 1,000 ms: {said}, {number(middle, 0)} ms."
 
 
 def _row(kind: str, runs: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
@@ -106,7 +105,7 @@ def _ask(url: str, jpeg: bytes, pid: int) -> dict[str, float]:
 
 
 def _encoded(file: Path) -> Iterator[bytes]:
-    """The photograph, upright or lying as it is, as large as fits."""
+    """The photo, upright or lying as it is, as large as fits."""
     with Image.open(file) as photo:
         size = SIZE if photo.width >= photo.height else SIZE[::-1]
         scale = min(size[0] / photo.width, size[1] / photo.height)

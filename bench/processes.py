@@ -141,14 +141,3 @@ def memory_mib(pid: int) -> float:
     """Resident memory of the process and its descendants, shared pages counted once a process."""
     pages = sum(int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in tree(pid))
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def sockets(pid: int) -> int:
-    """Open sockets of the process."""
-    count = 0
-    for entry in Path(f"/proc/{pid}/fd").iterdir():
-        try:
-            count += os.readlink(entry).startswith("socket:")
-        except FileNotFoundError:  # closed while we looked
-            continue
-    return count

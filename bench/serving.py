@@ -11,7 +11,14 @@ from starlette.types import ASGIApp
 async def announced(app: ASGIApp, listener: socket.socket) -> None:
     """Serve until told to stop; the first line of standard output is JSON with `url`."""
     server = uvicorn.Server(
-        uvicorn.Config(app, log_config=None, access_log=False, server_header=False, timeout_keep_alive=75)
+        uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=1,
+        )
     )
     announce(listener)
     await server.serve([listener])

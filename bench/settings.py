@@ -12,8 +12,3 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LOREGLASS_")}
     path = f"{ROOT}:{ROOT / 'proto'}"
     return {**kept, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **given}
-
-
-def photographs_folder() -> Path:
-    """Where real photographs are, which are no part of the project."""
-    return Path(os.environ.get("LOREGLASS_PHOTOS", ROOT.parent / "shared" / "photos"))

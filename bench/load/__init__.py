@@ -1,1 +1,1 @@
-"""`make load`: wearers before the pocket platform and before a calibrated fleet, and what became of them."""
+"""`make load`: simulated users of two platforms, and whether the objectives were met."""

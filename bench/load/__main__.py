@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.load.figures import summary
-from bench.load.platforms import PLATFORMS, Platform, Target
-from bench.load.plots import draw
+from bench.load.platforms import PLATFORMS, Target
 from bench.settings import ROOT, environment
 from bench.wearers.records import Results
 from bench.wearers.shape import Shape
@@ -36,7 +35,7 @@ def main(
     think: Annotated[float, typer.Option(help="mean seconds between a wearer's questions")] = 4.0,
     overload: Annotated[float, typer.Option(help="times as many wearers at the ramp's peak")] = 10.0,
     deadline_ms: Annotated[int, typer.Option(help="what wearers will wait")] = 10_000,
-    out: Annotated[Path, typer.Option(help="where reports and pictures go", show_default="var/load")] = OUT,
+    out: Annotated[Path, typer.Option(help="where reports go", show_default="var/load")] = OUT,
 ) -> None:
     """Run every shape before every platform; leave with 1 if an objective was missed."""
     unknown = sorted(set(platform or ()) - set(PLATFORMS))
@@ -54,7 +53,6 @@ def main(
                 console.print(f"{title}: {seconds} s at {chosen.title}")
                 status.update(f"{title}: until {datetime.now() + timedelta(seconds=seconds):%H:%M:%S}")
                 runs[title] = _run(target, each, wanted, out / f"{name}-{each}")
-                draw(_title(each, chosen), runs[title], deadline_ms, out / f"{name}-{each}" / "latency.png")
     _show(console, runs, out)
     sys.exit(0 if all(verdict.held for run in runs.values() for verdict in run.verdicts) else 1)
 
@@ -80,15 +78,6 @@ def _run(target: Target, shape: Shape, wanted: list[str], folder: Path) -> Resul
     return Results.read(results)
 
 
-def _title(shape: Shape, platform: Platform) -> str:
-    what = {
-        Shape.WEARERS: "Wearers",
-        Shape.RAMP: "Overload, and back,",
-        Shape.SOAK: "A long day",
-    }[shape]
-    return f"{what} at {platform.title}"
-
-
 def _show(console: Console, runs: dict[str, Results], out: Path) -> None:
     table = Table("", *runs, box=None, header_style="bold")
     for column in table.columns[1:]:
@@ -105,7 +94,7 @@ def _show(console: Console, runs: dict[str, Results], out: Path) -> None:
                 highlight=False,
                 soft_wrap=True,
             )
-    console.print(f"\nReports and pictures: {out}", highlight=False)
+    console.print(f"\nReports: {out}", highlight=False)
 
 
 if __name__ == "__main__":

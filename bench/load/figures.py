@@ -1,31 +1,18 @@
-"""What a run comes to, in figures."""
+"""The figures of a run."""
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from bench.figures import number, percentile, share
 from bench.wearers.records import Asked, Fate, Record, Results
-from gateway.planning.stages import Stage
 
-TOTAL = "total"
 IN_TIME = (Fate.FULL, Fate.DEGRADED, Fate.REFUSED)
 
 
 def questions(run: Results) -> list[Record]:
     """Everything but what was to be forgotten."""
     return [record for record in run.records if record.asked is not Asked.FORGET]
-
-
-def stage_times(records: Sequence[Record]) -> dict[str, dict[str, list[float]]]:
-    """Milliseconds by stage, and in it by route; stages in the order in which questions meet them."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for record in records:
-        for stage, ms in record.timings_ms.items():
-            found.setdefault(stage, {}).setdefault(record.route, []).append(ms)
-    order = {stage.value: place for place, stage in enumerate(Stage)}
-    order[Stage.ADMISSION.value] = -1
-    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def summary(run: Results) -> Iterator[tuple[str, str]]:

@@ -1,18 +1,17 @@
-"""The two platforms that `make load` puts wearers before."""
+"""The two platforms that `make load` sends questions to."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
-from bench.fleet import Fleet
+from bench.node.launch import Node
 from bench.ports import free_ports
 from bench.processes import running, until_ready
 from bench.wearers.material import of_routes, of_world, write
-from capacity.standins import Calibration
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.inventory import APPS
@@ -20,8 +19,6 @@ from evaluation.world.generate import main as generate_world
 from evaluation.world.plan import Split
 
 _ENTITIES = 14
-_STREAM_INTERVAL = 4
-"""Tokens in one event of the stand-in's stream, so that reading it does not become the bottleneck here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +61,15 @@ def _pocket(folder: Path) -> Iterator[Target]:
 
 
 @contextmanager
-def _fleet(folder: Path) -> Iterator[Target]:
-    """The gateway as it is deployed, before stand-ins that take as long as one L40S does."""
+def _node(folder: Path) -> Iterator[Target]:
+    """Run the gateway as it is deployed, in front of a node at an L40S's pace."""
     material = folder / "routes-asked"
     write(of_routes(), material)
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
-    node = replace(Calibration.l40s(), stream_interval=_STREAM_INTERVAL)
-    with Fleet(node) as fleet:
+    with Node("l40s") as node:
         settings = {
-            **fleet.gateway_environment,
+            **node.gateway_environment,
             "LOREGLASS_GATEWAY_PORT": str(port),
             "LOREGLASS_GATEWAY_LATENCIES": "l40s",
             "LOREGLASS_GATEWAY_LOG_LEVEL": "warning",
@@ -85,7 +81,7 @@ def _fleet(folder: Path) -> Iterator[Target]:
 
 PLATFORMS = {
     "pocket": Platform("the pocket platform", 4, _pocket),
-    "fleet": Platform("a gateway with stand-ins for one L40S", 4, _fleet),
+    "node": Platform("a gateway in front of a simulated L40S", 4, _node),
 }
 
 

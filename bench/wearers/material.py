@@ -5,7 +5,7 @@ Each line is a conversation: `{"photo": "a.jpg", "turns": ["what is this?", "who
 
     python -m bench.wearers.material --plain FOLDER          # signs, for any deployment
     python -m bench.wearers.material --world WORLD FOLDER    # the synthetic world's photos and questions
-    python -m bench.wearers.material --routes FOLDER         # questions that lead the stand-ins each way
+    python -m bench.wearers.material --routes FOLDER         # questions for a gateway on `bench.node`
 """
 
 import argparse
@@ -143,8 +143,8 @@ def of_world(world: Path) -> Iterator[Conversation]:
 
 
 def of_routes() -> Iterator[Conversation]:
-    """What the stand-ins of `capacity.standins` are asked: half of it looked up, a fifth checked."""
-    from capacity.standins import QUESTIONS
+    """Questions for a gateway in front of `bench.node`: half of them looked up, a fifth checked."""
+    from bench.node.scene import QUESTIONS
     from contracts.answer import Route
 
     direct, verify, rag = (QUESTIONS[route] for route in (Route.DIRECT, Route.VERIFY, Route.RAG))
@@ -173,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--plain", action="store_true", help="signs")
     kind.add_argument("--world", type=Path, help="a folder that evaluation.world.generate wrote")
-    kind.add_argument("--routes", action="store_true", help="for the stand-ins of capacity.standins")
+    kind.add_argument("--routes", action="store_true", help="for a gateway in front of bench.node")
     parser.add_argument("folder", type=Path)
     given = parser.parse_args(arguments)
     if given.world:

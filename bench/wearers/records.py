@@ -1,4 +1,4 @@
-"""What is kept of each exchange: the objectives are held against it, the plots drawn from it."""
+"""What is kept of each exchange, against which the objectives are held."""
 
 import json
 from collections.abc import Mapping, Sequence

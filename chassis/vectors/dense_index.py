@@ -3,7 +3,7 @@
 HNSW (Malkov and Yashunin, 2018) over vectors of one byte a number. The nearest by those are taken
 `oversampling` times over and scored again by the whole vectors, which stay on the disk: scores are
 cosines, and a quarter of the memory is enough. A version too small for an index is searched exactly.
-What each figure gives at a million vectors: `python -m bench --only search-at-size`.
+docs/scale.md has what was measured with a million vectors.
 """
 
 from dataclasses import dataclass

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from rich.console import Console
 
+from bench.node import says, vlm_server
 from bench.ports import free_ports
 from chassis.startup import CannotStart
 from chassis.vectors.edge import EdgeStore
@@ -23,8 +24,6 @@ from deploy.repairing import repair
 from deploy.settings import PocketSettings
 from gateway.llm.capabilities import TEXT_ONLY, TEXT_ONLY_NOTE
 from gateway.planning.latencies import VlmSpeed
-from tests.vlm_server.replies import says
-from tests.vlm_server.server import vlm_server
 
 pytestmark = pytest.mark.anyio
 

@@ -8,6 +8,17 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from bench.node import (
+    LLAMA_ON_VLLM_0_10_2,
+    PROBED,
+    Fails,
+    Reply,
+    ScriptedRequest,
+    ServerTraits,
+    says,
+    vllm_error,
+    vlm_server,
+)
 from chassis.http.calls import http_client
 from chassis.http.client import Body
 from chassis.startup import CannotStart
@@ -20,16 +31,8 @@ from gateway.llm.schema_forms import SchemaForm
 from gateway.planning.latencies import VlmSpeed
 from gateway.settings import GatewaySettings, Reasoning
 from loreglass_client import AsyncLoreglass
+from tests.posters import photo
 from tests.scripted_http import Scripted, ScriptedHttp
-from tests.vlm_server.replies import Fails, Reply, says, vllm_error
-from tests.vlm_server.server import (
-    LLAMA_ON_VLLM_0_10_2,
-    PROBED,
-    ScriptedRequest,
-    ServerTraits,
-    vlm_server,
-)
-from tests.vlm_server.small_world import photo
 
 pytestmark = pytest.mark.anyio
 

@@ -1,1 +1,1 @@
-"""Load, faults and what they cost: stand-ins on sockets, and the benchmarks that run against them."""
+"""The node, the harness of the benchmarks, and the load test."""

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.arrivals import Outcome, Reply, closed_loop, evenly, open_loop, poisson
+from bench.deployment import calls, fate_of, fates
 from bench.figures import Table, number, percentile, share
 from bench.generator import reply_of
-from bench.on_fleet import calls, fate_of, fates
-from bench.photographs import photographs
+from bench.photographs import to_index_and_ask
 from bench.ports import free_ports
-from bench.processes import cpu_seconds, memory_mib, sockets, tree
+from bench.processes import cpu_seconds, memory_mib, tree
 from bench.report import About, rewritten, section, write
 from bench.settings import environment
 
@@ -174,9 +174,9 @@ def test_every_request_ends_in_exactly_one_way(reply: Reply, ms: float, fate: st
 
 
 def test_calls_of_a_service_that_was_started_anew_count_from_its_start() -> None:
-    before = {"ocr": {"received": 10.0}, "vlm": {"received": 7.0}}
-    assert calls(before, {"ocr": {"received": 12.0}, "vlm": {"received": 3.0}}) == 5
-    assert calls(before, {"ocr": {"received": 12.0}}) == 2
+    before = {"ocr": 10, "vlm": 7}
+    assert calls(before, {"ocr": 12, "vlm": 3}) == 5
+    assert calls(before, {"ocr": 12}) == 2
 
 
 def test_a_section_names_what_it_shows_its_goal_and_its_machine() -> None:
@@ -217,7 +217,6 @@ def test_a_process_is_measured_without_asking_it() -> None:
     assert tree(mine)[0] == mine
     assert cpu_seconds(mine) > 0
     assert memory_mib(mine) > 1
-    assert sockets(mine) >= 0
 
 
 def test_measured_processes_do_not_inherit_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,12 +242,12 @@ def test_a_port_that_is_taken_is_passed_over() -> None:
         assert before + 2 not in free_ports(4)
 
 
-def test_of_each_place_with_several_photographs_one_is_indexed_and_the_others_are_asked_about(
+def test_of_each_place_with_several_photos_one_is_indexed_and_the_others_are_asked_about(
     tmp_path: Path,
 ) -> None:
     for name in ("old_bridge_11_2.jpg", "old_bridge_12_7.jpg", "old_bridge_9_1.jpg", "sign.jpg", "README.md"):
         (tmp_path / name).touch()
-    indexed, asked = photographs(tmp_path)
+    indexed, asked = to_index_and_ask(tmp_path)
     assert [file.name for file in indexed] == ["old_bridge_11_2.jpg"]
     assert [(kind, file.name) for kind, file in asked] == [
         ("another view of what is indexed", "old_bridge_12_7.jpg"),

@@ -13,7 +13,6 @@ import pytest
 from PIL import Image, ImageOps
 
 from bench.load.figures import summary
-from bench.load.plots import draw
 from bench.wearers.material import PHONE, Conversation, MaterialError, another_shot, load, plain, write
 from bench.wearers.memory import NotTold, read_resident_bytes
 from bench.wearers.notebook import Notebook
@@ -270,18 +269,14 @@ def test_a_worker_hands_over_what_the_master_judges() -> None:
     assert not worker.records
 
 
-def test_results_survive_the_way_to_a_file_and_become_a_picture(tmp_path: Path) -> None:
+def test_results_survive_the_way_to_a_file(tmp_path: Path) -> None:
     late = replace(GOOD[0], route="rag", ms=11_000.0, timings_ms={"image_search": 0.01, "total": 11_000.0})
     results = run([*GOOD, late, record(SHED), record(Reply(0))], memory={"x": [(1.0, 2.0)]})
     results.write(tmp_path / "results.json")
     assert Results.read(tmp_path / "results.json") == results
-    draw("Wearers", results, 10_000, tmp_path / "latency.png")
-    with Image.open(tmp_path / "latency.png") as picture:
-        assert picture.width > 1_000
     told = dict(summary(results))
     assert (told["questions"], told["turned away"], told["server errors"]) == ("103", "1 %", "1")
 
 
-def test_a_run_without_questions_can_be_told_and_drawn(tmp_path: Path) -> None:
-    draw("Nothing", run([]), 10_000, tmp_path / "latency.png")
+def test_a_run_without_questions_can_be_told() -> None:
     assert dict(summary(run([])))["p50, s"] == "–"

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from bench.node import RunningServer, says, vlm_server
 from contracts.answer import Answer, Route
 from contracts.domain_router import Domain
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
@@ -29,7 +30,6 @@ from tests.models.tiny_domain import write_domains
 from tests.models.tiny_gdino import tiny_gdino
 from tests.models.tiny_qwen3 import tiny_qwen3
 from tests.models.tiny_reader import tiny_reader
-from tests.vlm_server import RunningServer, says, vlm_server
 from training.config import dump_config
 from training.heads.domain_router import CHECKPOINT, train_domain_router
 from training.heads.settings import DomainRouterConfig, Recipe

@@ -13,8 +13,8 @@ from chassis.telemetry.logs import configure_logging
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
 from loreglass_client import AsyncLoreglass
+from tests.posters import photo
 from tests.real_models.llama import CACHE, build_server, run, serving, tool_environment
-from tests.vlm_server.small_world import photo
 
 QUESTIONS = ("What is this?", "Who made it?", "How old is it?")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from anyio.from_thread import start_blocking_portal
 
+from bench.node import ServerTraits, says, vlm_server
 from tests.training.made import photo
-from tests.vlm_server import ServerTraits, says, vlm_server
 from training.grpo.rollout import Asked
 from training.grpo.settings import GrpoConfig
 from training.samples import (

@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
+from bench.node import ServerTraits
 from contracts.cropper import CropReply
 from contracts.image_search import ImageSearchReply
 from gateway.llm.prompt import TextPrompt
@@ -15,7 +16,6 @@ from tests.training.asking import KNOWLEDGE, LOOSE, PLAN, base_saying, grpo_conf
 from tests.training.platforms import served
 from tests.unit.gateway.fakes import FakeServices, crop_region, image_hit
 from tests.unit.gateway.llm.stage import PHOTO
-from tests.vlm_server import ServerTraits
 from training.chat import Chats, Turn
 from training.grpo import rollout
 from training.grpo.rollout import Asked, Roller, ServicesDown, Trajectory, messages_of

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from bench.node import LLAMA_ON_VLLM_0_10_2, says, vlm_server
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.call import VlmCall, VlmEndpoint
@@ -23,8 +24,6 @@ from services.vlm.presets import PRESETS
 from tests.vllm.environment import OLD_TEMPLATE, VllmEnvironment
 from tests.vllm.serving import Serving, serving_on_v0
 from tests.vllm.test_vlm import minute, photo, prompt
-from tests.vlm_server.replies import says
-from tests.vlm_server.server import LLAMA_ON_VLLM_0_10_2, vlm_server
 
 pytestmark = pytest.mark.anyio
 LLAMA = PRESETS["llama-3.2-11b-vision"]

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from bench.node import says
 from tests.unit.gateway.fakes import AUTHOR, BOOK
-from tests.vlm_server import says
 
 UNKNOWN = {
     "reasoning": [f"The cover says {BOOK}.", "I cannot determine who wrote it."],

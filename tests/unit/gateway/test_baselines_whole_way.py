@@ -10,6 +10,7 @@ import anyio
 import httpx
 import pytest
 
+from bench.node import RunningServer, Script, says, vlm_server
 from chassis.http.serving import BoundApp, listen, running
 from contracts.answer import Answer, Reason, Route
 from gateway.app import create_app
@@ -18,8 +19,6 @@ from tests.unit.gateway.baselines import CLOSED, SEARCHING
 from tests.unit.gateway.fakes import AUTHOR, BOOK, FakeServices, Mood, service_settings
 from tests.unit.gateway.model_replies import SURE, UNKNOWN, replies
 from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before
-from tests.vlm_server import RunningServer, says, vlm_server
-from tests.vlm_server.server import Script
 
 pytestmark = pytest.mark.anyio
 

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
+from bench.node import RunningServer, Script, ServerTraits, says, vlm_server
 from chassis.http.serving import BoundApp, listen, running
 from gateway.app import create_app
 from gateway.reasoners import Reasoners, open_reasoners
@@ -21,8 +22,6 @@ from tests.unit.gateway.fakes import FakeServices, service_settings
 from tests.unit.gateway.model_replies import READ, SURE, UNKNOWN, replies
 from tests.unit.gateway.platform import PHOTO
 from tests.unit.gateway.series import Scrape, scrape
-from tests.vlm_server import RunningServer, ServerTraits, says, vlm_server
-from tests.vlm_server.server import Script
 
 pytestmark = pytest.mark.anyio
 

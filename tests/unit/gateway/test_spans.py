@@ -7,6 +7,7 @@ import anyio
 import pytest
 from pydantic import BaseModel
 
+from bench.node import Reply, ServerTraits, fails, says, vlm_server
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
@@ -27,8 +28,6 @@ from gateway.state import Priority
 from tests.scripted_http import Sent
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.spans import NotedSpan
-from tests.vlm_server import ServerTraits, fails, says, vlm_server
-from tests.vlm_server.replies import Reply
 
 pytestmark = pytest.mark.anyio
 

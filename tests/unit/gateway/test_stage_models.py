@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from bench.node import RunningServer, Script, ServerTraits, fails, says, vlm_server
 from chassis.http.serving import BoundApp, from_environment, listen, running
 from chassis.startup import WrongSettings
 from contracts.answer import Answer, Reason
@@ -23,8 +24,6 @@ from tests.unit.gateway.fakes import AUTHOR, FakeServices, service_settings
 from tests.unit.gateway.model_replies import UNKNOWN, replies
 from tests.unit.gateway.platform import PHOTO, QUESTION
 from tests.unit.gateway.series import scrape
-from tests.vlm_server import RunningServer, ServerTraits, fails, says, vlm_server
-from tests.vlm_server.server import Script
 
 KEY, OTHERS_KEY = "first-key", "planner-key"
 PLANNER: dict[str, Any] = {

@@ -8,6 +8,7 @@ from typing import Any
 
 from PIL import Image
 
+from bench.node import Says, ServerTraits, says
 from contracts.answer import Explanation as Told
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.record import RunHeader, TurnRecord
@@ -19,9 +20,6 @@ from gateway.state import Evidence, GenerationBudget, Photo, Query, Turn
 from loreglass_client.models import Answer, Explanation, Reason, Route
 from tests.unit.gateway.llm.papers import Bench, bench, unknown, unseen
 from tests.unit.gateway.llm.stage import context, deadline, page
-from tests.vlm_server import says
-from tests.vlm_server.replies import Says
-from tests.vlm_server.server import ServerTraits
 
 OTHER = page("Rome is the capital of Italy.", "Rome")
 

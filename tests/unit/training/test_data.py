@@ -8,12 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
+from bench.node import LLAMA_ON_VLLM_0_10_2, ServerTraits
 from evaluation.judging.port import Case, Judgement, Verdict
 from evaluation.judging.rules import RuleJudge
 from evaluation.runs.store import RunError, load_run
 from gateway.llm.lines import in_lines
 from tests.unit.training.asked_runs import Question, asked_run, jpeg
-from tests.vlm_server.server import LLAMA_ON_VLLM_0_10_2, ServerTraits
 from training.data.building import Built, Plan, build
 from training.data.page import write_page
 from training.data.referee import MEMORY, Asked, NoJudgement, Referee, RememberingReferee, RuleReferee

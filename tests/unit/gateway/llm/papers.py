@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from bench.node import RunningServer, Script, ServerTraits, vlm_server
 from chassis.http.calls import http_client
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
@@ -14,8 +15,6 @@ from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
 from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import Entity, PhotoText, Query
 from tests.unit.gateway.llm.stage import ASK, page
-from tests.vlm_server import RunningServer, vlm_server
-from tests.vlm_server.server import Script, ServerTraits
 
 TURIN = page("Fiat was founded in Turin in 1899.", "Fiat")
 ROME = page("Rome is the capital of Italy.", "Rome")

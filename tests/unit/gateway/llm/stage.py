@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from PIL import Image
 
+from bench.node import RunningServer, Script, ServerTraits, vlm_server
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Route
@@ -18,8 +19,6 @@ from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.pipelines.qa_dragon.port import StepwiseReasoner
 from gateway.reasoning.port import Reasoner
 from gateway.state import Context, Draft, Entity, Evidence, Photo, PhotoText, Query, TextLine, Tool, Turn
-from tests.vlm_server import RunningServer, ServerTraits, vlm_server
-from tests.vlm_server.server import Script
 
 OPTIONS = VlmOptions()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bench.node import RunningServer, ServerTraits, context_too_long, says, vlm_server
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from contracts.answer import CitationKind, Reason
@@ -17,7 +18,6 @@ from gateway.pipelines.baselines.model import VlmBaselines
 from gateway.pipelines.baselines.port import Retrieved
 from gateway.state import Entity, Evidence, GenerationBudget, Query, Reply, Turn
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, deadline, nothing_printed, page
-from tests.vlm_server import RunningServer, ServerTraits, context_too_long, says, vlm_server
 
 pytestmark = pytest.mark.anyio
 

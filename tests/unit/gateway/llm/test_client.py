@@ -13,6 +13,19 @@ import pytest
 from PIL import Image
 from pydantic import BaseModel, Field
 
+from bench.node import (
+    RunningServer,
+    Script,
+    ServerTraits,
+    TokenStyle,
+    context_too_long,
+    fails,
+    overloaded,
+    says,
+    unavailable,
+    vllm_error,
+    vlm_server,
+)
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
@@ -21,19 +34,6 @@ from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.schema_forms import SchemaForm
-from tests.vlm_server import (
-    RunningServer,
-    ServerTraits,
-    TokenStyle,
-    context_too_long,
-    fails,
-    overloaded,
-    says,
-    unavailable,
-    vlm_server,
-)
-from tests.vlm_server.replies import vllm_error
-from tests.vlm_server.server import Script
 
 pytestmark = pytest.mark.anyio
 

@@ -6,6 +6,7 @@ import anyio
 import pytest
 from pydantic import BaseModel
 
+from bench.node import Reply, context_too_long, fails, overloaded, says, vlm_server
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.http.client import ExchangeError
@@ -20,8 +21,6 @@ from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong, VlmReplyUnusable
 from gateway.llm.prompt import Prompt, TextPart
 from tests.scripted_http import Scripted, ScriptedHttp
-from tests.vlm_server import context_too_long, fails, overloaded, says, vlm_server
-from tests.vlm_server.replies import Reply
 
 pytestmark = pytest.mark.anyio
 

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
+from bench.node import LLAMA_ON_VLLM_0_10_2, ScriptedRequest, ServerTraits, fails, says
 from chassis.errors import DependencyUnavailable
 from contracts.answer import ModelCall
 from gateway.pipelines.wiki_prf.port import Gathered, ToolPlan
 from gateway.reasoning.calls import MOST_KEPT, calls_counted
 from tests.unit.gateway.llm.papers import ROME, TURIN, bench, photo_context
 from tests.unit.gateway.llm.stage import ASK, deadline
-from tests.vlm_server import fails, says
-from tests.vlm_server.server import LLAMA_ON_VLLM_0_10_2, ScriptedRequest, ServerTraits
 
 pytestmark = pytest.mark.anyio
 

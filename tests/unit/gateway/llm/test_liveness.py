@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
+from bench.node import PROBED, Fails, Reply, ScriptedRequest, says, vllm_error, vlm_server
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from gateway.llm.call import VlmEndpoint
@@ -14,9 +15,6 @@ from gateway.llm.liveness import Liveness
 from gateway.llm.probe import check, keep_probing
 from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
 from tests.unit.gateway.llm.stage import PHOTO, deadline
-from tests.vlm_server import vlm_server
-from tests.vlm_server.replies import Fails, Reply, says, vllm_error
-from tests.vlm_server.server import PROBED, ScriptedRequest
 
 pytestmark = pytest.mark.anyio
 

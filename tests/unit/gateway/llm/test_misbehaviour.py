@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import structlog
 
+from bench.node import Reply as Scripted
+from bench.node import ServerTraits, context_too_long, fails, overloaded, says, unavailable
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
 from gateway.llm import schemas
 from gateway.llm.assembly import Assembly
@@ -28,8 +30,6 @@ from tests.unit.gateway.llm.stage import (
     printed,
     unheard,
 )
-from tests.vlm_server import ServerTraits, context_too_long, fails, overloaded, says, unavailable
-from tests.vlm_server.replies import Reply as Scripted
 
 pytestmark = pytest.mark.anyio
 

@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
+from bench.node import fails, says
 from chassis.errors import DependencyUnavailable
 from contracts.answer import Reason
 from gateway.llm import asking
@@ -30,7 +31,6 @@ from tests.unit.gateway.llm.papers import (
     photo_context,
 )
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, context, deadline, page
-from tests.vlm_server import fails, says
 
 pytestmark = pytest.mark.anyio
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bench.node import fails, overloaded, says
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.failures import VlmReplyUnusable
@@ -12,7 +13,6 @@ from gateway.pipelines.wiki_prf.port import Gathered, ToolPlan
 from gateway.state import GenerationBudget
 from tests.unit.gateway.llm.papers import OBJECT_FORMS, TEXT_FORMS, TRAP, Bench, bench, photo_context
 from tests.unit.gateway.llm.stage import ASK, context, deadline
-from tests.vlm_server import fails, overloaded, says
 
 pytestmark = pytest.mark.anyio
 

@@ -7,6 +7,18 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 
+from bench.node import (
+    LLAMA_ON_VLLM_0_10_2,
+    PROBED,
+    Fails,
+    Reply,
+    RunningServer,
+    ScriptedRequest,
+    ServerTraits,
+    says,
+    vllm_error,
+    vlm_server,
+)
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from gateway.llm import asking
@@ -17,9 +29,6 @@ from gateway.llm.probe import keep_probing, probe
 from gateway.llm.schema_forms import SchemaForm
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, deadline
 from tests.unit.gateway.model_replies import UNKNOWN, replies
-from tests.vlm_server import RunningServer, ServerTraits, vlm_server
-from tests.vlm_server.replies import Fails, Reply, says, vllm_error
-from tests.vlm_server.server import LLAMA_ON_VLLM_0_10_2, PROBED, ScriptedRequest
 
 pytestmark = pytest.mark.anyio
 

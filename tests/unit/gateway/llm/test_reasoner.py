@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
+from bench.node import ServerTraits, says
 from contracts.answer import Reason
 from contracts.domain_router import Domain
 from gateway.llm.asking import domain_text
@@ -26,7 +27,6 @@ from tests.unit.gateway.llm.stage import (
     printed,
     unheard,
 )
-from tests.vlm_server import ServerTraits, says
 
 pytestmark = pytest.mark.anyio
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bench.node import PROBED, Fails, Reply, Says, ScriptedRequest, Spelled, says, vllm_error, vlm_server
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from gateway.llm.alignment import align
@@ -16,9 +17,6 @@ from gateway.llm.probe import probe
 from gateway.llm.prompt import TextPart, TextPrompt
 from tests.unit.gateway.llm.stage import deadline
 from tests.unit.gateway.llm.test_hostile_server import STREAM, client_of
-from tests.vlm_server import vlm_server
-from tests.vlm_server.replies import Fails, Reply, Says, Spelled, says, vllm_error
-from tests.vlm_server.server import PROBED, ScriptedRequest
 
 pytestmark = pytest.mark.anyio
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bench.node import says
 from contracts.domain_router import Domain
 from gateway.pipelines.qa_dragon.port import StepwiseReasoner
 from gateway.state import Entity, Query, Tool
@@ -18,7 +19,6 @@ from tests.unit.gateway.llm.stage import (
     nothing_printed,
     printed,
 )
-from tests.vlm_server import says
 
 pytestmark = pytest.mark.anyio
 

@@ -8,6 +8,7 @@ import anyio
 import pytest
 from pydantic import BaseModel, Field
 
+from bench.node import RunningServer, Script, ServerTraits, context_too_long, fails, says, vlm_server
 from chassis.errors import DeadlineExceeded, DependencyUnavailable
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
@@ -22,8 +23,6 @@ from gateway.llm.schema_forms import SchemaForm
 from gateway.llm.text import answer_of, reply_of_text
 from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire
 from tests.unit.gateway.llm.stage import context, page
-from tests.vlm_server import RunningServer, ServerTraits, context_too_long, fails, says, vlm_server
-from tests.vlm_server.server import Script
 
 pytestmark = pytest.mark.anyio
 

@@ -8,6 +8,17 @@ from typing import Any
 
 import pytest
 
+from bench.node import (
+    PROBED,
+    Fails,
+    Reply,
+    RunningServer,
+    ScriptedRequest,
+    ServerTraits,
+    says,
+    vllm_error,
+    vlm_server,
+)
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from chassis.resilience.breaker import Breaker, BreakerState
@@ -23,9 +34,6 @@ from gateway.llm.prompt import Earlier, ImagePart, TextPart, TextPrompt
 from gateway.llm.wire import Sampling, kept_call, read_models, request_body
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.gateway.llm.stage import PHOTO, deadline
-from tests.vlm_server import RunningServer, ServerTraits, vlm_server
-from tests.vlm_server.replies import Fails, Reply, says, vllm_error
-from tests.vlm_server.server import PROBED, ScriptedRequest
 
 pytestmark = pytest.mark.anyio
 

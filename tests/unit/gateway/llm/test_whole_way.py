@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from bench.node import RunningServer, ServerTraits, vlm_server
 from chassis.http.calls import http_client
 from chassis.http.client import HttpClient
 from chassis.http.serving import BoundApp, listen, running
@@ -25,7 +26,6 @@ from gateway.wiring import wire
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, service_settings
 from tests.unit.gateway.model_replies import READ, UNKNOWN, replies
 from tests.unit.gateway.platform import PHOTO
-from tests.vlm_server import RunningServer, ServerTraits, vlm_server
 
 pytestmark = pytest.mark.anyio
 

@@ -1,0 +1,46 @@
+"""A whole gateway in front of a scripted model server and fake services."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+import httpx
+
+from bench.node import RunningServer, Script, ServerTraits, vlm_server
+from chassis.http.serving import BoundApp, listen, running
+from contracts.answer import Answer
+from gateway.app import create_app
+from gateway.settings import GatewaySettings, Reasoning
+from tests.unit.gateway.fakes import FakeServices, service_settings
+from tests.unit.gateway.platform import PHOTO
+
+Ask = Callable[[str], Awaitable[Answer]]
+
+
+@asynccontextmanager
+async def asking(
+    script: Script, traits: ServerTraits, *, probed: bool = True
+) -> AsyncIterator[tuple[httpx.AsyncClient, RunningServer, Ask]]:
+    """Start a gateway and, if `probed`, wait until it has probed the model's server."""
+    services = FakeServices()
+    async with vlm_server(script, traits) as server:
+        behind = BoundApp(services.app(), listen("127.0.0.1", 0))
+        settings = GatewaySettings(
+            **service_settings(behind.url, None),  # type: ignore[arg-type]
+            reasoning=Reasoning.VLM,
+            vlm_url=server.url,
+            vlm_model=server.model,
+        )
+        bound = BoundApp(create_app(settings), listen("127.0.0.1", 0))
+        async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
+
+            async def ask(question: str) -> Answer:
+                form = {"question": question, "deadline_ms": "60000"}
+                reply = await client.post(
+                    "/answer", files={"image": ("p.jpg", PHOTO, "image/jpeg")}, data=form
+                )
+                return Answer.model_validate_json(reply.content)
+
+            while probed and not (await client.get("/info")).json().get("model", {}).get("schema"):
+                await anyio.lowlevel.checkpoint()
+            yield client, server, ask

@@ -1,0 +1,100 @@
+"""Servers that hold no schema or see no photos, behind a whole gateway."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bench.node import LLAMA_ON_VLLM_0_10_2, ScriptedRequest, ServerTraits, says
+from gateway.llm.capabilities import TEXT_ONLY, TEXT_ONLY_NOTE
+from gateway.llm.lines import in_lines
+from tests.unit.gateway.asking import asking
+from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES
+from tests.unit.gateway.model_replies import READ, SURE, UNKNOWN, replies
+
+pytestmark = pytest.mark.anyio
+
+SERVERS = {
+    "vLLM 0.10.2, Llama, first template": LLAMA_ON_VLLM_0_10_2,
+    "vLLM 0.10.2, Llama, new template": replace(LLAMA_ON_VLLM_0_10_2, system_beside_photo=True),
+    "refuses schemas": ServerTraits(json_schema=False, json_object=False),
+}
+ROUTES: dict[str, tuple[dict[str, Any], str, int]] = {
+    "direct": (READ, "What does the cover say?", 1),
+    "rag": (UNKNOWN, "Who wrote this book?", 2),
+}
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("route", ROUTES)
+async def test_no_request_is_refused_and_the_model_answers(server: str, route: str) -> None:
+    look, question, calls = ROUTES[route]
+    async with asking(replies(look), SERVERS[server]) as (_, scripted, ask):
+        before = len(scripted.requests)
+        answer = await ask(question)
+        sent = scripted.requests[before:]
+    assert not answer.degraded
+    assert [request.refused for request in sent] == [False] * calls
+
+
+async def test_a_model_that_writes_the_lines_that_it_is_asked_for_answers_with_its_source() -> None:
+    look, question, _ = ROUTES["rag"]
+    scripted = {
+        "understand": in_lines(look),
+        "answer": AUTHOR,
+        "judge": "yes",
+    }
+
+    def in_the_form_asked_for(request: ScriptedRequest) -> Any:
+        assert ("as lines of text" in request.text) == (request.name == "understand")
+        assert "response_format" not in request.body
+        return says(scripted[request.name], **SURE)
+
+    script = dict.fromkeys(scripted, in_the_form_asked_for)
+    async with asking(script, LLAMA_ON_VLLM_0_10_2) as (client, server, ask):
+        answer = await ask(question)
+        told = (await client.get("/info")).json()["model"]
+    assert answer.answer == AUTHOR
+    assert answer.citations
+    assert not answer.degraded
+    assert told["schema"].startswith("not held")
+    assert told["photos"] == "one in a request"
+    assert [request.refused for request in server.requests[:3]] == [True, False, True]  # the probe's
+
+
+async def test_a_gateway_whose_server_is_away_starts_and_tells_only_the_model_s_name() -> None:
+    async with asking({}, ServerTraits(key="another"), probed=False) as (client, server, _):
+        assert (await client.get("/info")).json()["model"] == {"name": server.model}
+    assert server.requests == []
+
+
+async def test_readiness_info_and_page_say_that_the_model_sees_no_photos() -> None:
+    async with asking(replies(UNKNOWN), ServerTraits(photos=0)) as (client, server, ask):
+        ready = await client.get("/health/ready")
+        info = (await client.get("/info")).json()["model"]
+        setup = (await client.get("/page/setup.json")).json()
+        answer = await ask("Who wrote it?")
+    assert (ready.status_code, ready.json()["checks"]["vlm"]) == (200, TEXT_ONLY_NOTE)
+    assert (info["name"], info["photos"]) == (server.model, TEXT_ONLY)
+    assert setup["sees_photos"] is False
+    assert not answer.degraded
+    assert [len(request.images) for request in server.questions] == [0] * len(server.questions)
+
+
+async def test_a_model_that_sees_no_photos_answers_from_print_name_and_pages_without_a_draft() -> None:
+    async with asking(replies(UNKNOWN), ServerTraits(photos=0)) as (_, server, ask):
+        answer = await ask("Who wrote this book?")
+    assert answer.answer == AUTHOR
+    assert {request.name for request in server.questions} <= {"answer", "judge"}
+    text = server.questions[0].text
+    assert f"<<<the thing asked about>>>\n{BOOK}\n" in text
+    for known in (AUTHOR, PAGES, "THE SALT ROAD"):
+        assert known in text
+    assert "The question is about" not in text  # the services' draft
+
+
+async def test_readiness_says_what_to_do_about_a_server_that_is_set_up_wrong() -> None:
+    async with asking({}, ServerTraits(key="another"), probed=False) as (client, *_):
+        ready = await client.get("/health/ready")
+    assert ready.status_code == 503
+    assert "vlm (dependency_unavailable: the model's server wants another key)" in ready.json()["detail"]
