@@ -10,7 +10,6 @@
 # make load    wearers against the pocket platform and a stand-in fleet: report and plots in var/load (LOAD="--shape ramp")
 # make attack  hostile inputs of every class against a platform of its own, and a table (ATTACK="--only images --seed 3")
 # make containers-check  builds the images, runs them with podman, asks, kills, recovers, takes down
-# make dashboards  Grafana's dashboards anew, and their pictures from a real Prometheus
 # make screenshots  pictures of the wearer's page, by a browser that asks aloud, and the figures it measured
 # make serve   leave the platform running (loreglass ask PHOTO "QUESTION"); MODEL=URL: with that model server
 # make eval    a split of the synthetic world through the platform (SPLIT=test PIPELINES="loreglass qa-dragon", or all)
@@ -63,7 +62,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # What a process compiles is kept for the next one, of which tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad train-tiny check format lock publish-contracts openapi
+.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models meaning bench bench-gpu load containers-check containers-needs screenshots eval eval-squad train-tiny check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/loreglass demo
@@ -100,10 +99,6 @@ load: $(VENV)/.dev
 
 attack: $(VENV)/.dev
 	$(BIN)/python -m tests.attacks $(ATTACK)
-
-dashboards: $(VENV)/.dev
-	$(BIN)/python -m deploy.grafana --write
-	$(BIN)/python -m tests.deploy.monitored_load --out docs/dashboards
 
 screenshots: $(VENV)/.dev
 	$(BIN)/python -m tests.page.screenshots

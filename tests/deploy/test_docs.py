@@ -17,7 +17,6 @@ from chassis.settings import ServiceAccess
 from clients.cli import app as loreglass
 from clients.settings import ClientSettings
 from corpus.settings import CorpusSettings
-from deploy.house import drawing
 from deploy.inventory import APPS
 from deploy.settings import PocketSettings
 from deploy.weights.settings import WeightsSettings
@@ -240,10 +239,3 @@ def compose_services(page: Path) -> Iterator[str]:
 @each_of(compose_services)
 def test_services_of_compose_have_these_names(told: str) -> None:
     assert told in SERVICES
-
-
-def test_the_house_is_drawn_as_it_stands() -> None:
-    shown = re.findall(
-        r"^```mermaid\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL
-    )
-    assert shown == [drawing()]

@@ -1,9 +1,7 @@
 """What is measured, reckoned and alerted on: checked by promtool, and held against the code that measures."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -25,7 +23,7 @@ from deploy.inventory import APPS, VLM_HOST, VLM_PORT
 from gateway.app import create_app
 from gateway.serving.admission import Refusal
 from gateway.settings import GatewaySettings
-from tests.deploy.monitoring import until_ready
+from tests.deploy.prometheus_tools import installed, run, until_ready
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "deploy" / "prometheus"
@@ -77,24 +75,9 @@ def kebab(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
-def installed(name: str, package: str) -> str:
-    program = shutil.which(name)
-    if program is None and os.environ.get("CI"):
-        pytest.fail(f"CI must have {package}: what it checks may not go untested there")
-    if program is None:
-        pytest.skip(f"{name} is not installed here (apt-get install {package})")
-    return program
-
-
 @pytest.fixture(scope="module")
 def promtool() -> str:
     return installed("promtool", "prometheus")
-
-
-def run(*command: str | Path) -> str:
-    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize("config", [CONFIG, POCKET], ids=lambda path: path.stem)
