@@ -22,7 +22,7 @@ from bench.ports import free_ports
 from deploy.images.building import Builder, CannotBuild
 from deploy.images.catalogue import BASE, IMAGES
 from tests.containers.deployment import Containers
-from tests.containers.engine import PodmanFailed, inspect, podman, succeeds
+from tests.containers.engine import PodmanFailed, cleanup_error, inspect, podman, succeeds
 from tests.containers.isolation import faults
 from tests.containers.needs import configuration, unavailable
 from tests.containers.project import ROOT, Project
@@ -161,7 +161,12 @@ def _crash(containers: Containers, progress: Progress) -> None:
     container = containers.container(CRASHING)
     before = int(inspect(container)["RestartCount"])
     os.kill(int(inspect(container)["State"]["Pid"]), signal.SIGKILL)
-    back = containers.await_ready(CRASHING, restarts=before + 1)
+    try:
+        back = containers.await_ready(CRASHING, restarts=before + 1)
+    except PodmanFailed as error:
+        raise CheckFailed(
+            f"podman did not restart {CRASHING} after a crash. Its reason: {cleanup_error(container)}\n{error}"
+        ) from error
     known = back + containers.await_ready("gateway")
     progress.say(
         f"{CRASHING} crashed: restarted and ready after {back:.1f} s, the gateway ready after {known:.1f} s"
