@@ -15,7 +15,7 @@
 # make eval    a split of the synthetic world through the platform (SPLIT=test PIPELINES="loreglass qa-dragon", or all)
 # make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
 # make train-tiny  every step of training, on the synthetic world with tiny models: data, SFT, GRPO, serving, reports
-# make audit   published advisories against everything that is locked (asks OSV)
+# make audit   published advisories against the locked Python packages (pip-audit asks OSV)
 # make check   format, lint, types, architecture, contracts
 
 # The newest that runs and can make an environment.
@@ -104,8 +104,12 @@ screenshots: $(VENV)/.dev
 	$(BIN)/python -m tests.page.screenshots
 	$(BIN)/python -m tests.page.operator_screenshot
 
-audit: $(VENV)/.dev
-	$(BIN)/python -m deploy.advisories
+# In an environment of its own, so that it changes no locked version.
+AUDIT = $(VENV)/audit/bin/pip-audit --vulnerability-service osv --disable-pip
+audit:
+	test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet pip-audit; }
+	$(AUDIT) --require-hashes --requirement requirements/hashes.txt
+	echo torch==2.13.0 | $(AUDIT) --no-deps --requirement /dev/stdin
 
 containers-check: containers-needs $(VENV)/.dev
 	$(BIN)/python -m tests.containers
@@ -172,7 +176,7 @@ lock: $(VENV)/.dev
 	$(COMPILE) --extra ray-cluster -c requirements/dev.txt -o requirements/ray.txt
 	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt requirements/training.txt requirements/ray.txt | LC_ALL=C sort -u > constraints.txt
 	cat constraints.txt requirements/meaning.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
-	PATH=$(BIN):$$PATH $(BIN)/python -m deploy.images lock
+	PATH=$(BIN):$$PATH requirements/lock_images.sh
 
 openapi: $(VENV)/.dev
 	$(BIN)/python -m deploy.openapi

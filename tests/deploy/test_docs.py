@@ -19,7 +19,7 @@ from clients.settings import ClientSettings
 from corpus.settings import CorpusSettings
 from deploy.inventory import APPS
 from deploy.settings import PocketSettings
-from deploy.weights.settings import WeightsSettings
+from deploy.weights.__main__ import WeightsSettings
 from services.vlm.settings import ServeSettings
 from tests.deploy.compose_file import ROOT, SERVICES
 
