@@ -92,7 +92,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m bench $(BENCH)
 
 bench-gpu: $(VENV)/.models
-	$(BIN)/python -m deploy.gpu_stages
+	$(BIN)/python -m bench.gpu
 
 load: $(VENV)/.dev
 	$(BIN)/python -m bench.load $(LOAD)
