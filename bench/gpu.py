@@ -112,7 +112,7 @@ def clip(bench: Bench) -> Iterator[Stage]:
 
     from services.image_search.engines.clip import ClipEncoder
 
-    config = {"embed_dim": 24 if bench.tiny else 768, "quick_gelu": True}
+    config: dict[str, Any] = {"embed_dim": 24 if bench.tiny else 768, "quick_gelu": True}
     config |= {
         "vision_cfg": bench.sized(CLIP_VISION | {"head_width": 64}),
         "text_cfg": bench.sized(CLIP_TEXT),

@@ -180,20 +180,6 @@ def test_links_and_paths_lead_to_what_is_there(page: Path) -> None:
             assert word.startswith("deploy/compose/secrets/") or is_there(word, page), word
 
 
-_PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+)\)\s*(.*?)(?:\n\n|\Z)", re.DOTALL)
-
-
-def pictures(page: Path) -> Iterator[tuple[str, ...]]:
-    """What a page shows, with the paragraph below it."""
-    return iter(_PICTURE.findall(page.read_text()))
-
-
-@each_of(pictures)
-def test_a_picture_has_a_caption_that_says_how_it_was_drawn(told: tuple[str, ...]) -> None:
-    caption = told[1]
-    assert re.fullmatch(r"\*[^*]+\sDrawn by\s.+\.\*", caption, re.DOTALL), told
-
-
 def test_every_picture_of_the_documents_is_shown_or_linked() -> None:
     drawn = {path for path in (ROOT / "docs").rglob("*") if path.suffix in (".png", ".svg")}
     linked = {(page.parent / link).resolve() for page in PAGES for link in _LINK.findall(page.read_text())}

@@ -11,7 +11,6 @@ from pathlib import Path
 from queue import Queue
 from threading import Thread
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -91,24 +90,6 @@ def test_the_rules_reckon_and_alert_as_their_tests_say(promtool: str, path: Path
     run(promtool, "test", "rules", path)
 
 
-def test_every_app_is_measured_where_it_listens() -> None:
-    *scraped, exporters = yaml.safe_load(CONFIG.read_text())["scrape_configs"]
-    assert exporters["file_sd_configs"] == [{"files": ["/etc/exporters/*.yml"]}]
-    targets = {each["job_name"]: each["static_configs"][0]["targets"] for each in scraped}
-    wanted = {app.host: app.port for app in APPS} | BESIDE
-    assert targets == {host: [f"{host}:{port}"] for host, port in wanted.items()}
-
-
-def test_pocket_is_measured_and_alerted_on_as_the_rest_but_for_what_it_has_not() -> None:
-    usual, pocket = (yaml.safe_load(path.read_text()) for path in (CONFIG, POCKET))
-    jobs = [each for each in usual.pop("scrape_configs") if each["job_name"] not in BESIDE]
-    assert pocket.pop("scrape_configs") == jobs
-    assert usual.pop("rule_files") == ["rules/*.yml"]
-    of_pocket = {HERE / name for name in pocket.pop("rule_files")}
-    assert of_pocket == set(RULES) - {HERE / "rules" / "model_server.yml"}
-    assert pocket == usual
-
-
 def test_a_job_that_vanishes_is_missed() -> None:
     expressions = [each["expr"] for each in alerts() if each["alert"] == "TargetMissing"]
     missed = [set(re.findall(r'absent\(up\{job="([\w-]+)"\}\)', each)) for each in expressions]
@@ -151,12 +132,6 @@ def test_rules_ask_for_nothing_that_is_not_measured_or_recorded() -> None:
         assert asked <= known, rule
 
 
-def test_rules_are_not_recorded_for_nobody_under_names_that_say_nothing() -> None:
-    for rule in rules():
-        if "record" in rule:
-            assert re.fullmatch(r"job(_[a-z]+)?:loreglass_\w+:\w+", rule["record"])
-
-
 def test_reasons_and_routes_that_rules_name_exist() -> None:
     reasons = {each.value for each in Reason} | {each.value for each in Refusal} | {"left", "failed"}
     routes = set(create_app(GatewaySettings(port=0)).openapi()["paths"])
@@ -165,12 +140,6 @@ def test_reasons_and_routes_that_rules_name_exist() -> None:
             assert set(named.split("|")) <= reasons, rule
         for named in re.findall(r'job="gateway",route=~"([^"]+)"', rule["expr"]):
             assert set(named.split("|")) <= routes, rule
-
-
-def test_the_runbook_is_an_address_in_full_and_no_label_of_what_is_sent() -> None:
-    told = yaml.safe_load(CONFIG.read_text())
-    assert urlsplit(told["global"]["external_labels"]["runbook"]).scheme == "https"
-    assert told["alerting"]["alert_relabel_configs"] == [{"regex": "runbook", "action": "labeldrop"}]
 
 
 @pytest.mark.parametrize(
