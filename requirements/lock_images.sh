@@ -7,9 +7,10 @@ lock() {
     name=$1
     shift
     # torch and what comes with it are installed apart: which packages these are depends on torch's build.
-    uv pip compile pyproject.toml --quiet --no-header --no-annotate --python-version 3.11 \
-        --no-emit-package loreglass --constraint constraints.txt $(printf -- '--extra=%s ' "$@") |
-        grep -vE '^(torch|torchvision|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' >"requirements/images/$name.txt"
+    resolved=$(uv pip compile pyproject.toml --quiet --no-header --no-annotate --python-version 3.11 \
+        --no-emit-package loreglass --constraint constraints.txt $(printf -- '--extra=%s ' "$@"))
+    echo "$resolved" | grep -vE '^(torch|torchvision|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' \
+        >"requirements/images/$name.txt"
 }
 
 lock gateway gateway telemetry
