@@ -10,13 +10,12 @@
 # make load    simulated users against two platforms: reports in var/load (LOAD="--shape ramp")
 # make attack  generated and hostile requests against a platform of its own, and a table (ATTACK="--only generated --seed 3")
 # make containers-check  builds the images, runs them with podman, asks, kills, recovers, takes down
-# make dashboards  Grafana's dashboards anew, and their pictures from a real Prometheus
 # make screenshots  pictures of the wearer's page, by a browser that asks aloud, and the figures it measured
 # make serve   leave the platform running (loreglass ask PHOTO "QUESTION"); MODEL=URL: with that model server
 # make eval    a split of the synthetic world through the platform (SPLIT=test PIPELINES="loreglass qa-dragon", or all)
 # make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
 # make train-tiny  every step of training, on the synthetic world with tiny models: data, SFT, GRPO, serving, reports
-# make audit   published advisories against everything that is locked (asks OSV)
+# make audit   published advisories against the locked Python packages (pip-audit asks OSV)
 # make check   format, lint, types, architecture, contracts
 
 # The newest that runs and can make an environment.
@@ -63,7 +62,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # What a process compiles is kept for the next one, of which tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad train-tiny check format lock publish-contracts openapi
+.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models meaning bench bench-gpu load containers-check containers-needs screenshots eval eval-squad train-tiny check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/loreglass demo
@@ -93,7 +92,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m bench $(BENCH)
 
 bench-gpu: $(VENV)/.models
-	$(BIN)/python -m deploy.gpu_stages
+	$(BIN)/python -m bench.gpu
 
 load: $(VENV)/.dev
 	$(BIN)/python -m bench.load $(LOAD)
@@ -101,16 +100,16 @@ load: $(VENV)/.dev
 attack: $(VENV)/.dev
 	$(BIN)/python -m tests.attacks $(ATTACK)
 
-dashboards: $(VENV)/.dev
-	$(BIN)/python -m deploy.grafana --write
-	$(BIN)/python -m tests.deploy.monitored_load --out docs/dashboards
-
 screenshots: $(VENV)/.dev
 	$(BIN)/python -m tests.page.screenshots
 	$(BIN)/python -m tests.page.operator_screenshot
 
-audit: $(VENV)/.dev
-	$(BIN)/python -m deploy.advisories
+# In an environment of its own, so that it changes no locked version.
+AUDIT = $(VENV)/audit/bin/pip-audit --vulnerability-service osv --disable-pip
+audit:
+	test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet pip-audit; }
+	$(AUDIT) --require-hashes --requirement requirements/hashes.txt
+	echo torch==2.13.0 | $(AUDIT) --no-deps --requirement /dev/stdin
 
 containers-check: containers-needs $(VENV)/.dev
 	$(BIN)/python -m tests.containers
@@ -177,7 +176,7 @@ lock: $(VENV)/.dev
 	$(COMPILE) --extra ray-cluster -c requirements/dev.txt -o requirements/ray.txt
 	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt requirements/training.txt requirements/ray.txt | LC_ALL=C sort -u > constraints.txt
 	cat constraints.txt requirements/meaning.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
-	PATH=$(BIN):$$PATH $(BIN)/python -m deploy.images lock
+	PATH=$(BIN):$$PATH requirements/lock_images.sh
 
 openapi: $(VENV)/.dev
 	$(BIN)/python -m deploy.openapi

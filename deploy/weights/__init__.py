@@ -1,1 +1,1 @@
-"""Fetches the production engines' weights, once: the only part of the platform that talks to the internet."""
+"""The weights of the production engines, and the command that fetches them: `python -m deploy.weights`."""

@@ -12,23 +12,21 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from types import FrameType
 
 from bench.ports import free_ports
-from deploy.images.building import Builder, CannotBuild
-from deploy.images.catalogue import BASE, IMAGES
+from deploy.inventory import APPS
+from tests.containers.base_image import TAG, CannotMake, make, present
 from tests.containers.deployment import Containers
-from tests.containers.engine import PodmanFailed, inspect, podman, succeeds
+from tests.containers.engine import PodmanFailed, cleanup_error, inspect, podman, succeeds
 from tests.containers.isolation import faults
 from tests.containers.needs import configuration, unavailable
 from tests.containers.project import ROOT, Project
 from tests.containers.sizes import table
-from tests.deploy.base_image import TAG, CannotMake, make, present
 
+BASE = "docker.io/library/python:3.11-slim-bookworm"
 PULL_S = 120
 JOURNEYS_S = 900
 CRASHING = "reranker"
@@ -68,7 +66,7 @@ def main() -> int:
             if not arguments.no_build:
                 _build(arguments.base, progress)
             _run(Path(folder), progress)
-        except (CheckFailed, PodmanFailed, CannotBuild, CannotMake, subprocess.TimeoutExpired) as error:
+        except (CheckFailed, PodmanFailed, CannotMake, subprocess.TimeoutExpired) as error:
             progress.say(f"FAILED: {error}")
             return 1
         except KeyboardInterrupt:
@@ -87,13 +85,17 @@ def _configure(folder: Path) -> None:
 
 
 def _build(base: str, progress: Progress) -> None:
-    chosen = base or _base(progress)
-    images = [image for image in IMAGES if not image.cuda and image.name != "weights"]
-    progress.say(f"building {len(images)} images on {chosen}")
-    for number, image in enumerate(images, 1):
-        with _quiet():
-            Builder("podman", chosen).build([image])
-        progress.say(f"built {number} of {len(images)}: {image.name}")
+    names = [*(app.host for app in APPS), "corpus"]
+    environment = {**os.environ, "ENGINE": "podman", "BASE": base or _base(progress)}
+    progress.say(f"building {len(names)} images on {environment['BASE']}")
+    for number, name in enumerate(names, 1):
+        command = [ROOT / "deploy/images/build.sh", name]
+        built = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
+        if built.returncode != 0:
+            raise CheckFailed(f"{name} was not built:\n{built.stdout[-4000:].decode(errors='replace')}")
+        progress.say(f"built {number} of {len(names)}: {name}")
 
 
 def _base(progress: Progress) -> str:
@@ -161,7 +163,12 @@ def _crash(containers: Containers, progress: Progress) -> None:
     container = containers.container(CRASHING)
     before = int(inspect(container)["RestartCount"])
     os.kill(int(inspect(container)["State"]["Pid"]), signal.SIGKILL)
-    back = containers.await_ready(CRASHING, restarts=before + 1)
+    try:
+        back = containers.await_ready(CRASHING, restarts=before + 1)
+    except PodmanFailed as error:
+        raise CheckFailed(
+            f"podman did not restart {CRASHING} after a crash; it says: {cleanup_error(container)}\n{error}"
+        ) from error
     known = back + containers.await_ready("gateway")
     progress.say(
         f"{CRASHING} crashed: restarted and ready after {back:.1f} s, the gateway ready after {known:.1f} s"
@@ -187,25 +194,6 @@ def _take_down(project: Project, progress: Progress) -> None:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """The engine writes pages while it builds; they are shown when it fails only."""
-    with tempfile.TemporaryFile() as file:
-        kept = [os.dup(1), os.dup(2)]
-        for number in (1, 2):
-            os.dup2(file.fileno(), number)
-        try:
-            yield
-        except CannotBuild:
-            file.seek(0)
-            os.write(kept[0], file.read()[-4000:])
-            raise
-        finally:
-            for number, old in zip((1, 2), kept, strict=True):
-                os.dup2(old, number)
-                os.close(old)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

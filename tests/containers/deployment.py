@@ -34,7 +34,8 @@ class Containers(Killable):
         self._apps = {app.name: app for app in APPS}
 
     def start(self) -> None:
-        """See `Deployment`."""
+        """See `Deployment`. podman.yml removes the services' dependency on `tokens`, so it runs first."""
+        self._project.compose("run", "--rm", "-T", "tokens")
         self._project.compose("up", "--detach", "--no-build")
         for name in self._apps:
             self.await_ready(name)

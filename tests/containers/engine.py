@@ -34,6 +34,18 @@ def inspect(container: str) -> dict[str, Any]:
     return found
 
 
+def cleanup_error(container: str) -> str:
+    """What podman says when it cleans up after a container that ended; it restarts containers in that step.
+
+    "some dependencies ... are not started": the container requires another one that has ended.
+    """
+    try:
+        podman("container", "cleanup", container)
+    except PodmanFailed as error:
+        return str(error)
+    return "none was given"
+
+
 def compose(words: list[str], environment: Mapping[str, str], log: Path, timeout_s: float = COMMAND_S) -> str:
     """podman-compose of this environment, its output to a file; returns what this command wrote to it."""
     with log.open("a+b") as file:

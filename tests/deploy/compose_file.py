@@ -1,6 +1,7 @@
 """docker-compose.yml as compose reads it: variables put in, environment files read."""
 
 import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,12 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.add_constructor("!reset", lambda loader, node: None)
+
+
+def version() -> str:
+    """Of the release, from pyproject.toml."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return str(tomllib.load(file)["project"]["version"])
 
 
 def read_env(path: Path) -> dict[str, str]:

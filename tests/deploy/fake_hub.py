@@ -25,24 +25,18 @@ class Repository:
 
     def tree(self) -> list[dict[str, object]]:
         return [
-            {"type": "file", "path": name, "oid": _digest(data)[:40], **_metadata(name, data)}
+            {"type": "file", "path": name, "oid": _git_id(data), **_metadata(name, data)}
             for name, data in self.files.items()
         ]
 
 
 @dataclass
 class FakeHub:
-    """`asked`: every request line; `tokens`: what came with each; `damaged`: files with a wrong last byte;
-    `cut`: sent by half; `elsewhere`: redirected, by name; `instead`: status and body of every answer.
-    """
+    """`asked`: every request line; `damaged`: files with a wrong last byte; `instead`: every reply."""
 
     repositories: dict[str, Repository]
     asked: list[str] = field(default_factory=list)
-    ranges: list[str] = field(default_factory=list)
-    tokens: list[str] = field(default_factory=list)
     damaged: set[str] = field(default_factory=set)
-    cut: set[str] = field(default_factory=set)
-    elsewhere: dict[str, str] = field(default_factory=dict)
     instead: tuple[int, bytes] | None = None
     url: str = ""
 
@@ -51,8 +45,12 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _git_id(data: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+
+
 def _metadata(name: str, data: bytes) -> dict[str, object]:
-    found: dict[str, object] = {"size": len(data), "blobId": _digest(data)[:40]}
+    found: dict[str, object] = {"size": len(data), "blobId": _git_id(data)}
     if name.endswith(_LARGE):
         found["lfs"] = {"sha256": _digest(data), "size": len(data), "pointerSize": 134, "oid": _digest(data)}
     return found
@@ -84,7 +82,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         self.state.asked.append(self.requestline)
-        self.state.tokens.append(self.headers.get("Authorization", ""))
 
     def do_HEAD(self) -> None:
         self._answer(with_body=False)
@@ -123,35 +120,19 @@ class _Handler(BaseHTTPRequestHandler):
     def _send_file(self, name: str, data: bytes | None, with_body: bool) -> None:
         if data is None:
             return self._refuse(404, "EntryNotFound")
-        headers = {"ETag": f'"{_digest(data)}"', "X-Repo-Commit": COMMIT, "Accept-Ranges": "bytes"}
-        if name in self.state.elsewhere:
-            headers |= {"Location": self.state.elsewhere[name], "X-Linked-Size": str(len(data))}
-            return self._send(302, b"", {**headers, "X-Linked-ETag": headers["ETag"]}, with_body)
+        headers = {"ETag": f'"{_digest(data)}"', "X-Repo-Commit": COMMIT}
         if name in self.state.damaged:
             data = data[:-1] + bytes([data[-1] ^ 1])
-        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        if asked and with_body:
-            self.state.ranges.append(f"{name} {asked[1]}")
-            start = int(asked[1])
-            headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
-            return self._send(206, data[start:], headers, with_body)
-        if name in self.state.cut and with_body:
-            self.state.cut.discard(name)
-            return self._send(200, data, headers, with_body, most=len(data) // 2)
         return self._send(200, data, headers, with_body)
 
     def _refuse(self, status: int, code: str) -> None:
         headers = {"X-Error-Code": code, "X-Error-Message": code}
         self._send(status, json.dumps({"error": code}).encode(), headers, self.command == "GET")
 
-    def _send(
-        self, status: int, body: bytes, headers: dict[str, str], with_body: bool, most: int | None = None
-    ) -> None:
+    def _send(self, status: int, body: bytes, headers: dict[str, str], with_body: bool) -> None:
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         self.end_headers()
         if with_body:
-            self.wfile.write(body[:most])
-        if most is not None:
-            self.close_connection = True
+            self.wfile.write(body)

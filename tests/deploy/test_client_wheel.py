@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from deploy.images.catalogue import ROOT, version
+from tests.deploy.compose_file import ROOT, version
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.clients.test_client import follow, photo
 

@@ -16,10 +16,9 @@ from chassis.settings import ServiceAccess
 from clients.cli import app as loreglass
 from clients.settings import ClientSettings
 from corpus.settings import CorpusSettings
-from deploy.house import drawing
 from deploy.inventory import APPS
 from deploy.settings import PocketSettings
-from deploy.weights.settings import WeightsSettings
+from deploy.weights.__main__ import WeightsSettings
 from services.vlm.settings import ServeSettings
 from tests.deploy.compose_file import ROOT, SERVICES
 
@@ -178,20 +177,6 @@ def test_links_and_paths_lead_to_what_is_there(page: Path) -> None:
             assert word.startswith("deploy/compose/secrets/") or is_there(word, page), word
 
 
-_PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+)\)\s*(.*?)(?:\n\n|\Z)", re.DOTALL)
-
-
-def pictures(page: Path) -> Iterator[tuple[str, ...]]:
-    """What a page shows, with the paragraph below it."""
-    return iter(_PICTURE.findall(page.read_text()))
-
-
-@each_of(pictures)
-def test_a_picture_has_a_caption_that_says_how_it_was_drawn(told: tuple[str, ...]) -> None:
-    caption = told[1]
-    assert re.fullmatch(r"\*[^*]+\sDrawn by\s.+\.\*", caption, re.DOTALL), told
-
-
 def test_every_picture_of_the_documents_is_shown_or_linked() -> None:
     drawn = {path for path in (ROOT / "docs").rglob("*") if path.suffix in (".png", ".svg")}
     linked = {(page.parent / link).resolve() for page in PAGES for link in _LINK.findall(page.read_text())}
@@ -237,10 +222,3 @@ def compose_services(page: Path) -> Iterator[str]:
 @each_of(compose_services)
 def test_services_of_compose_have_these_names(told: str) -> None:
     assert told in SERVICES
-
-
-def test_the_house_is_drawn_as_it_stands() -> None:
-    shown = re.findall(
-        r"^```mermaid\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL
-    )
-    assert shown == [drawing()]

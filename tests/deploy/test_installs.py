@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from deploy.images.catalogue import ROOT, version
+from tests.deploy.compose_file import ROOT, read_env, version
 
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3")
 LOCKS = ("pocket", "measure", "dev", "models")
@@ -77,5 +77,7 @@ def test_the_pythons_that_are_named_are_those_that_are_let_in() -> None:
     assert (*(f"python3.{minor}" for minor in reversed(minors)), "python3") == PYTHONS
 
 
-def test_the_citation_names_the_version() -> None:
+def test_the_citation_and_the_images_name_the_version() -> None:
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version()
+    assert read_env(ROOT / ".env")["LOREGLASS_VERSION"] == version()
+    assert f'"LOREGLASS_VERSION" {{ default = "{version()}" }}' in (ROOT / "docker-bake.hcl").read_text()

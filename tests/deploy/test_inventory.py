@@ -1,81 +1,79 @@
-"""One platform, told six times: in code, as images, to compose, Kubernetes, Prometheus, and on the cards."""
+"""Every app of the inventory is in code, images, compose, Kubernetes, Prometheus, dashboards and docs."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from deploy.inventory import APPS, VLM_HOST
 from gateway.clients.services import Services
+from tests.deploy.compose_file import ROOT, of_profile
 
-ROOT = Path(__file__).resolve().parents[2]
-APP_HOSTS = {app.host for app in APPS}
+HOSTS = {app.host for app in APPS}
 HOST_OF = {app.name: app.host for app in APPS}
+FOUNDATIONS = {"tokens", "weights", "qdrant", "redis", "prometheus", "grafana"}
 
 
-def loaded(path: str) -> Any:
-    return yaml.safe_load((ROOT / path).read_text())
+def text(*names: str) -> str:
+    return "".join(path.read_text() for name in names for path in sorted(ROOT.glob(name)))
 
 
 def folders_of_services() -> set[str]:
-    """Those with an app; the VLM's folder has none of ours."""
     names = {path.parent.name for path in (ROOT / "services").glob("*/app.py")}
     return {HOST_OF.get(name, name) for name in names} | {"gateway"}
 
 
 def locked_images() -> set[str]:
-    """The apps among the images' requirements; tools beside them are nobody's service."""
     names = {path.stem for path in (ROOT / "requirements" / "images").glob("*.txt")}
     return {name for name in names if not name.endswith("-cuda")} - {"corpus", "corpus-ray", "weights"}
 
 
 def composed(profile: str) -> set[str]:
-    services = loaded("docker-compose.yml")["services"]
-    run = {name for name, service in services.items() if profile in service.get("profiles", [])}
-    others = {"tokens", "weights", "qdrant", "redis", "prometheus", "grafana"}
-    return {name.removesuffix(f"-{profile}") for name in run} - others
+    return {name.removesuffix(f"-{profile}") for name in of_profile(profile)} - FOUNDATIONS
 
 
 def in_kubernetes() -> set[str]:
-    """What the base, which both profiles share, is made of."""
-    documents = [
-        document
-        for path in (ROOT / "k8s" / "base").glob("*.yaml")
-        for document in yaml.safe_load_all(path.read_text())
-        if document
-    ]
-    return {each["metadata"]["name"] for each in documents if each.get("kind") == "Service"}
+    documents = yaml.safe_load_all(text("k8s/base/*.yaml").replace("\napiVersion", "\n---\napiVersion"))
+    return {each["metadata"]["name"] for each in documents if each and each.get("kind") == "Service"}
 
 
 def scraped() -> set[str]:
-    jobs = loaded("deploy/prometheus/prometheus.yml")["scrape_configs"]
+    jobs = yaml.safe_load(text("deploy/prometheus/prometheus.yml"))["scrape_configs"]
     return {job["job_name"] for job in jobs} - {"qdrant", "exporters"}
 
 
 def placed() -> set[str]:
-    """The gateway holds nothing of a card; its limits follow from the plan."""
-    names = {path.stem for path in (ROOT / "deploy" / "placement" / "l40s").glob("*.env")}
-    return {HOST_OF.get(name, name) for name in names}
+    return {HOST_OF.get(path.stem, path.stem) for path in ROOT.glob("deploy/placement/l40s/*.env")}
+
+
+def named_in(*pages: str) -> Callable[[], set[str]]:
+    """The apps that these files name, by host or by package."""
+    return lambda: {app.host for app in APPS if re.search(rf"\b({app.host}|{app.name})\b", text(*pages))}
+
+
+def with_a_page() -> set[str]:
+    return {app.host for app in APPS[1:] if Path(ROOT / "services" / app.name / "README.md").exists()}
 
 
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        (folders_of_services, APP_HOSTS),
-        (locked_images, APP_HOSTS),
-        (lambda: composed("pocket"), APP_HOSTS),
-        (lambda: composed("l40s"), APP_HOSTS | {VLM_HOST}),
-        (in_kubernetes, APP_HOSTS),
-        (scraped, APP_HOSTS | {VLM_HOST}),
-        (placed, APP_HOSTS | {VLM_HOST}),
+        pytest.param(folders_of_services, HOSTS, id="folders"),
+        pytest.param(locked_images, HOSTS, id="locks of images"),
+        pytest.param(named_in("docker-bake.hcl"), HOSTS, id="docker-bake.hcl"),
+        pytest.param(named_in("deploy/images/build.sh"), HOSTS, id="build.sh"),
+        pytest.param(lambda: composed("pocket"), HOSTS, id="compose pocket"),
+        pytest.param(lambda: composed("l40s"), HOSTS | {VLM_HOST}, id="compose l40s"),
+        pytest.param(in_kubernetes, HOSTS, id="kubernetes"),
+        pytest.param(scraped, HOSTS | {VLM_HOST}, id="prometheus"),
+        pytest.param(placed, HOSTS | {VLM_HOST}, id="placement"),
+        pytest.param(named_in("deploy/grafana/dashboards/*.json"), HOSTS, id="dashboards"),
+        pytest.param(named_in("docs/engines.md", "docs/tour.md"), HOSTS, id="docs"),
+        pytest.param(with_a_page, HOSTS - {"gateway"}, id="pages of services"),
+        pytest.param(lambda: {HOST_OF[name] for name in Services.names()}, HOSTS - {"gateway"}, id="gateway"),
     ],
-    ids=["folders", "images", "compose pocket", "compose l40s", "kubernetes", "prometheus", "placement"],
 )
-def test_everything_that_runs_is_told_everywhere(told: Callable[[], set[str]], expected: set[str]) -> None:
+def test_every_app_is_everywhere(told: Callable[[], set[str]], expected: set[str]) -> None:
     assert told() == expected
-
-
-def test_the_gateway_calls_every_service_of_the_inventory() -> None:
-    assert set(Services.names()) == {app.name for app in APPS} - {"gateway"}

@@ -1,14 +1,18 @@
-"""The manifests in k8s/ say what the apps are, and a cluster would take them."""
+"""A cluster takes the manifests, their pods are confined, and apps accept the settings that they get."""
 
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
+import yaml
 
 from chassis.settings import DRAIN_S
-from deploy.images.catalogue import IMAGES
-from deploy.inventory import APPS, VLM_HOST, VLM_PORT, App
+from deploy.inventory import APPS, App
 from gateway.app import create_app
 from gateway.settings import GatewaySettings
 from tests.deploy.kustomize import (
@@ -19,8 +23,11 @@ from tests.deploy.kustomize import (
     NEWEST,
     OLDEST,
     OVERLAYS,
+    ROOT,
     Manifests,
     Object,
+    build_own,
+    composed,
     containers,
     label_selector_matches,
     labels,
@@ -30,135 +37,100 @@ from tests.deploy.kustomize import (
     render,
 )
 
-CUSTOM = ("ScaledObject",)
-PINNED = re.compile(r"docker\.io/[a-z0-9/-]+:v?\d+\.\d+\.\d+(-[a-z0-9]+)?")
-IDS = [app.host for app in APPS]
-EVERYTHING = [*(f"overlays/{name}" for name in OVERLAYS), INDEX_JOB]
-
-every_app = pytest.mark.parametrize("app", APPS, ids=IDS)
+CUSTOM = {
+    *("PodMonitor", "ScaledObject", "RayJob"),
+    *("InferencePool", "Gateway", "HTTPRoute", "AgentgatewayParameters"),
+}
+"""Their definitions are not among Kubernetes' schemas."""
+PINNED = re.compile(r"[a-z.]+/[a-z0-9/-]+:v?\d+\.\d+\.\d+(-[\w.-]+)?(@sha256:[0-9a-f]{64})?")
+COMPONENTS = sorted(path.parent.name for path in K8S.glob("components/*/kustomization.yaml"))
+ON = {"inference-pool": "scale-out", "voice": "pocket"}
+"""The overlay that a component is tried on; l40s unless it says another one."""
+BUILDS = [
+    *((f"overlays/{name}",) for name in OVERLAYS),
+    (INDEX_JOB,),
+    ("jobs/index-ray",),
+    *((f"overlays/{ON.get(name, 'l40s')}", name) for name in COMPONENTS if name != "hardened"),
+    (
+        "overlays/scale-out",
+        "images",
+        "traefik",
+        "cert-manager",
+        "voice",
+        "inference-pool",
+        "prometheus-operator",
+    ),
+]
+each_build = pytest.mark.parametrize("build", BUILDS, ids=" ".join)
 every_overlay = pytest.mark.parametrize("name", OVERLAYS)
-every_folder = pytest.mark.parametrize("folder", EVERYTHING)
+every_app = pytest.mark.parametrize("app", APPS, ids=lambda app: str(app.host))
 
 
-@pytest.mark.parametrize(
-    ("folder", "kubernetes"), [*((folder, OLDEST) for folder in EVERYTHING), ("overlays/scale-out", NEWEST)]
-)
-def test_every_object_is_as_its_schema_says(folder: str, kubernetes: str) -> None:
-    manifests = render(folder)
+@pytest.mark.parametrize("kubernetes", [OLDEST, NEWEST])
+@each_build
+def test_every_object_is_as_its_schema_says(build: tuple[str, ...], kubernetes: str) -> None:
+    manifests = composed(*build)
     for each in manifests.objects:
         if each["kind"] not in CUSTOM:
             kubernetes_validate.validate(dict(each), kubernetes, strict=True)
+        assert each["kind"] == "Namespace" or each["metadata"]["namespace"] == NAMESPACE, each["metadata"]
+    for group in _ray_groups(manifests):
+        pods = {"apiVersion": "v1", "kind": "Pod", **group["template"]}
+        pods["metadata"] = {"name": "any", **pods["metadata"]}
+        kubernetes_validate.validate(pods, kubernetes, strict=True)
     named = [(each["kind"], each["metadata"]["name"]) for each in manifests.objects]
     assert len(set(named)) == len(named)
-    for each in manifests.objects:
-        assert each["kind"] == "Namespace" or each["metadata"]["namespace"] == NAMESPACE, each["metadata"]
 
 
-@every_overlay
-@every_app
-def test_an_app_has_what_it_needs_to_run_and_be_reached(name: str, app: App) -> None:
-    manifests = overlay(name)
-    workload = manifests.workload(app.host)
-    assert workload["kind"] == ("StatefulSet" if app.keeps_data else "Deployment")
-    carried = labels(workload)
-    [port] = [each for each in main_container(workload)["ports"] if each["name"] == "http"]
-    assert port["containerPort"] == app.port
-    service = manifests.get("Service", app.host)["spec"]
-    assert [(each["port"], each["targetPort"]) for each in service["ports"]] == [(app.port, "http")]
-    assert service["selector"].items() <= carried.items()
-    budget = manifests.get("PodDisruptionBudget", app.host)["spec"]
-    assert budget["maxUnavailable"] == 1
-    assert label_selector_matches(budget["selector"], carried)
-    policy = manifests.get("NetworkPolicy", app.host)["spec"]
-    assert label_selector_matches(policy["podSelector"], carried)
+def _ray_groups(manifests: Manifests) -> list[Object]:
+    clusters = [each["spec"]["rayClusterSpec"] for each in manifests.of_kind("RayJob")]
+    return [group for each in clusters for group in (each["headGroupSpec"], *each["workerGroupSpecs"])]
 
 
-@every_overlay
-@every_app
-def test_an_app_runs_its_image_of_this_version(name: str, app: App) -> None:
-    by_name = {image.name: image.reference for image in IMAGES}
-    cuda = bool(app.cuda_group) and name != "pocket"
-    container = main_container(overlay(name).workload(app.host))
-    assert container["image"] == by_name[f"{app.host}-cuda" if cuda else app.host]
-    assert "command" not in container
-    assert "args" not in container
+@each_build
+def test_no_pod_may_do_more_than_it_must_and_each_says_what_it_takes(build: tuple[str, ...]) -> None:
+    """There is no limit of processor time: held back, an answer would be late on an idle node."""
+    manifests = composed(*build)
+    specs = {each["metadata"]["name"]: pod(each) for each in manifests.workloads()}
+    specs |= {f"ray {number}": each["template"]["spec"] for number, each in enumerate(_ray_groups(manifests))}
+    assert specs
+    for name, spec in specs.items():
+        assert spec["automountServiceAccountToken"] is (name == "vlm-picker")  # it watches pods
+        assert spec["securityContext"]["runAsNonRoot"] is True
+        assert spec["securityContext"]["runAsUser"] > 0
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert not spec.keys() & {"hostNetwork", "hostPID", "hostIPC"}
+        kinds = {kind for volume in spec["volumes"] for kind in volume.keys() - {"name"}}
+        assert kinds <= {"emptyDir", "configMap", "secret", "persistentVolumeClaim"}
+        assert all(each["emptyDir"]["sizeLimit"] for each in spec["volumes"] if "emptyDir" in each)
+        for container in (*spec.get("initContainers", ()), *spec["containers"]):
+            held = container["securityContext"]
+            assert held["allowPrivilegeEscalation"] is False
+            assert held["readOnlyRootFilesystem"] is True
+            assert held["capabilities"] == {"drop": ["ALL"]}
+            asked, most = container["resources"]["requests"], container["resources"]["limits"]
+            assert asked.keys() >= {"cpu", "memory"}
+            assert "memory" in most
+            assert "cpu" not in most or name.startswith("ray")
 
 
-@every_folder
-def test_every_image_is_of_a_release_and_names_its_registry(folder: str) -> None:
-    """A short name is looked for wherever a node's configuration says, and might be somebody else's there."""
-    ours = {image.reference for image in IMAGES}
-    for workload in render(folder).workloads():
-        for container in containers(workload):
-            image = container["image"]
-            assert image in ours or PINNED.fullmatch(image), image
-
-
-@every_overlay
-@every_app
-def test_an_app_is_asked_for_its_health(name: str, app: App) -> None:
-    container = main_container(overlay(name).workload(app.host))
-    live = {"path": "/health/live", "port": "http"}
-    assert container["livenessProbe"]["httpGet"] == live
-    if app.name == "gateway":
-        assert "/opt/health.py" in container["startupProbe"]["exec"]["command"][-1]
-        assert container["readinessProbe"]["httpGet"] == live
-    else:
-        ready = {"path": "/health/ready", "port": "http"}
-        assert container["startupProbe"]["httpGet"] == ready
-        assert container["readinessProbe"]["httpGet"] == ready
-        patience = (
-            container["readinessProbe"]["failureThreshold"] * container["readinessProbe"]["periodSeconds"]
-        )
-        assert patience >= 60, "a burst fills its queue, and must not take the service from everybody"
-
-
-@every_overlay
-@every_app
-def test_every_variable_is_a_setting_that_the_app_accepts(
-    name: str, app: App, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = overlay(name).variables(app.host)
-    elsewhere = [other.prefix for other in APPS if other is not app] + ["HF_HUB_OFFLINE"]
-    for variable, value in given.items():
-        if variable.startswith(app.prefix):
-            assert variable.removeprefix(app.prefix).lower() in app.settings.model_fields, variable
-        else:
-            assert variable.startswith(tuple(elsewhere)), variable
-        monkeypatch.setenv(variable, value)
-    app.settings()
-
-
-@every_overlay
-def test_the_gateway_asks_services_at_their_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    manifests = overlay(name)
-    for variable, value in manifests.variables("gateway").items():
-        monkeypatch.setenv(variable, value)
-    settings = GatewaySettings()
-    for app in APPS:
-        if app.name != "gateway":
-            assert getattr(settings, f"{app.name}_url") == f"http://{app.host}:{app.port}"
-    if name != "pocket":
-        assert settings.vlm_url == f"http://{VLM_HOST}:{VLM_PORT}"
-        assert settings.redis_url == "redis://redis:6379/0"
-        assert settings.keys is not None
-        mounts = main_container(manifests.workload("gateway"))["volumeMounts"]
-        assert str(settings.keys.parent) in {mount["mountPath"] for mount in mounts}
-
-
-@every_folder
-def test_selectors_take_the_pods_that_they_are_for(folder: str) -> None:
-    manifests = render(folder)
+@each_build
+def test_selectors_take_the_pods_that_they_are_for(build: tuple[str, ...]) -> None:
+    manifests = composed(*build)
     carried = [labels(each) for each in manifests.workloads()]
     for workload in manifests.of_kind("Deployment", "StatefulSet"):
         chosen = [each for each in carried if label_selector_matches(workload["spec"]["selector"], each)]
         assert chosen == [labels(workload)]
     for service in manifests.of_kind("Service"):
         assert any(service["spec"]["selector"].items() <= each.items() for each in carried)
-    for policy in manifests.of_kind("NetworkPolicy"):
-        assert any(label_selector_matches(policy["spec"]["podSelector"], each) for each in carried)
+    for budget in manifests.of_kind("PodDisruptionBudget"):
+        assert any(label_selector_matches(budget["spec"]["selector"], each) for each in carried)
+    for pool in manifests.of_kind("InferencePool"):
+        assert any(label_selector_matches(pool["spec"]["selector"], each) for each in carried)
     for stateful in manifests.of_kind("StatefulSet"):
         assert stateful["spec"]["serviceName"] in manifests.names("Service")
+    names = [labels(each)[NAME_LABEL] for each in manifests.workloads()]
+    assert len(set(names)) == len(names)
 
 
 def _secret_keys(container: Object) -> dict[str, Object]:
@@ -167,25 +139,10 @@ def _secret_keys(container: Object) -> dict[str, Object]:
     return {name: each["secretKeyRef"] for name, each in from_elsewhere.items() if "secretKeyRef" in each}
 
 
-@pytest.mark.parametrize("folder", [*(f"overlays/{name}" for name in OVERLAYS), "jobs/index"])
-def test_no_service_starts_without_tokens_and_the_gateway_never_holds_the_one_that_writes(
-    folder: str,
-) -> None:
-    read = {"LOREGLASS_SERVICE_TOKEN": {"name": "service-tokens", "key": "read"}}
-    write = {"LOREGLASS_SERVICE_WRITE_TOKEN": {"name": "service-tokens", "key": "write"}}
-    holds = {app.host: read | write for app in APPS} | {"gateway": read, "corpus": write}
-    for workload in render(folder).workloads():
-        found = [_secret_keys(container) for container in containers(workload)]
-        tokens = {name: each for held in found for name, each in held.items() if name.endswith("_TOKEN")}
-        assert tokens == holds.get(labels(workload)["app.kubernetes.io/name"], {})
-    made = " ".join(f'--from-literal={key}="$(openssl rand -hex 32)"' for key in ("read", "write"))
-    assert f"create secret generic service-tokens {made}\n" in (K8S / "README.md").read_text()
-
-
 def _references(workload: Object) -> Iterator[tuple[str, str, bool]]:
     """What it wants to be there: kind, name, whether it can do without."""
-    templates = {each["metadata"]["name"] for each in workload["spec"].get("volumeClaimTemplates", [])}
     volumes = {each["name"]: each for each in pod(workload).get("volumes", [])}
+    templates = {each["metadata"]["name"] for each in workload["spec"].get("volumeClaimTemplates", [])}
     for container in containers(workload):
         for source in container.get("envFrom", []):
             wanted = source["configMapRef"]
@@ -203,15 +160,16 @@ def _references(workload: Object) -> Iterator[tuple[str, str, bool]]:
             yield "Secret", volume["secret"]["secretName"], False
 
 
-@every_folder
-def test_what_a_pod_refers_to_is_there_or_the_readme_says_how_to_make_it(folder: str) -> None:
-    manifests = render(folder)
-    readme = (K8S / "README.md").read_text()
+@each_build
+def test_what_a_pod_refers_to_is_there_or_the_readme_says_how_to_make_it(build: tuple[str, ...]) -> None:
+    manifests, readme = composed(*build), (K8S / "README.md").read_text()
     assert not manifests.of_kind("Secret")
     for workload in manifests.workloads():
         for kind, wanted, optional in _references(workload):
             if kind == "Secret":
-                assert f"create secret generic {wanted} " in readme, wanted
+                assert optional or re.search(
+                    rf"create secret \S+( \S+)? ?{wanted} |secret.*{wanted}", readme
+                ), wanted
             else:
                 assert optional or wanted in manifests.names(kind), wanted
         for volume in pod(workload).get("volumes", []):
@@ -220,66 +178,73 @@ def test_what_a_pod_refers_to_is_there_or_the_readme_says_how_to_make_it(folder:
                 assert keys <= manifests.get("ConfigMap", volume["configMap"]["name"])["data"].keys()
 
 
-@every_folder
-def test_no_pod_may_do_more_than_it_must(folder: str) -> None:
-    for workload in render(folder).workloads():
-        spec = pod(workload)
-        assert spec["automountServiceAccountToken"] is False
-        assert spec["enableServiceLinks"] is False
-        assert spec["securityContext"]["runAsNonRoot"] is True
-        assert spec["securityContext"]["runAsUser"] > 0
-        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-        assert not spec.keys() & {"hostNetwork", "hostPID", "hostIPC"}
-        kinds = {kind for volume in spec["volumes"] for kind in volume.keys() - {"name"}}
-        assert kinds <= {"emptyDir", "configMap", "secret", "persistentVolumeClaim"}
-        for container in containers(workload):
-            assert container["securityContext"] == {
-                "allowPrivilegeEscalation": False,
-                "readOnlyRootFilesystem": True,
-                "capabilities": {"drop": ["ALL"]},
-            }
-            assert "hostPort" not in str(container.get("ports"))
-
-
-def test_the_namespace_refuses_pods_that_want_more() -> None:
-    carried = overlay("pocket").get("Namespace", "loreglass")["metadata"]["labels"]
-    assert carried["pod-security.kubernetes.io/enforce"] == "restricted"
-
-
-@every_folder
-def test_every_container_says_what_it_takes(folder: str) -> None:
-    """No limit of processor time: held back, an answer would be late on an idle node."""
-    for workload in render(folder).workloads():
-        for container in containers(workload):
-            asked, most = container["resources"]["requests"], container["resources"]["limits"]
-            assert asked.keys() == {"cpu", "memory"}
-            assert "memory" in most
-            assert "cpu" not in most
-        for volume in pod(workload)["volumes"]:
-            assert "emptyDir" not in volume or volume["emptyDir"]["sizeLimit"], volume
+@every_overlay
+@every_app
+def test_an_app_accepts_its_variables_and_is_reached_where_it_listens(
+    name: str, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifests = overlay(name)
+    for variable, value in manifests.variables(app.host).items():
+        if variable.startswith(app.prefix):
+            assert variable.removeprefix(app.prefix).lower() in app.settings.model_fields, variable
+        monkeypatch.setenv(variable, value)
+    app.settings()
+    [port] = [
+        each for each in main_container(manifests.workload(app.host))["ports"] if each["name"] == "http"
+    ]
+    assert port["containerPort"] == app.port
+    [served] = manifests.get("Service", app.host)["spec"]["ports"]
+    assert (served["port"], served["targetPort"]) == (app.port, "http")
 
 
 @every_overlay
+def test_the_gateway_asks_services_at_their_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, value in overlay(name).variables("gateway").items():
+        monkeypatch.setenv(variable, value)
+    settings = GatewaySettings()
+    for app in APPS[1:]:
+        assert getattr(settings, f"{app.name}_url") == f"http://{app.host}:{app.port}"
+
+
+@pytest.mark.parametrize("folder", [*(f"overlays/{name}" for name in OVERLAYS), INDEX_JOB])
+def test_the_gateway_never_holds_the_token_that_writes(folder: str) -> None:
+    read = {"LOREGLASS_SERVICE_TOKEN": {"name": "service-tokens", "key": "read"}}
+    write = {"LOREGLASS_SERVICE_WRITE_TOKEN": {"name": "service-tokens", "key": "write"}}
+    holds = {app.host: read | write for app in APPS} | {"gateway": read, "corpus": write}
+    for workload in render(folder).workloads():
+        found = [_secret_keys(container) for container in containers(workload)]
+        tokens = {name: each for held in found for name, each in held.items() if name.endswith("_TOKEN")}
+        assert tokens == holds.get(labels(workload)[NAME_LABEL], {})
+
+
+@pytest.mark.parametrize("name", ["l40s", "scale-out"])
 def test_only_the_gateway_is_shown_to_the_world_and_only_what_callers_need_of_it(name: str) -> None:
     manifests = overlay(name)
     assert {each["spec"].get("type", "ClusterIP") for each in manifests.of_kind("Service")} == {"ClusterIP"}
-    ingresses = manifests.of_kind("Ingress")
-    assert len(ingresses) == (0 if name == "pocket" else 1)
-    for ingress in ingresses:
-        [tls] = ingress["spec"]["tls"]
-        assert f"create secret tls {tls['secretName']} " in (K8S / "README.md").read_text()
-        [rule] = ingress["spec"]["rules"]
-        paths = rule["http"]["paths"]
-        assert {each["backend"]["service"]["name"] for each in paths} == {"gateway"}
-        routes = {*create_app(GatewaySettings()).openapi()["paths"], "/metrics"}
-        hidden = {route for route in routes if not any(_leads_to(each, route) for each in paths)}
-        assert hidden == {"/metrics", "/info", "/health/ready"}
+    [ingress] = manifests.of_kind("Ingress")
+    [rule] = ingress["spec"]["rules"]
+    paths = rule["http"]["paths"]
+    assert {each["backend"]["service"]["name"] for each in paths} == {"gateway"}
+    routes = {*create_app(GatewaySettings()).openapi()["paths"], "/metrics"}
+    hidden = {route for route in routes if not any(_leads_to(each, route) for each in paths)}
+    assert hidden == {"/metrics", "/info", "/health/ready"}
 
 
 def _leads_to(path: Mapping[str, str], route: str) -> bool:
     if path["pathType"] == "Exact":
         return route == path["path"]
     return route.startswith(path["path"])
+
+
+def test_controllers_wait_for_as_long_as_the_gateway() -> None:
+    longest_s = GatewaySettings().default_deadline_ms / 1000
+    for controller, name in (
+        ("ingress-nginx", "nginx.ingress.kubernetes.io/proxy-read-timeout"),
+        ("haproxy", "haproxy.org/timeout-server"),
+        ("openshift", "haproxy.router.openshift.io/timeout"),
+    ):
+        told = composed("overlays/l40s", controller).get("Ingress", "gateway")["metadata"]["annotations"]
+        assert int(told[name].removesuffix("s")) > longest_s
 
 
 @every_overlay
@@ -291,46 +256,37 @@ def test_an_update_of_the_gateway_ends_nobodys_question(name: str) -> None:
     assert longest < wait < pod(gateway)["terminationGracePeriodSeconds"] - DRAIN_S
 
 
-@every_overlay
-@every_app
-def test_nobody_waits_where_there_is_room_for_two_and_nobody_is_doubled_where_there_is_not(
-    name: str, app: App
-) -> None:
-    workload = overlay(name).workload(app.host)
-    if workload["kind"] == "StatefulSet":
-        return  # one goes before the next comes, by itself
-    strategy = workload["spec"]["strategy"]
-    on_card = bool(app.cuda_group) and name != "pocket"
-    if on_card:
-        assert strategy["type"] == "Recreate" or strategy["rollingUpdate"]["maxSurge"] == 0
-    else:
-        assert strategy["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+@pytest.mark.parametrize("folder", ["overlays/scale-out", INDEX_JOB])
+def test_two_lines_say_where_our_images_are_from_and_of_which_release(folder: str, tmp_path: Path) -> None:
+    own = tmp_path / "images"
+    shutil.copytree(K8S / "components/images", own)
+    (own / "images.env").write_text("registry=registry.example:5000/team\nrelease=0.2.0\n")
+    for before, after in zip(_images(render(folder)), _images(composed(folder, own)), strict=True):
+        if before.startswith("localhost/loreglass/"):
+            name = before.removeprefix("localhost/").partition(":")[0]
+            assert after == f"registry.example:5000/team/{name}:0.2.0"
+        else:
+            assert PINNED.fullmatch(before)
+            assert after == before
 
 
-@every_overlay
-def test_a_name_label_names_one_workload(name: str) -> None:
-    carried = [labels(each)[NAME_LABEL] for each in overlay(name).workloads()]
-    assert len(set(carried)) == len(carried)
-    assert carried == [each["metadata"]["name"] for each in overlay(name).workloads()]
+def _images(manifests: Manifests) -> list[str]:
+    return [container["image"] for workload in manifests.workloads() for container in containers(workload)]
 
 
-@pytest.mark.parametrize("name", ["l40s", "scale-out"])
-def test_the_job_that_fetches_weights_stays_and_gitops_tools_may_replace_it(name: str) -> None:
-    """One that went when it was done they would make again, and a change of one that is there is refused."""
-    job = overlay(name).get("Job", "weights")
-    assert "ttlSecondsAfterFinished" not in job["spec"]
-    assert job["metadata"]["annotations"] == {
-        "argocd.argoproj.io/sync-options": "Force=true,Replace=true",
-        "kustomize.toolkit.fluxcd.io/force": "enabled",
-    }
-    assert "delete job weights --ignore-not-found" in (K8S / "README.md").read_text()
+def test_the_readmes_kustomization_can_be_built() -> None:
+    [written] = re.findall(r"```yaml\n(.*?)```", (K8S / "README.md").read_text(), re.DOTALL)
+    read, beside = yaml.safe_load(written), K8S / "overlays" / "mine"
+    folders = {kind: [beside.joinpath(each) for each in read[kind]] for kind in ("resources", "components")}
+    [rule] = build_own({**read, **folders}).get("Ingress", "gateway")["spec"]["rules"]
+    assert rule["host"] == "answers.example.org"
 
 
-def test_the_job_that_people_start_is_gone_in_a_day() -> None:
-    assert render(INDEX_JOB).get("Job", "index")["spec"]["ttlSecondsAfterFinished"] == 86_400
-
-
-def test_manifests_of_nothing_are_noticed() -> None:
-    """The tests above go through what they find: there must be something."""
-    found: Manifests = overlay("scale-out")
-    assert len(found.workloads()) >= len(APPS) + 6
+def test_the_operator_gets_prometheus_own_rules() -> None:
+    command = [sys.executable, "-m", "deploy.prometheus_rule"]
+    found = yaml.safe_load(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+    rules = sorted((ROOT / "deploy/prometheus/rules").glob("*.yml"))
+    assert (found["apiVersion"], found["kind"]) == ("monitoring.coreos.com/v1", "PrometheusRule")
+    assert found["spec"]["groups"] == [
+        group for path in rules for group in yaml.safe_load(path.read_text())["groups"]
+    ]

@@ -9,9 +9,8 @@ import yaml
 from capacity.environment import environment
 from capacity.node_file import read
 from capacity.proposal import propose
-from deploy.images.catalogue import REGISTRY
 from deploy.inventory import APPS, VLM_HOST, VLM_PORT
-from deploy.weights.catalogue import vlm as vlm_weights
+from deploy.weights.__main__ import vlm as vlm_weights
 from gateway.settings import GatewaySettings
 from services.vlm.launch import Placement, serve_arguments
 from services.vlm.presets import PRESETS
@@ -112,7 +111,7 @@ def test_the_model_server_is_started_as_its_preset_says(name: str, components: t
     placement = Placement(
         host="0.0.0.0",
         port=VLM_PORT,
-        weights=f"/weights/{vlm_weights(preset).name}",
+        weights=f"/weights/{vlm_weights(preset.name).name}",
         memory_share=float(given["LOREGLASS_VLM_MEMORY_SHARE"]),
         context=int(given["LOREGLASS_VLM_MAX_MODEL_LEN"]),
         sequences=int(given["LOREGLASS_VLM_MAX_NUM_SEQS"]),
@@ -185,7 +184,7 @@ def test_each_waits_for_its_own_weights_by_the_tool_that_fetches_them(name: str)
     for host in GPU_HOSTS:
         first, _ = containers(manifests.workload(host))
         assert first["image"] == job["image"]
-        assert 'python -m "$LOREGLASS_MODULE" --wait --only "$APP"' in first["args"][0]
+        assert 'python -m deploy.weights --wait --only "$APP"' in first["args"][0]
         [app] = first["env"]
         assert app["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.labels['{NAME_LABEL}']"
     first, _ = containers(manifests.workload(VLM_HOST))
@@ -279,7 +278,7 @@ def test_images_of_others_are_those_of_compose(name: str) -> None:
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     for workload in overlay(name).workloads():
         image = main_container(workload)["image"]
-        if not image.startswith(REGISTRY):
+        if not image.startswith("localhost/loreglass"):
             host = workload["metadata"]["name"].removesuffix("-replica")
             assert image == compose[host]["image"]
 
@@ -290,6 +289,4 @@ def test_an_index_is_made_by_the_command_that_people_use() -> None:
     ports = {app.host: app.port for app in APPS}
     assert given["LOREGLASS_IMAGE_SEARCH_URL"] == f"http://image-search:{ports['image-search']}"
     assert given["LOREGLASS_TEXT_SEARCH_URL"] == f"http://text-search:{ports['text-search']}"
-    assert (
-        'python -m "$LOREGLASS_MODULE" index $what' in main_container(manifests.workload("corpus"))["args"][0]
-    )
+    assert "python -m clients index $what" in main_container(manifests.workload("corpus"))["args"][0]

@@ -1,9 +1,7 @@
 """What is measured, reckoned and alerted on: checked by promtool, and held against the code that measures."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -13,7 +11,6 @@ from pathlib import Path
 from queue import Queue
 from threading import Thread
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -25,7 +22,7 @@ from deploy.inventory import APPS, VLM_HOST, VLM_PORT
 from gateway.app import create_app
 from gateway.serving.admission import Refusal
 from gateway.settings import GatewaySettings
-from tests.deploy.monitoring import until_ready
+from tests.deploy.prometheus_tools import installed, run, until_ready
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "deploy" / "prometheus"
@@ -77,24 +74,9 @@ def kebab(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
-def installed(name: str, package: str) -> str:
-    program = shutil.which(name)
-    if program is None and os.environ.get("CI"):
-        pytest.fail(f"CI must have {package}: what it checks may not go untested there")
-    if program is None:
-        pytest.skip(f"{name} is not installed here (apt-get install {package})")
-    return program
-
-
 @pytest.fixture(scope="module")
 def promtool() -> str:
     return installed("promtool", "prometheus")
-
-
-def run(*command: str | Path) -> str:
-    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize("config", [CONFIG, POCKET], ids=lambda path: path.stem)
@@ -106,24 +88,6 @@ def test_promtool_takes_the_configuration_and_its_rules(promtool: str, config: P
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
 def test_the_rules_reckon_and_alert_as_their_tests_say(promtool: str, path: Path) -> None:
     run(promtool, "test", "rules", path)
-
-
-def test_every_app_is_measured_where_it_listens() -> None:
-    *scraped, exporters = yaml.safe_load(CONFIG.read_text())["scrape_configs"]
-    assert exporters["file_sd_configs"] == [{"files": ["/etc/exporters/*.yml"]}]
-    targets = {each["job_name"]: each["static_configs"][0]["targets"] for each in scraped}
-    wanted = {app.host: app.port for app in APPS} | BESIDE
-    assert targets == {host: [f"{host}:{port}"] for host, port in wanted.items()}
-
-
-def test_pocket_is_measured_and_alerted_on_as_the_rest_but_for_what_it_has_not() -> None:
-    usual, pocket = (yaml.safe_load(path.read_text()) for path in (CONFIG, POCKET))
-    jobs = [each for each in usual.pop("scrape_configs") if each["job_name"] not in BESIDE]
-    assert pocket.pop("scrape_configs") == jobs
-    assert usual.pop("rule_files") == ["rules/*.yml"]
-    of_pocket = {HERE / name for name in pocket.pop("rule_files")}
-    assert of_pocket == set(RULES) - {HERE / "rules" / "model_server.yml"}
-    assert pocket == usual
 
 
 def test_a_job_that_vanishes_is_missed() -> None:
@@ -168,12 +132,6 @@ def test_rules_ask_for_nothing_that_is_not_measured_or_recorded() -> None:
         assert asked <= known, rule
 
 
-def test_rules_are_not_recorded_for_nobody_under_names_that_say_nothing() -> None:
-    for rule in rules():
-        if "record" in rule:
-            assert re.fullmatch(r"job(_[a-z]+)?:loreglass_\w+:\w+", rule["record"])
-
-
 def test_reasons_and_routes_that_rules_name_exist() -> None:
     reasons = {each.value for each in Reason} | {each.value for each in Refusal} | {"left", "failed"}
     routes = set(create_app(GatewaySettings(port=0)).openapi()["paths"])
@@ -182,12 +140,6 @@ def test_reasons_and_routes_that_rules_name_exist() -> None:
             assert set(named.split("|")) <= reasons, rule
         for named in re.findall(r'job="gateway",route=~"([^"]+)"', rule["expr"]):
             assert set(named.split("|")) <= routes, rule
-
-
-def test_the_runbook_is_an_address_in_full_and_no_label_of_what_is_sent() -> None:
-    told = yaml.safe_load(CONFIG.read_text())
-    assert urlsplit(told["global"]["external_labels"]["runbook"]).scheme == "https"
-    assert told["alerting"]["alert_relabel_configs"] == [{"regex": "runbook", "action": "labeldrop"}]
 
 
 @pytest.mark.parametrize(

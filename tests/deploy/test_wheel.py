@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from bench.ports import free_ports
-from deploy.images.catalogue import ROOT, version
 from deploy.inventory import APPS
+from tests.deploy.compose_file import ROOT, version
 
 FOLDERS = (
     "language",

@@ -1,7 +1,7 @@
 """A stand-in for `python:3.11-slim-bookworm` where no registry can be reached: made from Debian's archive.
 
-`python -m tests.deploy.base_image` (as root; needs debootstrap and podman). It has what the Dockerfiles ask
-of their base: Debian bookworm, `python` 3.11 with `venv`, CA certificates. For checks only; releases are
+`python -m tests.containers.base_image` (as root; needs debootstrap and podman). It has what the Dockerfile
+asks of its base: Debian bookworm, `python` 3.11 with `venv`, CA certificates. For checks only; releases are
 built on the public image.
 """
 
@@ -105,7 +105,7 @@ def _run(*command: str, environment: dict[str, str] | None = None) -> None:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m tests.deploy.base_image", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.containers.base_image", description=__doc__)
     parser.add_argument("--engine", default="podman")
     parser.add_argument("--tag", default=TAG)
     parser.add_argument("--mirror", default=MIRROR)

@@ -1,1 +1,0 @@
-"""Published advisories held against what is locked."""

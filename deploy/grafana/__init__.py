@@ -1,1 +1,0 @@
-"""Grafana's dashboards as code: `python -m deploy.grafana --write`; see README.md."""
