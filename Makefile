@@ -4,7 +4,6 @@
 # make test-vllm  the VLM reasoner and the adapters against a real vLLM on the CPU
 # make test-real-models  the platform beside the same model alone, on a real llama.cpp (GGUF="a.gguf b.gguf" FILE=squad.json)
 # make test-llama  a tiny model that sees photos, on a real llama.cpp
-# make meaning dense, sparse and fused text search on paraphrased questions, with a real encoder
 # make bench  overhead, latencies, overload, faults: writes docs/benchmarks.md (BENCH="--only overhead")
 # make bench-gpu  each production engine at real size, on a GPU
 # make load    wearers against the pocket platform and a stand-in fleet: report and plots in var/load (LOAD="--shape ramp")
@@ -13,9 +12,8 @@
 # make dashboards  Grafana's dashboards anew, and their pictures from a real Prometheus
 # make screenshots  pictures of the wearer's page, by a browser that asks aloud, and the figures it measured
 # make serve   leave the platform running (loreglass ask PHOTO "QUESTION"); MODEL=URL: with that model server
-# make eval    a split of the synthetic world through the platform (SPLIT=test PIPELINES="loreglass qa-dragon", or all)
 # make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
-# make train-tiny  every step of training, on the synthetic world with tiny models: data, SFT, GRPO, serving, reports
+# make train-tiny  every step of training, on the sample with tiny models: data, SFT, GRPO, serving, reports
 # make audit   published advisories against everything that is locked (asks OSV)
 # make check   format, lint, types, architecture, contracts
 
@@ -34,9 +32,6 @@ define hashed
 	$(BIN)/python requirements/hashed.py $(patsubst %,requirements/%.txt,$(1)) > $(VENV)/$(@F).txt
 	$(INSTALL) --no-deps --require-hashes -r $(VENV)/$(@F).txt
 endef
-SPLIT ?= dev
-# Names of pipelines, qa-dragon-no-reranking and the like, or all pipelines: PIPELINES=all
-PIPELINES ?= loreglass
 # A model server for make serve, and which of its models (its key: LOREGLASS_MODEL_KEY)
 MODEL ?=
 MODEL_NAME ?=
@@ -63,7 +58,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # What a process compiles is kept for the next one, of which tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models meaning bench bench-gpu load containers-check containers-needs dashboards screenshots eval eval-squad train-tiny check format lock publish-contracts openapi
+.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models bench bench-gpu load containers-check containers-needs dashboards screenshots eval-squad train-tiny check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/loreglass demo
@@ -85,9 +80,6 @@ test-real-models: $(VENV)/.dev
 
 test-llama: $(VENV)/.dev
 	$(BIN)/python -m tests.real_models.tiny_that_sees
-
-meaning: $(VENV)/.models
-	PYTHONPATH=tests/vllm/site $(BIN)/python -m deploy.meaning
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench $(BENCH)
@@ -118,9 +110,6 @@ containers-check: containers-needs $(VENV)/.dev
 # First, so that nobody waits for an install only to hear what is missing.
 containers-needs:
 	$(PYTHON) -m tests.containers.needs
-
-eval: $(VENV)/.measure
-	$(BIN)/python -m deploy.evaluate --split $(SPLIT) --pipelines "$(PIPELINES)"
 
 eval-squad: $(VENV)/.measure
 	$(BIN)/python -m deploy.evaluate_squad "$(FILE)" $(SQUAD)

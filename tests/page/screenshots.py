@@ -33,7 +33,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         sound = microphone(folder / "question.wav", WORDS, _SILENCE_S)
-        with served(folder) as url, chromium(folder / "photos" / PHOTO, f"{sound}%noloop") as browser:
+        with served(folder) as url, chromium(PHOTO, f"{sound}%noloop") as browser:
             figures = [
                 picture(browser, url, f"{name}-{theme}", theme, size)
                 for name, size in (("phone", PHONE), ("desk", DESK))
