@@ -1,7 +1,7 @@
 """What a new photograph costs the pocket profile: real ones, which nobody drew for it.
 
 The photographs are no part of the project; `LOREGLASS_PHOTOS` names their folder. Of each place with several
-photographs the first is indexed, beside the sample world's things, and the others are asked about; those of a
+photographs the first is indexed, beside the sample's things, and the others are asked about; those of a
 place with one are of nothing indexed.
 """
 

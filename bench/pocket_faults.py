@@ -18,7 +18,7 @@ from bench.report import About
 ABOUT = About(
     "pocket-faults",
     "8. Parts of the pocket platform killed and stopped",
-    "Real services, each in a process of its own, over the sample world; sessions in Redis. First its"
+    "Real services, each in a process of its own, over the sample; sessions in Redis. First its"
     " capacity: answers in time that a few callers get, each asking again once it has a reply. Then Poisson"
     " arrivals at half of it, while each service in turn gets SIGKILL and is started again, then SIGSTOP and"
     " SIGCONT; Redis too; and no file of a search service can grow, as on a full disk. Counted are all"
@@ -128,7 +128,7 @@ async def run(bench: Bench) -> Sequence[Table]:
 
 
 def _bodies(bench: Bench) -> tuple[Body, ...]:
-    """Questions of the sample world, with their photos."""
+    """Questions of the sample, with their photos."""
     chosen = sample().single[: bench.count(24, least=6)]
     return tuple(
         multipart(

@@ -32,7 +32,7 @@ from loreglass_client import AsyncLoreglass
 from tests.deploy.monitoring import Watched, hold_memory, watched
 from tests.journey.deployments import SeparateProcesses
 
-_ASKED = 6  # of the world: some more than once, as wearers do
+_ASKED = 6  # of the sample: some more than once, as wearers do
 _LEFT_AFTER_S = 0.8
 _TOO_SHORT_MS = 60
 _LOAD_STARTS_S = 4

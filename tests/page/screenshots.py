@@ -1,6 +1,6 @@
 """`make screenshots`: pictures of the page for docs/page.md, and figures that the browser itself measured.
 
-A photo of the sample world is before the camera, the question is spoken into the microphone, and the answer
+A photo of the sample is before the camera, the question is spoken into the microphone, and the answer
 comes from a real platform: see tests/page/sample.py.
 """
 
