@@ -4,7 +4,6 @@
 # make test-vllm  the VLM reasoner and the adapters against a real vLLM on the CPU
 # make test-real-models  the platform beside the same model alone, on a real llama.cpp (GGUF="a.gguf b.gguf" FILE=squad.json)
 # make test-llama  a tiny model that sees photos, on a real llama.cpp
-# make meaning dense, sparse and fused text search on paraphrased questions, with a real encoder
 # make bench  overhead, overload, faults, profile: writes docs/benchmarks.md (BENCH="--only overhead peers")
 # make bench-gpu  each production engine at real size, on a GPU
 # make load    simulated users against two platforms: reports in var/load (LOAD="--shape ramp")
@@ -12,9 +11,8 @@
 # make containers-check  builds the images, runs them with podman, asks, kills, recovers, takes down
 # make screenshots  pictures of the wearer's page, by a browser that asks aloud, and the figures it measured
 # make serve   leave the platform running (loreglass ask PHOTO "QUESTION"); MODEL=URL: with that model server
-# make eval    a split of the synthetic world through the platform (SPLIT=test PIPELINES="loreglass qa-dragon", or all)
 # make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
-# make train-tiny  every step of training, on the synthetic world with tiny models: data, SFT, GRPO, serving, reports
+# make train-tiny  every step of training, on the sample with tiny models: data, SFT, GRPO, serving, reports
 # make audit   published advisories against the locked Python packages (pip-audit asks OSV)
 # make check   format, lint, types, architecture, contracts
 
@@ -33,9 +31,6 @@ define hashed
 	$(BIN)/python requirements/hashed.py $(patsubst %,requirements/%.txt,$(1)) > $(VENV)/$(@F).txt
 	$(INSTALL) --no-deps --require-hashes -r $(VENV)/$(@F).txt
 endef
-SPLIT ?= dev
-# Names of pipelines, qa-dragon-no-reranking and the like, or all pipelines: PIPELINES=all
-PIPELINES ?= loreglass
 # A model server for make serve, and which of its models (its key: LOREGLASS_MODEL_KEY)
 MODEL ?=
 MODEL_NAME ?=
@@ -62,7 +57,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # What a process compiles is kept for the next one, of which tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models meaning bench bench-gpu load containers-check containers-needs screenshots eval eval-squad train-tiny check format lock publish-contracts openapi
+.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models bench bench-gpu load containers-check containers-needs screenshots eval-squad train-tiny check format lock publish-contracts openapi
 
 demo: $(VENV)/.pocket
 	$(BIN)/loreglass demo
@@ -84,9 +79,6 @@ test-real-models: $(VENV)/.dev
 
 test-llama: $(VENV)/.dev
 	$(BIN)/python -m tests.real_models.tiny_that_sees
-
-meaning: $(VENV)/.models
-	PYTHONPATH=tests/vllm/site $(BIN)/python -m deploy.meaning
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench $(BENCH)
@@ -117,9 +109,6 @@ containers-check: containers-needs $(VENV)/.dev
 # First, so that nobody waits for an install only to hear what is missing.
 containers-needs:
 	$(PYTHON) -m tests.containers.needs
-
-eval: $(VENV)/.measure
-	$(BIN)/python -m deploy.evaluate --split $(SPLIT) --pipelines "$(PIPELINES)"
 
 eval-squad: $(VENV)/.measure
 	$(BIN)/python -m deploy.evaluate_squad "$(FILE)" $(SQUAD)
@@ -155,9 +144,9 @@ $(VENV)/.dev: $(VENV)/.pocket requirements/dev.txt
 	touch $@
 
 # torch with its own dependencies, by pip: which they are depends on the build (CUDA or CPU) that pip's index has.
-$(VENV)/.models: $(VENV)/.dev requirements/models.txt requirements/meaning.txt
+$(VENV)/.models: $(VENV)/.dev requirements/models.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt torch==2.13.0 torchvision==0.28.0 $(TORCH_FROM)
-	$(call hashed,models meaning)
+	$(call hashed,models)
 	touch $@
 
 $(VENV)/.training: $(VENV)/.models requirements/training.txt
@@ -175,7 +164,7 @@ lock: $(VENV)/.dev
 	$(COMPILE) --extra training -c requirements/dev.txt -c requirements/models.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/training.txt
 	$(COMPILE) --extra ray-cluster -c requirements/dev.txt -o requirements/ray.txt
 	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt requirements/training.txt requirements/ray.txt | LC_ALL=C sort -u > constraints.txt
-	cat constraints.txt requirements/meaning.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
+	cat constraints.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
 	PATH=$(BIN):$$PATH requirements/lock_images.sh
 
 openapi: $(VENV)/.dev

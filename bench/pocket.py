@@ -1,4 +1,4 @@
-"""Benchmark 4: the platform without a model server: one process, no GPU, the sample world."""
+"""Benchmark 4: the platform without a model server: one process, no GPU, the sample."""
 
 import asyncio
 import tempfile
@@ -19,14 +19,12 @@ from bench.photographs import ask_about, index_photos, to_index_and_ask
 from bench.ports import free_ports
 from bench.processes import memory_mib, running, until_ready
 from bench.report import About
-from bench.settings import ROOT
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.inventory import APPS
+from deploy.sample import SAMPLE
 from evaluation.data.model import Conversation
 from evaluation.data.world import World, load_world
-from evaluation.world.generate import main as generate_world
-from evaluation.world.plan import Split
 
 ABOUT = About(
     "profile",
@@ -35,7 +33,6 @@ ABOUT = About(
     " questions one after the other. With `--photos FOLDER` also questions about photos of your own.",
     "a new photo of 1280 by 960 pixels is answered within 1 s (p50, two cores).",
 )
-SAMPLE = ROOT / "var" / "sample"
 _SERVICES = tuple(app.name for app in APPS if app.name != "gateway")
 """In the order in which `deploy.one_process` gives them their ports."""
 
@@ -72,9 +69,7 @@ async def _photos(folder: Path | None, urls: Mapping[str, str], pid: int) -> lis
 
 
 def sample() -> World:
-    """The sample world, drawn where it is not there yet."""
-    if not (SAMPLE / "truth.jsonl").exists():
-        generate_world(Split.SAMPLE, SAMPLE, None, None)
+    """The sample's questions."""
     return load_world(SAMPLE)
 
 

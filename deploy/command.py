@@ -57,7 +57,7 @@ def doctor(
 
 @app.command()
 def demo() -> None:
-    """See it work: make a sample world, index it, start the platform, ask questions, print a table."""
+    """See it work: index the sample, start the platform, ask questions, print a table."""
     from deploy.demo import main as run
 
     run()

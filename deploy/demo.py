@@ -1,4 +1,4 @@
-"""`loreglass demo`: index a sample world, start the platform, ask it questions, print a table of answers."""
+"""`loreglass demo`: index the sample, start the platform, ask it questions, print a table of answers."""
 
 import shutil
 import sys
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-from anyio.from_thread import start_blocking_portal
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
@@ -16,8 +15,8 @@ from rich.table import Table
 from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
-from deploy.one_process import Platform, platform
-from deploy.sample import SAMPLE, sample_world
+from deploy.one_process import Platform, started_platform
+from deploy.sample import SAMPLE
 from deploy.settings import VAR, PocketSettings
 from evaluation.data.model import AskedTurn, Conversation
 from evaluation.data.world import World, load_world, truth_of
@@ -60,13 +59,9 @@ def main() -> None:
     """Build, start, ask, show. Exits with 1 if the platform is not ready, or if a question fails."""
     console = Console()
     configure_logging("warning")
-    sample_world()
     shutil.rmtree(INDEX, ignore_errors=True)
     settings = PocketSettings(port=0, service_port=0, data_dir=INDEX)
-    with (
-        start_blocking_portal(backend_options={"use_uvloop": True}) as portal,
-        portal.wrap_async_context_manager(platform(settings)) as running,
-    ):
+    with started_platform(settings) as running:
         _index(running, console)
         try:
             rows = anyio.run(_ask_all, running.gateway_url, load_world(SAMPLE))
@@ -94,12 +89,13 @@ def summary(rows: Sequence[Asked]) -> Iterator[str]:
 
 def next_steps(first: Asked, command: str) -> Iterator[str]:
     """Yield the commands to try next; each works as printed."""
-    photo = SAMPLE / "photos" / first.photo
+    sample = SAMPLE.relative_to(Path.cwd()) if SAMPLE.is_relative_to(Path.cwd()) else SAMPLE
+    photo = sample / "photos" / first.photo
     yield "Start the platform, then open http://127.0.0.1:7100 in a browser:"
     yield f"    {command} serve"
     yield "In another terminal, index the sample and ask about one of its photos:"
-    yield f"    {command} index images {SAMPLE / 'images.jsonl'}"
-    yield f"    {command} index pages {SAMPLE / 'pages.jsonl'}"
+    yield f"    {command} index images {sample / 'images.jsonl'}"
+    yield f"    {command} index pages {sample / 'pages.jsonl'}"
     yield f'    {command} ask {photo} "{first.turn.question}"'
 
 
@@ -154,7 +150,7 @@ async def until_ready(client: AsyncLoreglass, pause_s: float = 1.0) -> None:
 
 async def _converse(client: AsyncLoreglass, conversation: Conversation) -> list[Asked]:
     """Ask every question of a conversation; the photo goes with the first one."""
-    assert conversation.photo is not None  # the world's questions come with photos
+    assert conversation.photo is not None  # all questions of the sample have one
     talk = client.conversation(conversation.photo)
     rows: list[Asked] = []
     for turn in conversation.turns:

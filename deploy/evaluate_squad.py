@@ -1,11 +1,12 @@
 """`make eval-squad`: questions that people wrote about real prose, asked through a platform on this machine.
 
 The platform starts with an empty index, all paragraphs of the file become its pages, and the questions are
-asked without a photo, or with one. As in `make eval`, what was asked of the same code with the same settings
-is not asked again; once either has changed, the index is built anew and earlier runs are set aside.
+asked without a photo, or with one. What was asked of the same code with the same settings is not asked
+again; once either has changed, the index is built anew and earlier runs are set aside.
 """
 
 import hashlib
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -18,8 +19,8 @@ from rich.console import Console
 from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import ingest_pages
-from deploy.evaluate import set_aside, started_platform, state_of_platform
-from deploy.settings import PocketSettings
+from deploy.one_process import started_platform
+from deploy.settings import PocketSettings, told_by_environment
 from evaluation.commands.report import write_report
 from evaluation.commands.run import opened_dataset, stops_politely
 from evaluation.commands.squad import show_run
@@ -32,6 +33,9 @@ from evaluation.runs.gateway import reached
 from evaluation.runs.pages import write_pages
 from evaluation.runs.several import ask_several
 from evaluation.scoring.protocols import Protocol
+
+_MEASURED = ("chassis", "corpus", "gateway", "language", "proto/contracts", "services")
+_ROOT = Path(__file__).resolve().parents[1]
 
 app = typer.Typer(add_completion=False)
 
@@ -81,6 +85,30 @@ def main(
         cut=APPROXIMATE,
     )
     typer.echo(f"run: {run / pipeline}\nreport: {written}")
+
+
+def state_of_platform() -> str:
+    """A digest of all that the platform's answers depend on: its files and what the environment sets."""
+    digest = hashlib.sha256(json.dumps(told_by_environment()).encode())
+    for part in _MEASURED:
+        for path in sorted((_ROOT / part).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(path.relative_to(_ROOT).as_posix().encode())
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def set_aside(runs: Path, state: str) -> bool:
+    """Make room for runs of the platform as it is now; whether there were runs of another state."""
+    marker = runs / "state"
+    stale = runs.exists() and not (marker.exists() and marker.read_text() == state)
+    if stale:
+        before = runs.with_name(f"{runs.name}-before")
+        shutil.rmtree(before, ignore_errors=True)
+        runs.rename(before)
+    runs.mkdir(parents=True, exist_ok=True)
+    marker.write_text(state)
+    return stale
 
 
 async def _ask(

@@ -1,4 +1,4 @@
-"""One job at a time: what was uploaded, or the sample world, into the index; watched by whoever asks."""
+"""Index what was uploaded, or the sample: one job at a time, which anyone may watch."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +26,7 @@ from contracts.errors import Problem
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from corpus.pipeline import Outcome
 from corpus.versions import Patience
+from deploy.sample import SAMPLE
 from deploy.uploads import Uploads, has_files
 
 MOST_S = 3600.0
@@ -36,7 +37,7 @@ Emit = Callable[[str, BaseModel], Awaitable[None]]
 
 
 class StepEvent(BaseModel):
-    """SSE `step`: what is being done now (`drawing`, `photos`, `pages`), and how many files it is about."""
+    """SSE `step`: what is being done now (`photos`, `pages`), and how many files it is about."""
 
     step: str
     files: int = 0
@@ -100,15 +101,6 @@ class Searches:
     patience: Patience = field(default_factory=Patience)
 
 
-def _sample_world() -> Path:
-    """Drawn by what measures platforms, which an install that only serves may lack."""
-    try:
-        from deploy.sample import sample_world
-    except ImportError as error:
-        raise NotConfigured("The sample cannot be drawn: loreglass[evaluation] is not installed.") from error
-    return sample_world()
-
-
 class Indexing:
     """Runs jobs in `group`, whoever watches; readers see an index only when it is whole (`corpus`)."""
 
@@ -117,7 +109,7 @@ class Indexing:
         uploads: Uploads,
         searches: Searches,
         group: TaskGroup,
-        sample: Callable[[], Path] = _sample_world,
+        sample: Path = SAMPLE,
         most_s: float = MOST_S,
     ) -> None:
         self.uploads = uploads
@@ -201,10 +193,10 @@ class Indexing:
                 await anyio.to_thread.run_sync(self.uploads.clear, folder)
 
     async def _index_sample(self, job: Job) -> None:
-        job.tell("step", StepEvent(step="drawing"))
-        world = await anyio.to_thread.run_sync(self._sample, abandon_on_cancel=True)
-        await self._ingest(job, "photos", world / "images.jsonl")
-        await self._ingest(job, "pages", world / "pages.jsonl")
+        if not await anyio.Path(self._sample).is_dir():
+            raise NotConfigured("The sample is not installed here. Use a checkout or the wheel of Loreglass.")
+        await self._ingest(job, "photos", self._sample / "images.jsonl")
+        await self._ingest(job, "pages", self._sample / "pages.jsonl")
 
     async def _ingest(self, job: Job, step: str, source: Path) -> None:
         options = IngestOptions(

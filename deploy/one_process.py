@@ -2,13 +2,14 @@
 
 import ipaddress
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.from_thread import start_blocking_portal
 
 from chassis.http.serving import BoundApp, from_environment, listen, running, until_signalled
 from chassis.settings import TelemetrySettings
@@ -86,6 +87,16 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
                 yield Platform(gateway.url, urls)
             finally:
                 operator.indexing.stop()
+
+
+@contextmanager
+def started_platform(settings: PocketSettings) -> Iterator[Platform]:
+    """Run the platform in a thread of its own until the context ends."""
+    with (
+        start_blocking_portal(backend_options={"use_uvloop": True}) as portal,
+        portal.wrap_async_context_manager(platform(settings)) as started,
+    ):
+        yield started
 
 
 def _operator(settings: PocketSettings, services: Mapping[str, BoundApp], group: TaskGroup) -> Operator:

@@ -10,7 +10,7 @@ const LONG_MS = "600000"; // an upload or a job may take longer than a question
 const PAGE = 12;
 const KINDS = { photos: ["thing", "photo"], pages: ["page", "passage"] };
 const OUTCOMES = { indexed: ["check", "Indexed"], unchanged: ["check", "Was there already"], rejected: ["warning"] };
-const STEPS = { drawing: "Drawing the sample world", photos: "Indexing photos", pages: "Indexing pages" };
+const STEPS = { photos: "Indexing photos", pages: "Indexing pages" };
 
 const count = (number, word) => `${number.toLocaleString()} ${word}${number === 1 ? "" : "s"}`;
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;

@@ -15,8 +15,7 @@ from rich.table import Table
 
 from chassis.http.serving import listen
 from chassis.startup import CannotStart
-from deploy.evaluate import started_platform
-from deploy.one_process import Platform
+from deploy.one_process import Platform, started_platform
 from deploy.settings import PocketSettings
 
 _LOG = "log.txt"

@@ -1,7 +1,7 @@
-"""`make train-tiny`: all steps of training on the synthetic world, with tiny models, on two cores in minutes.
+"""`make train-tiny`: all steps of training on the sample, with tiny models, on two cores in minutes.
 
 What is trained learns nothing of use; each command is the one that trains a real model. A teacher that knows
-the world's answers stands where the base model of a real training writes the labels. Of the questions that
+the sample's answers stands where the base model of a real training writes the labels. Of the questions that
 are asked before and after, most are learnt in between.
 """
 
@@ -19,7 +19,7 @@ from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.one_process import Platform
-from deploy.sample import SAMPLE, sample_world
+from deploy.sample import SAMPLE
 from deploy.settings import VAR, one_thread_each
 from deploy.train_steps import StepFailed, Steps
 from evaluation.data.world import load_world
@@ -41,11 +41,10 @@ _DEADLINE_MS = 60_000
 """Of a question. With less, a tiny model on a processor is slow enough for steps to be left out."""
 
 
-def _make_world_and_models(steps: Steps) -> None:
+def _make_models(steps: Steps) -> None:
     """The tokenizer is made from the prompts and the questions, so that they are short."""
-    sample_world()
-    world, root = load_world(SAMPLE), Path(__file__).resolve().parents[1]
-    turns = [turn for talk in (*world.single, *world.multi) for turn in talk.turns]
+    sample, root = load_world(SAMPLE), Path(__file__).resolve().parents[1]
+    turns = [turn for talk in (*sample.single, *sample.multi) for turn in talk.turns]
     prompts = [path.read_text("utf-8") for path in sorted((root / "gateway").rglob("prompts/*.toml"))]
     words = [*prompts, PLAN, *(f"{turn.question}\n{turn.gold}" for turn in turns)]
     tiny_mllama(_model(steps, _MLLAMA), words, _TOKENIZER_SIZE)
@@ -164,8 +163,8 @@ def _config(steps: Steps, name: str, weights: str, **settings: Any) -> Path:
 
 
 _STEPS: tuple[tuple[str, Callable[[Steps], None]], ...] = (
-    ("The synthetic world, and tiny models of random weights", _make_world_and_models),
-    ("Index the world; the teacher answers its questions", _teach),
+    ("Tiny models of random weights", _make_models),
+    ("Index the sample; the teacher answers its questions", _teach),
     ("Data sets from these runs", _make_data),
     ("Before: the untrained Qwen2.5-VL answers", partial(_answer, model=_QWEN, name="before")),
     (
@@ -195,7 +194,7 @@ def _begin(out: Path) -> None:
 def main(
     out: Annotated[Path, typer.Option(help="begun anew each time", file_okay=False)] = VAR / "train-tiny",
 ) -> None:
-    """World, data, SFT, GRPO, merging, serving, reports. Exits with 1 where a step fails."""
+    """Data, SFT, GRPO, merging, serving, reports. Exits with 1 where a step fails."""
     one_thread_each()
     configure_logging("error")
     steps = Steps(out)

@@ -15,10 +15,7 @@ from bench.wearers.material import of_routes, of_world, write
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.inventory import APPS
-from evaluation.world.generate import main as generate_world
-from evaluation.world.plan import Split
-
-_ENTITIES = 14
+from deploy.sample import SAMPLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +37,9 @@ class Platform:
 
 @contextmanager
 def _pocket(folder: Path) -> Iterator[Target]:
-    """One process, over the index of a small world that is made once."""
-    world, material = folder / "world", folder / "world-asked"
-    if not (world / "truth.jsonl").exists():
-        generate_world(Split.SAMPLE, world, None, _ENTITIES)
-    write(of_world(world), material)
+    """One process, over the index of the sample."""
+    material = folder / "sample-asked"
+    write(of_world(SAMPLE), material)
     gateway, first, *_ = free_ports(len(APPS))
     url = f"http://127.0.0.1:{gateway}"
     with tempfile.TemporaryDirectory() as data:
@@ -56,7 +51,7 @@ def _pocket(folder: Path) -> Iterator[Target]:
         }
         with running("deploy.one_process", settings=settings, speaks=False) as platform:
             until_ready(url, platform.process)
-            _index(world, _service_urls(first))
+            _index(SAMPLE, _service_urls(first))
             yield Target(url, material)
 
 
@@ -91,11 +86,11 @@ def _service_urls(first: int) -> Mapping[str, str]:
     return {name: f"http://127.0.0.1:{first + place}" for place, (_, name) in enumerate(services)}
 
 
-def _index(world: Path, urls: Mapping[str, str]) -> None:
+def _index(sample: Path, urls: Mapping[str, str]) -> None:
     quiet = Console(quiet=True)
     for ingest, what, service in (
         (ingest_photos, "images", "image_search"),
         (ingest_pages, "pages", "text_search"),
     ):
-        if index(ingest, what, world / f"{what}.jsonl", urls[service], replace=True, console=quiet):
+        if index(ingest, what, sample / f"{what}.jsonl", urls[service], replace=True, console=quiet):
             raise RuntimeError(f"The {what} could not be indexed.")

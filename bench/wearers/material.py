@@ -4,7 +4,7 @@ Each line is a conversation: `{"photo": "a.jpg", "turns": ["what is this?", "who
 `"impossible": true` if nobody can know, and with a `"mark"` if the photo bears one that is on no other.
 
     python -m bench.wearers.material --plain FOLDER          # signs, for any deployment
-    python -m bench.wearers.material --world WORLD FOLDER    # the synthetic world's photos and questions
+    python -m bench.wearers.material --world samples FOLDER  # the sample's photos and questions
     python -m bench.wearers.material --routes FOLDER         # questions for a gateway on `bench.node`
 """
 
@@ -128,7 +128,7 @@ def another_shot(jpeg: bytes, chance: random.Random) -> bytes:
 
 
 def of_world(world: Path) -> Iterator[Conversation]:
-    """The photos and questions of a generated world, and signs that it does not know."""
+    """The photos and questions of a folder like `samples`, and signs that it does not know."""
     from evaluation.data.world import load_world
 
     loaded = load_world(world)
@@ -172,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("python -m bench.wearers.material", description=__doc__)
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--plain", action="store_true", help="signs")
-    kind.add_argument("--world", type=Path, help="a folder that evaluation.world.generate wrote")
+    kind.add_argument("--world", type=Path, help="a folder like samples/")
     kind.add_argument("--routes", action="store_true", help="for a gateway in front of bench.node")
     parser.add_argument("folder", type=Path)
     given = parser.parse_args(arguments)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evaluation.runs.tally import Tally
 
 _SOURCE = (
-    "a world's folder, a folder of photos and questions, a folder of CRAG-MM's files, a hub id, or squad:FILE"
+    "a folder like samples, one of photos and questions, one of CRAG-MM's files, a hub id, or squad:FILE"
 )
 
 Source = Annotated[str, typer.Argument(metavar="DATASET", help=_SOURCE, show_default=False)]

@@ -1,1 +1,1 @@
-"""What is asked: CRAG-MM, the synthetic world, or a folder of one's own, as the same frozen values."""
+"""What is asked: CRAG-MM, SQuAD, a folder like `samples`, or one of one's own, as the same frozen values."""

@@ -1,5 +1,4 @@
-"""One way in: a world, a folder of one's own, CRAG-MM's files or its hub id, told apart by content; and
-SQuAD's files."""
+"""Open any data set: a folder like `samples`, one of your own, CRAG-MM's files or hub id, SQuAD's files."""
 
 import hashlib
 import json
@@ -53,7 +52,7 @@ def open_dataset(
 ) -> Dataset:
     """Everything that can be asked of `source`, and every row that cannot. Blocking.
 
-    `source`: a folder of the synthetic world; a folder with photos and `questions.jsonl`; a Parquet, JSON or
+    `source`: a folder like `samples`; a folder with photos and `questions.jsonl`; a Parquet, JSON or
     JSONL file of CRAG-MM's rows, or a folder of them; a hub id, `owner/name` or `owner/name@revision`; or
     `squad:FILE`, of which `squad` says more.
     `limit` bounds the conversations of each part: the first ones, or with a seed a random choice; only their
@@ -140,8 +139,8 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photographs: _P
     files = table_files(folder)
     if not files:
         raise DatasetError(
-            f"{folder} holds nothing to ask: looked for {TRUTH} (the synthetic world), for {PLAIN} with photo"
-            " and question (a folder of your own), and for Parquet, JSON or JSONL files (CRAG-MM)."
+            f"{folder} holds nothing to ask: looked for {TRUTH} (a folder like samples), for {PLAIN} with"
+            " photo and question (a folder of your own), and for Parquet, JSON or JSONL files (CRAG-MM)."
         )
     chosen = hub.chosen_split(sorted({split_of(str(file)) for file in files}), split, str(folder))
     of_split = [file for file in files if split_of(str(file)) == chosen]

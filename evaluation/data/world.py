@@ -1,4 +1,4 @@
-"""The synthetic world's folder: CRAG-MM rows (v0.1.2, a dict of columns) and the truth for our judge."""
+"""A folder like `samples`: CRAG-MM rows (v0.1.2, a dict of columns) and the truth for our judge."""
 
 import json
 import random
@@ -78,7 +78,7 @@ def load_world(folder: Path) -> World:
 
 
 def truth_of(turn: AskedTurn) -> Truth:
-    """What is true of a question of the world. Raises `DatasetError` for one from elsewhere."""
+    """Return what is true of a question. Raises `DatasetError` for one from elsewhere."""
     if turn.truth is None:
         raise DatasetError(f"Nothing is known to be true of interaction {turn.interaction_id}.")
     return turn.truth

@@ -15,9 +15,8 @@ from bench.processes import memory_mib, until_ready
 from bench.settings import environment
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.inventory import APPS
+from deploy.sample import SAMPLE
 from evaluation.data.world import load_world
-from evaluation.world.generate import main as generate_world
-from evaluation.world.plan import Split
 from tests.attacks.judging import ROOT
 from tests.attacks.planted import VICTIMS_QUESTION, Planted, located
 from tests.attacks.watching import Watch, open_files
@@ -25,7 +24,6 @@ from tests.attacks.watching import Watch, open_files
 GATEWAY_MIB, SERVICE_MIB = 2_048, 2_048
 SERVICES = tuple(app.name for app in APPS if app.name != "gateway")
 _VOICE = "voice"
-_ENTITIES = 14
 
 
 class Target:
@@ -53,7 +51,7 @@ class Target:
         return {name: each.pid for name, each in list(self._processes.items()) if each.poll() is None}
 
     def start(self, indexed: bool = True) -> None:
-        """Everything, with a small world where it is to be indexed; returns when it answers."""
+        """Everything, with the sample where it is to be indexed; returns when it answers."""
         for folder in (self.folder, self.temporary):
             folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "keys.toml").write_text(self.planted.keys_file())
@@ -152,18 +150,15 @@ class Target:
         return own
 
     def _index(self) -> None:
-        world = self.folder / "world"
-        if not (world / "truth.jsonl").exists():
-            generate_world(Split.SAMPLE, world, None, _ENTITIES)
         options = IngestOptions()
-        anyio.run(ingest_photos, world / "images.jsonl", self.url_of("image_search"), options)
-        anyio.run(ingest_pages, world / "pages.jsonl", self.url_of("text_search"), options)
-        for each in load_world(world).single:
+        anyio.run(ingest_photos, SAMPLE / "images.jsonl", self.url_of("image_search"), options)
+        anyio.run(ingest_pages, SAMPLE / "pages.jsonl", self.url_of("text_search"), options)
+        for each in load_world(SAMPLE).single:
             turn = each.turns[0]
             if each.photo and turn.answerable and turn.needs == "image_kb":
                 self.photo, self.question = located(each.photo.read_bytes()), turn.question
                 return
-        raise RuntimeError("The sample world has no question that its catalogue answers.")
+        raise RuntimeError("The sample has no question that its catalogue answers.")
 
 
 @contextmanager

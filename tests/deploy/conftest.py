@@ -1,18 +1,14 @@
 """What several of these tests want and is dear to make."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from evaluation.world.generate import main as generate_world
-from evaluation.world.plan import Split
-
-_ENTITIES = 12
+from deploy.sample import SAMPLE
 
 
 @pytest.fixture(scope="session")
 def small_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The smallest there is: its folder, to be read."""
-    folder = tmp_path_factory.mktemp("small-world")
-    generate_world(Split.SAMPLE, folder, None, _ENTITIES)
-    return folder
+    """A copy of the sample, beside whose files tests may write."""
+    return Path(shutil.copytree(SAMPLE, tmp_path_factory.mktemp("sample") / "sample"))

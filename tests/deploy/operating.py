@@ -1,9 +1,7 @@
 """An operator's routes on a real gateway, before a real image_search and text_search; nothing else runs."""
 
-import io
 import json
-import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,6 @@ from typing import Any
 
 import httpx
 from fastapi import FastAPI
-from PIL import Image
 
 from chassis.http.serving import BoundApp, listen, running
 from corpus.ingest import IMAGES, PAGES
@@ -19,6 +16,7 @@ from corpus.versions import Patience
 from deploy.contents import Contents, page_of, thing_of
 from deploy.indexing import Indexing, Searches
 from deploy.operator import Operator, operator_router
+from deploy.sample import SAMPLE
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.clients.services import Services
@@ -27,7 +25,6 @@ from gateway.settings import GatewaySettings
 from services.image_search.app import create_app as create_image_search
 from services.image_search.settings import ImageSearchSettings
 from services.image_search.thumbnails import Thumbnails
-from services.image_search.training.designs import Design, Kind, draw
 from services.text_search.app import create_app as create_text_search
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
@@ -81,7 +78,7 @@ async def operated(
     folder: Path,
     *,
     keys: Path | None = None,
-    sample: Callable[[], Path] | None = None,
+    sample: Path = SAMPLE,
     limits: Limits = Limits(),
     text_search_url: str = "",
 ) -> AsyncIterator[Operated]:
@@ -94,8 +91,7 @@ async def operated(
     searches = Searches(bound[0].url, text_search_url or bound[1].url, Patience(pauses_s=()))
     async with side_by_side() as group, running(bound):
         uploads = Uploads(folder / "uploads", limits.most_files, limits.most_bytes)
-        given = {"sample": sample} if sample else {}
-        indexing = Indexing(uploads, searches, group, most_s=limits.most_s, **given)
+        indexing = Indexing(uploads, searches, group, sample=sample, most_s=limits.most_s)
         operator = Operator(
             Contents(lambda: image_search.state.pool.engine.store, IMAGES, thing_of),
             Contents(lambda: text_search.state.pool.engine.store, PAGES, page_of),
@@ -122,29 +118,14 @@ def events(text: str) -> Events:
 
 
 def cover(number: int) -> bytes:
-    """A JPEG of a book's cover that is like no other number's."""
-    buffer = io.BytesIO()
-    Image.fromarray(draw(Design(Kind.COVER, number, 0), 480)).save(buffer, "JPEG", quality=92)
-    return buffer.getvalue()
+    """A JPEG of a thing that is like no other number's."""
+    return sorted((SAMPLE / "catalogue").iterdir())[number].read_bytes()
 
 
 def tiny_world(folder: Path) -> Path:
-    """A sample world of a thing and a page, written into a new folder."""
+    """A sample of a thing and a page, written into a new folder."""
     folder.mkdir()
     (folder / "fair.jpg").write_bytes(cover(5))
     (folder / "images.jsonl").write_text('{"photo": "fair.jpg", "entity": "Fair", "attributes": {}}')
     (folder / "pages.jsonl").write_text('{"url": "https://fair.example", "text": "The fair is in June."}')
     return folder
-
-
-class HeldSample:
-    """A sample world that is not drawn before it may be."""
-
-    def __init__(self, world: Path) -> None:
-        self.may_be_drawn = threading.Event()
-        self._world = world
-
-    def __call__(self) -> Path:
-        """See `deploy.sample`."""
-        assert self.may_be_drawn.wait(60)
-        return self._world

@@ -1,10 +1,9 @@
 """The operator's routes: who is let in, what is taken, what readers see while it is indexed."""
 
 import io
-import sys
 import threading
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 import anyio
@@ -16,10 +15,12 @@ from PIL import Image
 from chassis.errors import InvalidRequest
 from chassis.keys import ApiKey
 from clients.keys import entry
+from corpus.ingest import ingest_photos
+from deploy import indexing
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.settings import GatewaySettings
-from tests.deploy.operating import HeldSample, Limits, Operated, cover, operated, tiny_world
+from tests.deploy.operating import Limits, Operated, cover, operated, tiny_world
 from tests.live import live
 
 pytestmark = pytest.mark.anyio
@@ -200,9 +201,17 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
     assert not await anyio.Path(tmp_path / "uploads" / "pages").exists()
 
 
-async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(tmp_path: Path) -> None:
-    sample = HeldSample(tiny_world(tmp_path / "world"))
-    async with operated(tmp_path, sample=sample) as here:
+async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_begin = anyio.Event()
+
+    async def held(*arguments: Any) -> None:
+        await may_begin.wait()
+        await ingest_photos(*arguments)
+
+    monkeypatch.setattr(indexing, "ingest_photos", held)
+    async with operated(tmp_path, sample=tiny_world(tmp_path / "world")) as here:
         await here.client.post("/operator/job", json={"sample": True})
         busy = [
             await here.client.post("/operator/job", json={"sample": True}),
@@ -211,12 +220,12 @@ async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(tmp_pa
         ]
         with anyio.move_on_after(0.05):  # somebody looks on for a moment, and closes the page
             await here.client.get("/operator/job")
-        sample.may_be_drawn.set()
+        may_begin.set()
         first, second = await here.followed(), await here.followed()
         pages = await here.listed("pages")
     assert [reply.status_code for reply in busy] == [409, 409, 409]
     assert first == second
-    assert first[0] == ("step", {"step": "drawing", "files": 0})
+    assert first[0] == ("step", {"step": "photos", "files": 1})
     assert first[-1] == ("done", {"indexed": 2, "unchanged": 0, "rejected": 0, "problem": None})
     assert pages["total"] == 1
 
@@ -282,13 +291,10 @@ async def test_a_job_has_an_end(tmp_path: Path) -> None:
     assert told[-1][1]["problem"]["type"] == "urn:loreglass:problem:deadline_exceeded"
 
 
-async def test_a_sample_that_cannot_be_drawn_here_says_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "deploy.sample", None)
-    async with operated(tmp_path) as here:
+async def test_a_sample_that_is_not_installed_is_named(tmp_path: Path) -> None:
+    async with operated(tmp_path, sample=tmp_path / "nowhere") as here:
         told = await here.index(sample=True)
-    assert "loreglass[evaluation]" in told[-1][1]["problem"]["detail"]
+    assert told[-1][1]["problem"]["type"] == "urn:loreglass:problem:not_configured"
 
 
 async def test_nothing_to_index_and_nothing_to_follow_are_said_to_be_so(tmp_path: Path) -> None:

@@ -28,11 +28,14 @@ FOLDERS = (
     "loreglass_client",
     "capacity",
     "training",
+    "samples",
 )
 DATA = {
     ".toml",
     ".yaml",
     ".json",
+    ".jsonl",
+    ".jpg",
     ".npz",
     ".j2",
     ".css",

@@ -1,4 +1,4 @@
-"""Questions of the synthetic world, asked through the public client and judged by its truth."""
+"""Questions of the sample, asked through the public client and judged by its truth."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

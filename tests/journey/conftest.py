@@ -1,4 +1,4 @@
-"""A small synthetic world, ingested through the public ways into each kind of deployment."""
+"""The sample, ingested through the public ways into each kind of deployment."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,22 +6,17 @@ from pathlib import Path
 import anyio
 import pytest
 
+from deploy.sample import SAMPLE
 from evaluation.data.world import World, load_world
-from evaluation.world.generate import main as generate_world
-from evaluation.world.plan import Split
 from tests.journey.asking import Outcomes, ask_all
 from tests.journey.deployments import Deployment
 from tests.journey.kinds import KINDS
 
-ENTITIES = 14
-
 
 @pytest.fixture(scope="session")
-def world_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample world, smaller than the demo's."""
-    folder = tmp_path_factory.mktemp("world")
-    generate_world(Split.SAMPLE, folder, None, ENTITIES)
-    return folder
+def world_folder() -> Path:
+    """The sample's folder."""
+    return SAMPLE
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +29,7 @@ def world(world_folder: Path) -> World:
 def deployment(
     request: pytest.FixtureRequest, world_folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deployment]:
-    """A running platform that knows the world's catalogue and pages."""
+    """A running platform that knows the sample's catalogue and pages."""
     made = KINDS[request.param](tmp_path_factory.mktemp(request.param))
     made.start()
     try:

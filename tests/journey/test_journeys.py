@@ -1,6 +1,6 @@
 """What a wearer meets, against one process, separate ones, and (by `make containers-check`) containers.
 
-How often the answers are right is for `make eval` to say; here it is enough that the way through
+How often the answers are right is for `loreglass eval` to say; here it is enough that the way through
 the whole platform leads to right ones.
 """
 

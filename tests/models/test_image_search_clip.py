@@ -26,11 +26,11 @@ from services.image_search.app import create_app
 from services.image_search.engine import RGB
 from services.image_search.engines.clip import ClipEncoder
 from services.image_search.settings import ImageSearchSettings
-from services.image_search.training.designs import Design, Kind, draw
 from services.image_search.views import Fit, Frame, framed_views
 from tests.live import live
 from tests.models.conftest import Parity
 from tests.models.tiny_clip import SHARED, SIDE, TinyClip, tiny_clip
+from tests.unit.services.sample_pictures import KINDS, picture
 
 CPU = Accelerator("cpu", "float32")
 WEIGHTS = "open_clip_model.safetensors"
@@ -50,7 +50,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> TinyClip:
 @pytest.fixture(scope="session")
 def photos() -> list[RGB]:
     """Square, wide and tall, with sides that leave odd remainders."""
-    drawn = [draw(Design(kind, 3, 0), 240) for kind in Kind]
+    drawn = [picture(name, 240) for name in KINDS]
     cut = [photo[:151, : 77 + 30 * place] for place, photo in enumerate(drawn)]
     return [*drawn, *cut]
 
@@ -136,7 +136,7 @@ def test_a_photo_s_vector_does_not_depend_on_who_is_in_the_batch(clip: TinyClip,
 
 def test_an_end_view_is_the_centre_view_of_that_end(clip: TinyClip) -> None:
     encoder = ClipEncoder(str(clip.folder), CPU)
-    tall = np.concatenate([draw(Design(Kind.POSTER, seed, 0), 240)[:140, :140] for seed in (1, 2, 3)])
+    tall = np.concatenate([picture(name, 240)[:140, :140] for name in KINDS[:3]])
     ends = [tall[140:280], tall[:140], tall[280:]]
     seen = np.stack(encoder.forward(encoder.views(tall)))
     cut = np.stack(encoder.forward([encoder.views(each)[0] for each in ends]))
@@ -252,14 +252,14 @@ async def search(client: httpx.AsyncClient, *photos: RGB) -> httpx.Response:
 
 @pytest.fixture
 def things() -> dict[str, RGB]:
-    return {kind.value: draw(Design(kind, 3, 0), 240) for kind in Kind}
+    return {name: picture(name, 240) for name in KINDS}
 
 
 @pytest.mark.anyio
 async def test_an_indexed_photo_is_found_first_also_after_a_restart(
     clip: TinyClip, tmp_path: Path, things: dict[str, RGB]
 ) -> None:
-    wanted = Kind.POSTER.value
+    wanted = KINDS[2]
     async with live(create_app(settings(clip, tmp_path))) as client:
         indexed = await fill(client, things)
         before = (await search(client, things[wanted])).json()

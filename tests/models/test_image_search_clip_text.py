@@ -21,10 +21,10 @@ from services.image_search.app import create_app
 from services.image_search.engine import RGB
 from services.image_search.engines.clip import ClipEncoder
 from services.image_search.settings import ImageSearchSettings
-from services.image_search.training.designs import Design, Kind, draw
 from tests.live import live
 from tests.models.conftest import Parity
 from tests.models.tiny_clip import SHARED, TinyClip, tiny_clip
+from tests.unit.services.sample_pictures import KINDS, picture
 
 CPU = Accelerator("cpu", "float32")
 TEXTS = (
@@ -90,7 +90,7 @@ def test_a_text_s_vector_does_not_depend_on_who_is_in_the_batch_and_a_long_one_i
 
 def test_photos_have_the_same_vectors_with_the_text_tower_and_without_it(clip: TinyClip) -> None:
     both, photos_only = (ClipEncoder(str(clip.folder), CPU, texts=texts) for texts in (True, False))
-    views = both.views(draw(Design(Kind.POSTER, 3, 0), 240))
+    views = both.views(picture(KINDS[0], 240))
     assert np.array_equal(np.stack(both.forward(views)), np.stack(photos_only.forward(views)))
     held = sum(weight.numel() for weight in both._text.parameters())
     assert held > sum(weight.numel() for weight in photos_only._tower.parameters())
@@ -123,7 +123,7 @@ async def fill(client: httpx.AsyncClient, things: dict[str, RGB]) -> None:
 
 @pytest.mark.anyio
 async def test_texts_find_the_pictures_that_the_model_has_nearest(clip: TinyClip, tmp_path: Path) -> None:
-    things = {kind.value: draw(Design(kind, 3, 0), 240) for kind in Kind}
+    things = {name: picture(name, 240) for name in KINDS}
     async with live(create_app(settings(clip, tmp_path))) as client:
         await fill(client, things)
         replies = [

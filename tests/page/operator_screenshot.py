@@ -1,4 +1,4 @@
-"""`python -m tests.page.operator_screenshot`: the operator's view in docs/page, of the sample world."""
+"""`python -m tests.page.operator_screenshot`: the operator's view in docs/page, of the sample."""
 
 import tempfile
 from pathlib import Path
@@ -8,7 +8,7 @@ from PIL import Image
 from playwright.sync_api import Browser
 
 from deploy.one_process import platform
-from deploy.sample import sample_world
+from deploy.sample import SAMPLE
 from deploy.settings import PocketSettings
 from tests.deploy.operating import cover
 from tests.page.browser import chromium
@@ -23,11 +23,10 @@ _COLOURS = (256, 128, 96, 64, 48, 32)
 
 def main() -> None:
     """Index the sample in the view, hand files over, ask, and keep what is seen."""
-    world = sample_world()
     with tempfile.TemporaryDirectory() as folder, start_blocking_portal() as portal:
         settings = PocketSettings(port=0, service_port=0, data_dir=Path(folder))
         with portal.wrap_async_context_manager(platform(settings)) as running, chromium() as browser:
-            take(browser, running.gateway_url, world)
+            take(browser, running.gateway_url, SAMPLE)
 
 
 def take(browser: Browser, url: str, world: Path) -> None:

@@ -1,4 +1,4 @@
-"""The whole way, with nothing in it made up for a test: a photo of the sample world before the camera,
+"""The whole way, with nothing in it made up for a test: a photo of the sample before the camera,
 a question that espeak-ng says into the microphone, pocketsphinx that hears it, the platform that answers.
 """
 
@@ -14,18 +14,16 @@ from fastapi import Request
 from starlette.responses import Response
 
 from chassis.http.serving import BoundApp, listen, running
-from evaluation.world.generate import main as generate_world
-from evaluation.world.plan import Split
+from deploy.sample import SAMPLE
 from tests.journey.deployments import OneProcess
 from tests.speech_servers import Listener, listening_app, spoken_by_espeak
 
-PHOTO, WORDS = "q0007.jpg", "who designed this game"
+PHOTO, WORDS = SAMPLE / "photos" / "q0007.jpg", "who designed this game"
 
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The sample world's platform with ears and a voice; its address."""
-    generate_world(Split.SAMPLE, folder, None, None)
+    """The sample's platform with ears and a voice; its address."""
     app = listening_app(Listener())
     app.post("/v1/audio/speech")(say)
     speech = BoundApp(app, listen("127.0.0.1", 0))
@@ -35,7 +33,7 @@ def served(folder: Path) -> Iterator[str]:
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(running([speech])):
         platform.start()
         try:
-            platform.index(folder)
+            platform.index(SAMPLE)
             yield platform.gateway_url
         finally:
             platform.stop()

@@ -1,6 +1,6 @@
 """`make screenshots`: pictures of the page for docs/page.md, and figures that the browser itself measured.
 
-A photo of the sample world is before the camera, the question is spoken into the microphone, and the answer
+A photo of the sample is before the camera, the question is spoken into the microphone, and the answer
 comes from a real platform: see tests/page/sample.py.
 """
 
@@ -33,7 +33,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         sound = microphone(folder / "question.wav", WORDS, _SILENCE_S)
-        with served(folder) as url, chromium(folder / "photos" / PHOTO, f"{sound}%noloop") as browser:
+        with served(folder) as url, chromium(PHOTO, f"{sound}%noloop") as browser:
             figures = [
                 picture(browser, url, f"{name}-{theme}", theme, size)
                 for name, size in (("phone", PHONE), ("desk", DESK))

@@ -1,6 +1,7 @@
 """The operator's view in a real browser, before a whole pocket platform."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from chassis.keys import ApiKey
 from clients.keys import entry
-from deploy import sample
+from deploy.indexing import Indexing
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
 from tests.deploy.operating import cover, tiny_world
@@ -25,7 +26,7 @@ WITHIN_MS = 60_000.0
 def address(tmp_path: Path, portal: BlockingPortal, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Of a platform with nothing in its index, whose sample is small."""
     world = tiny_world(tmp_path / "world")
-    monkeypatch.setattr(sample, "sample_world", lambda: world)
+    monkeypatch.setattr("deploy.one_process.Indexing", partial(Indexing, sample=world))
     settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path / "data")
     with portal.wrap_async_context_manager(platform(settings)) as running:
         yield running.gateway_url

@@ -41,7 +41,7 @@ ILLEGAL_IMPORTS = [
     ("capacity", "capacity/__init__.py", "services.reranker"),
     ("layers", "gateway/state.py", "capacity"),
     ("independent-judge", "evaluation/__init__.py", "language"),
-    ("synthetic-world", "corpus/__init__.py", "evaluation"),
+    ("independent-corpus", "corpus/__init__.py", "evaluation"),
     ("top", "services/__init__.py", "tests.live"),
     ("chassis-words", "chassis/errors.py", "contracts.answer"),
     ("chassis-layers", "chassis/resilience/__init__.py", "chassis.http.app"),

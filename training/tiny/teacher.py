@@ -1,8 +1,8 @@
 """`python -m training.tiny.teacher WORLD --port N`: what a model that can read would write, without a model.
 
 A tiny model knows no English, so that nothing it writes could be a label. This server stands in for the base
-model of a real training: it knows the right answers of a synthetic world, and gives them where they stand in
-what it is shown, and refuses elsewhere.
+model of a real training: it knows the right answers of a data set like `samples`, and gives them where they
+stand in what it is shown, and refuses elsewhere.
 """
 
 import json
@@ -81,7 +81,7 @@ def _text(content: str | list[dict[str, Any]]) -> str:
 
 
 def serve(
-    world: Annotated[Path, typer.Argument(help="a synthetic world's folder")],
+    world: Annotated[Path, typer.Argument(help="a folder like samples")],
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
 ) -> None:
     """Answer for the questions of WORLD on this machine, by OpenAI's API, until it is told to stop."""

@@ -1,4 +1,4 @@
-"""The trained numbers of the engine: one .npz without pickles, written by `services.image_search.train`."""
+"""The trained numbers of the engine: one .npz without pickles."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -13,11 +13,11 @@ from chassis.vectors.port import VectorStore
 from services.image_search.engine import RGB, KnownThing
 from services.image_search.engines.dense import DenseImageSearch, DenseOptions
 from services.image_search.engines.pocket import PocketImageSearch
-from services.image_search.training.designs import Design, Kind, draw
 from tests.unit.services.image_encoders import PAINTS, SIZE, ColourEncoder, painted
+from tests.unit.services.sample_pictures import picture
 
-BOOK = draw(Design(Kind.COVER, 3, 0), 240)
-POSTER = draw(Design(Kind.POSTER, 4, 0), 240)
+BOOK = picture("book-0088", 240)
+POSTER = picture("game-0070", 240)
 
 
 @pytest.fixture
@@ -74,9 +74,10 @@ def test_a_text_finds_what_looks_like_it_and_stops_when_the_caller_leaves(store:
 def test_a_thing_at_the_end_of_a_tall_photo_is_found(store: VectorStore) -> None:
     engine = DenseImageSearch(store, ColourEncoder())
     store.create("images-1", engine.schema)
-    engine.index("images-1", [known("Fair", POSTER)])
     side = POSTER.shape[1]
-    tall = np.concatenate([np.full((side * 2, side, 3), 90, np.uint8), POSTER])
+    square = POSTER[:side]
+    engine.index("images-1", [known("Fair", square)])
+    tall = np.concatenate([np.full((side * 2, side, 3), 90, np.uint8), square])
     (seen,) = engine.search([tall], 1, "images-1", always)
     centre_only = DenseImageSearch(store, ColourEncoder(ends_above=9))
     (unseen,) = centre_only.search([tall], 1, "images-1", always)

@@ -26,8 +26,7 @@ from services.image_search.classical.sidecar import (
 )
 from services.image_search.classical.verification import QueryFeatures, verify
 from services.image_search.classical.vlad import aggregate, normalised
-from services.image_search.training.designs import Design, Kind, draw
-from services.image_search.training.places import Place, visit
+from tests.unit.services.sample_pictures import KINDS, SIBLINGS, picture, warped
 
 OPTIONS = DescribeOptions(long_side=480, keypoints=1200)
 
@@ -38,8 +37,8 @@ def artefact() -> Artefact:
 
 
 @pytest.fixture(scope="module")
-def cover() -> RGB:
-    return draw(Design(Kind.COVER, 11, 0), 480)
+def thing() -> RGB:
+    return picture("menu-0071")
 
 
 def features(photo: RGB) -> LocalFeatures:
@@ -51,52 +50,43 @@ def probability(artefact: Artefact, photo: RGB, known: RGB) -> float:
     return artefact.calibration.probability(evidence)
 
 
-def warped(photo: RGB, corners: list[tuple[float, float]], size: int = 640) -> RGB:
-    """The photo with its corners at shares of a grey square."""
-    height, width = photo.shape[:2]
-    source = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
-    model = cv2.getPerspectiveTransform(source, np.array(corners, np.float32) * size)
-    seen = cv2.warpPerspective(photo, model, (size, size), borderValue=(90, 100, 110))
-    return np.asarray(seen, np.uint8)
+def test_a_thing_seen_at_an_angle_is_recognised(artefact: Artefact, thing: RGB) -> None:
+    assert probability(artefact, warped(thing), thing) > 0.8
 
 
-LEANING = [(0.2, 0.15), (0.75, 0.25), (0.7, 0.85), (0.25, 0.9)]
+def test_a_thing_upside_down_is_recognised(artefact: Artefact, thing: RGB) -> None:
+    turned = np.ascontiguousarray(np.rot90(warped(thing), 2))
+    assert probability(artefact, turned, thing) > 0.8
 
 
-def test_a_thing_seen_at_an_angle_is_recognised(artefact: Artefact, cover: RGB) -> None:
-    assert probability(artefact, warped(cover, LEANING), cover) > 0.8
+def test_a_thing_in_the_dark_is_recognised(artefact: Artefact, thing: RGB) -> None:
+    dark = (warped(thing) * 0.18).astype(np.uint8)
+    assert probability(artefact, dark, thing) > 0.8
 
 
-def test_a_thing_upside_down_is_recognised(artefact: Artefact, cover: RGB) -> None:
-    turned = np.ascontiguousarray(np.rot90(warped(cover, LEANING), 2))
-    assert probability(artefact, turned, cover) > 0.8
-
-
-def test_a_thing_in_the_dark_is_recognised(artefact: Artefact, cover: RGB) -> None:
-    dark = (warped(cover, LEANING) * 0.18).astype(np.uint8)
-    assert probability(artefact, dark, cover) > 0.8
-
-
-def test_a_thing_half_hidden_is_recognised(artefact: Artefact, cover: RGB) -> None:
-    hidden = warped(cover, LEANING)
+def test_a_thing_half_hidden_is_recognised(artefact: Artefact, thing: RGB) -> None:
+    hidden = warped(thing)
     hidden[340:] = (60, 90, 60)
-    assert probability(artefact, hidden, cover) > 0.5
+    assert probability(artefact, hidden, thing) > 0.5
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_two_things_of_one_kind_are_not_the_same(artefact: Artefact, kind: Kind) -> None:
-    first, second = draw(Design(kind, 21, 0), 480), draw(Design(kind, 22, 0), 480)
-    assert probability(artefact, warped(first, LEANING), second) < 0.2
-
-
-def test_other_words_in_the_same_typeface_are_not_the_same_sign(artefact: Artefact) -> None:
-    first, second = draw(Design(Kind.SIGN, 31, 0), 480), draw(Design(Kind.SIGN, 31, 1), 480)
-    assert probability(artefact, warped(first, LEANING), second) < 0.5
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("menu-0012", "menu-0055"),
+        ("shop-0014", "shop-0059"),
+        ("gadget-0024", "gadget-0067"),
+        ("plaque-0050", "plaque-0061"),
+        ("book-0078", "book-0088"),
+    ],
+)
+def test_two_things_of_one_kind_are_not_the_same(artefact: Artefact, first: str, second: str) -> None:
+    assert probability(artefact, warped(picture(first)), picture(second)) < 0.2
 
 
 def test_the_thing_itself_is_more_probable_than_its_sibling(artefact: Artefact) -> None:
-    own, sibling = draw(Design(Kind.COVER, 41, 0), 480), draw(Design(Kind.COVER, 41, 1), 480)
-    photo = warped(own, LEANING)
+    own, sibling = map(picture, SIBLINGS)
+    photo = warped(own)
     assert probability(artefact, photo, own) > probability(artefact, photo, sibling)
 
 
@@ -108,30 +98,29 @@ def test_a_sign_that_shares_some_of_its_words_is_not_the_same_sign(artefact: Art
     ):
         for board, words in ((sign, line), (other, changed)):
             cv2.putText(board, words, (40, 90 + 100 * row), cv2.FONT_HERSHEY_DUPLEX, 1.9, (20, 30, 60), 3)
-    photo = warped(sign, [(0.05, 0.3), (0.95, 0.25), (0.9, 0.75), (0.08, 0.8)])
+    photo = warped(sign, ((0.05, 0.3), (0.95, 0.25), (0.9, 0.75), (0.08, 0.8)))
     assert probability(artefact, photo, sign) > 0.8
     assert probability(artefact, photo, other) < 0.5
 
 
 def test_printed_matter_is_told_from_a_scene() -> None:
-    facade = visit(np.random.default_rng(3), Place(5, 0), 640)
-    sign = draw(Design(Kind.SIGN, 31, 0), 480)
-    assert np.median(features(facade).plainness) < np.median(features(sign).plainness)
+    painting, menu = picture("painting-0043"), picture("menu-0055")
+    assert np.median(features(painting).plainness) < np.median(features(menu).plainness)
 
 
-@pytest.mark.parametrize("kind", [Kind.COVER, Kind.PAINTING])
-def test_of_things_with_many_keypoints_only_the_strongest_are_kept(kind: Kind) -> None:
-    few = describe(draw(Design(kind, 1, 0), 480), replace(OPTIONS, keypoints=100))
+@pytest.mark.parametrize("name", KINDS)
+def test_of_things_with_many_keypoints_only_the_strongest_are_kept(name: str) -> None:
+    few = describe(picture(name), replace(OPTIONS, keypoints=100))
     assert len(few) == 100
 
 
 @pytest.mark.parametrize("level", [0, 128, 255])
 def test_an_empty_photo_has_no_features_and_matches_nothing(
-    artefact: Artefact, cover: RGB, level: int
+    artefact: Artefact, thing: RGB, level: int
 ) -> None:
     empty = np.full((300, 400, 3), level, np.uint8)
     assert len(features(empty)) == 0
-    assert probability(artefact, empty, cover) == 0.0
+    assert probability(artefact, empty, thing) == 0.0
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 300), (300, 1), (16, 16)])
@@ -140,8 +129,8 @@ def test_tiny_photos_are_described_without_errors(shape: tuple[int, int]) -> Non
     assert len(features(photo)) >= 0
 
 
-def test_verification_gives_the_same_evidence_every_time(cover: RGB) -> None:
-    query, item = QueryFeatures.of(features(warped(cover, LEANING))), features(cover)
+def test_verification_gives_the_same_evidence_every_time(thing: RGB) -> None:
+    query, item = QueryFeatures.of(features(warped(thing))), features(thing)
     assert verify(query, item) == verify(query, item)
 
 
@@ -154,8 +143,8 @@ def test_a_match_must_be_mutual() -> None:
     assert pairs == [(1, 0), (2, 3)]
 
 
-def test_a_photo_and_itself_turned_have_alike_vectors(artefact: Artefact, cover: RGB) -> None:
-    photos = [cover, np.ascontiguousarray(np.rot90(cover)), draw(Design(Kind.POSTER, 7, 0), 480)]
+def test_a_photo_and_itself_turned_have_alike_vectors(artefact: Artefact, thing: RGB) -> None:
+    photos = [thing, np.ascontiguousarray(np.rot90(thing)), picture("game-0070")]
     vectors = [artefact.vlad.encode(unit_descriptors(features(photo).descriptors)) for photo in photos]
     assert vectors[0] @ vectors[1] > 0.7
     assert vectors[0] @ vectors[2] < 0.5
@@ -190,8 +179,8 @@ def test_two_photos_of_one_entity_are_no_rivals() -> None:
     assert settle([Claim("a", 0.98, 80, box), Claim("a", 0.9, 40, box)], 2.0) == pytest.approx([0.98, 0.9])
 
 
-def test_features_survive_their_file(cover: RGB, tmp_path: Path) -> None:
-    written, key = features(cover), content_key(cover, OPTIONS)
+def test_features_survive_their_file(thing: RGB, tmp_path: Path) -> None:
+    written, key = features(thing), content_key(thing, OPTIONS)
     folder = FeatureFolder(tmp_path)
     folder.write(key, written)
     read = FeatureFolder(tmp_path).read(key)
@@ -202,16 +191,16 @@ def test_features_survive_their_file(cover: RGB, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [3, 30, 500])
-def test_a_damaged_features_file_is_told_from_a_whole_one(cover: RGB, cut: int) -> None:
-    data = encode(features(cover))
+def test_a_damaged_features_file_is_told_from_a_whole_one(thing: RGB, cut: int) -> None:
+    data = encode(features(thing))
     with pytest.raises(DamagedFeatures):
         decode(data[:cut])
 
 
-def test_photos_described_in_another_way_have_another_key(cover: RGB) -> None:
+def test_photos_described_in_another_way_have_another_key(thing: RGB) -> None:
     other = replace(OPTIONS, keypoints=7)
-    assert content_key(cover, OPTIONS) != content_key(cover, other)
-    assert content_key(cover, OPTIONS) == content_key(cover.copy(), OPTIONS)
+    assert content_key(thing, OPTIONS) != content_key(thing, other)
+    assert content_key(thing, OPTIONS) == content_key(thing.copy(), OPTIONS)
 
 
 def test_the_committed_artefact_is_small_and_survives_saving(artefact: Artefact, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Real photographs: a place is found in other photos of it, and is never claimed when it is not indexed.
 
-Every choice of the one indexed photo of each place is tried, among a whole index of drawn things.
+Every choice of the one indexed photo of each place is tried, among the things of the sample.
 """
 
 import itertools
@@ -16,13 +16,13 @@ import pytest
 
 from chassis.pixels import decode_rgb
 from chassis.vectors.edge import EdgeStore
+from deploy.sample import SAMPLE
 from services.image_search.classical.features import RGB
 from services.image_search.engine import KnownThing
 from services.image_search.engines.pocket import PocketImageSearch
-from services.image_search.training.album import catalogue
+from tests.unit.services.sample_pictures import picture
 
 CLAIM = 0.5
-DRAWN_THINGS = 40
 SINGLE = ("french", "japanese")
 PLACES = ("piazza_san_marco", "st_pauls_cathedral", *SINGLE)
 
@@ -83,9 +83,10 @@ def views() -> dict[str, list[View]]:
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PocketImageSearch]:
     folder = tmp_path_factory.mktemp("photos")
     built = PocketImageSearch(EdgeStore(folder), folder / "features")
-    built.store.create("drawn", built.schema)
-    drawn = [known(picture.thing, picture.photo) for picture in catalogue(4711, DRAWN_THINGS)]
-    assert built.index("drawn", drawn) == {}
+    built.store.create("sample", built.schema)
+    names = sorted(path.stem for path in (SAMPLE / "catalogue").iterdir())
+    drawn = [known(name, picture(name)) for name in names]
+    assert built.index("sample", drawn) == {}
     yield built
     built.store.close()
 
@@ -101,8 +102,8 @@ def claimed(engine: PocketImageSearch, collection: str, view: View) -> str | Non
 
 
 def indexed(engine: PocketImageSearch, name: str, chosen: Sequence[View]) -> str:
-    """A version with all drawn things and one photo of each of some places."""
-    engine.store.create(name, engine.schema, base="drawn")
+    """A version with all things of the sample and one photo of each of some places."""
+    engine.store.create(name, engine.schema, base="sample")
     engine.index(name, [known(view.place, view.photo) for view in chosen])
     return name
 

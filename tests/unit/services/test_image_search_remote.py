@@ -29,17 +29,17 @@ from services.image_search.app import create_app, open_engine
 from services.image_search.engine import RGB
 from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions, RemoteShape
 from services.image_search.settings import ImageSearchSettings
-from services.image_search.training.designs import Design, Kind, draw
 from tests.live import live
 from tests.unit.services.image_embedding_server import FAULTS, MODEL, EmbeddingServer
 from tests.unit.services.image_encoders import PAINTS, SIZE, colours, painted
+from tests.unit.services.sample_pictures import KINDS, picture
 
 pytestmark = pytest.mark.anyio
 
 SHAPES = list(RemoteShape)
 BY_TEXT = "/v1/image-search/text"
-BOOK = draw(Design(Kind.COVER, 3, 0), 240)
-POSTER = draw(Design(Kind.POSTER, 4, 0), 240)
+BOOK = picture("book-0088", 240)
+POSTER = picture("game-0070", 240)
 
 
 @asynccontextmanager
@@ -67,7 +67,7 @@ async def embedded(remote: RemoteImageEncoder, photos: list[RGB]) -> np.ndarray[
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_vectors_come_back_in_the_order_of_the_photos(shape: RemoteShape) -> None:
     server = EmbeddingServer()
-    photos = [draw(Design(Kind.COVER, seed, 0), 96) for seed in range(7)]
+    photos = [picture(name, 96) for name in KINDS]
     async with encoding(server, shape) as remote:
         vectors = await embedded(remote, photos)
     expected = np.stack([colours(photo) for photo in photos])

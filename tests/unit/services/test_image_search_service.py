@@ -18,14 +18,12 @@ from services.image_search.app import create_app
 from services.image_search.classical.features import RGB
 from services.image_search.settings import ImageSearchSettings
 from services.image_search.thumbnails import SIDE, Thumbnails
-from services.image_search.training.camera import Shot, photograph
-from services.image_search.training.designs import Design, Kind, draw
 from tests.live import live
+from tests.unit.services.sample_pictures import picture, warped
 
 pytestmark = pytest.mark.anyio
 
-CALM = Shot(tilt=0.08, size=(0.6, 0.8), low_light=0.0, blurred=0.0, occluded=0.0, turned=0.0)
-COVER = Design(Kind.COVER, 3, 0)
+COVER = picture("book-0088")
 
 
 @pytest.fixture
@@ -59,9 +57,9 @@ async def search(client: httpx.AsyncClient, *photos: bytes, **fields: str) -> ht
 
 
 async def test_an_indexed_thing_is_found_in_a_photo_of_it(settings: ImageSearchSettings) -> None:
-    catalogue = jpeg(draw(COVER, 480))
-    other = jpeg(draw(Design(Kind.POSTER, 4, 0), 480))
-    photo = jpeg(photograph(np.random.default_rng(2), draw(COVER, 480), CALM, 800))
+    catalogue = jpeg(COVER)
+    other = jpeg(picture("game-0070"))
+    photo = jpeg(warped(COVER))
     blank = jpeg(np.full((64, 64, 3), 99, np.uint8))
     async with live(create_app(settings)) as client:
         await client.post("/v1/collections", json={"name": "images-1"})
@@ -80,7 +78,7 @@ async def test_a_photo_that_cannot_be_read_is_rejected_by_itself(settings: Image
     items = [item("torn"), item("whole")]
     async with live(create_app(settings)) as client:
         await client.post("/v1/collections", json={"name": "images-1"})
-        reply = await put(client, [b"not a picture", jpeg(draw(COVER, 480))], items)
+        reply = await put(client, [b"not a picture", jpeg(COVER)], items)
         missing = await client.post(
             "/v1/collections/images-1/missing", json={"ids": [each["id"] for each in items]}
         )
@@ -99,7 +97,7 @@ async def test_small_pictures_are_kept_of_what_was_indexed_where_they_are_wanted
     async with live(app) as client:
         await client.post("/v1/collections", json={"name": "images-1"})
         for _ in range(2):
-            await put(client, [b"not a picture", blank, jpeg(draw(COVER, 480))], items)
+            await put(client, [b"not a picture", blank, jpeg(COVER)], items)
     kept = {path.stem: decode_rgb(path.read_bytes()) for path in (tmp_path / "thumbnails").glob("*")}
     assert list(kept) == ([items[2]["id"]] if wanted else [])
     assert all(max(picture.shape) == SIDE for picture in kept.values())
@@ -108,7 +106,7 @@ async def test_small_pictures_are_kept_of_what_was_indexed_where_they_are_wanted
 
 
 async def test_embeddings_have_the_de_facto_shape(settings: ImageSearchSettings) -> None:
-    uri = "data:image/jpeg;base64," + base64.b64encode(jpeg(draw(COVER, 480))).decode()
+    uri = "data:image/jpeg;base64," + base64.b64encode(jpeg(COVER)).decode()
     async with live(create_app(settings)) as client:
         body = {"model": "m", "input": [uri, uri], "modality": "image"}
         reply = (await client.post("/v1/embeddings", json=body)).json()
@@ -135,7 +133,7 @@ async def test_only_real_pictures_in_data_uris_are_embedded(
 
 
 async def test_wrong_searches_are_answered_with_their_problem(settings: ImageSearchSettings) -> None:
-    photo = jpeg(draw(COVER, 320))
+    photo = jpeg(COVER)
     async with live(create_app(settings)) as client:
         replies = {
             "collection_not_found": await search(client, photo),
@@ -159,7 +157,7 @@ async def test_wrong_searches_are_answered_with_their_problem(settings: ImageSea
 )
 async def test_wrong_items_are_named(settings: ImageSearchSettings, items: str, kind: str) -> None:
     async with live(create_app(settings)) as client:
-        files = [("images", ("x", jpeg(draw(COVER, 320)), "image/jpeg"))]
+        files = [("images", ("x", jpeg(COVER), "image/jpeg"))]
         reply = await client.put("/v1/collections/images-1/images", files=files, data={"items": items})
     assert reply.json()["type"] == f"urn:loreglass:problem:{kind}"
     assert "items" in reply.json()["detail"]

@@ -1,4 +1,4 @@
-"""Folders of one's own, the synthetic world, the hub, and what is none of them."""
+"""Folders of one's own, ones like `samples`, the hub, and what is none of them."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The synthetic world's folder: complete, or refused with what is missing."""
+"""A folder like `samples`: complete, or refused with what is missing."""
 
 import json
 from collections.abc import Sequence

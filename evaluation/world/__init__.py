@@ -1,1 +1,0 @@
-"""A seeded world of things, photos, pages and questions, whose truth is known."""

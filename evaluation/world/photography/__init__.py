@@ -1,1 +1,0 @@
-"""Photographs of things: surfaces, clutter, camera, light, defects and files."""

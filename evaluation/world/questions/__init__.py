@@ -1,1 +1,0 @@
-"""Questions and conversations about the world, with their truth."""

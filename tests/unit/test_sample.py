@@ -1,0 +1,23 @@
+"""The frozen sample is what its manifest says."""
+
+import hashlib
+import json
+
+from deploy.sample import SAMPLE
+from evaluation.data.world import load_world
+
+
+def test_each_file_has_the_size_and_hash_of_the_manifest() -> None:
+    listed = json.loads((SAMPLE / "manifest.json").read_text("utf-8"))["files"]
+    found = {path.relative_to(SAMPLE).as_posix(): path for path in SAMPLE.rglob("*") if path.is_file()}
+    assert set(found) - {"manifest.json", "README.md"} == set(listed)
+    for name, expected in listed.items():
+        content = found[name].read_bytes()
+        assert {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()} == expected, name
+
+
+def test_all_kinds_of_questions_are_there() -> None:
+    sample = load_world(SAMPLE)
+    turns = [turn for each in (*sample.single, *sample.multi) for turn in each.turns]
+    assert {turn.needs for turn in turns if turn.answerable} >= {"photo", "image_kb", "web", "history"}
+    assert sum(not turn.answerable for turn in turns) >= 5
