@@ -70,11 +70,6 @@ PROMPTS: dict[Stage, tuple[str, ...]] = {
 """What a stage asks a vision-language model, by prompt; a stage that is not here asks none."""
 
 
-def stage_of_prompt(name: str) -> Stage | None:
-    """The stage that asks with the prompt of that name."""
-    return next((stage for stage, prompts in PROMPTS.items() if name in prompts), None)
-
-
 USUAL_DEADLINE_MS = 10_000
 """The deadline of a caller who names none, and the one that the caps below are made for."""
 
