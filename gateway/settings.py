@@ -24,7 +24,6 @@ from gateway.planning.latencies import VlmSpeed
 from gateway.planning.placement import PlacementPlan
 from gateway.planning.stages import PROMPTS, USUAL_DEADLINE_MS, Stage
 from gateway.state import Unverified
-from gateway.trust import DEFAULT_TRUST, Trust
 
 
 def _is_http(given: str) -> str:
@@ -220,11 +219,6 @@ class GatewaySettings(AppSettings):
         default=Unverified.REFUSE,
         description="answers that the verifier was to check and could not: refuse, or say with a caution",
     )
-    trust: Annotated[Trust, NoDecode] = Field(
-        default=DEFAULT_TRUST,
-        description="whose word counts for more where sources disagree: record, photo, page or a host, most "
-        "trusted first, as in `record > docs.example.org, photo > page`",
-    )
     router: Path | None = Field(
         default=None, description="a search router fitted on runs; else a draft's own confidence routes it"
     )
@@ -234,11 +228,6 @@ class GatewaySettings(AppSettings):
     def _split_names(cls, given: object) -> object:
         names = given.split(",") if isinstance(given, str) else given
         return tuple(name.strip() for name in names if name.strip()) if isinstance(names, list) else names
-
-    @field_validator("trust", mode="before")
-    @classmethod
-    def _read_trust(cls, given: object) -> object:
-        return Trust.parse(given) if isinstance(given, str) else given
 
     @field_validator("placement", mode="before")
     @classmethod

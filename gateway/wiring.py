@@ -146,7 +146,6 @@ async def wire(
             voice=voice,
             scope_of=partial(scope_of, _secret(settings)),
             unverified=settings.unverified,
-            trust=settings.trust,
             lacking=leases.lacking if leases else str,
         )
         checks |= _checks(settings, services, reasoners, photos, voice, tiers[0].planner)

@@ -47,7 +47,6 @@ from gateway.steps.conclusion import (
     refusal,
     with_caution,
 )
-from gateway.trust import DEFAULT_TRUST, Trust
 
 ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 LEAST_SHARE = 0.5
@@ -141,7 +140,7 @@ class Execution:
     told of each question once, however it ended. `holds_anything`: whether the searches have an index to look
     into; without it nobody is told that they have none. `vary`: makes the pipeline that an experiment wants.
     `voice`: what hears and speaks. `scope_of`: of a tenant, in which services work for it. `unverified`: what
-    becomes of answers that could not be checked. `trust`: whose word counts for more where sources disagree.
+    becomes of answers that could not be checked.
     `lacking`: the name of what the gateway itself is without just now, for `degraded`.
     """
 
@@ -157,7 +156,6 @@ class Execution:
         voice: Voice = NO_VOICE,
         scope_of: Callable[[str], str] = lambda _: "",
         unverified: Unverified = Unverified.REFUSE,
-        trust: Trust = DEFAULT_TRUST,
         lacking: Callable[[], str] = str,
     ) -> None:
         self.pipelines = pipelines
@@ -170,7 +168,6 @@ class Execution:
         self._voice = voice
         self._scope_of = scope_of
         self._unverified = unverified
-        self._trust = trust
         self._lacking = lacking
 
     async def admit(self, question: Question) -> Admitted:
@@ -193,7 +190,7 @@ class Execution:
         experiment = admitted.question.experiment
         explain = Explaining() if experiment and experiment.explain else SILENT
         keep = experiment is not None and experiment.model_calls
-        run = Run(trace_id, deadline, on_event, explain=explain, trust=self._trust)
+        run = Run(trace_id, deadline, on_event, explain=explain)
         with calls_counted(keep=keep) as calls, scoped(self._scope_of(admitted.question.caller.tenant)):
             ending = _Ending(calls)
             try:
@@ -415,5 +412,4 @@ def _body(
         transcript=run.transcript,
         speech=speech,
         verification=outcome.verification,
-        conflicts=list(outcome.conflicts),
     )
