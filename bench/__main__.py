@@ -19,7 +19,6 @@ from bench import (
     pocket_faults,
     routes,
     search_at_size,
-    shared_budget,
     slow_calls,
 )
 from bench.benchmark import Bench, Benchmark, cores
@@ -42,7 +41,6 @@ BENCHMARKS: dict[str, Benchmark] = {
         pocket,
         pocket_faults,
         search_at_size,
-        shared_budget,
     )
 }
 _QUICK = 0.12

@@ -19,7 +19,6 @@ from bench.ports import free_ports
 from capacity.standins import Calibration
 from deploy.inventory import APPS, VLM_HOST
 from tests.journey.deployments import ROOT, OverHttp
-from tests.unit.gateway.sessions.redis_server import running_redis
 
 BINARY = "prometheus"
 _UP_S = 60.0
@@ -73,9 +72,8 @@ def watched(pocket: OverHttp, folder: Path, scrape_s: float, *, rules: bool = Fa
     `rules`: with those of deploy/prometheus, which cost as much as the rest.
     """
     with ExitStack() as stack:
-        shared = {"shared_budget": "watched", "redis_url": stack.enter_context(running_redis(folder))}
         l40s = stack.enter_context(
-            platform(settings=l40s_settings() | shared, calibration=calibration(), apart=("ocr", "reranker"))
+            platform(settings=l40s_settings(), calibration=calibration(), apart=("ocr", "reranker"))
         )
         for service in HELD:
             hold_memory(l40s, service)

@@ -17,13 +17,10 @@ DOOR = Row(
             "Queue",
             Kind.TIMESERIES,
             "Tier `full` has the model; `degraded` quotes the evidence for those for whom the model has no"
-            " time. In flight at its limit with a growing queue: scale out, or shed earlier. Leased: of"
-            " bounds that gateways share, by all.",
+            " time. In flight at its limit with a growing queue: scale out, or shed earlier.",
             (
                 Query(f"sum by (tier) (loreglass_admission_in_flight{{{GATEWAY}}})", "{{tier}} at work"),
                 Query(f"sum by (tier) (loreglass_admission_waiting{{{GATEWAY}}})", "{{tier}} waiting"),
-                Query(f'sum by (pool) (loreglass_budget_places{{{GATEWAY},of="leased"}})', "{{pool}} leased"),
-                Query(f"sum (loreglass_budget_alone{{{GATEWAY}}})", "gateways without the budget"),
             ),
             width=5,
             steps=True,
