@@ -16,9 +16,6 @@ def show_answer(answer: Answer, console: Console) -> None:
     for number, citation in enumerate(answer.citations, start=1):
         where = " · ".join(filter(None, (citation.title, citation.url)))
         console.print(plain(f"  [{number}] {where}: “{citation.snippet.strip()}”"))
-    for conflict in answer.conflicts:
-        where = " · ".join(filter(None, (conflict.citation.title, conflict.citation.url)))
-        console.print(plain(f"  but {where}: “{conflict.citation.snippet.strip()}”"))
     facts = [
         f"route {answer.route.value}",
         "confidence not measured" if answer.confidence is None else f"confidence {answer.confidence:.2f}",

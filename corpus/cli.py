@@ -262,10 +262,14 @@ def _rows(index: Index, held: Sequence[Collection]) -> Iterator[tuple[str, str, 
     for alias, readers in seen.items():
         for each in held:
             if alias in each.aliases:
-                yield index.value, each.name, f"{each.points:,}", readers
+                yield index.value, each.name, _points(each), readers
     for each in held:
         if seen.keys().isdisjoint(each.aliases):
-            yield index.value, each.name, f"{each.points:,}", "do not see it"
+            yield index.value, each.name, _points(each), "do not see it"
+
+
+def _points(version: Collection) -> str:
+    return "does not open" if version.fault else f"{version.points:,}"
 
 
 def index(

@@ -116,13 +116,19 @@ class Version:
         """Parts of the manifest that an earlier run has brought into it whole."""
 
     async def open(self, manifest: str, *, replace: bool) -> None:
-        """Look at what the service has. With `replace` the version starts empty."""
+        """Look at what the service has. With `replace` the version starts empty.
+
+        Raises `DependencyUnavailable` where it would start with what cannot be opened.
+        """
         held = await self._list()
-        self._published = next((each.name for each in held if self._alias in each.aliases), "")
+        seen = next((each for each in held if self._alias in each.aliases), None)
+        if seen is not None and seen.fault and not replace:
+            raise DependencyUnavailable(seen.fault)
+        self._published = seen.name if seen is not None and not seen.fault else ""
         self._base = None if replace else self._published or None
         parts = "\n".join([INDEX_FORMAT, self._alias, self._base or "", manifest])
         self.name = f"{self._alias}-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
-        begun = [each for each in held if each.name == self.name]
+        begun = [each for each in held if each.name == self.name and not each.fault]
         self._exists = bool(begun)
         self.finished = tuple(name for each in begun for name in each.finished)
 
@@ -160,10 +166,7 @@ class Version:
         return self._base is None
 
     async def finish(self, parts: Sequence[str]) -> None:
-        """Have the service remember which parts are in it whole, if there is anything new in it yet.
-
-        What readers see already is left alone: written to, it would be no longer what its seal vouches for.
-        """
+        """Have the service remember which parts are in it whole, if there is anything new in it yet."""
         if self._exists and self.name != self._published:
             path = f"/v1/collections/{self.name}/finished"
             body = FinishedParts(parts=list(parts))

@@ -40,18 +40,11 @@ def serve(
 def doctor(
     model_url: Annotated[str | None, typer.Option(help="try this model server, too")] = None,
     model_name: Annotated[str, typer.Option(help="which of its models")] = "",
-    repair: Annotated[
-        bool, typer.Option("--repair", help="put the indexes of a stopped platform in order; deletes nothing")
-    ] = False,
-    data_dir: Annotated[
-        Path | None, typer.Option(help="with --repair: where they are", show_default=str(VAR / "loreglass"))
-    ] = None,
 ) -> None:
     """Say what runs here, what is indexed, and what to do next. Exits with 1 where something is not well."""
     from deploy.doctor import main as examine
-    from deploy.repairing import main as put_in_order
 
-    if not (put_in_order(data_dir) if repair else examine(model_url, model_name)):
+    if not examine(model_url, model_name):
         raise typer.Exit(1)
 
 

@@ -24,7 +24,6 @@ from gateway.planning.latencies import VlmSpeed
 from gateway.planning.placement import PlacementPlan
 from gateway.planning.stages import PROMPTS, USUAL_DEADLINE_MS, Stage
 from gateway.state import Unverified
-from gateway.trust import DEFAULT_TRUST, Trust
 
 
 def _is_http(given: str) -> str:
@@ -170,15 +169,7 @@ class GatewaySettings(AppSettings):
     tenant_requests_per_minute: int = Field(
         default=1_200, ge=1, description="of one tenant with keys, unless their file says otherwise"
     )
-    tenant_tokens_per_minute: int | None = Field(
-        default=None, ge=1, description="that a model reads and writes for it; none: no limit"
-    )
-    tenant_gpu_ms_per_minute: int | None = Field(
-        default=None, ge=1, description="expected milliseconds of cards; none: no limit"
-    )
-    tenant_in_flight: int = Field(
-        default=64, ge=1, description="its requests at once, at this gateway or within shared_budget"
-    )
+    tenant_in_flight: int = Field(default=64, ge=1, description="its requests at once, at this gateway")
     tenant_sessions: int = Field(default=5_000, ge=1, description="its newest are kept")
     tenant_traces: int = Field(default=5_000, ge=1, description="its newest are kept")
     tenant_stored_bytes: int = Field(
@@ -203,27 +194,14 @@ class GatewaySettings(AppSettings):
     session_limit: int = Field(default=1000, description="memory backend: the oldest give way")
     session_bytes: int = Field(default=512 * 2**20, description="memory backend: photos kept, in all")
     redis_url: str = "redis://127.0.0.1:6379/0"
-    shared_budget: str = Field(
-        default="",
-        pattern=r"^[a-z0-9-]{0,40}$",
-        description="a name: gateways of the same count together, in Redis, what is at once; empty: alone",
-    )
     gateways: int = Field(
         default=1, ge=1, description="that share Redis: while it is away each takes so small a part"
-    )
-    shared_nodes: Literal["one", "each"] = Field(
-        default="one", description="behind all gateways of the budget: one node, or as many as gateways"
     )
     trace_limit: int = Field(default=1000, ge=0, description="finished traces kept for GET /traces/{id}")
     thresholds: Path | None = Field(default=None, description="a calibrated file; else the packaged one")
     unverified: Unverified = Field(
         default=Unverified.REFUSE,
         description="answers that the verifier was to check and could not: refuse, or say with a caution",
-    )
-    trust: Annotated[Trust, NoDecode] = Field(
-        default=DEFAULT_TRUST,
-        description="whose word counts for more where sources disagree: record, photo, page or a host, most "
-        "trusted first, as in `record > docs.example.org, photo > page`",
     )
     router: Path | None = Field(
         default=None, description="a search router fitted on runs; else a draft's own confidence routes it"
@@ -234,11 +212,6 @@ class GatewaySettings(AppSettings):
     def _split_names(cls, given: object) -> object:
         names = given.split(",") if isinstance(given, str) else given
         return tuple(name.strip() for name in names if name.strip()) if isinstance(names, list) else names
-
-    @field_validator("trust", mode="before")
-    @classmethod
-    def _read_trust(cls, given: object) -> object:
-        return Trust.parse(given) if isinstance(given, str) else given
 
     @field_validator("placement", mode="before")
     @classmethod

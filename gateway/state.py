@@ -229,22 +229,13 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflicting:
-    """What a source says in an answer's place, and the sentence that says so."""
-
-    value: str
-    quote: Quote
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
     """What the reasoner says: `answer` None means that it does not know.
 
     `confidence` in 0..1; None if the model's server reports no token probabilities.
     `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
     grammar allowed. `generated`: a model wrote it. `remark`: what is said after an answer and
-    claims nothing, such as which half of a question is left open. `conflicts`: what other sources say;
-    `standing`: the share left to this one.
+    claims nothing, such as which half of a question is left open.
     """
 
     answer: str | None
@@ -255,8 +246,6 @@ class Reply:
     under_grammar: bool = False
     generated: bool = False
     remark: str = ""
-    conflicts: tuple[Conflicting, ...] = ()
-    standing: float = 1.0
 
     @property
     def said(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 from pydantic import SecretStr
+from redis.asyncio import Redis
 
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import HttpClient
@@ -20,6 +21,7 @@ from chassis.resilience.deadlines import Clock, Deadline
 from chassis.scope import scope_of
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
+from contracts.errors import ErrorKind
 from gateway.catalogue import every_pipeline
 from gateway.clients.services import PhotoRecipients, Services
 from gateway.expiring_store import ExpiringStore
@@ -38,19 +40,18 @@ from gateway.serving.budget_metrics import BudgetMetrics
 from gateway.serving.execution import Execution, Tier
 from gateway.serving.guards import Guards
 from gateway.serving.idempotency import Idempotency
-from gateway.serving.leases import SHARED_BUDGET, Leases
-from gateway.serving.measures import DecoderMetrics, OnEnd, QuestionMetrics, QuestionRecord, log_question
+from gateway.serving.measures import DecoderMetrics, QuestionMetrics, QuestionRecord, log_question
 from gateway.serving.placement_watch import PlacementWatch
-from gateway.serving.quotas import Quotas
+from gateway.serving.quotas import Quotas, SharedRates
+from gateway.serving.redis_values import answers
 from gateway.serving.sessions.memory import MemorySessionStore
 from gateway.serving.sessions.port import SessionLimits, SessionStore
 from gateway.serving.sessions.redis import RedisSessionStore, connect
 from gateway.serving.stores import MemoryStore, RedisStore
-from gateway.serving.tenants import Keys
+from gateway.serving.tenants import Keys, Quota
 from gateway.serving.traces import MemoryTraceStore, SharedTraceStore, TraceStore
 from gateway.serving.voice import Voice, voice_note
 from gateway.settings import GatewaySettings, Reasoning, SessionBackend
-from gateway.shared_counts import budget_note, charge, open_leases, open_quotas, quota_of
 from gateway.speech.audio import SoundDecoders
 from gateway.speech.server import SpeechEndpoint, SpeechServer
 from gateway.speech.signed_urls import SignedSpeechUrls
@@ -64,6 +65,7 @@ from gateway.thresholds import RetrievalLimits, load_thresholds
 
 _TRACE_CONNECTIONS = 4
 _KEPT_CONNECTIONS = 8
+_RATE_CONNECTIONS = 8
 _SOUND_BYTES = 32 * 2**20
 _TRACES_FOR_S = 600.0
 """Not long: they lie beside people's sessions, and a trace is a few kilobytes."""
@@ -118,21 +120,19 @@ async def wire(
     """Open everything, hand it out, close it in reverse order. `clock`: what all deadlines are read on."""
     async with AsyncExitStack() as resources:
         http = await resources.enter_async_context(open_http())
-        keys = Keys.load(settings.keys, clock, quota_of(settings))
+        keys = Keys.load(settings.keys, clock, _quota(settings))
         sessions, kept = _sessions(settings, keys), _kept(settings, keys, clock)
         resources.push_async_callback(sessions.close)
         resources.push_async_callback(kept.close)
         going_on = await resources.enter_async_context(_cancelled_at_the_end())
-        leases = await resources.enter_async_context(open_leases(settings, clock))
-        guards = Guards(metrics.registry, _cards(settings), clock, leases)
+        guards = Guards(metrics.registry, _cards(settings), clock)
         services = _services(settings, http, guards)
         reasoners = open_reasoners(settings, http, guards, services.read)
         pipelines = _pipelines(settings, services, reasoners)
         questions = QuestionMetrics(metrics.registry, DEFAULT_PIPELINE)
         budget = BudgetMetrics(metrics.registry, estimates := _estimates(settings, clock))
-        tiers = _tiers(settings, reasoners, clock, estimates, budget, leases)
-        counted = open_quotas(settings, keys, clock, budget, leases)
-        quotas, checks = await resources.enter_async_context(counted)
+        tiers = _tiers(settings, reasoners, clock, estimates, budget)
+        quotas, checks = await resources.enter_async_context(_quotas(settings, keys, clock, budget))
         traces = await resources.enter_async_context(_traces(settings, keys))
         photos, recordings = _decoders(settings, metrics, questions, resources)
         voice = _voice(settings, http, guards, kept, keys, clock, budget, recordings)
@@ -141,19 +141,16 @@ async def wire(
             sessions,
             traces,
             tiers,
-            partial(_tell, questions, budget, partial(charge, settings, quotas, going_on)),
+            partial(_tell, questions, budget),
             services.holds_anything,
             voice=voice,
             scope_of=partial(scope_of, _secret(settings)),
             unverified=settings.unverified,
-            trust=settings.trust,
-            lacking=leases.lacking if leases else str,
         )
         checks |= _checks(settings, services, reasoners, photos, voice, tiers[0].planner)
         if reasoners.keep_probing is not None:
             await resources.enter_async_context(background_task(reasoners.keep_probing))
         checks |= await _watch_placement(settings, services, metrics, clock, resources)
-        checks |= await _keep_leases(leases, budget, resources)
         yield Gateway(
             execution=execution,
             idempotency=Idempotency(kept, going_on, settings.session_ttl_s),
@@ -175,11 +172,10 @@ def _pipelines(settings: GatewaySettings, services: Services, reasoners: Reasone
     return every_pipeline(services, reasoners, load_thresholds(settings.thresholds), router)
 
 
-def _tell(metrics: QuestionMetrics, budget: BudgetMetrics, charge: OnEnd, question: QuestionRecord) -> None:
+def _tell(metrics: QuestionMetrics, budget: BudgetMetrics, question: QuestionRecord) -> None:
     metrics.observe(question)
     budget.reached(stage.stage for stage in question.trace.stages)
     log_question(question)
-    charge(question)
 
 
 async def _deadline_note(
@@ -208,7 +204,6 @@ def _tiers(
     clock: Clock,
     estimates: Estimates,
     budget: BudgetMetrics,
-    leases: Leases | None,
 ) -> list[Tier]:
     """The ways in, with the plans behind them."""
     generation = GenerationBudget(evidence_chars=settings.vlm_evidence_chars)
@@ -218,8 +213,6 @@ def _tiers(
         limits = AdmissionLimits(settings.max_in_flight, waiting)
         admission = Admission(limits, clock, partial(budget.refused, name))
         budget.watch(name, admission)
-        if leases is not None:
-            leases.share(f"admission-{name}", admission, settings.max_in_flight)
         return Tier(admission, planner)
 
     tiers = [tier("full", settings.max_waiting, planner)]
@@ -240,6 +233,35 @@ def _services(settings: GatewaySettings, http: HttpClient, guards: Guards) -> Se
         photo_to=PhotoRecipients(settings.photo_to_domain_router, settings.photo_to_reranker),
         weigh=guards.weigh,
     )
+
+
+def _quota(settings: GatewaySettings) -> Quota:
+    """Return the quota of tenants without one of their own."""
+    return Quota(
+        requests_per_minute=settings.tenant_requests_per_minute,
+        in_flight=settings.tenant_in_flight,
+        sessions=settings.tenant_sessions,
+        traces=settings.tenant_traces,
+        stored_bytes=settings.tenant_stored_bytes,
+    )
+
+
+@asynccontextmanager
+async def _quotas(
+    settings: GatewaySettings, keys: Keys, clock: Clock, budget: BudgetMetrics
+) -> AsyncIterator[tuple[Quotas, dict[str, Check]]]:
+    """Shared by the gateways that share their sessions; with the readiness check of their Redis."""
+    if settings.sessions is not SessionBackend.REDIS:
+        yield Quotas(keys.quota, on_exceeded=budget.exceeded), {}
+        return
+    client = connect(settings.redis_url, max_connections=_RATE_CONNECTIONS)
+    async with aclosing(SharedRates(client, settings.gateways, clock)) as rates:
+        yield Quotas(keys.quota, rates, budget.exceeded), {"redis": partial(_redis_note, client)}
+
+
+async def _redis_note(client: Redis, deadline: Deadline) -> Note:
+    """Without it questions are answered, as first ones; to stop all gateways at once would help nobody."""
+    return Note("ok" if await answers(client, deadline) else ErrorKind.DEPENDENCY_UNAVAILABLE.value)
 
 
 @asynccontextmanager
@@ -368,14 +390,3 @@ def _slots(settings: GatewaySettings, at_once: int, clock: Clock) -> Admission:
     """For decoding, before a question is let in: whose turn it is, is decided as it is for questions."""
     waiting = settings.max_in_flight + settings.max_waiting
     return Admission(AdmissionLimits(at_once, waiting), clock)
-
-
-async def _keep_leases(
-    leases: Leases | None, budget: BudgetMetrics, resources: AsyncExitStack
-) -> dict[str, Check]:
-    """Once everything that is shared has told so; with what readiness asks of it."""
-    if leases is None:
-        return {}
-    budget.share(leases)
-    await resources.enter_async_context(background_task(leases.run))
-    return {SHARED_BUDGET: partial(budget_note, leases)}

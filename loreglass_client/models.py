@@ -192,7 +192,7 @@ class Answer(Body):
     `confidence` in 0..1, None if it was not measured; `timings_ms` by stage; `degraded`: what was done
     without. `advice`: of a refusal, what the wearer can do about it. `transcript`: what was understood of the
     sound. `speech`: see `Loreglass.speech`. With `session` in `degraded` the turn was not kept.
-    `verification`: whether the answer was checked. `conflicts`: what other sources say in its place.
+    `verification`: whether the answer was checked. `conflicts`: always empty.
     """
 
     answer: str

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
-from typing import Protocol
 
 import anyio
 
@@ -20,36 +19,6 @@ from chassis.scope import current_scope
 _RETRY_AFTER_S = 1.0
 _ROUNDING = 1e-9
 """Weights are floats: what fits but for rounding fits."""
-
-
-class Lease(Protocol):
-    """Where a bound comes from that several processes share: they have a part of it each, for a time."""
-
-    @property
-    def lapsed(self) -> bool:
-        """Whether its time is over, so that nobody more may come in."""
-        ...
-
-    @property
-    def prospect(self) -> float:
-        """How wide the bound may become as soon as it is needed."""
-        ...
-
-    def short(self) -> None:
-        """Somebody has to wait: is told at once, and may widen the bound later."""
-        ...
-
-
-class _Own:
-    lapsed = False
-    prospect = 0.0
-
-    def short(self) -> None:
-        """The bound is as wide as it gets."""
-
-
-OWN: Lease = _Own()
-"""Of a bound that nobody else has a part of."""
 
 
 class _State(Enum):
@@ -98,9 +67,6 @@ class Gate:
     Within a scope it is the earliest deadline first, because the work that others made late helps nobody
     (Google, "Site Reliability Engineering", ch. 22: queues that outlast their requests' deadlines). All
     deadlines must be on one clock.
-
-    Where the capacity is a part of one that several processes share, `lease` is where that comes from; with a
-    capacity of 0 the gate is shut.
     """
 
     def __init__(self, name: str, capacity: float, max_waiting: int) -> None:
@@ -108,7 +74,6 @@ class Gate:
             raise ValueError(f"The gate {name!r} needs a capacity above 0 and room for 0 or more to wait.")
         self.name = name
         self.max_waiting = max_waiting
-        self.lease: Lease = OWN
         self._capacity = capacity
         self._waiters: list[_Waiter] = []
         self._arrivals = 0
@@ -124,8 +89,8 @@ class Gate:
 
     @capacity.setter
     def capacity(self, capacity: float) -> None:
-        if not capacity >= 0:
-            raise ValueError(f"The gate {self.name!r} needs a capacity of 0 or more.")
+        if not capacity > 0:
+            raise ValueError(f"The gate {self.name!r} needs a capacity above 0.")
         self._capacity = capacity
         self._let_in()
 
@@ -133,11 +98,6 @@ class Gate:
     def in_use(self) -> float:
         """Weight inside."""
         return self._in_use
-
-    @property
-    def wanted(self) -> float:
-        """Weight inside, and of those who wait."""
-        return self._in_use + sum(waiter.weight for waiter in self._waiters)
 
     @property
     def inside(self) -> int:
@@ -194,7 +154,6 @@ class Gate:
         self._let_in()
         self._refuse_the_latest()
         if waiter.state is _State.WAITING:
-            self.lease.short()
             await waiter.wait()
         if waiter.state is _State.REFUSED:
             raise Overloaded(f"Too many calls wait for {self.name}.", retry_after_s=_RETRY_AFTER_S)
@@ -235,8 +194,6 @@ class Gate:
         return self._inside[waiter.scope], self._last_turn.get(waiter.scope, 0), waiter
 
     def _fits(self, weight: float) -> bool:
-        if self._capacity == 0 or self.lease.lapsed:
-            return False
         return not self._inside or self._in_use + weight <= self._capacity + _ROUNDING
 
     def _refuse_the_latest(self) -> None:

@@ -15,15 +15,13 @@ class RetryBudget:
         share: float = 0.1,
         burst: float = 5.0,
         rng: random.Random | None = None,
-        *,
-        starts_full: bool = True,
     ) -> None:
         if not 0 <= share <= 1 or burst < 0:
             raise ValueError("A retry budget needs a share from 0 to 1 and a burst of 0 or more.")
         self._share = share
         self._burst = burst
         self._rng = rng or random.Random()
-        self._left = burst if starts_full else 0.0
+        self._left = burst
 
     def called(self) -> None:
         """A call was made for the first time."""

@@ -3,13 +3,10 @@
 Layout under the store's folder, which one process at a time may open:
 
     store.lock
-    aliases.json                    alias -> version, with a checksum, replaced atomically
-    aliases.before.json             what it said before
+    aliases.json                    alias -> version, replaced atomically
     collections/<version>/schema.json
     collections/<version>/finished.json the parts of its input that are in it whole, where it has parts
-    collections/<version>/seal.json its files and their checksums, from its publication until it is written to
     collections/<version>/shard/    the Edge shard
-    set_aside/<name>.<time>/        what was found broken, and why
 """
 
 import dataclasses
@@ -24,17 +21,14 @@ from typing import IO, Any
 
 import qdrant_edge as edge
 
-from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
+from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable, LoreglassError
 from chassis.resilience.room import MIB, Room
-from chassis.vectors.alias_file import AliasFile, fallback_notes, resolve
 from chassis.vectors.building import Building
 from chassis.vectors.conflicts import require_schema
 from chassis.vectors.dense_index import STILL_BUILT, DenseIndex
 from chassis.vectors.edge_shard import create_shard, edge_vector, search_params
-from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder
-from chassis.vectors.finished import read_finished, write_finished
+from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder, sync_tree
 from chassis.vectors.names import not_found, require_collection_name
-from chassis.vectors.open_versions import OpenVersions
 from chassis.vectors.port import (
     RANK_CONSTANT,
     CollectionInfo,
@@ -45,13 +39,13 @@ from chassis.vectors.port import (
     StoredPoint,
     in_fused_order,
 )
-from chassis.vectors.seal import break_seal
-from chassis.vectors.version_folders import SetAside, Version, build_apart, edge_errors, seal
+from chassis.vectors.state_files import read_aliases, read_finished, write_aliases, write_finished
+from chassis.vectors.versions import Version, Versions, edge_errors
+from contracts.collections import PREVIOUS
 
 SCROLL_PAGE = 256
 GROWTH = 4
 """Bytes on the disk at most for each that is written: the log, the storage, and an index over it."""
-MOST_NOTES = 3
 
 
 class EdgeStore:
@@ -64,7 +58,9 @@ class EdgeStore:
         dense: DenseIndex | None = None,
         building: Building | None = None,
     ) -> None:
-        """Open or create the store in `path`. Raises `DependencyUnavailable` when another process has it.
+        """Open or create the store in `path`.
+
+        Raises `DependencyUnavailable` when another process has it, or its aliases cannot be read.
 
         `dense`: of versions that are made from now on, and of every search.
         """
@@ -76,56 +72,44 @@ class EdgeStore:
         self._params = search_params(self._dense)
         self._building = building or Building()
         self._stopping = threading.Event()
-        self._set_aside = SetAside(path / "set_aside")
-        self._alias_file = AliasFile(path)
-        self._changing, self._resolving = threading.Lock(), threading.Lock()
-        self._versions = OpenVersions(self._folder, self._room, self._set_aside, self._resolve)
+        self._changing = threading.Lock()
+        self._versions = Versions(self._folder, lambda name: name in self._aliases.values())
+        self._alias_file = path / "aliases.json"
+        try:
+            self._aliases = read_aliases(self._alias_file)
+        except DependencyUnavailable:
+            self._lock_file.close()
+            raise
         for leftover in self._folder.glob(".*"):
             shutil.rmtree(leftover)
-        self._versions.open_published(set(self._alias_file.aliases.values()))
-        if self._alias_file.damaged:
-            self._set_aside.take(path / "aliases.json", self._alias_file.fault)
-        self._resolve()
-
-    def _resolve(self) -> None:
-        """Aliases lead to their versions or, where one is gone, to what readers saw before."""
-        with self._resolving:
-            self._aliases, self._fallbacks = resolve(self._alias_file.aliases, self._versions.exists)
 
     def notes(self) -> list[str]:
         """See the port."""
-        notes = fallback_notes(self._fallbacks) + self._versions.notes()
-        if fault := self._alias_file.fault:
-            notes.append(
-                f"The aliases of before their last change are used: {fault}. See loreglass index list;"
-                " the next loreglass index or rollback makes what readers see lasting."
-            )
+        read = {name: alias for alias, name in self._aliases.items() if not alias.endswith(PREVIOUS)}
+        notes = [fault for name in read if (fault := self._versions.fault(name))]
         free = self._room.free()
         if free < self._room.reserve:
             notes.append(
                 f"The disk of the index has {free // MIB:,} MiB left; nothing is indexed with less than"
                 f" {self._room.reserve // MIB:,} MiB. Searches go on."
             )
-        return notes + self._set_aside.notes()[:MOST_NOTES]
-
-    def unopened(self) -> list[str]:
-        """Versions that cannot be opened now and may be whole."""
-        return sorted(self._versions.unopened())
-
-    def repair(self) -> None:
-        """Write down what readers see now, with a checksum. Nothing is deleted."""
-        with self._changing:
-            self._alias_file.write(self._aliases)
-            self._resolve()
+        return notes
 
     def create(self, name: str, schema: CollectionSchema, base: str | None = None) -> None:
-        """See the port. A copy is made beside its place and renamed into it when it is whole."""
+        """See the port. A copy is made beside its place and renamed into it when it is whole.
+
+        One that cannot be opened is made anew; aliases that point at it go.
+        """
         require_collection_name(name)
         with self._changing:
-            if name in self._alias_file.aliases:
+            if name in self._aliases:
                 raise CollectionConflict(f"{name!r} is an alias.")
             source = self._version(base) if base is not None else None
-            held = self._version(name) if (self._folder / name).is_dir() else None
+            broken = self._versions.exists(name) and bool(self._versions.fault(name))
+            if broken:
+                self._write_aliases({alias: at for alias, at in self._aliases.items() if at != name})
+                self._delete(name)
+            held = self._version(name) if self._versions.exists(name) else None
             for known in (source, held):
                 if known is not None:
                     require_schema(known.schema, schema)
@@ -162,35 +146,45 @@ class EdgeStore:
     def drop(self, name: str) -> None:
         """See the port. A search that is under way keeps the shard's open files and ends well."""
         with self._changing:
-            stored = self._alias_file.aliases
-            if name in stored or name in {*stored.values(), *self._aliases.values()}:
+            if name in self._aliases or name in self._aliases.values():
                 raise CollectionConflict(f"{name!r} is published.")
             if not self._versions.exists(name):
                 raise not_found(name)
             if self._building.is_under_way(name):
                 raise DependencyUnavailable(STILL_BUILT)
-            trash = self._folder / f".dropped-{uuid.uuid4().hex}"
-            self._versions.remove(name, trash)
-            sync_folder(self._folder)
-            shutil.rmtree(trash)
+            self._delete(name)
+
+    def _delete(self, name: str) -> None:
+        trash = self._folder / f".dropped-{uuid.uuid4().hex}"
+        self._versions.move(name, trash)
+        sync_folder(self._folder)
+        shutil.rmtree(trash)
 
     def publish(self, alias: str, name: str) -> None:
-        """See the port. The version's index is built first, so that readers get it at its best."""
+        """See the port. The version's index is built first, so that readers get it at its best.
+
+        A version that cannot be opened can still be remembered as the one before.
+        """
         require_collection_name(alias)
-        if not self.build(name):
+        broken = alias.endswith(PREVIOUS) and bool(self._versions.fault(name))
+        if not broken and not self.build(name):
             raise DependencyUnavailable(STILL_BUILT)
         with self._changing:
             if self._versions.exists(alias):
                 raise CollectionConflict(f"{alias!r} is a collection.")
             if not self._versions.exists(name):
                 raise not_found(name)
-            version = self._version(name)
-            with version.writing, edge_errors():
-                if not version.sealed:
+            if not broken:
+                version = self._version(name)
+                with version.writing, edge_errors():
                     self._optimize(version)
-                    seal(version)
-                self._alias_file.write({**self._alias_file.aliases, alias: name})
-            self._resolve()
+                    version.shard.flush()
+                    sync_tree(version.folder)
+            self._write_aliases({**self._aliases, alias: name})
+
+    def _write_aliases(self, aliases: dict[str, str]) -> None:
+        write_aliases(self._alias_file, aliases)
+        self._aliases = aliases
 
     def _optimize(self, version: Version) -> None:
         """In another process, but for what readers see, which stays open: little was written to that."""
@@ -203,7 +197,7 @@ class EdgeStore:
             version.shard.flush()
         else:
             try:
-                build_apart(version, self._stopping)
+                version.build(self._stopping)
             finally:
                 if version.away is not None:  # its shard could not be opened again: the next call tries that
                     self._versions.let_go(version)
@@ -212,13 +206,12 @@ class EdgeStore:
     def build(self, name: str) -> bool:
         """See the port. It is built by a thread of its own."""
         version = self._opened(name)
-        if version.sealed or version.built:
+        if version.built:
             return True
 
         def work() -> None:
             with version.writing, edge_errors():
-                if not version.sealed:
-                    self._optimize(version)
+                self._optimize(version)
 
         return self._building.wait_for(version.folder.name, work)
 
@@ -227,13 +220,7 @@ class EdgeStore:
         version = self._version(name)
         with version.writing, edge_errors():
             self._room.require(MIB)
-            self._unseal(version)
             write_finished(version.folder, parts)
-
-    def _unseal(self, version: Version) -> None:
-        if version.sealed:
-            break_seal(version.folder)
-            version.sealed = False
 
     def collections(self) -> list[CollectionInfo]:
         """See the port. It waits for no copy or publication, so that a health check may call it."""
@@ -242,17 +229,16 @@ class EdgeStore:
         for name in sorted(
             folder.name for folder in self._folder.iterdir() if self._versions.exists(folder.name)
         ):
+            pointing = tuple(sorted(alias for alias, target in aliases.items() if target == name))
             try:
-                version = self._opened(name)
+                version = self._versions.get(name)
                 points = version.points()
             except CollectionNotFound:
                 continue  # dropped since the folder was listed
-            except DependencyUnavailable:
-                if name in aliases.values():
-                    raise  # whoever indexes must not take it for an index that holds nothing
-                continue
-            pointing = tuple(sorted(alias for alias, target in aliases.items() if target == name))
-            infos.append(CollectionInfo(name, points, pointing, read_finished(version.folder)))
+            except LoreglassError as error:
+                infos.append(CollectionInfo(name, 0, pointing, fault=error.detail))
+            else:
+                infos.append(CollectionInfo(name, points, pointing, read_finished(version.folder)))
         return infos
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
@@ -279,7 +265,6 @@ class EdgeStore:
         version = self._version(name)
         with version.writing, edge_errors():
             self._room.require(GROWTH * size)
-            self._unseal(version)
             version.built = False
             version.shard.update(operation)
             version.shard.flush()

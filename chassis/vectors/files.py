@@ -47,6 +47,15 @@ def copy_folder(source: Path, target: Path) -> None:
         sync_folder(Path(folder))
 
 
+def sync_tree(folder: Path) -> None:
+    """Make the files and names in a folder durable (fsync of each)."""
+    for inner, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError), (Path(inner) / name).open("rb") as stream:
+                os.fsync(stream.fileno())
+        sync_folder(Path(inner))
+
+
 def allocated(folder: Path) -> int:
     """Bytes that the files of a folder take on the disk."""
     total = 0
@@ -57,7 +66,7 @@ def allocated(folder: Path) -> int:
     return total
 
 
-def data_ranges(descriptor: int) -> Iterator[tuple[int, int]]:
+def _data_ranges(descriptor: int) -> Iterator[tuple[int, int]]:
     """Where a file has data: starts and ends, without its holes."""
     size = os.fstat(descriptor).st_size
     offset = 0
@@ -70,7 +79,7 @@ def data_ranges(descriptor: int) -> Iterator[tuple[int, int]]:
 def _copy_sparse(source: str, target: str) -> str:
     with Path(source).open("rb", buffering=0) as reader, Path(target).open("wb", buffering=0) as writer:
         os.truncate(writer.fileno(), os.fstat(reader.fileno()).st_size)
-        for start, end in data_ranges(reader.fileno()):
+        for start, end in _data_ranges(reader.fileno()):
             _copy_range(reader.fileno(), writer.fileno(), start, end)
         os.fsync(writer.fileno())
     shutil.copymode(source, target)

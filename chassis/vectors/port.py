@@ -56,12 +56,16 @@ class ScoredPoint:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """A version, how many points it holds, the aliases that point at it, and which parts are in it whole."""
+    """A version, how many points it holds, the aliases that point at it, and which parts are in it whole.
+
+    `fault`: why it cannot be opened, and what to do; empty if it can.
+    """
 
     name: str
     points: int
     aliases: tuple[str, ...]
     finished: tuple[str, ...] = ()
+    fault: str = ""
 
 
 class VectorStore(Protocol):

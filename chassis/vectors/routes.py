@@ -150,5 +150,9 @@ def _wire_all(infos: list[CollectionInfo]) -> Collections:
 
 def _wire(info: CollectionInfo) -> Collection:
     return Collection(
-        name=info.name, points=info.points, aliases=list(info.aliases), finished=list(info.finished)
+        name=info.name,
+        points=info.points,
+        aliases=list(info.aliases),
+        finished=list(info.finished),
+        fault=info.fault,
     )

@@ -11,7 +11,6 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
-from chassis.resilience.hedging import Hedger
 from chassis.vectors.building import Building
 from chassis.vectors.conflicts import require_schema
 from chassis.vectors.dense_index import BUILD_WAIT_S, STILL_BUILT, DenseIndex
@@ -58,22 +57,20 @@ Result = TypeVar("Result")
 
 
 class ServerStore:
-    """`VectorStore` on a Qdrant server, with its native aliases. Searches that take long are sent twice.
+    """`VectorStore` on a Qdrant server, with its native aliases.
 
-    `patient`: a client that waits for exact searches, which are sent once; `client` where there is none.
+    `patient`: a client that waits for exact searches; `client` where there is none.
     """
 
     def __init__(
         self,
         client: QdrantClient,
-        hedger: Hedger | None = None,
         dense: DenseIndex | None = None,
         pause: Callable[[float], None] = time.sleep,
         patient: QdrantClient | None = None,
         copying: Building | None = None,
     ) -> None:
         self._client = client
-        self._hedger = hedger or Hedger("qdrant")
         self._dense = dense or DenseIndex()
         self._params = search_params(self._dense)
         self._pause = pause
@@ -330,7 +327,6 @@ class ServerStore:
         """See the port."""
         self._stopping.set()
         self._copying.close()
-        self._hedger.close()
         self._client.close()
         self._patient.close()
 
@@ -338,11 +334,9 @@ class ServerStore:
         return None if isinstance(query, SparseVector) else self._params
 
     def _query(self, name: str, limit: int, **query: Any) -> list[ScoredPoint]:
-        collection = _readable(name)
-        reply = self._hedger.read(
-            lambda: self._call(self._client.query_points, collection, limit=limit, with_payload=True, **query)
+        return scored(
+            self._call(self._client.query_points, _readable(name), limit=limit, with_payload=True, **query)
         )
-        return scored(reply)
 
     def _pages(self, name: str, *, with_vectors: bool) -> Iterator[list[models.Record]]:
         offset: int | str | uuid.UUID | None = None

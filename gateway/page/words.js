@@ -70,13 +70,9 @@ export function sureness(confidence) {
   return { words: "Not very sure of this", dots: 1 };
 }
 
-/** What the answer's own words may not say loud enough: it was not checked, or sources say otherwise. */
+/** A warning that the answer was not checked; empty if it was. */
 export function cautionWords(answer) {
-  const told = answer.verification === "unverified" ? ["Not checked against its sources."] : [];
-  for (const { value, citation } of answer.conflicts ?? []) {
-    told.push(`${citation.title || "Another source"} says: ${value}.`);
-  }
-  return told.join(" ");
+  return answer.verification === "unverified" ? "Not checked against its sources." : "";
 }
 
 export const SOURCE_KINDS = { photo: "Read in your photo", image: "What is known of it", page: "From a page" };

@@ -35,7 +35,6 @@ from gateway.planning.plan import Plan
 from gateway.planning.prefetch import WAITED, Prefetch, Waited
 from gateway.planning.stages import FALLBACK_STAGE, MOST_RESERVED, STAGE_BUDGETS, USUAL_DEADLINE_MS, Stage
 from gateway.state import Box
-from gateway.trust import DEFAULT_TRUST, Trust
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -75,7 +74,6 @@ class Run:
 
     `pace`: how many times the usual deadline the question was given, at least 1; caps are stretched by it.
     `explain`: where stages tell those who measure what they came to; silent unless that was asked for.
-    `trust`: whose word counts for more where sources disagree.
     """
 
     def __init__(
@@ -85,7 +83,6 @@ class Run:
         on_event: OnEvent = ignore_events,
         planning: FixedPlan | None = None,
         explain: Explaining = SILENT,
-        trust: Trust = DEFAULT_TRUST,
     ) -> None:
         self.trace_id = trace_id
         self.deadline = deadline
@@ -94,7 +91,6 @@ class Run:
         self.failures: dict[Stage, ErrorKind] = {}
         self.planning = planning or FixedPlan()
         self.explain = explain
-        self.trust = trust
         self.looked_at: list[LookedAt] = []
         self.identified: str | None = None
         self.identified_ms: float | None = None

@@ -14,15 +14,14 @@ MOST_KEPT = 32
 class ModelCalls:
     """Requests that one question sent to the model, those made again and those cut short included.
 
-    Tokens: of the calls whose reply came whole. `card_ms`: expected, of calls to small models on cards.
-    `without`: services that a reasoner asked in vain, and answered all the same. `kept`: what was asked and
-    written, where somebody wants to know; else None.
+    Tokens: of the calls whose reply came whole. `without`: services that a reasoner asked in
+    vain, and answered all the same. `kept`: what was asked and written, where somebody wants to know; else
+    None.
     """
 
     count: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    card_ms: float = 0.0
     without: dict[str, None] = field(default_factory=dict)
     kept: list[ModelCall] | None = None
 
@@ -58,13 +57,6 @@ def keep_call(told: Callable[[], ModelCall]) -> None:
     calls = _COUNTED.get()
     if calls is not None and calls.kept is not None and len(calls.kept) < MOST_KEPT:
         calls.kept.append(told())
-
-
-def count_card_ms(milliseconds: float) -> None:
-    """A call is made that is expected to keep a card busy for so long."""
-    calls = _COUNTED.get()
-    if calls is not None:
-        calls.card_ms += milliseconds
 
 
 def did_without(service: str) -> None:

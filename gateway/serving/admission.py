@@ -17,7 +17,6 @@ import anyio
 
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Clock, Deadline
-from chassis.resilience.gates import OWN, Lease
 from chassis.startup import WrongSettings
 from chassis.telemetry.spans import span
 from gateway.serving.fairness import Claim, Entry, FairQueue
@@ -77,8 +76,6 @@ class Admission:
         on_refusal: OnRefusal = lambda _priority, _refusal: None,
     ) -> None:
         self.limits = limits
-        self.lease: Lease = OWN
-        self._capacity = float(limits.in_flight)
         self._clock = clock
         self._on_refusal = on_refusal
         self._queue = FairQueue()
@@ -88,34 +85,9 @@ class Admission:
         self._in_flight = 0
 
     @property
-    def capacity(self) -> float:
-        """How many may be worked on at once: `limits.in_flight`, or the part of it that is leased."""
-        return self._capacity
-
-    @capacity.setter
-    def capacity(self, capacity: float) -> None:
-        self._capacity = capacity
-        self._fill()
-
-    @property
-    def in_use(self) -> float:
-        """How many are worked on."""
-        return self._in_flight
-
-    @property
-    def wanted(self) -> float:
-        """How many are worked on or wait."""
-        return self._in_flight + len(self._tickets)
-
-    @property
-    def _soon(self) -> float:
-        """Places that there are once leases have followed those who wait."""
-        return max(1.0, self._capacity, self.lease.prospect)
-
-    @property
     def full(self) -> bool:
         """Whether the next one has to wait."""
-        return self._in_flight >= self._capacity or self.lease.lapsed
+        return self._in_flight >= self.limits.in_flight
 
     @property
     def in_flight(self) -> int:
@@ -130,7 +102,7 @@ class Admission:
     @property
     def busy(self) -> bool:
         """Whether work on mere suspicion would be at the cost of others."""
-        return bool(self._tickets) or 2 * self._in_flight >= self._capacity
+        return bool(self._tickets) or 2 * self._in_flight >= self.limits.in_flight
 
     @property
     def oldest_wait_ms(self) -> float:
@@ -166,7 +138,6 @@ class Admission:
             self._queue.hold((priority, tenant))
             self._in_flight += 1
             return now
-        self.lease.short()
         entry = Entry(now + deadline.remaining_s(), next(self._numbers), tenant, priority)
         if self._expected_wait_s(entry, needed_ms) > spare_s:
             raise self._refused(priority, Refusal.TOO_LATE)
@@ -239,11 +210,11 @@ class Admission:
         Of the first one's time half is over, on average.
         """
         each_s = self._pace.mean_s or needed_ms / 1000
-        return (self._queue.places_until(entry) - 0.5) * each_s / self._soon
+        return (self._queue.places_until(entry) - 0.5) * each_s / self.limits.in_flight
 
     def _retry_after_s(self) -> int:
         """Until those who wait now will have got in, in whole seconds."""
-        drained_s = (self.waiting + 1) * self._pace.mean_s / self._soon
+        drained_s = (self.waiting + 1) * self._pace.mean_s / self.limits.in_flight
         return min(_LONGEST_RETRY_S, max(_SHORTEST_RETRY_S, math.ceil(drained_s)))
 
 

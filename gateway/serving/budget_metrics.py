@@ -10,7 +10,6 @@ from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import WORKING
 from gateway.planning.stages import STAGE_BUDGETS, Stage
 from gateway.serving.admission import Admission, Refusal
-from gateway.serving.leases import Leases
 from gateway.serving.quotas import Exceeded
 from gateway.state import Priority
 
@@ -50,17 +49,6 @@ class BudgetMetrics:
         )
         for exceeded in Exceeded:
             self._exceeded.labels(exceeded.value)
-        self._leased = Gauge(
-            "loreglass_budget_places",
-            "Of a bound that gateways share: places that this one has leased, uses, and would have.",
-            ("pool", "of"),
-            registry=registry,
-        )
-        self._alone = Gauge(
-            "loreglass_budget_alone",
-            "1 while this gateway counts its part of the shared budget alone.",
-            registry=registry,
-        )
         self._cap = Gauge(
             "loreglass_stage_cap_seconds",
             "The most time that a stage gets.",
@@ -82,13 +70,6 @@ class BudgetMetrics:
         # From 0: to Prometheus a series' first value is no increase; a first burst would look like faults.
         for priority, refusal in product(Priority, Refusal):
             self._refused.labels(tier, priority.value, refusal.value)
-
-    def share(self, leases: Leases) -> None:
-        """Report what is leased of the pools that there are now; those of tenants come and go."""
-        for pool in leases.pools.values():
-            for of, count in (("leased", "held"), ("used", "used"), ("wanted", "want")):
-                self._leased.labels(pool.name, of).set_function(partial(getattr, pool, count))
-        self._alone.set_function(lambda: leases.alone)
 
     def refused(self, tier: str, priority: Priority, refusal: Refusal) -> None:
         """Count one whom the tier sent away."""

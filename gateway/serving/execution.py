@@ -30,7 +30,7 @@ from gateway.planning.live_plan import LivePlan
 from gateway.planning.planner import Planner
 from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
-from gateway.reasoning.calls import ModelCalls, calls_counted, did_without
+from gateway.reasoning.calls import ModelCalls, calls_counted
 from gateway.serving.admission import Admission
 from gateway.serving.measures import OnEnd, QuestionRecord, no_op
 from gateway.serving.sessions.port import Session, SessionStore, new_session_id
@@ -47,7 +47,6 @@ from gateway.steps.conclusion import (
     refusal,
     with_caution,
 )
-from gateway.trust import DEFAULT_TRUST, Trust
 
 ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 LEAST_SHARE = 0.5
@@ -141,8 +140,7 @@ class Execution:
     told of each question once, however it ended. `holds_anything`: whether the searches have an index to look
     into; without it nobody is told that they have none. `vary`: makes the pipeline that an experiment wants.
     `voice`: what hears and speaks. `scope_of`: of a tenant, in which services work for it. `unverified`: what
-    becomes of answers that could not be checked. `trust`: whose word counts for more where sources disagree.
-    `lacking`: the name of what the gateway itself is without just now, for `degraded`.
+    becomes of answers that could not be checked.
     """
 
     def __init__(
@@ -157,8 +155,6 @@ class Execution:
         voice: Voice = NO_VOICE,
         scope_of: Callable[[str], str] = lambda _: "",
         unverified: Unverified = Unverified.REFUSE,
-        trust: Trust = DEFAULT_TRUST,
-        lacking: Callable[[], str] = str,
     ) -> None:
         self.pipelines = pipelines
         self.sessions = sessions
@@ -170,8 +166,6 @@ class Execution:
         self._voice = voice
         self._scope_of = scope_of
         self._unverified = unverified
-        self._trust = trust
-        self._lacking = lacking
 
     async def admit(self, question: Question) -> Admitted:
         """Everything that can be refused before any work is done.
@@ -193,7 +187,7 @@ class Execution:
         experiment = admitted.question.experiment
         explain = Explaining() if experiment and experiment.explain else SILENT
         keep = experiment is not None and experiment.model_calls
-        run = Run(trace_id, deadline, on_event, explain=explain, trust=self._trust)
+        run = Run(trace_id, deadline, on_event, explain=explain)
         with calls_counted(keep=keep) as calls, scoped(self._scope_of(admitted.question.caller.tenant)):
             ending = _Ending(calls)
             try:
@@ -215,8 +209,6 @@ class Execution:
         if question.carried is None:
             async with run.optional(Stage.SESSION), run.stage(Stage.SESSION) as deadline:
                 await self._remember(admitted, query, outcome, deadline)
-        if lacking := self._lacking():
-            did_without(lacking)
         advised = advice(outcome, query, run.looked_at)
         speech = await self._voice.address(f"{outcome.said} {advised}", question.caller, run)
         body = _body(outcome, advised, speech, run, admitted, ending)
@@ -236,7 +228,6 @@ class Execution:
             overran=run.deadline.remaining_ms() <= (_STOPPED_WITHIN_MS if ending.stopped else 0.0),
             stopped=ending.stopped,
             first_word_ms=ending.first_word_ms,
-            spent=ending.calls,
         )
         CURRENT.get().set(
             **{"loreglass.pipeline": trace.pipeline, "loreglass.route": record.route},
@@ -415,5 +406,4 @@ def _body(
         transcript=run.transcript,
         speech=speech,
         verification=outcome.verification,
-        conflicts=list(outcome.conflicts),
     )

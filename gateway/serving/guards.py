@@ -12,13 +12,9 @@ from chassis.resilience.limits import GradientLimit
 from chassis.resilience.retries import RetryBudget
 from chassis.telemetry.metrics import GuardMetrics
 from gateway.planning.placement import Cards
-from gateway.reasoning.calls import count_card_ms
-from gateway.serving.leases import Leases
 
 _MOST_WAITING = 64
 """Calls to one service that wait for others to end; several for each question in flight."""
-_CARD_PLACES = 16
-"""Into so many a card's time is divided among gateways of one budget."""
 
 
 def _in_use_s(gate: Gate) -> float:
@@ -26,16 +22,10 @@ def _in_use_s(gate: Gate) -> float:
 
 
 class Guards:
-    """Makes them, with their metrics in `registry` and slots on the cards of the placement plan.
+    """Makes them, with their metrics in `registry` and slots on the cards of the placement plan."""
 
-    `leases`: shares those slots, and what servers take at once, with other gateways.
-    """
-
-    def __init__(
-        self, registry: CollectorRegistry, cards: Cards | None, clock: Clock, leases: Leases | None = None
-    ) -> None:
+    def __init__(self, registry: CollectorRegistry, cards: Cards | None, clock: Clock) -> None:
         self.registry = registry
-        self._leases = leases
         self._cards = cards
         self._clock = clock
         self._metrics = GuardMetrics(registry)
@@ -48,8 +38,6 @@ class Guards:
             )
             for gpu, gate in cards.gates.items():
                 in_use.labels(str(gpu)).set_function(partial(_in_use_s, gate))
-                if leases is not None:
-                    leases.share(gate.name, gate, gate.capacity, gate.capacity / _CARD_PLACES, each=False)
 
     def adaptive(self, name: str) -> Guard:
         """For a service: it learns how many calls the service can have at once."""
@@ -72,22 +60,15 @@ class Guards:
         How long its calls take depends on what they write, which tells nothing of how busy it is.
         """
         self._metrics.start(name, at_once)
-        gate = Gate(name, at_once, _MOST_WAITING)
-        if self._leases is not None:
-            self._leases.share(name, gate, at_once)
         return Guard(
             name,
             breaker=Breaker(clock=self._clock),
-            gate=gate,
+            gate=Gate(name, at_once, _MOST_WAITING),
             retries=RetryBudget(),
             clock=self._clock,
             observe=self._metrics.observe,
         )
 
     def weigh(self, service: str, items: int) -> float:
-        """The milliseconds that a call is expected to keep its card busy, noted of its question; 0 where it
-        needs none."""
-        if self._cards is None:
-            return 0.0
-        count_card_ms(weight_ms := self._cards.weight_ms(service, items))
-        return weight_ms
+        """Return the milliseconds that a call is expected to keep its card busy; 0 where it needs none."""
+        return self._cards.weight_ms(service, items) if self._cards else 0.0

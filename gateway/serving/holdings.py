@@ -1,7 +1,7 @@
-"""Who gives way in a store that several tenants share: never one that holds little for one that holds much.
+"""How much a store may hold for each tenant, and in all. Beyond that the oldest entries are evicted.
 
-Beyond its own allowance a tenant's oldest goes. Where all together are too much, the oldest goes of the one
-that holds the most: so what is left is shared by max-min fairness, and no flood takes a quiet tenant's place.
+A tenant that exceeds its own allowance loses its oldest entries; when the store is full, the oldest entry of
+all goes.
 """
 
 from collections import Counter, OrderedDict
@@ -36,12 +36,13 @@ def unlimited(_tenant: str) -> Allowance:
 
 
 class Holdings(Generic[Key]):
-    """What is held for whom, by key and size, in the order of use. For one thread."""
+    """Keys with their tenants and sizes, the longest unused first. For one thread."""
 
     def __init__(self, in_all: Allowance, allowance_of: AllowanceOf = unlimited) -> None:
         self._in_all = in_all
         self._allowance_of = allowance_of
-        self._held: dict[str, OrderedDict[Key, int]] = {}
+        self._held: OrderedDict[Key, tuple[str, int]] = OrderedDict()
+        self._counts: Counter[str] = Counter()
         self._sizes: Counter[str] = Counter()
 
     @property
@@ -50,51 +51,46 @@ class Holdings(Generic[Key]):
         return self._sizes.total()
 
     def add(self, tenant: str, key: Key, size: int) -> list[Key]:
-        """`tenant` holds `key` from now on, or again. The keys that go for it, which are forgotten."""
-        gone: list[Key] = []
-        self.remove(tenant, key)
-        if size > self._in_all.size:  # what all others hold would make no room for it
+        """Hold `key` for `tenant`, as the newest. Return the evicted keys, which are forgotten."""
+        self.remove(key)
+        if size > self._in_all.size:
             return [key]
-        own = self._held.setdefault(tenant, OrderedDict())
-        own[key] = size
+        self._held[key] = tenant, size
+        self._counts[tenant] += 1
         self._sizes[tenant] += size
+        evicted: list[Key] = []
         allowed = self._allowance_of(tenant)
-        while len(own) > 1 and (len(own) > allowed.count or self._sizes[tenant] > allowed.size):
-            gone.append(self._oldest_of(tenant))
-        while sum(map(len, self._held.values())) > self._in_all.count:
-            gone.append(self._oldest_of(max(self._givers(tenant), key=self._count_of)))
-        while self.size > self._in_all.size:
-            gone.append(self._oldest_of(max(self._givers(tenant), key=self._sizes.__getitem__)))
-        return gone
+        while self._counts[tenant] > 1 and (
+            self._counts[tenant] > allowed.count or self._sizes[tenant] > allowed.size
+        ):
+            evicted.append(self._evict(tenant))
+        while len(self._held) > self._in_all.count or self.size > self._in_all.size:
+            evicted.append(self._evict())
+        return evicted
 
-    def use(self, tenant: str, key: Key) -> None:
-        """`key`, which is held, is the tenant's newest again."""
-        self._held[tenant].move_to_end(key)
+    def use(self, key: Key) -> None:
+        """Make `key`, which is held, the newest again."""
+        self._held.move_to_end(key)
 
-    def remove(self, tenant: str, key: Key) -> None:
-        """`key` is held no longer, if it was."""
-        own: dict[Key, int] = self._held.get(tenant, OrderedDict())
-        if key in own:
-            self._sizes[tenant] -= own.pop(key)
-        if not own:
-            self._held.pop(tenant, None)
-            del self._sizes[tenant]
+    def remove(self, key: Key) -> None:
+        """Forget `key`, if it is held."""
+        if key in self._held:
+            tenant, size = self._held.pop(key)
+            self._counts[tenant] -= 1
+            self._sizes[tenant] -= size
+            if not self._counts[tenant]:
+                del self._counts[tenant], self._sizes[tenant]
 
     def clear(self) -> None:
-        """Nothing is held."""
+        """Forget all keys."""
         self._held.clear()
+        self._counts.clear()
         self._sizes.clear()
 
-    def _givers(self, newcomer: str) -> list[str]:
-        """Who has something to give beside what has just come; where nobody has, that itself."""
-        return [each for each, own in self._held.items() if each != newcomer or len(own) > 1] or [newcomer]
-
-    def _count_of(self, tenant: str) -> int:
-        return len(self._held[tenant])
-
-    def _oldest_of(self, tenant: str) -> Key:
-        key = next(iter(self._held[tenant]))
-        self.remove(tenant, key)
+    def _evict(self, tenant: str | None = None) -> Key:
+        """Forget and return the oldest key, of `tenant` if given."""
+        key = next(key for key, (owner, _) in self._held.items() if tenant in (None, owner))
+        self.remove(key)
         return key
 
 

@@ -1,7 +1,7 @@
 """What is measured and logged of each question, once, when it is over. Never its words or its answer's."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import product
@@ -15,7 +15,6 @@ from chassis.telemetry.metrics import exemplar
 from contracts.answer import Reason, Route, StageTrace, Trace
 from contracts.domain_router import Domain
 from gateway.planning.run import DONE
-from gateway.reasoning.calls import ModelCalls
 
 FAILED, LEFT = "failed", "left"
 """Beside the contract's reasons: a problem was returned; the caller went before there was a reply."""
@@ -45,7 +44,6 @@ class QuestionRecord:
     """A question that is over. `overran`: its deadline had passed by then; `stopped`: it has no reply.
 
     `first_word_ms`: when there was something to say, a thing's name or the answer; None without a reply.
-    `spent`: what its tenant's quota is charged.
     """
 
     trace: Trace
@@ -56,7 +54,6 @@ class QuestionRecord:
     overran: bool
     stopped: bool
     first_word_ms: float | None = None
-    spent: ModelCalls = field(default_factory=ModelCalls)
 
     @property
     def route(self) -> str:

@@ -23,12 +23,12 @@ class MemoryStore:
     ) -> None:
         self._clock = clock
         self._holdings = Holdings[str](Allowance(size=max_bytes), allowance_of)
-        self._values: dict[str, tuple[bytes, float, str]] = {}
+        self._values: dict[str, tuple[bytes, float]] = {}
 
     async def put(self, key: str, value: bytes, ttl_s: float, tenant: str = PUBLIC) -> None:
         """See `ExpiringStore`."""
         self._drop(key)
-        self._values[key] = value, self._clock() + ttl_s, tenant
+        self._values[key] = value, self._clock() + ttl_s
         for gone in self._holdings.add(tenant, key, len(key) + len(value)):
             del self._values[gone]
 
@@ -41,7 +41,7 @@ class MemoryStore:
 
     async def get(self, key: str) -> bytes | None:
         """See `ExpiringStore`."""
-        value, until, _ = self._values.get(key, (None, 0.0, PUBLIC))
+        value, until = self._values.get(key, (None, 0.0))
         if value is not None and until <= self._clock():
             self._drop(key)
             return None
@@ -58,8 +58,8 @@ class MemoryStore:
 
     def _drop(self, key: str) -> None:
         if key in self._values:
-            _, _, tenant = self._values.pop(key)
-            self._holdings.remove(tenant, key)
+            del self._values[key]
+            self._holdings.remove(key)
 
 
 class RedisStore:

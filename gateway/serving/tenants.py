@@ -46,13 +46,10 @@ class Caller:
 class Quota:
     """What one tenant may have, beside others: requests, and the newest of what is kept for it.
 
-    Tokens that a model reads and writes for it, and expected milliseconds of cards, count once spent.
     `stored_bytes`: of its conversations, and again of the answers and sounds that it may ask for once more.
     """
 
     requests_per_minute: float = inf
-    tokens_per_minute: float = inf
-    gpu_ms_per_minute: float = inf
     in_flight: float = inf
     sessions: float = inf
     traces: float = inf
@@ -89,8 +86,6 @@ class _TenantEntry(BaseModel):
 
     name: Annotated[str, Field(strict=True, pattern=f"^(?:{TENANT_NAME.pattern})$")]
     requests_per_minute: _Count | None = None
-    tokens_per_minute: _Count | None = None
-    gpu_ms_per_minute: _Count | None = None
     in_flight: _Count | None = None
     sessions: _Count | None = None
     traces: _Count | None = None

@@ -59,9 +59,8 @@ class MemoryTraceStore:
 class SharedTraceStore:
     """As `MemoryTraceStore`, and any gateway finds what another has kept in `client`'s Redis for `ttl_s`.
 
-    No question waits for that: traces are written by `run`. Where too many wait, see `Holdings`: a flood is
-    passed over, others' traces are not. What is not written yet is lost with the process, as the traces in
-    memory are.
+    No question waits for that: traces are written by `run`. Where too many wait, the oldest are not shared.
+    What is not written yet is lost with the process, as the traces in memory are.
     """
 
     def __init__(
@@ -84,16 +83,14 @@ class SharedTraceStore:
             lambda tenant, trace_id: (self._key(trace_id, tenant),),
         )
         self._waiting: dict[_Key, Trace] = {}
-        self._waiting_by_tenant = Holdings[_Key](Allowance(_WAITING))
         self._came = anyio.Event()
 
     def add(self, trace: Trace, tenant: str) -> None:
         """See `TraceStore`."""
         self._own.add(trace, tenant)
-        key = tenant, trace.trace_id
-        self._waiting[key] = trace
-        for gone in self._waiting_by_tenant.add(tenant, key, 0):
-            del self._waiting[gone]
+        self._waiting[tenant, trace.trace_id] = trace
+        if len(self._waiting) > _WAITING:
+            del self._waiting[next(iter(self._waiting))]
             log.debug("trace_not_shared", reason="too many wait")
         self._came.set()
 
@@ -122,7 +119,6 @@ class SharedTraceStore:
             self._came = anyio.Event()
             while self._waiting:
                 key = next(iter(self._waiting))
-                self._waiting_by_tenant.remove(key[0], key)
                 try:
                     await self._share(self._waiting.pop(key), key[0])
                 except (RedisError, OSError) as error:

@@ -8,7 +8,6 @@ from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Draft, GenerationBudget, Query, Reply
-from gateway.steps.conflicts import settled
 from gateway.steps.evidence import prompt_tokens
 from gateway.steps.verification import Judge
 
@@ -43,8 +42,6 @@ async def answer_from(
     async for reader, may_fail, stage in run.attempts(Stage.ANSWER, reasoner, fallback, size):
         async with may_fail, stage as deadline:
             reply = await reader.answer(query, draft, context, generation, deadline)
-    if not reply.generated:
-        reply = settled(query, reply, context, run)
     if reply.says_something:
         run.explain.proposed(reply.answer)
         run.explain.signal("answer_confidence", reply.confidence)

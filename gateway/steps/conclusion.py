@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from contracts.answer import Citation, CitationKind, Conflict, Reason, Route, Verification
+from contracts.answer import Citation, CitationKind, Reason, Route, Verification
 from contracts.domain_router import Domain
 from contracts.errors import ErrorKind
 from gateway.planning.explaining import SILENT, Explaining
@@ -56,7 +56,6 @@ class Outcome:
 
     `refused_by`: the check that an answer in hand did not pass. `remark`: what is said of the
     answer behind it. `verification`: of an answer, whether it was checked.
-    `conflicts`: what other sources say.
     """
 
     answer: str
@@ -68,7 +67,6 @@ class Outcome:
     citations: tuple[Citation, ...] = ()
     refused_by: str | None = None
     verification: Verification = Verification.NONE
-    conflicts: tuple[Conflict, ...] = ()
     remark: str = ""
 
     @property
@@ -165,7 +163,6 @@ def conclude(
         entity,
         citations,
         verification=verification,
-        conflicts=_conflicts(reply, context.evidence),
         remark=reply.remark,
     )
 
@@ -175,7 +172,7 @@ def _confidence(reply: Reply, verdict: Verdict | None) -> float | None:
     measured = [
         each for each in (reply.confidence, verdict.probability if verdict else None) if each is not None
     ]
-    return prod(measured) * reply.standing if measured else None
+    return prod(measured) if measured else None
 
 
 def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Citation]:
@@ -188,13 +185,6 @@ def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Ci
 def is_quoted(quote: Quote, evidence: Sequence[Evidence]) -> bool:
     """Whether the quote really stands in the evidence that it names."""
     return 0 <= quote.index < len(evidence) and bool(quote.text) and quote.text in evidence[quote.index].text
-
-
-def _conflicts(reply: Reply, evidence: Sequence[Evidence]) -> tuple[Conflict, ...]:
-    return tuple(
-        Conflict(value=each.value, citation=_cite(evidence[each.quote.index], each.quote.text))
-        for each in reply.conflicts
-    )
 
 
 def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:
@@ -234,7 +224,6 @@ def answered(
         return refusal(_why_not_answered(reply, context, failures), route, domain, entity)
     explain.signal("answer_confidence", reply.confidence)
     citations = tuple(checked_citations(reply, context.evidence))
-    conflicts = _conflicts(reply, context.evidence)
     return Outcome(
         reply.answer or "",
         Reason.ANSWERED,
@@ -243,7 +232,6 @@ def answered(
         domain,
         entity,
         citations,
-        conflicts=conflicts,
         remark=reply.remark,
     )
 

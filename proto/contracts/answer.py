@@ -225,7 +225,7 @@ class Answer(Message):
 
     `confidence`: probability that the answer is right; None if it was not measured, 0 for a refusal.
     `verification`: whether the answer was checked; one that was not is less confident than it would be, and
-    says so. `conflicts`: what other sources say in its place; the answer names them too.
+    says so. `conflicts`: always empty; kept for clients that read it.
 
     `looked_at`: what of the photo this question looked at. `advice`: of a refusal, what the wearer can do
     about it. `transcript`: what was understood of `audio`. `speech`: where the answer's sound is fetched, for

@@ -41,6 +41,8 @@ class Collection(Message):
     aliases: list[str] = []
     finished: list[str] = []
     """Parts of its input that are in it whole, by the names that whoever fills it has given them."""
+    fault: str = ""
+    """Why it cannot be opened, and what to do; empty if it can."""
 
 
 class Collections(Message):

@@ -13,14 +13,11 @@ from rich.console import Console
 from bench.node import says, vlm_server
 from bench.ports import free_ports
 from chassis.startup import CannotStart
-from chassis.vectors.edge import EdgeStore
-from chassis.vectors.port import CollectionSchema
 from contracts.errors import Problem
 from contracts.operations import Health, Info
 from deploy.doctor import Part, advice, examine, main, report
 from deploy.inventory import APPS
 from deploy.one_process import platform
-from deploy.repairing import repair
 from deploy.settings import PocketSettings
 from gateway.llm.capabilities import TEXT_ONLY, TEXT_ONLY_NOTE
 from gateway.planning.latencies import VlmSpeed
@@ -126,30 +123,6 @@ def test_what_makes_a_part_not_ready_is_told() -> None:
 def test_versions_that_nobody_sees_are_told_with_what_goes_on_with_them() -> None:
     search = replace(well("text_search", holds=3), unpublished=("pages-ab",))
     assert "versions that nobody sees (pages-ab)" in told([gateway_with(), search])
-
-
-def test_a_stopped_platform_s_broken_index_is_repaired_and_nothing_deleted(tmp_path: Path) -> None:
-    folder, schema = tmp_path / "text_search", CollectionSchema(sparse=("terms",))
-    store = EdgeStore(folder)
-    for version, alias in (("pages-1", "pages-previous"), ("pages-2", "pages")):
-        store.create(version, schema)
-        store.publish(alias, version)
-    store.close()
-    (folder / "collections" / "pages-2" / "schema.json").write_text("{")
-    console = Console(file=io.StringIO(), width=300)
-    assert repair(tmp_path, console)
-    said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "pages-2 was found broken (schema.json has 1 of" in said or "schema.json cannot be read" in said
-    assert "pages -> pages-1" in said
-    assert [path.name for path in (folder / "set_aside").glob("*/pages-2")] == ["pages-2"]
-
-
-def test_an_index_that_a_platform_uses_is_not_repaired(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path / "text_search")
-    console = Console(file=io.StringIO(), width=300)
-    assert not repair(tmp_path, console)
-    assert "Another process has this vector store open" in console.file.getvalue()  # type: ignore[attr-defined]
-    store.close()
 
 
 def gateway_with(**checks: str) -> Part:

@@ -206,7 +206,7 @@ def test_what_scales_is_counted_by_one_only() -> None:
     gateway.pop("scaleTargetRef"), vlm.pop("scaleTargetRef")
     assert gateway == vlm, "a gateway for each model server"
     told = manifests.variables("gateway")
-    assert told["LOREGLASS_GATEWAY_GATEWAYS"] == str(gateway["maxReplicaCount"]), "that share the budget"
+    assert told["LOREGLASS_GATEWAY_GATEWAYS"] == str(gateway["maxReplicaCount"]), "that share Redis"
 
 
 def test_custom_objects_hold_what_their_definition_asks_for() -> None:

@@ -15,7 +15,6 @@ from gateway.planning.stages import Stage
 from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
 from gateway.steps import evidence
 from gateway.steps.conclusion import Outcome, answered
-from gateway.steps.conflicts import settled
 from gateway.steps.photo import begin_reading
 
 
@@ -86,4 +85,4 @@ async def as_answered(
     printed = await read.result()
     pieces = (*found, *evidence.photo_evidence(printed))
     context = Context(route, None, printed, pieces)
-    return answered(settled(query, reply, context, run), context, None, run.failures, run.explain)
+    return answered(reply, context, None, run.failures, run.explain)

@@ -24,7 +24,6 @@ from gateway.reasoning.pieces import first_pieces, shortened
 from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
 from gateway.steps import evidence
 from gateway.steps.conclusion import Outcome, answered
-from gateway.steps.conflicts import settled
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_photo_context
 from gateway.thresholds import Thresholds
@@ -79,7 +78,6 @@ class ThreeStepPipeline:
             pages = await self._rerank(query, found, run)
             context = self._context(await photo_context.recognise(), pages, run)
             reply = await self._answer(photo_context, context, run)
-        reply = settled(query, reply, context, run)
         return answered(reply, context, None, run.failures, run.explain)
 
     async def _sample(self, photo_context: PhotoContext, run: Run) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import Context, Evidence, PhotoText, Query, Reply
 from gateway.steps import evidence
 from gateway.steps.conclusion import Outcome, answered
-from gateway.steps.conflicts import settled
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_photo_context
 from gateway.thresholds import Thresholds
@@ -90,7 +89,6 @@ class WikiPrfPipeline:
             entity = next(iter(fuse(things, self.thresholds)), None)
             context = Context(Route.RAG, entity, PhotoText(), gathered.evidence)
             reply = await self._answer(photo_context, knowledge, context, run)
-        reply = settled(query, reply, context, run)
         return answered(reply, context, None, run.failures, run.explain)
 
     async def _plan(self, photo_context: PhotoContext, run: Run) -> ToolPlan:

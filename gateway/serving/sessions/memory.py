@@ -32,8 +32,8 @@ class _Kept:
 class MemorySessionStore:
     """A `SessionStore` for one event loop: no method suspends, so each is one step for all the others.
 
-    When full, or beyond a tenant's allowance, those that `Holdings` names go: of a tenant the sessions that
-    were neither read nor written for longest. Expired ones go at the next call of any method.
+    When full, or beyond a tenant's allowance, the sessions that were neither read nor written for longest are
+    evicted. Expired ones go at the next call of any method.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class MemorySessionStore:
     async def get(self, session_id: str, tenant: str = PUBLIC) -> Session:
         """See `SessionStore`."""
         kept = self._find((tenant, session_id))
-        self._holdings.use(tenant, (tenant, session_id))
+        self._holdings.use((tenant, session_id))
         return kept.session
 
     async def append_turn(
@@ -111,7 +111,7 @@ class MemorySessionStore:
             del self._by_write[gone]
 
     def _drop(self, key: _Key) -> None:
-        self._holdings.remove(key[0], key)
+        self._holdings.remove(key)
         del self._by_write[key]
 
     def _forget_expired(self) -> None:

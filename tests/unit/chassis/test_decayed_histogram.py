@@ -1,4 +1,4 @@
-"""The histogram behind hedged reads and live latencies."""
+"""The histogram behind live latencies."""
 
 import math
 

@@ -35,14 +35,6 @@ def test_what_was_saved_is_the_burst_and_no_more() -> None:
     assert [budget.spend() for _ in range(5)] == [True, True, True, False, False]
 
 
-def test_a_budget_may_start_empty() -> None:
-    budget = RetryBudget(0.5, 5, starts_full=False)
-    assert not budget.spend()
-    budget.called()
-    budget.called()
-    assert budget.spend()
-
-
 def test_pauses_differ_and_are_short() -> None:
     budget = RetryBudget(rng=random.Random(7))
     pauses = [budget.pause_s() for _ in range(50)]

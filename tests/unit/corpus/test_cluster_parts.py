@@ -262,21 +262,6 @@ async def test_an_index_that_is_never_built_ends_the_wait_with_a_sentence(
             await version.publish()
 
 
-@pytest.mark.anyio
-async def test_what_readers_see_keeps_its_seal_when_it_is_gone_through_again(tmp_path: Path) -> None:
-    source = tmp_path / "page.txt"
-    source.write_text("The red mill.")
-    async with (
-        live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client,
-        http_client() as http,
-    ):
-        await ingest_pages(source, str(client.base_url), IngestOptions(replace=True))
-        again = Version(ServiceClient(http, "text_search", str(client.base_url)), PAGES, Patience())
-        await again.open(manifest_digest(source), replace=True)
-        await again.finish(["part-0"])
-        assert list((tmp_path / "vectors" / "collections" / again.name).glob("seal.json"))
-
-
 def test_a_service_that_fails_ends_the_run_with_its_error(tmp_path: Path) -> None:
     source, part = part_of(tmp_path, 5, 5)
 

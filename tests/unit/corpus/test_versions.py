@@ -8,7 +8,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from chassis.errors import CollectionNotFound
+from chassis.errors import CollectionNotFound, DependencyUnavailable
 from chassis.http.calls import ServiceClient, http_client
 from contracts.collections import PublishAlias
 from corpus.cli import app
@@ -170,3 +170,32 @@ async def test_a_command_that_cannot_do_it_says_why_and_ends_with_status_one(
         result = await run(monkeypatch, str(client.base_url), "rollback", "images")
     assert result.exit_code == 1
     assert "The index of images has no earlier version." in result.output
+
+
+async def broken_index(folder: Path) -> tuple[str, str]:
+    """Two versions, of which the published one does not open; both names."""
+    async with live(create_app(text_search(folder))) as client:
+        first = await publish(client, folder, "The red mill.")
+        second = await publish(client, folder, "The blue mill.")
+    (folder / "vectors" / "collections" / second / "schema.json").write_text("{")
+    return first, second
+
+
+async def test_readers_are_led_back_from_a_version_that_does_not_open(tmp_path: Path) -> None:
+    first, second = await broken_index(tmp_path)
+    async with live(create_app(text_search(tmp_path))) as client:
+        health = await client.get("/health/ready")
+        assert f"{second!r} cannot be opened" in health.text
+        assert await led_back(client) == (second, first)
+        assert await seen(client) == ["The red mill."]
+
+
+async def test_a_version_that_does_not_open_is_indexed_again_with_replace_only(tmp_path: Path) -> None:
+    _, second = await broken_index(tmp_path)
+    source = tmp_path / "page.txt"
+    async with live(create_app(text_search(tmp_path))) as client:
+        with pytest.raises(DependencyUnavailable, match="--replace"):
+            await ingest_pages(source, str(client.base_url), IngestOptions(patience=Patience(pauses_s=())))
+        again = await ingest_pages(source, str(client.base_url), IngestOptions(replace=True))
+        assert (again.version, again.indexed) == (second, 1)
+        assert await seen(client) == ["The blue mill."]

@@ -1,8 +1,7 @@
 """A tenant may ask so much, and is told when it may ask again; others do not notice."""
 
 import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import aclosing
 from pathlib import Path
 
 import anyio
@@ -16,7 +15,6 @@ from chassis.startup import WrongSettings
 from clients.keys import entry
 from contracts.headers import IDEMPOTENCY_KEY
 from gateway.planning.run import side_by_side
-from gateway.serving.leases import Leases
 from gateway.serving.quotas import Exceeded, MemoryRates, Quotas, Rates, SharedRates
 from gateway.serving.sessions.redis import connect
 from gateway.serving.tenants import Keys, Quota
@@ -42,19 +40,35 @@ def bearer(key: ApiKey) -> dict[str, str]:
     return {"Authorization": f"Bearer {key.text}"}
 
 
-async def take(rates: Rates, per_minute: float, cost: int = 1) -> float:
-    return await rates.take("acme", Exceeded.RATE, per_minute, cost)
+class WallClock(ManualClock):
+    """In place of the module `time`, in which the memory storage of `limits` reads the time."""
+
+    time = ManualClock.__call__
 
 
-async def test_a_bucket_holds_a_minutes_requests_and_fills_at_their_rate() -> None:
-    clock = ManualClock()
-    rates = MemoryRates(clock)
-    assert [await take(rates, 6) for _ in range(7)] == pytest.approx([0.0] * 6 + [10.0])
-    assert await rates.take("bolt", Exceeded.RATE, 6, 1) == 0
-    clock.now += 10.0
-    assert [await take(rates, 6) for _ in range(2)] == pytest.approx([0.0, 10.0])
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> WallClock:
+    """At the beginning of a minute; memory storage counts by the minutes of the wall clock."""
+    made = WallClock()
+    made.now = 6_000.0
+    monkeypatch.setattr("limits.aio.storage.memory.time", made)
+    return made
+
+
+async def take(rates: Rates, per_minute: float) -> float:
+    return await rates.take("acme", per_minute)
+
+
+async def test_a_minutes_requests_may_come_at_once_and_count_less_and_less_in_the_next(
+    clock: WallClock,
+) -> None:
+    rates = MemoryRates()
+    assert [await take(rates, 6) for _ in range(7)] == pytest.approx([0.0] * 6 + [60.0])
+    assert await rates.take("bolt", 6) == 0
+    clock.now += 69.0
+    assert [await take(rates, 6) for _ in range(2)] == pytest.approx([0.0, 1.0])
     clock.now += 1e6
-    assert [await take(rates, 6) for _ in range(7)] == pytest.approx([0.0] * 6 + [10.0])
+    assert [await take(rates, 6) for _ in range(7)][:6] == [0.0] * 6
 
 
 async def test_gateways_that_share_a_redis_share_the_minute(redis_client: Redis) -> None:
@@ -125,72 +139,7 @@ async def test_without_redis_each_gateway_counts_its_part() -> None:
     [port] = free_ports(1)
     client = connect(f"redis://127.0.0.1:{port}/0")
     async with aclosing(SharedRates(client, gateways=3, clock=ManualClock())) as rates:
-        assert [await take(rates, 6) for _ in range(3)] == pytest.approx([0.0, 0.0, 30.0])
-
-
-@pytest.mark.parametrize("shared", [True, False])
-async def test_what_was_spent_counts_afterwards_and_keeps_the_next_one_out(
-    redis_client: Redis, shared: bool
-) -> None:
-    told: list[Exceeded] = []
-    rates = SharedRates(redis_client, namespace=uuid.uuid4().hex) if shared else MemoryRates(ManualClock())
-    quota = Quota(tokens_per_minute=1000, gpu_ms_per_minute=500)
-    quotas = Quotas(lambda _: quota, rates, told.append)
-    for _ in range(2):  # one that is let in may spend more than is left, as nobody knows before
-        (await quotas.enter("acme"))()
-        await quotas.charge("acme", 900, 0.0)
-    with pytest.raises(QuotaExceeded) as refused:
-        await quotas.enter("acme")
-    assert 0 < refused.value.retry_after_s <= 121
-    await quotas.charge("bolt", 0, 1e6)
-    with pytest.raises(QuotaExceeded):
-        await quotas.enter("bolt")
-    (await quotas.enter("coil"))()
-    assert told == [Exceeded.TOKENS, Exceeded.GPU_MS]
-
-
-@asynccontextmanager
-async def gateways_of_one_budget(url: str, quota: Quota) -> AsyncIterator[list[Quotas]]:
-    name = f"n{uuid.uuid4().hex[:8]}"
-    async with AsyncExitStack() as stack:
-        budgets = [Leases(connect(url), name, 3, ttl_s=0.3) for _ in range(3)]
-        for leases in budgets:
-            stack.push_async_callback(leases.aclose)
-        group = await stack.enter_async_context(anyio.create_task_group())
-        stack.callback(group.cancel_scope.cancel)
-        for leases in budgets:
-            group.start_soon(leases.run)
-        with anyio.fail_after(60):
-            yield [Quotas(lambda _: quota, MemoryRates(), leases=leases) for leases in budgets]
-
-
-async def test_gateways_of_one_budget_share_what_a_tenant_may_have_at_once(redis_url: str) -> None:
-    async with gateways_of_one_budget(redis_url, Quota(in_flight=4)) as gateways:
-        inside = list[Callable[[], None]]()
-        while len(inside) < 4:  # none, until what an earlier Redis may have given has lapsed
-            with suppress(QuotaExceeded):
-                inside.append(await gateways[len(inside) % 3].enter("acme"))
-        for quotas in gateways * 2:
-            with pytest.raises(QuotaExceeded):
-                await quotas.enter("acme")
-        for leave in inside:
-            leave()
-        inside = []
-        while len(inside) < 4:  # what the others held is given back in the next rounds
-            with suppress(QuotaExceeded):
-                inside.append(await gateways[2].enter("acme"))
-
-
-async def test_idle_gateways_keep_nothing_of_a_small_quota_from_the_busy_one(redis_url: str) -> None:
-    async with gateways_of_one_budget(redis_url, Quota(in_flight=1)) as gateways:
-        for quotas in (*gateways, gateways[0]):
-            while True:  # until what another had is given back
-                with suppress(QuotaExceeded):
-                    leave = await quotas.enter("acme")
-                    break
-            leave()
-        for _ in range(5):
-            (await gateways[0].enter("acme"))()
+        assert [await take(rates, 6) for _ in range(3)] == pytest.approx([0.0, 0.0, 60.0])
 
 
 async def test_one_that_is_counted_out_makes_room_for_the_next() -> None:
@@ -218,7 +167,7 @@ async def test_over_its_rate_a_tenant_gets_429_and_others_are_answered(
         chat = {"model": "loreglass", "messages": [{"role": "user", "content": QUESTION}]}
         assert [await ask(ACME, question=QUESTION) for _ in range(4)] == [200, 200, 200, 429]
         assert replies[-1].json()["type"] == "urn:loreglass:problem:quota_exceeded"
-        assert 1 <= int(replies[-1].headers["retry-after"]) <= 20
+        assert 1 <= int(replies[-1].headers["retry-after"]) <= 60
         assert await ask(ACME, "/v1/chat/completions", **chat) == 429
         assert replies[-1].json()["error"]["type"] == "rate_limit_error"
         assert await ask(BOLT, question=QUESTION) == 200
@@ -283,21 +232,6 @@ async def test_without_keys_there_is_nobody_to_protect(services: FakeServices) -
     async with gateway_before(services, tenant_requests_per_minute=1) as world:
         for _ in range(3):
             assert (await world.post(photo=None)).status_code == 200
-
-
-async def test_anothers_flood_takes_neither_session_nor_trace(services: FakeServices, keys: Path) -> None:
-    async with gateway_before(services, keys=keys, session_limit=3, trace_limit=3) as world:
-
-        async def ask(key: ApiKey, **more: str) -> dict:
-            body = {"question": QUESTION, **more}
-            return (await world.client.post("/answer", json=body, headers=bearer(key))).json()
-
-        mine = await ask(ACME)
-        for _ in range(8):
-            await ask(BOLT)
-        trace = await world.client.get(f"/traces/{mine['trace_id']}", headers=bearer(ACME))
-        assert trace.status_code == 200
-        assert (await ask(ACME, session_id=mine["session_id"]))["session_id"] == mine["session_id"]
 
 
 def test_a_tenants_own_quota_replaces_what_it_names(keys: Path) -> None:

@@ -13,7 +13,6 @@ from language.numbers import numbers
 from language.quantities import quantities, same_quantity
 from language.questions import read_question
 from language.sentences import sentences
-from language.stated import differ, sought
 from language.values import bears_out, measure, moment
 from services.reader.engine import Passage, PassageKind, Query
 from services.reader.engines.pocket import PocketReader
@@ -99,10 +98,8 @@ def test_every_value_that_is_read_is_a_finite_number(text: str) -> None:
     assert all(math.isfinite(each.value) and math.isfinite(each.base) for each in amounts)
     assert all(-10_000 < (date.year or 0) < 10_000 for date in dates(text))
     assert all(same_quantity(each, each) for each in amounts)
-    assert all(not differ(each, each) for each in amounts)
     for reading in (measure, moment, read_question, comparison, halves, sentences):
         reading(text)
-    sought(text, "a thing")
     bears_out(text, text)
 
 

@@ -14,14 +14,13 @@ import pytest
 from qdrant_client import models
 
 from chassis.errors import DependencyUnavailable
-from chassis.vectors import version_folders
+from chassis.vectors import versions
 from chassis.vectors.build_graph import build_graph
 from chassis.vectors.building import Building
 from chassis.vectors.dense_index import BUILD_WAIT_S, DenseIndex
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import CollectionSchema, StoredPoint
 from chassis.vectors.server import STATE, ServerStore
-from chassis.vectors.try_shard import Prevented, readable_points
 from services.image_search.app import create_app
 from services.image_search.settings import ImageSearchSettings
 from tests.live import live
@@ -115,7 +114,7 @@ def test_a_large_index_is_built_by_another_process_and_listed_meanwhile(
             store.missing("v1", [POINT.id])
         build_graph(folder, stopping)
 
-    monkeypatch.setattr(version_folders, "build_graph", watched)
+    monkeypatch.setattr(versions, "build_graph", watched)
     store = EdgeStore(tmp_path)
     store.create("v1", CollectionSchema(dense={"look": 1024}))
     draw = np.random.default_rng(0)
@@ -143,7 +142,7 @@ def test_an_index_that_cannot_be_built_is_an_error_and_loses_nothing(
     store.create("v1", SCHEMA)
     store.upsert("v1", [POINT])
     with monkeypatch.context() as patched:
-        patched.setattr(version_folders, "build_graph", fails)
+        patched.setattr(versions, "build_graph", fails)
         with pytest.raises(DependencyUnavailable, match="could not be built"):
             store.build("v1")
     assert store.missing("v1", [POINT.id]) == []
@@ -161,7 +160,7 @@ def test_a_shard_that_cannot_be_opened_after_its_build_is_tried_again_and_the_st
     store.create("v1", SCHEMA)
     store.upsert("v1", [POINT])
     with monkeypatch.context() as patched:
-        patched.setattr(version_folders, "build_graph", moved)
+        patched.setattr(versions, "build_graph", moved)
         with pytest.raises(Exception, match="does not exist"):
             store.build("v1")
     shard = tmp_path / "collections" / "v1" / "shard"
@@ -185,10 +184,11 @@ def test_while_a_version_is_built_it_cannot_be_dropped_and_readers_are_led_back_
         patient.create(name, SCHEMA)
         patient.upsert(name, [POINT])
         patient.publish("images", name)
+    patient.publish("images-previous", "v1")
     patient.close()
     store = EdgeStore(tmp_path, building=Building(wait_s=0.0))
     store.create("v3", SCHEMA)
-    monkeypatch.setattr(version_folders, "build_graph", waits)
+    monkeypatch.setattr(versions, "build_graph", waits)
     assert not store.build("v3")
     begun.wait()
     assert {info.name: info.points for info in store.collections()} == {"v1": 1, "v2": 1, "v3": 0}
@@ -214,13 +214,13 @@ def test_a_search_of_a_shard_that_was_closed_for_its_build_is_told_to_wait(tmp_p
 BUILDS = """
 import sys, threading
 from pathlib import Path
-from chassis.vectors.child import run_child
-run_child(sys.argv[1], Path(sys.argv[2]), threading.Event())
+from chassis.vectors.build_graph import build_graph
+build_graph(Path(sys.argv[2]), threading.Event(), sys.argv[1])
 """
 HELD = """
 import sys, time
 from pathlib import Path
-from chassis.vectors.child import end_with_parent
+from chassis.vectors.build_graph import end_with_parent
 end_with_parent(int(sys.argv[2]))
 Path(sys.argv[1]).write_text("")
 time.sleep(600)
@@ -243,15 +243,6 @@ def test_what_works_on_a_shard_ends_when_the_service_is_killed(tmp_path: Path) -
     ended, _, _ = select.select([watched], [], [], 30)
     os.close(watched)
     assert ended
-
-
-def test_a_shard_that_another_process_holds_is_not_taken_for_broken(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path)
-    store.create("v1", SCHEMA)
-    assert store.missing("v1", []) == []  # opened
-    with pytest.raises(Prevented):
-        readable_points(tmp_path / "collections" / "v1" / "shard", threading.Event())
-    store.close()
 
 
 def test_a_server_that_was_restarted_goes_on_and_one_that_has_failed_says_so() -> None:

@@ -1,6 +1,5 @@
 """One contract, two adapters: Qdrant Edge on disk, and qdrant-client (its local mode stands for a server)."""
 
-import threading
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
@@ -352,40 +351,6 @@ def test_a_copy_keeps_the_name_of_its_model(store: VectorStore) -> None:
     store.upsert("v1", [point(1)])
     store.create("v2", schema, base="v1")
     store.require("v2", schema)
-
-
-class _HangsAfter(QdrantClient):
-    """A server whose first search after so many quick ones hangs until it is let go."""
-
-    def __init__(self, quick: int) -> None:
-        super().__init__(":memory:")
-        self.let_go = threading.Event()
-        self.searches = 0
-        self._quick = quick
-        self._lock = threading.Lock()
-
-    def query_points(self, *args: Any, **kwargs: Any) -> Any:
-        with self._lock:
-            self.searches += 1
-            hangs = self.searches == self._quick + 1
-        if hangs:
-            self.let_go.wait(20)
-        return super().query_points(*args, **kwargs)
-
-
-def test_a_search_that_hangs_at_the_server_is_overtaken_by_a_second_one() -> None:
-    client = _HangsAfter(quick=30)
-    server = ServerStore(client)
-    try:
-        server.create("v1", SCHEMA)
-        server.upsert("v1", [point(number) for number in range(3)])
-        query = [1.0, 0.0, 0.0, 0.0]
-        found = [server.search("v1", "look", query, 2) for _ in range(31)]
-        assert found[30] == found[0]
-        assert client.searches >= 32
-    finally:
-        client.let_go.set()
-        server.close()
 
 
 def test_a_version_remembers_its_finished_parts_and_a_copy_begins_without(store: VectorStore) -> None:
