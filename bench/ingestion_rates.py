@@ -93,7 +93,7 @@ def measure(what: str, source: Path, engine: str, folder: Path) -> tuple[float, 
     with running(f"services.{service}", settings=settings, speaks=False) as serving:
         until_ready(url, serving.process)
         before = cpu_seconds(serving.pid)
-        where = (f"--{service.replace('_', '-')}-url", url, "--state", str(folder / "state"))
+        where = (f"--{service.replace('_', '-')}-url", url)
         begun = time.perf_counter()
         command = [sys.executable, "-m", "loreglass", "index", what, str(source), *where, "--engine", engine]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as indexing:
