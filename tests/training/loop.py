@@ -209,7 +209,6 @@ def main(
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("Stopped.")
-    steps.console.print(steps.table())
     merged = _model(steps, "grpo-qwen")
     steps.console.print(f"With a GPU it is served by: python -m services.vlm --model {merged}")
     steps.console.print(f"Reports: {out / 'training.md'} and {out / 'answers' / 'report.html'}")

@@ -25,9 +25,9 @@ CARDS = {
 class Size:
     """Published sizes of a model. `parameters`, and `linear` of them in layers that QLoRA quantises.
 
-    `lora`: weights of a LoRA for each of its ranks, beside all linear layers of the language model. `step`:
-    GiB of activations to learn from 8,192 tokens with gradient checkpointing; `rollout`: to write on from them.
-    They were computed from the models' own code without a card, and were not measured on one.
+    `lora`: weights of a LoRA beside all linear layers of the language model, for each of its ranks.
+    `step`, `rollout`: GiB of activations for 8,192 tokens, to learn from them with gradient checkpointing, or
+    to write on. Computed from the models' own code without a card, and not measured on one.
     """
 
     parameters: float
