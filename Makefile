@@ -114,7 +114,7 @@ eval-squad: $(VENV)/.measure
 	$(BIN)/python -m deploy.evaluate_squad "$(FILE)" $(SQUAD)
 
 train-tiny: $(VENV)/.training
-	$(BIN)/python -m deploy.train_tiny
+	$(BIN)/python -m tests.training.loop
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

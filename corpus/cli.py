@@ -19,16 +19,13 @@ from chassis.picture_cache import PictureCache
 from contracts.collections import PREVIOUS, Collection
 from corpus.cluster.command import (
     Address,
-    BlockRecords,
     Embed,
     EmbedOption,
     Engine,
     EngineOption,
     Gpus,
     Ingest,
-    LeastRecall,
     PartRecords,
-    State,
     Streams,
     on_ray,
 )
@@ -92,13 +89,10 @@ def images(
     image_search_url: ImageSearchUrl = "",
     engine: EngineOption = Engine.LOCAL,
     address: Address = "",
-    part_records: PartRecords = 1_000_000,
-    block_records: BlockRecords = 16,
+    part_records: PartRecords = 1000,
     streams: Streams = 2,
     embed: EmbedOption = Embed.SERVICE,
     gpus: Gpus = 0.0,
-    state: State = Path("var/ingestion"),
-    least_recall: LeastRecall = 0.95,
 ) -> None:
     """Index photos of known things.
 
@@ -129,13 +123,10 @@ def pages(
     text_search_url: TextSearchUrl = "",
     engine: EngineOption = Engine.LOCAL,
     address: Address = "",
-    part_records: PartRecords = 1_000_000,
-    block_records: BlockRecords = 64,
+    part_records: PartRecords = 1000,
     streams: Streams = 2,
     embed: EmbedOption = Embed.SERVICE,
     gpus: Gpus = 0.0,
-    state: State = Path("var/ingestion"),
-    least_recall: LeastRecall = 0.95,
 ) -> None:
     """Index web pages and texts.
 

@@ -27,8 +27,8 @@ PAGES = "pages"
 
 CHUNKS_A_CALL = 256
 
-_PHOTO_BATCHES = Batching[PhotoItem](weight=lambda item: item.size, most_weight=24 * 2**20, most_items=8)
-_PAGE_BATCHES = Batching[PageItem](
+PHOTO_BATCHES = Batching[PhotoItem](weight=lambda item: item.size, most_weight=24 * 2**20, most_items=8)
+PAGE_BATCHES = Batching[PageItem](
     weight=lambda item: len(item.chunks), most_weight=CHUNKS_A_CALL, most_items=64
 )
 
@@ -108,7 +108,7 @@ async def index_photos(
         pipeline = Pipeline[PhotoItem](version, send, options.progress, options.told)
         options.started(await anyio.to_thread.run_sync(source.count))
         await version.open(await anyio.to_thread.run_sync(source.digest), replace=options.replace)
-        await pipeline.run(_PHOTO_BATCHES.batches(source.items()))
+        await pipeline.run(PHOTO_BATCHES.batches(source.items()))
         return await _finish(pipeline, version)
 
 
@@ -124,7 +124,7 @@ async def index_pages(source: Source[PageItem], text_search_url: str, options: I
         pipeline = Pipeline[PageItem](version, send, options.progress, options.told)
         options.started(await anyio.to_thread.run_sync(source.count))
         await version.open(await anyio.to_thread.run_sync(source.digest), replace=options.replace)
-        await pipeline.run(_PAGE_BATCHES.batches(source.items()))
+        await pipeline.run(PAGE_BATCHES.batches(source.items()))
         return await _finish(pipeline, version)
 
 

@@ -132,9 +132,10 @@ class Version:
         self._exists = bool(begun)
         self.finished = tuple(name for each in begun for name in each.finished)
 
-    async def look(self) -> None:
-        """See whether somebody else has made it meanwhile."""
-        self._exists = self._exists or self.name in {each.name for each in await self._list()}
+    @property
+    def exists(self) -> bool:
+        """Whether the service has made it."""
+        return self._exists
 
     async def missing(self, ids: Sequence[str]) -> set[str]:
         """Those ids that readers of the finished version would not find yet."""
@@ -172,15 +173,15 @@ class Version:
             body = FinishedParts(parts=list(parts))
             await self._send(path, body, Collection, CALL_MS, method="PUT")
 
-    async def publish(self, sample: int = 0, check: Callable[[Built], None] = lambda _: None) -> bool:
+    async def publish(self, check: Callable[[Built], None] = lambda _: None) -> bool:
         """Let readers see it, remember the version they saw until now, and drop what is older.
 
-        False where there is nothing new to see. Its index is built first, which may take hours; `sample`
-        points are looked up in it, and what `check` raises of that leaves readers what they have.
+        False where there is nothing new to see. Its index is built first, which may take hours; what `check`
+        raises then leaves readers what they have.
         """
         if not self._exists or self.name == self._published:
             return False
-        check(await self._built(sample))
+        check(await self._built())
         if self._published:
             await point(self._service, self._alias + PREVIOUS, self._published, self._patience)
         await point(self._service, self._alias, self.name, self._patience)
@@ -196,8 +197,8 @@ class Version:
         if self._exists and self.name != self._published:
             await self._drop(self.name)
 
-    async def _built(self, sample: int) -> Built:
-        path, body = f"/v1/collections/{self.name}/build", BuildIndex(sample=sample)
+    async def _built(self) -> Built:
+        path, body = f"/v1/collections/{self.name}/build", BuildIndex()
         until = self._patience.clock() + BUILT_WITHIN_S
         while not (built := await self._send(path, body, Built, LONG_CALL_MS)).ready:
             if self._patience.clock() > until:

@@ -7,7 +7,6 @@ RUN/checkpoints/         what a run that was broken off goes on from
 RUN/predictions-*.jsonl  what the model says about the held-out part, before and after
 RUN/rollouts.jsonl       of GRPO: what each rollout wrote, and what it earned
 RUN/left-out.jsonl       rows that are not learnt, each with its place and the reason
-RUN/reliability.svg      of heads: whether their probabilities can be believed
 RUN/summary.json         what came out
 """
 
@@ -29,8 +28,6 @@ from training.samples import ConversationSample, RejectedRow, Row, Task, Text, U
 CONFIG, METRICS, SUMMARY = "config.yaml", "metrics.jsonl", "summary.json"
 LEFT_OUT, ROLLOUTS = "left-out.jsonl", "rollouts.jsonl"
 BEFORE, AFTER = "before", "after"
-PLOT = "reliability.svg"
-"""Of heads: what was said against what came true."""
 ADAPTER = "adapter"
 """Where in a run the LoRA lies, as PEFT saves it."""
 _SAID = 5
@@ -157,11 +154,6 @@ class RunFolder:
         if not isinstance(found, dict):
             raise UnreadableData(f"{path} holds no settings.")
         return found
-
-    def settings(self) -> str:
-        """The same, as they were written. Raises `UnreadableData`."""
-        self.config()
-        return (self.path / CONFIG).read_text("utf-8")
 
     def log(self, step: int, numbers: Mapping[str, float]) -> None:
         """A line of the log, for programs and for TensorBoard. What is not finite is left out."""

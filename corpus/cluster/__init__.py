@@ -1,1 +1,1 @@
-"""Ingestion on Ray Data: the same stages as actors, over a source that is cut into parts."""
+"""Ingestion on Ray Data: tasks read and prepare parts of a source, actors embed and write."""

@@ -1,4 +1,4 @@
-"""What `loreglass index … --engine ray` takes, and the ingestion that comes of it."""
+"""The options of `loreglass index … --engine ray`."""
 
 from collections.abc import Callable, Coroutine
 from enum import StrEnum
@@ -9,60 +9,52 @@ from typing import Annotated, Any
 import typer
 
 from chassis.errors import NotConfigured
-from corpus.ingest import PAGES, IngestOptions, IngestReport
+from corpus.ingest import IngestOptions, IngestReport
 
 Ingest = Callable[[Path, str, IngestOptions], Coroutine[Any, Any, IngestReport]]
 
 
 class Engine(StrEnum):
-    """What goes through the records."""
+    """Which engine runs the ingestion."""
 
     LOCAL = "local"
     RAY = "ray"
 
 
 class Embed(StrEnum):
-    """Where vectors are made: in the search service, or in actors that run it themselves."""
+    """Where vectors are made: in the search service, or in actors that run its code."""
 
     SERVICE = "service"
     ACTORS = "actors"
 
 
 _option = partial(typer.Option, rich_help_panel="With --engine ray")
-EngineOption = Annotated[Engine, typer.Option(help="ray: in parts, on many processes or machines.")]
-Address = Annotated[str, _option(help="A Ray cluster's; without it, on this machine.")]
-PartRecords = Annotated[int, _option(help="Records in a part; a finished one is not done again.", min=1)]
-BlockRecords = Annotated[int, _option(help="Records at once: what a kill loses.", min=1, max=4096)]
-Streams = Annotated[int, _option(help="Actors that write.", min=1, max=1024)]
+EngineOption = Annotated[Engine, typer.Option(help="ray: on many processes or machines.")]
+Address = Annotated[str, _option(help="Address of a Ray cluster. Default: start Ray on this machine.")]
+PartRecords = Annotated[int, _option(help="Records in a part. A finished part is not indexed again.", min=1)]
+Streams = Annotated[int, _option(help="Number of actors that write.", min=1, max=1024)]
 EmbedOption = Annotated[Embed, _option(help="actors: each runs the search service, before the same Qdrant.")]
-Gpus = Annotated[float, _option(help="Of a card, for each actor that embeds.", min=0)]
-State = Annotated[Path, _option(help="Where digests of what finished parts hold are kept.")]
-LeastRecall = Annotated[
-    float, _option(help="With less, readers keep the index they have; 0: it is not looked at.", min=0, max=1)
-]
+Gpus = Annotated[float, _option(help="GPUs of each actor that writes. Fractions are allowed.", min=0)]
 
 
 def on_ray(context: typer.Context, alias: str) -> Ingest:
-    """An ingestion with the command's options. Raises `NotConfigured` where Ray is not installed."""
+    """Return an ingestion with the command's options. Raises `NotConfigured` if Ray is not installed."""
     try:
-        import ray  # noqa: F401 - whether it is there
+        import ray  # noqa: F401 - whether it is installed
 
-        from corpus.cluster import ingest
-        from corpus.cluster.parts import Sizes
+        from corpus.cluster.ingest import ClusterOptions, ingest
     except ImportError as error:
         raise NotConfigured(f"{error.name} is not installed here: pip install 'loreglass[ray]'.") from error
 
-    told = context.params
-    embedders = context.obj or {}
-    if told["embed"] == Embed.ACTORS and alias not in embedders:
+    given, embedders = context.params, context.obj or {}
+    embeds = given["embed"] == Embed.ACTORS
+    if embeds and alias not in embedders:
         raise NotConfigured("The search services are not installed here, so actors cannot run them.")
-    options = ingest.ClusterOptions(
-        address=told["address"],
-        sizes=Sizes(told["part_records"], told["block_records"]),
-        streams=told["streams"],
-        gpus=told["gpus"],
-        embedder=embedders[alias] if told["embed"] == Embed.ACTORS else None,
-        state=told["state"],
-        least_recall=told["least_recall"],
+    cluster = ClusterOptions(
+        address=given["address"],
+        part_records=given["part_records"],
+        streams=given["streams"],
+        gpus=given["gpus"],
+        embedder=embedders[alias] if embeds else None,
     )
-    return partial(ingest.ingest_pages if alias == PAGES else ingest.ingest_photos, cluster=options)
+    return partial(ingest, alias, cluster=cluster)

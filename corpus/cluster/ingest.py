@@ -1,11 +1,11 @@
-"""Ingestion on Ray: one part after the other, each told to the version that it is in, and then published."""
+"""Ingestion on Ray Data: every part of a source into a new version, published when the counts agree."""
 
 import logging
-import os
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import pickle
+import re
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,216 +13,260 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-import numpy as np
+from anyio.from_thread import run as run_on_loop
 
-from chassis.errors import CollectionConflict, DependencyUnavailable
-from chassis.http.calls import ServiceClient, http_client
+from chassis.errors import CollectionConflict, DependencyUnavailable, LoreglassError
+from chassis.http.calls import http_client
 from contracts.collections import Built
-from corpus.cluster.jobs import Counts, Jobs, PartDone, Pools
-from corpus.cluster.parts import Cut, Part, Sizes, cut_pages, cut_photos
-from corpus.cluster.stages import KEY_BYTES, Embedder, Keys, Maker, Target
-from corpus.ingest import IMAGES, PAGES, IngestOptions, IngestReport
+from corpus.cluster.parts import Content, Part, cut, one_by_one, where_of
+from corpus.cluster.stages import Claims, Embedder, Result, Row, Target, Writer, prepare, row_of
+from corpus.ingest import IngestOptions, IngestReport
+from corpus.jsonl import Rejected
+from corpus.pipeline import Outcome
 from corpus.settings import RaySettings
 from corpus.versions import Version
 
 LOGICAL_CPUS = 6
-"""Ray counts at least so many on this machine: on two, a run that went on after a kill did not end."""
+"""Ray counts at least so many on this machine: on two, a run that loses processes may not end."""
 OBJECTS_BYTES = 256 * 2**20
-"""Of blocks on their way, on this machine; Ray holds back who makes them when it is full."""
-SAMPLE = 20
-"""Points that are looked up before readers are led to a version: each by a search through all of it."""
+"""Of Ray's object store on this machine; Ray holds tasks back when it is full."""
+BATCH = 64
+"""Records that an actor writes at once: what a kill loses."""
+MOST_NAMED = 1000
+"""Rejected records that the report names; the rest are counted."""
+MOST_FATAL = 8
+"""Records of a run that may end processes. Where more are lost, the records are not at fault."""
+FATAL = "The process that read it ended; it was left out."
+_HELD = re.compile(r"(?P<part>part-.+)-(?P<records>\d+)-(?P<points>\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """`address` of a cluster, empty for a Ray of its own on this machine.
+    """`address`: of a Ray cluster; empty: Ray is started on this machine.
 
-    `embedder`: opens a search service in each of the `streams` actors that write, which has `gpus` of a
-    card; without one they send to the service at the address that ingestion has. `state`: a folder of this
-    machine that holds the digests of what finished parts hold. `least_recall`: with less, readers keep
-    the version that they have.
+    `embedder`: opens a search service in each of the `streams` actors that write, which has `gpus` GPUs;
+    without one they send to the service at the ingestion's address.
     """
 
     address: str = ""
-    sizes: Sizes = field(default_factory=lambda: Sizes(1_000_000, 64))
+    part_records: int = 1000
     streams: int = 2
     gpus: float = 0.0
     embedder: Embedder | None = None
-    state: Path = Path("var/ingestion")
-    least_recall: float = 0.95
 
 
-async def ingest_pages(
-    source: Path, text_search_url: str, options: IngestOptions, cluster: ClusterOptions
+@dataclass(slots=True)
+class Counts:
+    """What became of the records. `points`: of those that are in the index."""
+
+    indexed: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+    points: int = 0
+    named: list[Rejected] = field(default_factory=list)
+
+    @property
+    def records(self) -> int:
+        """All of them."""
+        return self.indexed + self.unchanged + self.rejected
+
+    def add(self, result: Result) -> None:
+        """Count one record."""
+        self.points += result.points
+        if result.outcome is Outcome.INDEXED:
+            self.indexed += 1
+        elif result.outcome is Outcome.UNCHANGED:
+            self.unchanged += 1
+        else:
+            self.rejected += 1
+            self.named += [Rejected(result.where, result.reason)][: MOST_NAMED - len(self.named)]
+
+
+async def ingest(
+    alias: str, source: Path, url: str, options: IngestOptions, cluster: ClusterOptions
 ) -> IngestReport:
-    """As `corpus.ingest` does, with the same points. Raises `ManifestError` and `LoreglassError`."""
-    cut = partial(cut_pages, source, cluster.sizes)
-    return await _ingest(source, cut, (PAGES, text_search_url), options, cluster)
+    """Index pages or photos, as `corpus.ingest` does. Raises `ManifestError` and `LoreglassError`.
 
-
-async def ingest_photos(
-    source: Path, image_search_url: str, options: IngestOptions, cluster: ClusterOptions
-) -> IngestReport:
-    """The same for photos."""
-    cut = partial(cut_photos, source, cluster.sizes)
-    return await _ingest(source, cut, (IMAGES, image_search_url), options, cluster)
-
-
-async def _ingest(
-    source: Path,
-    cut: Callable[[], Cut],
-    index: tuple[str, str],
-    options: IngestOptions,
-    cluster: ClusterOptions,
-) -> IngestReport:
-    import ray
-
-    parts = await anyio.to_thread.run_sync(cut)
-    options.started(parts.records)
-    alias, url = index
-    target = Target(
-        alias, url, options.token, parts.digest, options.replace, options.patience, cluster.embedder
-    )
+    Of several pages with one URL one is indexed, which need not be the first.
+    """
+    parts, digest = await anyio.to_thread.run_sync(cut, alias, source, cluster.part_records)
+    options.started(sum(part.records for part in parts))
+    source = Path(await anyio.Path(source).absolute())
+    target = Target(alias, url, options.token, digest, options.replace, options.patience, cluster.embedder)
     async with http_client() as http:
-        service = ServiceClient(http, target.service, url, token=options.token)
-        version = Version(service, alias, options.patience)
-        await version.open(parts.digest, replace=options.replace)
-        with _ray(cluster.address) as (maker, cpus):
-            pools = Pools(preparing=cpus, writing=cluster.streams, gpus=cluster.gpus)
-            jobs = Jobs(Path(await anyio.Path(source).absolute()), target, pools, maker(target))
-            run = _Run(version, jobs, cluster.state / version.name, options)
-            try:
-                for part in parts.parts:
-                    await run.take(part)
-            except ray.exceptions.RayError as error:
-                raise DependencyUnavailable(f"Ray has failed: {type(error).__name__}.") from error
-        return await run.end(cluster.least_recall)
+        version = Version(target.client(http), alias, options.patience)
+        await version.open(digest, replace=options.replace)
+        resumed = version.exists
+        await version.ensure()
+        with _ray(cluster.address) as ray:
+            for finished in (version.finished, ()):
+                claims = ray.remote(num_cpus=0)(Claims).remote()
+                run = _Run(source, target, claims, cluster, version, options)
+                try:
+                    await anyio.to_thread.run_sync(run.take, parts, finished)
+                    published = await run.publish(resumed=resumed)
+                    break
+                except ray.exceptions.RayError as error:
+                    raise DependencyUnavailable(f"Ray has failed: {type(error).__name__}.") from error
+                except CollectionConflict:
+                    await version.finish([])  # the next run, or the next turn of this loop, does all parts
+                    if not finished:
+                        raise
+    counts = run.counts
+    return IngestReport(
+        indexed=counts.indexed,
+        unchanged=counts.unchanged,
+        rejected=tuple(counts.named),
+        version=version.name if published else None,
+        not_named=counts.rejected - len(counts.named),
+    )
 
 
 class _Run:
-    """The parts of one ingestion, and what has become of them."""
+    """One pass over the parts of a source."""
 
-    def __init__(self, version: Version, jobs: Jobs, state: Path, options: IngestOptions) -> None:
-        self._version, self._jobs, self._state, self._options = version, jobs, state, options
-        self._counts = Counts()
-        self._keys: list[Any] = []
+    def __init__(
+        self,
+        source: Path,
+        target: Target,
+        claims: Any,
+        cluster: ClusterOptions,
+        version: Version,
+        options: IngestOptions,
+    ) -> None:
+        self._source, self._target, self._claims = source, target, claims
+        self._cluster, self._version, self._options = cluster, version, options
         self._finished: list[str] = []
+        self._parts: list[Part] = []
+        self._seen: dict[int, dict[int, Result]] = {}
+        self.counts = Counts()
 
-    async def take(self, part: Part) -> None:
-        """Bring it into the index, unless an earlier run has. Raises `LoreglassError`."""
-        import ray
+    def take(self, parts: Sequence[Part], finished: Collection[str]) -> None:
+        """Bring all parts into the index but the finished ones. Blocking. Raises `LoreglassError`.
 
-        held = _read(self._state / f"{part.name}.npz") if part.name in self._version.finished else None
-        if held is None:
-            begun = self._counts.records
-            run = partial(self._jobs.run, part, self._keys, lambda done: self._options.progress(begun + done))
-            done = await anyio.to_thread.run_sync(run)
-            await self._version.look()
-            await self._require(done)
-            _write(self._state / f"{part.name}.npz", done)
-            held = done
-        self._finished.append(part.name)
-        await self._version.finish(self._finished)
-        self._counts.add(held.counts)
-        self._options.progress(self._counts.records)
-        self._keys.append(ray.put(held.keys))
-
-    async def _require(self, done: PartDone) -> None:
-        if lacking := await self._version.missing(done.sample):
-            raise CollectionConflict(f"The index lacks {len(lacking)} points that it has taken.")
-
-    async def end(self, least_recall: float) -> IngestReport:
-        """Publish, unless points are missing or are not found: then all parts are gone through again."""
-        published = False
-        if self._counts.indexed or self._counts.unchanged:
-            try:
-                published = await self._version.publish(
-                    SAMPLE if least_recall else 0,
-                    partial(require_found, self._counts.points, self._version.starts_empty, least_recall),
+        Records that do not come back, because a process ended, are tried one by one. A record that ends its
+        process again is left out by name.
+        """
+        held = {found["part"]: found for each in finished if (found := _HELD.fullmatch(each))}
+        self._parts = list(parts)
+        for number, part in enumerate(parts):
+            if part.name in held:
+                self._finished.append(held[part.name][0])
+                self.counts.unchanged += int(held[part.name]["records"])
+                self.counts.points += int(held[part.name]["points"])
+            else:
+                self._seen[number] = {}
+        self._pass([row_of(number, 0, parts[number].content) for number in self._seen])
+        self._pass([row_of(*each) for each in self._lost()])
+        for fatal, (number, place, content) in enumerate(self._lost()):
+            self._pass([row_of(number, place, content)])
+            if place in self._seen.get(number, {place: None}):
+                continue
+            if fatal == MOST_FATAL:
+                raise DependencyUnavailable(
+                    f"Ray has lost more than {MOST_FATAL} records again and again: see the memory, the disks"
+                    " and the logs of its nodes."
                 )
-            except CollectionConflict:
-                await self._version.finish([])
-                raise
-        else:
+            self._add([Result(number, place, where_of(content), Outcome.REJECTED, FATAL, 0)])
+
+    def _lost(self) -> list[tuple[int, int, Content]]:
+        """The records that did not come back."""
+        return [
+            (number, place, single)
+            for number, seen in self._seen.items()
+            for place, single in enumerate(one_by_one(self._source, self._parts[number].content))
+            if place not in seen
+        ]
+
+    def _pass(self, rows: Sequence[Row]) -> None:
+        import ray.data
+
+        if not rows:
+            return
+        dataset = ray.data.from_items(list(rows), override_num_blocks=len(rows))
+        with warnings.catch_warnings():
+            # Ray Data tries tasks again for ever unless told otherwise, even if a record ends their process.
+            # Ray 2.60 warns of the arguments that say so, and has no others; and of actors without work.
+            warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated")
+            warnings.filterwarnings("ignore", "The minimum number of concurrent actors")
+            dataset = dataset.flat_map(
+                prepare,
+                fn_kwargs={"alias": self._target.alias, "source": self._source},
+                num_cpus=1,
+                max_retries=1,
+            )
+            dataset = dataset.map_batches(
+                Writer,
+                batch_size=BATCH,
+                batch_format="pyarrow",
+                fn_constructor_args=(self._target, self._claims),
+                compute=ray.data.ActorPoolStrategy(size=min(self._cluster.streams, len(rows))),
+                num_cpus=0,
+                num_gpus=self._cluster.gpus or None,
+                max_task_retries=1,
+            )
+            for row in dataset.iter_rows():
+                done = pickle.loads(row["done"])
+                if isinstance(done, LoreglassError):
+                    raise done
+                self._add(done)
+
+    def _add(self, results: Sequence[Result]) -> None:
+        """Count results, and tell the version which parts are in it whole."""
+        for each in results:
+            seen = self._seen.get(each.part)
+            if seen is None or each.place in seen:
+                continue
+            seen[each.place] = each
+            self.counts.add(each)
+            if len(seen) == self._parts[each.part].records:
+                del self._seen[each.part]
+                held = [one for one in seen.values() if one.outcome is not Outcome.REJECTED]
+                name = f"{self._parts[each.part].name}-{len(held)}-{sum(one.points for one in held)}"
+                self._finished.append(name)
+                run_on_loop(self._version.finish, self._finished)
+        self._options.progress(self.counts.records)
+
+    async def publish(self, *, resumed: bool) -> bool:
+        """Switch readers to the version, if there is anything new in it. Raises `CollectionConflict`."""
+        if not self.counts.indexed and not (resumed and self.counts.unchanged):
             await self._version.abandon()
-        for part in self._finished:
-            (self._state / f"{part}.npz").unlink(missing_ok=True)
-        with suppress(OSError):
-            self._state.rmdir()
-        return IngestReport(
-            indexed=self._counts.indexed,
-            unchanged=self._counts.unchanged,
-            rejected=tuple(self._counts.named),
-            version=self._version.name if published else None,
-            not_named=self._counts.rejected - len(self._counts.named),
-        )
+            return False
+        whole = partial(require_points, self.counts.points, self._version.starts_empty)
+        return await self._version.publish(whole)
 
 
-def require_found(points: int, exactly: bool, least_recall: float, built: Built) -> None:
-    """Raises `CollectionConflict` where an index lacks points, or searches do not find what is near.
-
-    `exactly`: it holds nothing but the `points` that were written.
-    """
+def require_points(points: int, exactly: bool, built: Built) -> None:
+    """Raise `CollectionConflict` unless the index holds the points; `exactly`: and no others."""
     if built.points < points or (exactly and built.points != points):
         raise CollectionConflict(
             f"The new index holds {built.points:,} of {points:,} points; readers keep the old one."
         )
-    if built.recall < least_recall:
-        raise CollectionConflict(
-            f"The new index finds {built.recall:.1%} of what is near; readers keep the old one."
-        )
 
 
 @contextmanager
-def _ray(address: str) -> Iterator[tuple[Callable[[Target], Any], int]]:
-    """Ray, up for as long as it is needed: what makes the actor that makes versions, and the processors."""
+def _ray(address: str) -> Iterator[Any]:
+    """The module, with Ray running."""
     settings = RaySettings.quiet()
     import ray
     import ray.data
 
-    cpus = settings.cpus
     if address:
         ray.init(address=address, log_to_driver=False, configure_logging=False)
-        cpus = int(ray.cluster_resources().get("CPU", 1))
     else:
         ray.init(
-            num_cpus=max(LOGICAL_CPUS, cpus),
+            num_cpus=max(LOGICAL_CPUS, settings.cpus),
             include_dashboard=False,
             log_to_driver=False,
             configure_logging=False,
             object_store_memory=OBJECTS_BYTES,
             _node_ip_address="127.0.0.1",
         )
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # what fails is told by the report
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # the report names what fails
     context = ray.data.DataContext.get_current()
-    context.execution_options.preserve_order = True
     context.max_errored_blocks = -1
     context.enable_progress_bars = False
     try:
-        yield lambda target: ray.remote(num_cpus=0)(Maker).remote(target), cpus
+        yield ray
     finally:
         ray.shutdown()
-
-
-def _write(path: Path, done: PartDone) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    counts = done.counts
-    with fresh.open("wb") as stream:
-        np.savez(stream, keys=done.keys, counts=[counts.indexed + counts.unchanged, counts.points])
-        stream.flush()
-        os.fsync(stream.fileno())
-    fresh.replace(path)
-
-
-def _read(path: Path) -> PartDone | None:
-    """What an earlier run has finished; None where it cannot be read: then the part is gone through again."""
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
-            keys: Keys = held["keys"]
-            unchanged, points = map(int, held["counts"])
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        return None
-    if keys.dtype != np.dtype(f"S{KEY_BYTES}") or len(keys) != unchanged:
-        return None
-    return PartDone(Counts(unchanged=unchanged, points=points), keys, ())

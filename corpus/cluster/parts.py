@@ -1,16 +1,17 @@
-"""A source cut into parts, done one after the other, and these into blocks, an actor's work at once."""
+"""A source cut into parts. A part is what one Ray task reads, and what a later run can skip."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from corpus.folders import FolderFile
-from corpus.items import PageItem, PhotoItem, prepared_pages, prepared_photos
-from corpus.jsonl import ManifestError, Rejected, Span, spans
+from corpus.ingest import PAGES
+from corpus.jsonl import Rejected, Span, spans
 from corpus.manifests import (
+    PageRecord,
     PhotoRecord,
     files_of,
     is_page_file,
@@ -20,128 +21,81 @@ from corpus.manifests import (
     read_photos,
 )
 
-BLOCK_BYTES = 32 * 2**20
-"""Of a block's lines, so that what an actor holds is bounded where lines are long."""
+PART_BYTES = 256 * 2**20
+"""A part of a JSONL file has at most so many bytes and one line more."""
+MOST_PARTS = 4_000
+"""A version remembers the names of at most 8,192 parts. Larger sources get larger parts."""
 
-MOST_PARTS = 8_000
-"""More a version does not remember: so many names are what a service takes at once."""
-
-Block = Span | tuple[FolderFile, ...] | tuple[PhotoRecord | Rejected, ...]
-"""Lines of the source or, where it is a folder, some of its files or photos."""
-Made = TypeVar("Made")
+Content = Span | tuple[Any, ...]
+"""Lines of a JSONL file, or files (`FolderFile`) or photos (`PhotoRecord | Rejected`) of a folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A job: `records` in `blocks`. Its name is the same whenever the source is cut in the same way."""
+    """Neighbouring records of a source. Its name is the same whenever the same source is cut alike."""
 
     name: str
-    blocks: tuple[Block, ...]
+    content: Content
     records: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A whole source. `digest`: as `manifest_digest` gives it, so that all engines fill the same version."""
+def cut(alias: str, source: Path, size: int) -> tuple[list[Part], str]:
+    """Return the parts, of `size` records or more, and the digest that the default engine makes.
 
-    parts: tuple[Part, ...]
-    digest: str
-
-    @property
-    def records(self) -> int:
-        """All of them."""
-        return sum(part.records for part in self.parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Records in a part and in a block: what is lost of a part that is cut short is a block."""
-
-    part: int
-    block: int
-
-
-def cut_pages(source: Path, sizes: Sizes) -> Cut:
-    """Pages of a JSONL file, a page file or a folder. Reads a JSONL file once. Raises `ManifestError`."""
-    if source.is_dir():
-        return Cut(
-            _cut(map(_of_files, _batched(files_of(source), sizes.block)), sizes), manifest_digest(source)
-        )
-    if is_page_file(source):
-        file = FolderFile(source, source.name)
-        return Cut(_cut([((file,), 1)], sizes), manifest_digest(source))
-    digest = hashlib.sha256()
-    lines = spans(source, sizes.block, BLOCK_BYTES, digest.update)
-    return Cut(_cut(((span, span.records) for span in lines), sizes), digest.hexdigest())
+    Raises `ManifestError`.
+    """
+    is_file = not source.is_dir() and not (alias == PAGES and is_page_file(source))
+    if alias == PAGES and is_file:
+        digest = hashlib.sha256()
+        contents: list[Content] = list(spans(source, size, PART_BYTES, digest.update))
+        named = digest.hexdigest()
+    elif alias == PAGES:
+        files = files_of(source) if source.is_dir() else [FolderFile(source, source.name)]
+        contents, named = _batched(files, size), manifest_digest(source)
+    else:
+        photos = list(read_photos(source))
+        named = manifest_digest(source, (each.photo for each in photos if isinstance(each, PhotoRecord)))
+        contents = list(spans(source, size, PART_BYTES)) if is_file else _batched(photos, size)
+    several = -(-len(contents) // MOST_PARTS) or 1
+    joined = [_joined(contents[start : start + several]) for start in range(0, len(contents), several)]
+    name = f"part-{{}}-of-{len(joined)}-by-{size}".format
+    return [Part(name(n), content, count(content)) for n, content in enumerate(joined)], named
 
 
-def cut_photos(source: Path, sizes: Sizes) -> Cut:
-    """Photos of a JSONL file or a folder. Raises `ManifestError`."""
-    named = (each.photo for each in read_photos(source) if not isinstance(each, Rejected))
-    digest = manifest_digest(source, named)
-    if source.is_dir():
-        blocks = ((block, len(block)) for block in _batched(read_photos(source), sizes.block))
-        return Cut(_cut(blocks, sizes), digest)
-    lines = spans(source, sizes.block, BLOCK_BYTES)
-    return Cut(_cut(((span, span.records) for span in lines), sizes), digest)
+def count(content: Content) -> int:
+    """Return the number of records."""
+    return content.records if isinstance(content, Span) else len(content)
 
 
-def prepared(alias_is_pages: bool, source: Path, block: Block) -> Iterator[PageItem | PhotoItem | Rejected]:
-    """A block's records made ready to send. CPU-bound."""
-    span = block if isinstance(block, Span) else None
-    files = () if isinstance(block, Span) else block
-    if alias_is_pages:
-        pages = (page_of_file(each) for each in files if isinstance(each, FolderFile))
-        return prepared_pages(read_pages(source, span) if span else pages)
-    photos = (each for each in files if not isinstance(each, FolderFile))
-    return prepared_photos(read_photos(source, span) if span else photos)
+def read(alias: str, source: Path, content: Content) -> Iterator[PageRecord | PhotoRecord | Rejected]:
+    """Return the records of a part, in order."""
+    if isinstance(content, Span):
+        return read_pages(source, content) if alias == PAGES else read_photos(source, content)
+    return map(page_of_file, content) if alias == PAGES else iter(content)
 
 
-def one_by_one(source: Path, block: Block) -> list[Block]:
-    """The same in blocks of one record, to find the one that ends the process which reads it."""
-    if isinstance(block, Span):
-        return [each for each in spans(source, 1, BLOCK_BYTES, within=block) if each.records]
-    return [(each,) for each in block]  # type: ignore[misc]
+def one_by_one(source: Path, content: Content) -> list[Content]:
+    """Cut a part into single records, in order."""
+    if isinstance(content, Span):
+        return [each for each in spans(source, 1, PART_BYTES, within=content) if each.records]
+    return [(each,) for each in content]
 
 
-def where_of(block: Block) -> str:
-    """How a block of one record is told of."""
-    if isinstance(block, Span):
-        return f"line {block.line}"
-    [record] = block
-    return record.name if isinstance(record, FolderFile) else record.where
+def where_of(content: Content) -> str:
+    """Return how reports name a part of one record."""
+    if isinstance(content, Span):
+        return f"line {content.line}"
+    [record] = content
+    return str(record.name if isinstance(record, FolderFile) else record.where)
 
 
-def _of_files(files: tuple[FolderFile, ...]) -> tuple[Block, int]:
-    return files, len(files)
+def _joined(contents: Sequence[Content]) -> Content:
+    whole = [each for each in contents if isinstance(each, Span)]
+    if whole:
+        return Span(whole[0].start, whole[-1].end, whole[0].line, sum(each.records for each in whole))
+    return tuple(chain.from_iterable(each for each in contents if isinstance(each, tuple)))
 
 
-def _cut(blocks: Iterable[tuple[Block, int]], sizes: Sizes) -> tuple[Part, ...]:
-    parts: list[Part] = []
-    held: list[Block] = []
-    records = 0
-
-    def close() -> None:
-        if len(parts) == MOST_PARTS:
-            raise ManifestError(
-                f"In parts of {sizes.part:,} records there are more than {MOST_PARTS:,}, which a version"
-                " cannot remember: give --part-records a larger number."
-            )
-        name = f"part-{len(parts)}-of-{sizes.part}-by-{sizes.block}"
-        parts.append(Part(name, tuple(held), records))
-
-    for block, more in blocks:
-        if held and records + more > sizes.part:
-            close()
-            held, records = [], 0
-        held.append(block)
-        records += more
-    if held:
-        close()
-    return tuple(parts)
-
-
-def _batched(values: Sequence[Made] | Iterator[Made], most: int) -> Iterator[tuple[Made, ...]]:
+def _batched(values: Sequence[Any], size: int) -> list[Content]:
     left = iter(values)
-    while batch := tuple(islice(left, most)):
-        yield batch
+    return list(iter(lambda: tuple(islice(left, size)), ()))

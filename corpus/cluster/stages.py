@@ -1,41 +1,33 @@
-"""The stages of an ingestion as Ray's actors: prepared, the first of each key, written.
+"""The stages of an ingestion on Ray: tasks that prepare records, and actors that embed and write them."""
 
-A row of Ray's is a block, its contents pickled: what one of our processes hands to the next.
-"""
-
-import asyncio
-import hashlib
 import pickle
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+import anyio
+from anyio.from_thread import start_blocking_portal
 
 from chassis.errors import DependencyUnavailable, Internal, LoreglassError
 from chassis.http.calls import ServiceClient, http_client
-from corpus.cluster.parts import Block, one_by_one, prepared, where_of
-from corpus.ingest import IMAGES, PAGES, send_pages, send_photos
-from corpus.items import PageItem, PhotoItem, unless_seen
+from corpus.cluster.parts import Content, read
+from corpus.ingest import IMAGES, PAGE_BATCHES, PAGES, PHOTO_BATCHES, send_pages, send_photos
+from corpus.items import prepared_pages, prepared_photos
 from corpus.jsonl import ManifestError, Rejected
 from corpus.pipeline import Outcome, Pipeline
 from corpus.versions import Patience, Version
 
-KEY_BYTES = 16
-Keys = npt.NDArray[np.bytes_]
-"""(n,) of S16, sorted: digests of the keys of records that are in the index."""
 Row = dict[str, Any]
-_UNEXPECTED = "It could not be read ({})."
 Embedder = Callable[[], AbstractAsyncContextManager[str]]
-"""Opens a search service in this process, and gives its address."""
+"""Opens a search service in this process and gives its address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Which version is filled, and where: `url` of the service that holds it, or `embedder` in its place."""
+    """The version that is filled. `url`: the service that holds it, unless `embedder` opens one."""
 
     alias: str
     url: str
@@ -45,233 +37,134 @@ class Target:
     patience: Patience
     embedder: Embedder | None = None
 
-    @property
-    def service(self) -> str:
-        """Its name."""
-        return "image_search" if self.alias == IMAGES else "text_search"
+    def client(self, http: Any, url: str = "") -> ServiceClient:
+        """Return a client of the service."""
+        name = "image_search" if self.alias == IMAGES else "text_search"
+        return ServiceClient(http, name, url or self.url, token=self.token)
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """A record that is in the index: `points` of it, one of which is `sample`; `key` is a digest."""
+class Result:
+    """What became of the record at `place` of part number `part`; `points` of it are in the index."""
 
+    part: int
+    place: int
     where: str
     outcome: Outcome
-    key: bytes
+    reason: str
     points: int
-    sample: str
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What became of a block, or the failure that ends the run: a service's or a machine's."""
-
-    done: tuple[Done, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
-    failure: LoreglassError | None = None
+def row_of(part: int, first: int, content: Content) -> Row:
+    """Return the input row of a part, or of some of its records from place `first` on."""
+    return {"part": part, "first": first, "content": pickle.dumps(content)}
 
 
-class Preparing:
-    """Reads, cleans and cuts; a pool of them uses the processors."""
+def prepare(row: Row, alias: str, source: Path) -> Iterator[Row]:
+    """Read the records of a row, and clean, cut and name them. CPU-bound."""
+    make: Callable[[Any], Iterator[Any]] = prepared_pages if alias == PAGES else prepared_photos
+    try:
+        source.stat()  # on a machine without it every file of a folder would be missing
+        for place, record in enumerate(read(alias, source, pickle.loads(row["content"])), row["first"]):
+            try:
+                [item] = make([record])
+            except Exception as error:  # noqa: BLE001 - a record that our code did not expect
+                item = Rejected(record.where, f"It could not be read ({type(error).__name__}).")
+            yield {"part": row["part"], "place": place, "item": pickle.dumps(item)}
+    except (OSError, ManifestError) as error:
+        failure = DependencyUnavailable(f"A machine cannot read the source: {error}.")
+        yield {"part": row["part"], "place": row["first"], "item": pickle.dumps(failure)}
 
-    def __init__(self, alias: str, source: Path) -> None:
-        self._pages, self._source = alias == PAGES, source
 
-    def __call__(self, row: Row) -> Row:
-        """`block` becomes `items`, or the failure that ends the run in their place."""
-        block: Block = pickle.loads(row["block"])
-        items: list[Any] | LoreglassError
+class Claims:
+    """The one actor that knows which record holds a key: of several with one key a single one counts."""
+
+    def __init__(self) -> None:
+        self._held = sqlite3.connect("")  # a temporary file where it outgrows the cache
+        self._held.execute("CREATE TABLE claims (key TEXT PRIMARY KEY, place TEXT) WITHOUT ROWID")
+
+    def claim(self, places: Mapping[str, str]) -> dict[str, str]:
+        """Return for each key the place of the record that counts: the first that claimed it."""
+        self._held.executemany("INSERT OR IGNORE INTO claims VALUES (?, ?)", places.items())
+        query = "SELECT place FROM claims WHERE key = ?"
+        return {key: self._held.execute(query, (key,)).fetchone()[0] for key in places}
+
+
+class Writer:
+    """Asks the service which points it lacks and sends these; the service, or its own, embeds them."""
+
+    def __init__(self, target: Target, claims: Any) -> None:
+        self._target, self._claims = target, claims
+        self._stack = ExitStack()
+        self._portal = self._stack.enter_context(start_blocking_portal())
+        self._version: Version | None = None
+
+    def close(self) -> None:
+        """Close what it opened. The process of an actor ends without."""
+        self._stack.close()
+
+    def __call__(self, batch: Any) -> dict[str, list[bytes]]:
+        """Write a pyarrow table of `prepare`'s rows; one row with a list of results, or a failure."""
+        rows = batch.to_pylist()
         try:
-            self._source.stat()  # on a machine without it, every file of a folder would be missing
-            items = self._prepared(block)
-        except (OSError, ManifestError) as error:
-            items = DependencyUnavailable(f"A machine cannot read the source: {error}.")
-        return {"index": row["index"], "items": pickle.dumps(items)}
+            done: list[Result] | LoreglassError = self._portal.call(self._write, rows)
+        except LoreglassError as error:
+            done = error
+        except Exception as error:  # noqa: BLE001 - it ends the run, and is no record's
+            done = Internal(f"A process that writes has failed: {type(error).__name__}.")
+        return {"done": [pickle.dumps(done)]}
 
-    def _prepared(self, block: Block) -> list[Any]:
-        try:
-            return list(prepared(self._pages, self._source, block))
-        except (OSError, ManifestError):
-            raise
-        except Exception as error:  # noqa: BLE001 - a record that our code did not expect
-            singles = one_by_one(self._source, block)
-            if len(singles) > 1:
-                return [item for single in singles for item in self._prepared(single)]
-            return [Rejected(where_of(each), _UNEXPECTED.format(type(error).__name__)) for each in singles]
+    def _open(self) -> Version:
+        target, enter = self._target, self._stack.enter_context
+        http = enter(self._portal.wrap_async_context_manager(http_client()))
+        url = enter(self._portal.wrap_async_context_manager(target.embedder())) if target.embedder else ""
+        self._service = target.client(http, url)
+        version = Version(self._service, target.alias, target.patience)
+        self._portal.call(lambda: version.open(target.digest, replace=target.replace))
+        return version
 
-
-class First:
-    """Of several records with one key the first counts. There is one of it, and blocks come in order.
-
-    A new one that takes its place after a kill knows nothing of what the old one saw: who collects what
-    became of the blocks finds two records of one key then, and has the part gone through again.
-    """
-
-    def __init__(self, earlier: Sequence[Any]) -> None:
-        """`earlier`: references to the `Keys` of the parts before this one."""
-        import ray
-
-        self._earlier: Keys = np.concatenate([np.empty(0, f"S{KEY_BYTES}"), *ray.get(list(earlier))])
-        self._earlier.sort(kind="stable")  # quick where pieces are sorted already
-        self._seen: dict[str, str] = {}
-
-    def __call__(self, row: Row) -> Row:
-        """`items` without those whose key was there."""
-        items = pickle.loads(row["items"])
-        if isinstance(items, LoreglassError):
-            return row
-        digests = [b"" if isinstance(each, Rejected) else key_digest(each.key) for each in items]
-        held = held_keys(self._earlier, digests)
-        checked = [self._checked(item, bool(there)) for item, there in zip(items, held, strict=True)]
-        return {"index": row["index"], "items": pickle.dumps(checked)}
-
-    def _checked(self, item: Any, held: bool) -> Any:
-        if isinstance(item, Rejected):
-            return item
-        if held:
-            return Rejected(item.where, f"{item.repeated} an earlier place.")
-        return unless_seen(item, self._seen)
-
-
-class Maker:
-    """Makes the version when the first record turns out to be new: one for all who write."""
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self._made = asyncio.Lock()
-        self._name = ""
-
-    async def ensure(self) -> str:
-        """Its name, once the service has it."""
-        async with self._made, http_client() as http:
-            if not self._name:
-                version = Version(
-                    _client(http, self._target, self._target.url), self._target.alias, self._target.patience
-                )
-                await version.open(self._target.digest, replace=self._target.replace)
-                self._name = await version.ensure()
-            return self._name
-
-
-class _SharedVersion(Version):
-    """A version that somebody else makes."""
-
-    def __init__(self, service: ServiceClient, target: Target, maker: Any) -> None:
-        super().__init__(service, target.alias, target.patience)
-        self._maker = maker
-
-    async def _create(self) -> None:
-        from ray.exceptions import RayTaskError
-
-        try:
-            await self._maker.ensure.remote()
-        except RayTaskError as error:
-            if isinstance(error.cause, LoreglassError):
-                raise error.cause from error
-            raise
-
-
-class Writing:
-    """Asks what the index lacks and sends it; with an `embedder` in this process, which may have a card."""
-
-    def __init__(self, target: Target, maker: Any) -> None:
-        self._target = target
-        self._loop = asyncio.Runner()
-        self._ending = asyncio.Event()
-        self._version: Version
-        self._service: ServiceClient
-        self._failure: LoreglassError | None = None
-        try:
-            self._loop.run(self._open(maker))
-        except Exception as error:  # noqa: BLE001 - told with the first block: Ray says only that it died
-            self._failure = _failure(error)
-
-    async def _open(self, maker: Any) -> None:
-        opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._holding = asyncio.create_task(self._hold(maker, opened))
-        await asyncio.wait([self._holding, opened], return_when=asyncio.FIRST_COMPLETED)
-        if self._holding.done():
-            await self._holding
-
-    async def _hold(self, maker: Any, opened: asyncio.Future[None]) -> None:
-        """Open, and close in the same task: what a task group is in may not leave it from another one."""
-        target = self._target
-        async with AsyncExitStack() as stack:
-            http = await stack.enter_async_context(http_client())
-            url = await stack.enter_async_context(target.embedder()) if target.embedder else target.url
-            self._service = _client(http, target, url)
-            self._version = _SharedVersion(self._service, target, maker)
-            await self._version.open(target.digest, replace=target.replace)
-            opened.set_result(None)
-            await self._ending.wait()
-
-    def __enter__(self) -> "Writing":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close what it opened; an actor's process ends without."""
-        self._loop.run(self._close())
-        self._loop.close()
-
-    async def _close(self) -> None:
-        self._ending.set()
-        await asyncio.wait([self._holding])
-
-    def __call__(self, row: Row) -> Row:
-        """`items` become `written`."""
-        items = pickle.loads(row["items"])
-        failure = items if isinstance(items, LoreglassError) else self._failure
-        written = self._loop.run(self._write(items)) if failure is None else Written(failure=failure)
-        return {"index": row["index"], "written": pickle.dumps(written)}
-
-    async def _write(self, items: list[Any]) -> Written:
-        outcomes: dict[str, Outcome] = {}
+    async def _write(self, rows: Sequence[Row]) -> list[Result]:
+        items = [pickle.loads(row["item"]) for row in rows]
+        for each in items:
+            if isinstance(each, LoreglassError):
+                raise each
+        self._version = self._version or await anyio.to_thread.run_sync(self._open)
         refused: dict[str, str] = {}
+        told: dict[str, tuple[Outcome, str]] = {}
 
         async def send(version: str, fresh: Sequence[Any]) -> Mapping[str, str]:
-            sending = send_pages if self._target.alias == PAGES else send_photos
-            found = await sending(self._service, self._target.patience, version, fresh)
+            put = send_pages if self._target.alias == PAGES else send_photos
+            found = await put(self._service, self._target.patience, version, fresh)
             refused.update(found)
             return found
 
-        def told(where: str, outcome: Outcome, _: str) -> None:
-            outcomes[where] = outcome
+        def tell(where: str, outcome: Outcome, reason: str) -> None:
+            told[where] = outcome, reason
 
-        pipeline = Pipeline[Any](self._version, send, lambda _: None, told)
-        try:
-            tally = await pipeline.run(iter([items]))
-        except Exception as error:  # noqa: BLE001 - what ends the run and is no record's
-            return Written(failure=_failure(error))
-        done = [
-            _done(each, outcomes[each.where], refused)
-            for each in items
-            if not isinstance(each, Rejected) and outcomes[each.where] is not Outcome.REJECTED
+        pipeline = Pipeline[Any](self._version, send, lambda _: None, tell)
+        batching: Any = PAGE_BATCHES if self._target.alias == PAGES else PHOTO_BATCHES
+        await pipeline.run(batching.batches(iter(await self._claimed(items))))
+        return [
+            Result(row["part"], row["place"], item.where, *told[item.where], _points(item, told, refused))
+            for row, item in zip(rows, items, strict=True)
         ]
-        return Written(tuple(done), tuple(tally.rejected))
+
+    async def _claimed(self, items: Sequence[Any]) -> list[Any]:
+        """The items, without those whose key another record holds."""
+        places: dict[str, str] = {}
+        for each in items:
+            if not isinstance(each, Rejected):
+                places.setdefault(each.key, each.where)
+        holders: dict[str, str] = await self._claims.claim.remote(places)
+        return [
+            each
+            if isinstance(each, Rejected) or holders[each.key] == each.where
+            else Rejected(each.where, f"{each.repeated} {holders[each.key]}.")
+            for each in items
+        ]
 
 
-def key_digest(key: str) -> bytes:
-    """What is kept of a key."""
-    return hashlib.blake2b(key.encode(errors="replace"), digest_size=KEY_BYTES).digest()
-
-
-def held_keys(keys: Keys, wanted: Sequence[bytes]) -> npt.NDArray[np.bool_]:
-    """(n,): which of n digests are among the sorted `keys`."""
-    sought = np.array(wanted, dtype=f"S{KEY_BYTES}")
-    begin, end = (np.searchsorted(keys, sought, side) for side in ("left", "right"))
-    return begin < end
-
-
-def _failure(error: Exception) -> LoreglassError:
-    if isinstance(error, LoreglassError):
-        return error
-    return Internal(f"A process that writes has failed: {type(error).__name__}.")
-
-
-def _done(item: PageItem | PhotoItem, outcome: Outcome, refused: Mapping[str, str]) -> Done:
-    held = [each for each in item.point_ids if each not in refused]
-    return Done(item.where, outcome, key_digest(item.key), len(held), held[0])
-
-
-def _client(http: Any, target: Target, url: str) -> ServiceClient:
-    return ServiceClient(http, target.service, url, token=target.token)
+def _points(item: Any, told: Mapping[str, tuple[Outcome, str]], refused: Mapping[str, str]) -> int:
+    if told[item.where][0] is Outcome.REJECTED:
+        return 0
+    return sum(each not in refused for each in item.point_ids)

@@ -22,8 +22,8 @@ from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
+from tests.training.tiny_models import tiny_mllama
 from tests.unit.chassis.pictures import encoded, scene
-from training.tiny.models import tiny_mllama
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ import string
 from pathlib import Path
 from typing import Any
 
-from training.tiny.models import byte_pairs
+from tests.training.tiny_models import byte_pairs
 
 _SENTENCES = [
     f"The red tower {number} was built by Ada in 19{number % 100:02d}; is it a book or a dog? yes or no."

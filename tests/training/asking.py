@@ -9,6 +9,7 @@ from anyio.from_thread import start_blocking_portal
 
 from bench.node import ServerTraits, says, vlm_server
 from tests.training.made import photo
+from tests.training.tiny_models import tiny_qwen25_vl
 from training.grpo.rollout import Asked
 from training.grpo.settings import GrpoConfig
 from training.samples import (
@@ -19,7 +20,6 @@ from training.samples import (
     digest,
     write_samples,
 )
-from training.tiny.models import tiny_qwen25_vl
 
 PLAN = "<think>Small.</think>\n<tool>\n1. grounding: the book\n</tool>"
 KNOWLEDGE = "<think>Piece 1.</think>\n<answer>It has 312 pages.</answer>"

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests.training.made import conversation, sft_config, three_tasks, trained
+from tests.training.tiny_models import tiny_mllama, tiny_qwen3_vl, tiny_qwen25_vl
 from training.chat import NO_LOSS, Chats, Turn
 from training.merging import merge, tensors
 from training.models import load
@@ -14,7 +15,6 @@ from training.runs import ADAPTER
 from training.samples import Message, Piece, Task
 from training.sft.finetuning import predictions
 from training.sft.mixture import read_mixture
-from training.tiny.models import tiny_mllama, tiny_qwen3_vl, tiny_qwen25_vl
 
 MODELS = {"mllama": tiny_mllama, "qwen2.5-vl": tiny_qwen25_vl, "qwen3-vl": tiny_qwen3_vl}
 EVERY_MODEL = pytest.mark.parametrize("build", MODELS.values(), ids=MODELS)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.training.made import sft_config, three_tasks, trained
+from tests.training.tiny_models import tiny_qwen25_vl
 from training.chat import Chats
 from training.config import ModelSettings
 from training.merging import merge, tensors
@@ -13,7 +14,6 @@ from training.models import Loaded, load
 from training.runs import ADAPTER
 from training.sft.mixture import read_mixture
 from training.sft.settings import SftConfig
-from training.tiny.models import tiny_qwen25_vl
 
 
 @pytest.fixture(scope="module", autouse=True)

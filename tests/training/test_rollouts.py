@@ -14,6 +14,7 @@ from gateway.llm.prompt import TextPrompt
 from gateway.settings import GatewaySettings
 from tests.training.asking import KNOWLEDGE, LOOSE, PLAN, base_saying, grpo_config, questions, tiny_model
 from tests.training.platforms import served
+from tests.training.tiny_models import tiny_qwen3_vl, tiny_qwen25_vl
 from tests.unit.gateway.fakes import FakeServices, crop_region, image_hit
 from tests.unit.gateway.llm.stage import PHOTO
 from training.chat import Chats, Turn
@@ -23,7 +24,6 @@ from training.grpo.settings import ForcedPlan, GrpoConfig
 from training.grpo.tuning import open_platform
 from training.grpo.writing import Ask, Continuation, ended
 from training.models import load
-from training.tiny.models import tiny_qwen3_vl, tiny_qwen25_vl
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.training.made import conversation, ended, sft_config, three_tasks, told, trained, wait_for_file
+from tests.training.tiny_models import tiny_qwen3_vl
 from training.chat import Chats, Turn, UnfitSample
 from training.config import ModelSettings, WrongConfig, dump_config
 from training.merging import CannotMerge, merge, preset_of
@@ -19,7 +20,6 @@ from training.samples import Label, Part, Task, read_samples, write_samples
 from training.sft import finetuning
 from training.sft.finetuning import finetune
 from training.sft.mixture import read_mixture
-from training.tiny.models import tiny_qwen3_vl
 
 ROOT = Path(__file__).resolve().parents[2]
 

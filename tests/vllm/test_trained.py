@@ -18,12 +18,12 @@ import pytest
 from services.vlm.__main__ import arguments
 from services.vlm.presets import PRESETS, Preset
 from tests.training.made import LABELS, SYSTEM, sft_config, three_tasks, trained
+from tests.training.tiny_models import tiny_qwen3_vl, tiny_qwen25_vl
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving_on_v0, serving_preset
 from training.merging import merge
 from training.runs import ADAPTER
 from training.samples import ConversationSample, Message, Piece, Task, read_samples, write_samples
-from training.tiny.models import tiny_qwen3_vl, tiny_qwen25_vl
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("trl") is None,

@@ -19,12 +19,12 @@ def grpo(
 
     with says_why():
         settings = settings_of(config, GrpoConfig, data, given)
+        if plan:
+            from training.commands.planning import plan as show
+
+            return show(settings)
         require()
         gateway = from_environment(GatewaySettings)
-        if plan:
-            from training.commands.planning import plan_grpo
-
-            return plan_grpo(settings, gateway)
         on_all_cards(settings.cards)
         run = opened(out, settings)
 

@@ -1,131 +1,107 @@
-"""`--plan`: what a training takes of each card, and how long, before it begins."""
+"""`--plan`: a table of the memory that a training takes of each card, from published sizes."""
 
-from collections.abc import Sequence
-from math import inf
-from pathlib import Path
+from dataclasses import dataclass
 
 import typer
 
-from gateway.pipelines.wiki_prf.model import ANSWER_TOKENS, CAPTION_TOKENS, FILTER_TOKENS, PLAN_TOKENS
 from gateway.settings import GatewaySettings
-from training.config import RunSettings, WrongConfig
-from training.estimate.plan import LAYER_S, MFU, Plan, Work, plan
-from training.estimate.step import Batch
+from training.config import WrongConfig
 from training.grpo.settings import GrpoConfig
-from training.samples import ConversationSample, Part, Task, read_samples
-from training.sft.mixture import selected
 from training.sft.settings import SftConfig
 
-_CHARACTERS_A_TOKEN = 4
-_UNKNOWN = 1000
+GIB = 2**30
+CARDS = {
+    "a100-80gb": 79.2,
+    "a800-80gb": 79.2,
+    "h100-80gb": 79.2,
+    "h200": 139.8,
+    "l40s": 44.5,
+    "rtx-a6000": 47.5,
+}
+"""GiB of memory that a process can have."""
 
 
-def plan_sft(config: SftConfig) -> None:
-    """Print it. Ends the process with 1 where a card does not hold it. Raises `WrongConfig`."""
-    tokens = config.max_prompt_tokens + config.max_reply_tokens
-    found, _, rejected = selected(config)
-    lengths = [_characters(each.sample) / _CHARACTERS_A_TOKEN + _photo(config) for each in found]
-    mean = min(tokens, sum(lengths) / len(lengths)) if lengths else tokens
-    _require_something(config.data, len(found), len(rejected))
-    work = Work(
-        model=config.model,
-        lora=config.lora,
-        run=config,
-        learnt=Batch(config.device_batch_size, tokens, tokens),
-        tokens=mean,
-        samples=_in_all(config, len(found)),
-    )
-    _told(plan(work), config, work, len(found), "samples")
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Published sizes of a model. `parameters`, and `linear` of them in layers that QLoRA quantises.
+
+    `lora`: weights of a LoRA beside all linear layers of the language model, for each of its ranks.
+    `step`, `rollout`: GiB of activations for 8,192 tokens, to learn from them with gradient checkpointing, or
+    to write on. Computed from the models' own code without a card, and not measured on one.
+    """
+
+    parameters: float
+    linear: float
+    lora: float
+    step: float
+    rollout: float
 
 
-def plan_grpo(config: GrpoConfig, settings: GatewaySettings) -> None:
-    """Print it. Ends the process with 1 where a card does not hold it. Raises `WrongConfig`."""
-    readings = [read_samples(folder, Task.QUESTION) for folder in config.data]
-    questions = {each.id for reading in readings for each in reading.part(Part.TRAIN)}
-    _require_something(config.data, len(questions), sum(len(reading.rejected) for reading in readings))
-    most = config.most_questions or len(questions)
-    count = min(len(questions), most) if config.data else most
-    tokens, own_base = settings.vlm_context, not config.base.url
-    work = Work(
-        model=config.model,
-        lora=config.lora,
-        run=config,
-        learnt=Batch(config.device_batch_size, tokens, tokens - settings.vlm_photo_tokens),
-        tokens=tokens,
-        samples=_in_all(config, count * config.group, config.group),
-        written=Batch(min(config.write_at_once, config.batch_size // config.cards or 1), tokens),
-        new_tokens=PLAN_TOKENS + FILTER_TOKENS + (CAPTION_TOKENS + ANSWER_TOKENS) * own_base,
-        prompts=1 + own_base,  # the filter's fills the context; the others together come to another
-    )
-    _told(plan(work), config, work, count, "questions")
+SIZES = {
+    "meta-llama/Llama-3.2-11B-Vision-Instruct": Size(10.67e9, 9.54e9, 3.28e6, 7.3, 3.03),
+    "Qwen/Qwen2.5-VL-7B-Instruct": Size(8.29e9, 7.20e9, 2.52e6, 6.6, 2.50),
+    "Qwen/Qwen2.5-VL-3B-Instruct": Size(3.75e9, 3.44e9, 1.87e6, 5.4, 1.48),
+}
+_TOKENS = 8192
+_STATES = {"adamw_torch": 8, "adamw_torch_fused": 8, "adamw_8bit": 2, "paged_adamw_8bit": 2, "sgd": 0}
+"""Bytes of an optimiser's state for each weight that is learnt."""
+_NF4_BYTES = 0.516
+"""Of a quantised weight with its constants (QLoRA, section 3)."""
+_RUNTIME_GIB = 1.5
+"""CUDA's context and the allocator's fragmentation: assumed."""
 
 
-def _require_something(data: Sequence[Path], count: int, rejected: int) -> None:
-    if data and not count:
-        raise WrongConfig(f"There is nothing to learn from in that data; {rejected} rows were left out.")
-
-
-def _in_all(config: RunSettings, an_epoch: int, group: int = 1) -> float:
-    """Samples that are learnt from, each as often as it comes; of `_UNKNOWN` once where none are counted."""
-    if not an_epoch:
-        return _UNKNOWN * group
-    return min(an_epoch * config.epochs, (config.most_steps or inf) * config.batch_size)
-
-
-def _characters(sample: ConversationSample) -> int:
-    return len(sample.label) + sum(len(piece.text) for said in sample.messages for piece in said.content)
-
-
-def _photo(config: SftConfig) -> int:
-    """Tokens of a photo in the prompt, where the processor cuts it into patches of 28 pixels."""
-    return (config.model.max_pixels or 0) // (28 * 28)
-
-
-def _told(planned: Plan, config: RunSettings, work: Work, count: int, what: str) -> None:
-    from rich import box
+def plan(config: SftConfig | GrpoConfig) -> None:
+    """Print the table. Ends the process with 1 if a card does not hold it. Raises `WrongConfig`."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, title=f"One {config.card} of {config.cards}", title_justify="left")
-    table.add_column("What it holds")
-    table.add_column("GiB", justify="right")
-    for name, size in planned.parts.items():
+    parts, card = memory(config), CARDS[config.card]
+    peak = sum(parts.values())
+    table = Table("Memory of a card", "GiB")
+    for name, size in [*parts.items(), ("in all", peak), (f"{config.card}, of {config.cards}", card)]:
         table.add_row(name, f"{size:.1f}")
-    table.add_section()
-    table.add_row("peak", f"{planned.peak:.1f}")
-    table.add_row("the card", f"{planned.card.memory:.1f}")
     console = Console()
     console.print(table)
-    for line in _lines(planned, work, count, what):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-    if not planned.fits:
-        typer.echo(
-            "It does not fit: model.quantised=true, a smaller batch or fewer tokens take less.", err=True
-        )
+    console.print(f"The model has {SIZES[config.model.weights].parameters / 1e9:.2f} billion weights.")
+    if peak > card:
+        typer.echo("It does not fit: model.quantised=true or smaller batches take less.", err=True)
         raise typer.Exit(1)
 
 
-def _lines(planned: Plan, work: Work, count: int, what: str) -> list[str]:
-    often = f"{work.run.epochs:g} epochs" if work.run.epochs != 1 else "One epoch"
-    if work.run.most_steps:
-        often = f"At most {work.run.most_steps} steps"
-    amount = f"{often} of {count:,} {what}" if count else f"{_UNKNOWN:,} {what}, once"
-    longest = f"{work.learnt.sequences} x {work.learnt.tokens:,} tokens"
-    assumed = f"Assumed: model FLOPs utilisation of {MFU:.0%}"
-    if work.written is not None:
-        assumed += (
-            f", transformers takes {LAYER_S * 1000:g} ms a layer for a token of {work.written.sequences} "
-            "rollouts that are written at once, and searches take no time"
-        )
-    if work.run.held_out:
-        assumed += f"; replies to {work.run.held_out} held-out samples, before and after, are not counted"
-    return [
-        f"The model has {planned.parameters / 1e9:.2f} billion weights.",
-        f"A card learns from {longest} at once.",
-        f"{amount}: about {_time(planned.hours)}, at {work.tokens:,.0f} tokens each.",
-        f"{assumed}.",
-    ]
+def memory(config: SftConfig | GrpoConfig) -> dict[str, float]:
+    """GiB of one card, by name. Raises `WrongConfig` for what has no published sizes."""
+    model, lora = config.model, config.lora
+    _require(model.weights, SIZES, "model")
+    _require(config.card, CARDS, "card")
+    _require(config.optimiser, _STATES, "optimiser")
+    if not model.gradient_checkpointing:
+        raise WrongConfig("The sizes are published with model.gradient_checkpointing=true only.")
+    size, width = SIZES[model.weights], 4 if model.dtype == "float32" else 2
+    frozen = size.parameters * width
+    if model.quantised:
+        frozen = (size.parameters - size.linear) * width + size.linear * _NF4_BYTES
+    learnt = size.lora * lora.rank
+    of_lora = learnt * (2 if model.quantised else 4)  # TRL casts QLoRA's
+    return {
+        "frozen weights": frozen / GIB,
+        "LoRA, and its gradients' copy of several cards": of_lora * (2 if config.cards > 1 else 1) / GIB,
+        f"optimiser states ({config.optimiser})": learnt * _STATES[config.optimiser] / GIB,
+        "activations and gradients of a step": _step(config, size),
+        "CUDA context and fragmentation (assumed)": _RUNTIME_GIB,
+    }
 
 
-def _time(hours: float) -> str:
-    return f"{hours:.1f} hours" if hours >= 1 else f"{hours * 60:.1f} minutes"
+def _step(config: SftConfig | GrpoConfig, size: Size) -> float:
+    """Of the longest samples that the config allows; of GRPO learning or rollouts, which takes more."""
+    if isinstance(config, SftConfig):
+        tokens = config.max_prompt_tokens + config.max_reply_tokens
+        return size.step * config.device_batch_size * tokens / _TOKENS
+    tokens = GatewaySettings().vlm_context
+    written = min(config.write_at_once, config.batch_size // config.cards or 1)
+    return max(size.step * config.device_batch_size, size.rollout * written) * tokens / _TOKENS
+
+
+def _require(name: str, known: dict[str, Size] | dict[str, float] | dict[str, int], what: str) -> None:
+    if name not in known:
+        raise WrongConfig(f"There are no published sizes for the {what} {name}. Known: {', '.join(known)}.")

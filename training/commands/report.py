@@ -1,4 +1,4 @@
-"""`loreglass train report`: what trainings came to, on a page."""
+"""`loreglass train report`: what trainings came to, as Markdown."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +11,13 @@ from training.commands.failing import says_why
 from training.commands.judging import BaseUrl, Concurrency, JudgedBy, ModelName, no_people, open_referee
 
 if TYPE_CHECKING:
-    from training.reporting.content import RunShown
+    from training.report import RunReport
 
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="folders of finished trainings")],
     out: Annotated[
-        Path | None, typer.Option(help="the page; else report.html in the RUN", dir_okay=False)
+        Path | None, typer.Option(help="the file; else report.md in the RUN", dir_okay=False)
     ] = None,
     judge: JudgedBy = Choice.RULES,
     base_url: BaseUrl = "",
@@ -30,11 +30,11 @@ def report(
     """
     import anyio
 
-    from training.reporting.writing import REPORT, write_report
+    from training.report import REPORT, write_report
 
     no_people(judge)
     if out is None and len(runs) > 1:
-        raise typer.BadParameter("say where the page of several runs goes", param_hint="--out")
+        raise typer.BadParameter("say where the report of several runs goes", param_hint="--out")
     page = out or runs[0] / REPORT
     with says_why():
         shown, name = anyio.run(_shown, runs, judge, (base_url, model), concurrency)
@@ -49,8 +49,8 @@ def report(
 
 async def _shown(
     paths: Sequence[Path], choice: Choice, named: tuple[str, str], concurrency: int
-) -> tuple[list["RunShown"], str]:
-    from training.reporting.content import shown
+) -> tuple[list["RunReport"], str]:
+    from training.report import report_of
     from training.runs import RunFolder
 
     found, name = [], ""
@@ -61,5 +61,5 @@ async def _shown(
         run.summary()  # it has ended, or nobody is asked and nothing is written
         async with open_referee(choice, named, path, concurrency) as (referee, _):
             name = referee.name
-            found.append(await shown(run, names[path], referee.verdict))
+            found.append(await report_of(run, names[path], referee.verdict))
     return found, name

@@ -18,7 +18,7 @@ Data = Annotated[
 Out = Annotated[
     Path | None, typer.Option(help="the run's folder; one that was broken off goes on", file_okay=False)
 ]
-PlanOnly = Annotated[bool, typer.Option("--plan", help="say what memory and time it takes, and end")]
+PlanOnly = Annotated[bool, typer.Option("--plan", help="show the memory that it takes of a card, and end")]
 Set = Annotated[
     list[str] | None, typer.Option("--set", help="another setting: lora.rank=8", metavar="NAME=VALUE")
 ]

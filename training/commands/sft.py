@@ -16,11 +16,11 @@ def sft(
 
     with says_why():
         settings = settings_of(config, SftConfig, data, given)
-        require()
         if plan:
-            from training.commands.planning import plan_sft
+            from training.commands.planning import plan as show
 
-            return plan_sft(settings)
+            return show(settings)
+        require()
         on_all_cards(settings.cards)
         run = opened(out, settings)
 

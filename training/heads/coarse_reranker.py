@@ -69,7 +69,7 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
             "chosen": chosen,
             "threshold": head.threshold,
             "held_out": {"photo_alone": asdict(before), "head": asdict(after)},
-            **calibrated(run, {"similarity, by a logistic curve": (unseen[:, 1], probability)}),
+            **calibrated({"similarity, by a logistic curve": (unseen[:, 1], probability)}),
         }
     )
     run.say(f"held out, by the photo alone: {before}")

@@ -82,7 +82,7 @@ def _calibrated(
             "chosen": chosen,
             "temperature": temperature,
             "held_out": measures.as_json(),
-            **classified(run, true, said),
+            **classified(true, said),
         }
     )
     run.say(

@@ -73,7 +73,7 @@ def train_search_router(config: SearchRouterConfig, run: RunFolder) -> RouterArt
         {
             "kind": "search-router",
             "samples": {"drafts": len(drafts.samples), "right": int(drafts.right.sum())},
-            **calibrated(run, {name: (drafts.right, said) for name, said in columns.items()}),
+            **calibrated({name: (drafts.right, said) for name, said in columns.items()}),
         }
     )
     return artefact

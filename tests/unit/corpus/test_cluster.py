@@ -17,8 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.errors import DependencyUnavailable
 from chassis.vectors.edge import EdgeStore
-from corpus.ingest import IngestOptions, IngestReport, ingest_pages, ingest_photos
+from corpus.ingest import IMAGES, PAGES, IngestOptions, IngestReport, ingest_pages, ingest_photos
 from corpus.manifests import Rejected
+from corpus.versions import Patience
 from services.image_search.app import create_app as image_search
 from services.image_search.settings import ImageSearchSettings
 from services.text_search.app import create_app as text_search
@@ -27,8 +28,7 @@ from tests.live import live
 
 ray = pytest.importorskip("ray", reason="loreglass[ray] is not installed")
 
-from corpus.cluster import ingest as cluster  # noqa: E402
-from corpus.cluster.parts import Sizes  # noqa: E402
+from corpus.cluster.ingest import BATCH, FATAL, ClusterOptions, ingest  # noqa: E402
 
 pytestmark = [
     pytest.mark.anyio,
@@ -47,11 +47,6 @@ def manifest(path: Path, records: Sequence[object]) -> Path:
 
 def page(name: str, text: str) -> dict[str, str]:
     return {"url": f"https://pages.example/{name}", "title": f"Page {name}", "text": text}
-
-
-def options(folder: Path, part: int, block: int, streams: int = 1) -> cluster.ClusterOptions:
-    """Each stream is a process of Ray's more: seconds of imports, for every part."""
-    return cluster.ClusterOptions(sizes=Sizes(part, block), streams=streams, state=folder / "state")
 
 
 def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
@@ -79,16 +74,15 @@ def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
 
 
 async def pages_by(
-    engine: str, source: Path, folder: Path, part: int, block: int
+    engine: str, source: Path, folder: Path, part: int
 ) -> tuple[IngestReport, dict[str, tuple[Any, Any]]]:
     app = text_search(TextSearchSettings(port=0, data_dir=folder / engine))
     async with live(app) as client:
+        url = str(client.base_url)
         if engine == "local":
-            report = await ingest_pages(source, str(client.base_url), IngestOptions())
+            report = await ingest_pages(source, url, IngestOptions())
         else:
-            report = await cluster.ingest_pages(
-                source, str(client.base_url), IngestOptions(), options(folder, part, block, streams=2)
-            )
+            report = await ingest(PAGES, source, url, IngestOptions(), ClusterOptions(part_records=part))
     return report, stored(folder / engine, "pages")
 
 
@@ -101,18 +95,19 @@ async def test_pages_become_the_same_points_as_by_the_default_engine(tmp_path: P
     records[30] = "{"
     records[31] = {"url": "https://pages.example/none"}
     records[32] = '{"text": "' + "long " * (7 * 2**20) + '"}'
-    records[40] = page("3", "Another text of page 3, in the same part.")
-    records[80] = page("4", "Another text of page 4, in a later part.")
+    records[80] = records[4]
     source = manifest(tmp_path / "pages.jsonl", records)
-    usual, wanted = await pages_by("local", source, tmp_path, 0, 0)
-    report, found = await pages_by("ray", source, tmp_path, 60, 15)
+    usual, wanted = await pages_by("local", source, tmp_path, 0)
+    report, found = await pages_by("ray", source, tmp_path, 25)
     assert found == wanted
     assert (report.indexed, report.unchanged, report.version) == (usual.indexed, 0, usual.version)
     usually = {each.where: each.reason for each in usual.rejected}
-    assert {each.where: each.reason for each in report.rejected} == {
-        **usually,
-        "line 81": "This URL is already at an earlier place.",
-    }
+    rejected = {each.where: each.reason for each in report.rejected}
+    assert usually.pop("line 81") == "This URL is already at line 5."
+    [repeated] = rejected.keys() - usually.keys()
+    assert repeated in ("line 5", "line 81")
+    assert rejected.pop(repeated).startswith("This URL is already at line ")
+    assert rejected == usually
     assert usually["line 33"] == "The line is longer than 32 MiB."
 
 
@@ -142,9 +137,8 @@ async def test_photos_become_the_same_points_as_by_the_default_engine(tmp_path: 
             if engine == "local":
                 reports[engine] = await ingest_photos(photos, url, IngestOptions())
             else:
-                reports[engine] = await cluster.ingest_photos(
-                    photos, url, IngestOptions(), options(tmp_path, 60, 2)
-                )
+                cluster = ClusterOptions(part_records=4)
+                reports[engine] = await ingest(IMAGES, photos, url, IngestOptions(), cluster)
         points[engine] = stored(folder, "images")
     assert len(points["local"]) == 10
     assert points["ray"] == points["local"]
@@ -153,18 +147,15 @@ async def test_photos_become_the_same_points_as_by_the_default_engine(tmp_path: 
 
 
 class Recorder:
-    """Middleware that keeps which ids were asked for and which were written, and calls `wrote` after that."""
+    """Middleware that keeps which ids were asked for and which were written, and runs `then` after a path."""
 
     def __init__(
-        self, app: ASGIApp, asked: Counter[str], written: Counter[str], wrote: Callable[[], None]
+        self, app: ASGIApp, asked: Counter[str], written: Counter[str], then: dict[str, Callable[[], None]]
     ) -> None:
-        self._app, self._asked, self._written, self._wrote = app, asked, written, wrote
+        self._app, self._asked, self._written, self._then = app, asked, written, then
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope.get("path", "")
-        if not path.endswith(("/missing", "/chunks")):
-            await self._app(scope, receive, send)
-            return
+        path = scope.get("path", "").rpartition("/")[2]
         body = bytearray()
 
         async def heard() -> Message:
@@ -173,12 +164,11 @@ class Recorder:
             return message
 
         await self._app(scope, heard, send)
-        told = json.loads(body)
-        if path.endswith("/missing"):
-            self._asked.update(told["ids"])
-        else:
-            self._written.update(chunk["id"] for chunk in told["chunks"])
-            self._wrote()
+        if path == "missing":
+            self._asked.update(json.loads(body)["ids"])
+        elif path == "chunks":
+            self._written.update(chunk["id"] for chunk in json.loads(body)["chunks"])
+        self._then.pop(path, lambda: None)()
 
 
 POISON = "PAGE THAT ENDS PROCESSES"
@@ -214,80 +204,58 @@ def actors(stage: str) -> Iterator[int]:
             yield int(process.name)
 
 
-async def test_killed_drivers_and_actors_and_records_that_kill_cost_at_most_a_block_each(
+async def test_a_run_that_is_killed_goes_on_and_names_the_record_that_ends_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    block, part = 10, 100
-    records = [page(str(number), f"Mill {number} stands.") for number in range(2 * part)]
-    _, wanted = await pages_by("local", manifest(tmp_path / "usual.jsonl", records), tmp_path, 0, 0)
+    """The driver is killed when a part is finished, and in the next run an actor that writes."""
+    part, count = 50, 200
+    records = [page(str(number), f"Mill {number} stands.") for number in range(count)]
+    _, wanted = await pages_by("local", manifest(tmp_path / "usual.jsonl", records), tmp_path, 0)
     records[180] = page("180", f"Mill 180, a {POISON}.")
     source = manifest(tmp_path / "pages.jsonl", records)
     (tmp_path / "spoilt").mkdir()
     (tmp_path / "spoilt" / "sitecustomize.py").write_text(SPOILT)
     monkeypatch.syspath_prepend(tmp_path / "spoilt")
     asked, written = Counter[str](), Counter[str]()
-    to_kill: list[Callable[[], None]] = []
+    then: dict[str, Callable[[], None]] = {}
     app = text_search(TextSearchSettings(port=0, data_dir=tmp_path / "ray"))
-    app.add_middleware(
-        Recorder,
-        asked=asked,
-        written=written,
-        wrote=lambda: to_kill.pop()() if to_kill and len(written) > 125 else None,
-    )
+    app.add_middleware(Recorder, asked=asked, written=written, then=then)
     async with live(app) as client:
-        await killed_driver(source, tmp_path, str(client.base_url), (part, block), to_kill)
-        held = dict(written)
+        url = str(client.base_url)
+        await killed_driver(source, url, part, then)
         finished = (await client.get("/v1/collections")).json()["collections"][0]["finished"]
+        before = len(written)
         asked.clear()
-        to_kill.append(lambda: os.kill(next(actors("Writing")), signal.SIGKILL))
-        report = await cluster.ingest_pages(
-            source, str(client.base_url), IngestOptions(), options(tmp_path, part, block)
-        )
+        then["chunks"] = lambda: os.kill(next(actors("Writer")), signal.SIGKILL)
+        cluster = ClusterOptions(part_records=part)
+        report = await ingest(PAGES, source, url, IngestOptions(), cluster)
     found = stored(tmp_path / "ray", "pages")
-    lost = {each for each in wanted if wanted[each][0]["url"].endswith("/180")}
-    assert found == {each: point for each, point in wanted.items() if each not in lost}
-    assert finished == [f"part-0-of-{part}-by-{block}"]
-    assert report.rejected == (Rejected("line 181", "The process that read it ended; it was left out."),)
-    assert report.indexed + report.unchanged == 2 * part - 1
-    assert not to_kill
-    in_part = {each for each in wanted if int(wanted[each][0]["url"].rpartition("/")[2]) < part}
-    assert len(in_part & set(asked)) <= part // block  # a point of each block, to be sure; not gone through
-    again = written.total() - len(written)
-    assert again <= (2 + 1) * block, again  # of the driver's two streams, and of the actor's
-    assert held
+    numbers = {each: int(wanted[each][0]["url"].rpartition("/")[2]) for each in wanted}
+    assert found == {each: point for each, point in wanted.items() if numbers[each] != 180}
+    assert report.rejected == (Rejected("line 181", FATAL),)
+    assert report.indexed + report.unchanged == count - 1
+    assert not then
+    assert 0 < before < count - 1
+    assert finished
+    for name in finished:
+        first = part * int(name.split("-")[1])
+        assert not {each for each in asked if first <= numbers[each] < first + part}
+    assert written.total() - len(written) <= 2 * 2 * BATCH  # of each kill: what two actors had in hand
 
 
-async def killed_driver(
-    source: Path, folder: Path, url: str, sizes: tuple[int, int], to_kill: list[Callable[[], None]]
-) -> None:
-    part, block = map(str, sizes)
+async def killed_driver(source: Path, url: str, part: int, then: dict[str, Callable[[], None]]) -> None:
     command = [sys.executable, "-m", "loreglass", "index", "pages", str(source), "--text-search-url", url]
-    command += [
-        "--engine",
-        "ray",
-        "--part-records",
-        part,
-        "--block-records",
-        block,
-        "--state",
-        str(folder / "state"),
-    ]
+    command += ["--engine", "ray", "--part-records", str(part)]
     paths = os.pathsep.join(path for path in sys.path if path)
     async with await anyio.open_process(
         command, env={**os.environ, "PYTHONPATH": paths}, stdout=None, stderr=None
     ) as process:
-        to_kill.append(process.kill)
+        then["finished"] = process.kill
         assert await process.wait() == -signal.SIGKILL
 
 
 async def test_a_service_that_is_not_there_ends_the_run_with_its_own_sentence(tmp_path: Path) -> None:
     source = manifest(tmp_path / "pages.jsonl", [page("a", "The mill.")])
-    impatient = IngestOptions(patience=cluster_patience())
+    impatient = IngestOptions(patience=Patience(pauses_s=()))
     with pytest.raises(DependencyUnavailable):
-        await cluster.ingest_pages(source, "http://127.0.0.1:9", impatient, options(tmp_path, 10, 2))
-
-
-def cluster_patience() -> Any:
-    from corpus.versions import Patience
-
-    return Patience(pauses_s=())
+        await ingest(PAGES, source, "http://127.0.0.1:9", impatient, ClusterOptions())

@@ -1,6 +1,7 @@
 """Data sets from runs: the papers' labels, the same folder each time, and broken rows named."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -259,15 +260,16 @@ async def test_a_run_without_the_model_s_calls_says_how_to_get_them(tmp_path: Pa
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.QUESTION,))
 
 
-async def test_samples_can_be_looked_at_and_show_others_words_as_text(tmp_path: Path) -> None:
-    hostile = Question(9, answered="<script>alert(1)</script> 1931", query="<b>tower</b>")
+async def test_samples_can_be_looked_at_and_show_others_words_as_code(tmp_path: Path) -> None:
+    hostile = Question(9, answered="<script>alert(1)</script> 1931", query="`<b>tower</b>`")
     await asked_run(tmp_path / "run", [RIGHT, WRONG, hostile])
     await built(tmp_path / "data", tmp_path / "run")
     shown = write_page(tmp_path / "data").read_text()
-    assert "<script>" not in shown
-    assert "<b>tower" not in shown
+    outside = re.sub("`[^`\n]*`", "", shown)
+    assert "<script>alert" in shown
+    assert "<" not in outside
     assert "It was built in 1931." in shown
-    assert shown.count("data:image/jpeg;base64,") >= 3
+    assert shown.count("![photo](photos/") >= 3
     assert "When was tower 1 built?" in shown
 
 

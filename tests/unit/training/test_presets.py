@@ -1,12 +1,14 @@
 """The recipes that come along: each can be used, and says of each number where it is from."""
 
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 import yaml
 from typer.testing import CliRunner
 
 from training.cli import app
+from training.commands.planning import memory
 from training.config import PRESETS, Settings, load_config, preset_names
 from training.grpo.settings import GrpoConfig
 from training.sft.settings import SftConfig
@@ -53,3 +55,34 @@ def test_answer_and_form_weigh_the_same_in_the_rewards_of_wiki_prf(name: str) ->
 
     assert rewards.answer == pytest.approx(rewards.tool_format + rewards.filter_format)
     assert rewards.tool_use == 0
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_fits_its_card_by_its_plan(name: str) -> None:
+    command = "sft" if RECIPES[name] is SftConfig else "grpo"
+    said = CliRunner().invoke(app, [command, name, "--plan"])
+    assert said.exit_code == 0, said.output
+    assert "billion weights" in said.output
+
+
+def test_a_plan_says_what_does_not_fit_and_what_has_no_published_sizes() -> None:
+    def said(*given: str) -> tuple[int, str]:
+        options = [word for each in given for word in ("--set", each)]
+        result = CliRunner().invoke(app, ["sft", "blackpearl-table-6-48gb", "--plan", *options])
+        return result.exit_code, result.stderr
+
+    assert said("device_batch_size=8") == (1, ANY)
+    assert "It does not fit" in said("device_batch_size=8")[1]
+    assert said("device_batch_size=3", "model.quantised=true")[0] == 0
+    assert "Known: meta-llama" in said("model.weights=somewhere")[1]
+    assert "Known: a100-80gb" in said("card=abacus")[1]
+
+
+def test_four_bits_a_smaller_lora_and_shorter_samples_take_less() -> None:
+    def total(*given: str) -> float:
+        return sum(memory(load_config("blackpearl-table-6-48gb", SftConfig, given)).values())
+
+    assert total() == pytest.approx(31, abs=1)
+    assert total("model.quantised=true", "optimiser=paged_adamw_8bit") == pytest.approx(16, abs=1)
+    assert total("lora.rank=8") < total()
+    assert total("max_prompt_tokens=1024") < total()

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from evaluation.judging.port import Judgement, Verdict
 from training.cli import app
-from training.runs import AFTER, BEFORE, METRICS, PLOT, SUMMARY, Prediction, RunFolder
+from training.runs import AFTER, BEFORE, METRICS, SUMMARY, Prediction, RunFolder
 from training.samples import RejectedRow, Task
 from training.scoring import Judged, common_abstention, scores, truthfulness_at
 
@@ -62,7 +62,7 @@ def reported(*runs: RunFolder, out: Path | None = None) -> tuple[str, str]:
     given = [] if out is None else ["--out", str(out)]
     said = CliRunner().invoke(app, ["report", *(str(run.path) for run in runs), *given])
     assert said.exit_code == 0, said.output
-    page = (out or runs[0].path / "report.html").read_text("utf-8")
+    page = (out or runs[0].path / "report.md").read_text("utf-8")
     return page, said.stderr
 
 
@@ -119,7 +119,7 @@ def test_a_model_that_refuses_everything_is_named_before_any_figure(tmp_path: Pa
     after = predictions([(IDK, 0.9)] * 5)
     page, warned = reported(run_of(tmp_path / "run", before, after))
     assert "it refuses 100% of 45 questions" in warned
-    assert page.index("it refuses 100% of 45 questions") < page.index("Before and after")
+    assert page.index("it refuses 100% of 45 questions") < page.index("| before | after |")
     assert "truthfulness, 100% refused on both sides" in page
 
 
@@ -194,10 +194,9 @@ def test_rollouts_that_earn_the_same_or_fail_are_named(tmp_path: Path) -> None:
         "forced": False,
     }
     run.keep_rollouts(0, [told | {"rewards": rewards, "failed": ["image_search"]}] * 4)
-    page, warned = reported(run)
+    _, warned = reported(run)
     assert "In 1 of 1 groups all rollouts earned the same" in warned
     assert "In 4 of 4 rollouts a service failed" in warned
-    assert "Failed: image_search" in page
 
 
 def test_faults_of_the_data_and_rows_that_were_left_out_are_on_the_page(tmp_path: Path) -> None:
@@ -215,25 +214,22 @@ def test_a_head_s_calibration_is_on_the_page(tmp_path: Path) -> None:
     sizes = {"training": 30, "held_out": 10}
     run = run_of(tmp_path / "run", [], [], kind="coarse-reranker", calibration=figures, samples=sizes)
     run.finish(json.loads((run.path / SUMMARY).read_text()) | {"held_out": held_out})
-    run.keep_text(PLOT, "<svg xmlns='http://www.w3.org/2000/svg'/>")
     page, _ = reported(run)
     assert "0.031" in page
-    assert 'head accuracy</th><td class="number">0.750' in page
-    assert "data:image/svg+xml;base64," in page
+    assert "| `head accuracy` | 0.750 |" in page
 
 
-def test_what_a_model_wrote_is_shown_as_text_and_runs_nothing(tmp_path: Path) -> None:
-    hostile = "<script>alert(1)</script>"
+def test_what_a_model_wrote_is_shown_as_code(tmp_path: Path) -> None:
+    hostile = "`<script>alert(1)</script>|\n# Ha"
     page, _ = reported(run_of(tmp_path / "run", predictions([(hostile, 0.5)]), predictions([(hostile, 0.4)])))
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
+    assert "`'<script>alert(1)</script>¦ # Ha`" in page
 
 
 def test_several_runs_are_one_page_which_has_to_be_named(tmp_path: Path) -> None:
     said = predictions([("Paris", 0.9)])
     runs = [run_of(tmp_path / name, said, said) for name in ("first", "second")]
-    page, _ = reported(*runs, out=tmp_path / "both.html")
-    assert page.count("Before and after") == 2
+    page, _ = reported(*runs, out=tmp_path / "both.md")
+    assert page.count("| before | after |") == 2
     refused = CliRunner().invoke(app, ["report", *(str(run.path) for run in runs)])
     assert refused.exit_code == 2
     assert "--out" in refused.output
@@ -250,12 +246,9 @@ def test_a_training_that_has_not_ended_has_no_report(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("metrics.jsonl", "5\n"),
-        ("metrics.jsonl", '{"loss": 1}\n'),
         ("rollouts.jsonl", '{"step": 1}\n'),
         ("left-out.jsonl", '{"where": "x"}\n'),
         ("summary.json", '{"kind": "sft", "samples": {"a": "b"}}'),
-        ("config.yaml", "- 5"),
         ("predictions-after.jsonl", '{"sample": "s", "task": "answer", "said": "", "truth": {"x": 1}}\n'),
     ],
 )

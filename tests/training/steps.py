@@ -1,4 +1,4 @@
-"""Steps of something long: a command is told before it runs, a step is timed, the first fault ends all."""
+"""Steps of a long run: each command is printed before it runs, and the first failure ends the run."""
 
 import shlex
 import subprocess
@@ -11,7 +11,6 @@ from pathlib import Path
 
 import httpx
 from rich.console import Console
-from rich.table import Table
 
 from chassis.http.serving import listen
 from chassis.startup import CannotStart
@@ -32,22 +31,14 @@ class Steps:
 
     out: Path
     console: Console = field(default_factory=lambda: Console(soft_wrap=True, highlight=False))
-    took: list[tuple[str, float]] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """One row of the table."""
-        self.console.print(f"\n{len(self.took) + 1}. {name}", style="bold", markup=False)
+        """Print the name before, and the seconds that it took after."""
+        self.console.print(f"\n{name}", style="bold", markup=False)
         began = time.monotonic()
         yield
-        self.took.append((name, time.monotonic() - began))
-
-    def table(self) -> Table:
-        """What took how long."""
-        table = Table("step", "seconds")
-        for name, seconds in [*self.took, ("in all", sum(seconds for _, seconds in self.took))]:
-            table.add_row(name, f"{seconds:.0f}")
-        return table
+        self.console.print(f"{time.monotonic() - began:.0f} s", markup=False)
 
     def loreglass(self, *words: str | Path, **environment: str) -> None:
         """A command as a person would type it; its stderr goes to the log. Raises `StepFailed`."""

@@ -21,20 +21,20 @@ from corpus.ingest import ingest_pages, ingest_photos
 from deploy.one_process import Platform
 from deploy.sample import SAMPLE
 from deploy.settings import VAR, one_thread_each
-from deploy.train_steps import StepFailed, Steps
 from evaluation.data.world import load_world
 from gateway.clients.services import Services
+from tests.training.steps import StepFailed, Steps
+from tests.training.teacher import MODEL as TEACHER
+from tests.training.teacher import PLAN
+from tests.training.tiny_models import tiny_mllama, tiny_qwen25_vl
 from training.config import WrongConfig
 from training.libraries import require
-from training.tiny.models import tiny_mllama, tiny_qwen25_vl
-from training.tiny.teacher import MODEL as TEACHER
-from training.tiny.teacher import PLAN
 
 _MARK = "made-by-train-tiny"
 _PIPELINES = ("three-step", "wiki-prf")
 _TASKS = ("query", "rerank", "answer")
 _MLLAMA, _QWEN = "tiny-mllama", "tiny-qwen2.5-vl"
-_SERVING, _TEACHING = "training.tiny.serving", "training.tiny.teacher"
+_SERVING, _TEACHING = "tests.training.tiny_server", "tests.training.teacher"
 _TOKENIZER_SIZE = 1800
 _LIMIT, _TEACHER_LIMIT = 6, 16
 _DEADLINE_MS = 60_000
@@ -123,7 +123,7 @@ def _report(steps: Steps) -> None:
     asked = [_run(steps, f"{when}-{pipeline}") for pipeline in _PIPELINES for when in ("before", "after")]
     steps.loreglass("eval", "report", *asked, "--out", steps.out / "answers")
     trained = [_run(steps, name) for name in ("sft-mllama", "sft-qwen", "grpo-qwen")]
-    steps.loreglass("train", "report", *trained, "--out", steps.out / "training.html")
+    steps.loreglass("train", "report", *trained, "--out", steps.out / "training.md")
 
 
 def _ask(steps: Steps, name: str, started: Platform, limit: int) -> None:
@@ -208,10 +208,9 @@ def main(
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("Stopped.")
-    steps.console.print(steps.table())
     merged = _model(steps, "grpo-qwen")
     steps.console.print(f"With a GPU it is served by: python -m services.vlm --model {merged}")
-    steps.console.print(f"Reports: {out / 'training.html'} and {out / 'answers' / 'report.html'}")
+    steps.console.print(f"Reports: {out / 'training.md'} and {out / 'answers' / 'report.html'}")
 
 
 if __name__ == "__main__":

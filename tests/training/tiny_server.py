@@ -1,4 +1,4 @@
-"""`python -m training.tiny.serving FOLDER --port N`: a tiny model behind OpenAI's API, on a processor.
+"""`python -m tests.training.tiny_server FOLDER --port N`: a tiny model behind OpenAI's API, on a processor.
 
 It is transformers' own server, for which a model need not have vLLM's shapes. What is trained in earnest is
 served by vLLM: `python -m services.vlm --model FOLDER`.
@@ -13,7 +13,7 @@ from training.libraries import require
 
 
 def serve(
-    folder: Annotated[Path, typer.Argument(help="as `train merge` or `training.tiny.models` write it")],
+    folder: Annotated[Path, typer.Argument(help="as `train merge` or `tests.training.tiny_models` write it")],
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
 ) -> None:
     """Serve the model of FOLDER on this machine, under the name of its folder, until it is told to stop."""

@@ -1,4 +1,4 @@
-"""`python -m training.tiny.teacher WORLD --port N`: what a model that can read would write, without a model.
+"""`python -m tests.training.teacher WORLD --port N`: what a model that can read would write, without a model.
 
 A tiny model knows no English, so that nothing it writes could be a label. This server stands in for the base
 model of a real training: it knows the right answers of a data set like `samples`, and gives them where they
