@@ -156,7 +156,7 @@ def _measures(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> 
     abstention = common_abstention(before, after) if before and now.refused is not None else None
     if abstention is not None:
         told = f"truthfulness, {abstention:.0%} refused on both sides"
-        rows.insert(1, (told, *(truthfulness_at(abstention, side) for side in (before, after))))
+        rows.insert(1, (told, truthfulness_at(abstention, before), truthfulness_at(abstention, after)))
     return [
         (task.value, told, str(now.count), *("–" if value is None else f"{value:.1%}" for value in values))
         for told, *values in rows
