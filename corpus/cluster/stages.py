@@ -128,7 +128,8 @@ class Writer:
         for each in items:
             if isinstance(each, LoreglassError):
                 raise each
-        version = self._version = self._version or await anyio.to_thread.run_sync(self._open)
+        if self._version is None:
+            self._version = await anyio.to_thread.run_sync(self._open)
         refused: dict[str, str] = {}
         told: dict[str, tuple[Outcome, str]] = {}
 
@@ -141,7 +142,7 @@ class Writer:
         def tell(where: str, outcome: Outcome, reason: str) -> None:
             told[where] = outcome, reason
 
-        pipeline = Pipeline[Any](version, send, lambda _: None, tell)
+        pipeline = Pipeline[Any](self._version, send, lambda _: None, tell)
         batching: Any = PAGE_BATCHES if self._target.alias == PAGES else PHOTO_BATCHES
         await pipeline.run(batching.batches(iter(await self._claimed(items))))
         return [
