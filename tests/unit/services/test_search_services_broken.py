@@ -50,15 +50,18 @@ async def test_a_full_disk_is_a_507_with_what_to_do_and_searches_go_on(
     assert "nothing is indexed with less" in ready.json()["checks"]["engine"]
 
 
-async def test_readiness_says_that_readers_see_the_version_before_a_broken_one(tmp_path: Path) -> None:
+async def test_a_version_that_does_not_open_is_named_with_what_to_do(tmp_path: Path) -> None:
     settings = TextSearchSettings(port=0, data_dir=tmp_path)
     async with live(create_app(settings)) as client:
         await publish(client, "pages-1", "lighthouse", "pages-previous")
         await publish(client, "pages-2", "harbour", "pages")
-    broken = next((tmp_path / "collections" / "pages-2").rglob("mutable_id_tracker.versions"))
-    os.truncate(broken, 0)
+    os.truncate(tmp_path / "collections" / "pages-2" / "schema.json", 0)
     async with live(create_app(settings)) as client:
         ready = await client.get("/health/ready")
+        refused = await client.post("/v1/text-search", json={"queries": ["harbour"], "collection": "pages"})
+        await client.post("/v1/aliases", json={"alias": "pages", "collection": "pages-1"})
         assert await search(client, "lighthouse") == ["lighthouse"]
-    assert ready.status_code == 200
-    assert "see the version before it, 'pages-1'" in ready.json()["checks"]["engine"]
+    assert refused.status_code == 503
+    for said in (refused.json()["detail"], ready.json()["checks"]["engine"]):
+        assert "'pages-2' cannot be opened" in said
+        assert "loreglass index rollback" in said

@@ -92,8 +92,8 @@ async def test_versions_are_listed_and_old_ones_dropped(settings: TextSearchSett
         refused = await client.delete("/v1/collections/pages-2")
         dropped = await client.delete("/v1/collections/pages-1")
     assert listed["collections"] == [
-        {"name": "pages-1", "points": 1, "aliases": [], "finished": []},
-        {"name": "pages-2", "points": 1, "aliases": ["pages"], "finished": []},
+        {"name": "pages-1", "points": 1, "aliases": [], "finished": [], "fault": ""},
+        {"name": "pages-2", "points": 1, "aliases": ["pages"], "finished": [], "fault": ""},
     ]
     assert (refused.status_code, dropped.status_code) == (409, 200)
     assert [each["name"] for each in dropped.json()["collections"]] == ["pages-2"]
