@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import numpy as np
 
 from evaluation.calibration.aim import Aim
-from evaluation.calibration.conformal import Among
 from evaluation.calibration.cutoffs import REPLAYED, ROUTER, CalibrationError, Cutoffs
 from evaluation.calibration.estimate import cross_validated, gain, under, wrong_by_conversation
 from evaluation.calibration.promise import Check, Promise, Source, given, kept, range_of
@@ -118,7 +117,6 @@ def promise_of(calibration: Calibrated) -> Promise:
         aim=aim.told,
         ceiling=aim.ceiling,
         confidence=aim.guarantee.confidence if aim.guarantee else None,
-        among=aim.among,
         runs=calibration.evidence.sources,
         version=calibration.base.version + 1,
         thresholds=values,
@@ -143,7 +141,7 @@ def checked(promise: Promise, calibration: Calibrated, evidence: Evidence) -> Pr
     found = given(under(signals, after))
     wrong = None
     if calibration.aim.guarantee is not None:
-        wrong = wrong_by_conversation(signals, after, answered=calibration.aim.among is Among.ANSWERED)
+        wrong = wrong_by_conversation(signals, after)
     held, told = kept(calibration.aim, promise.expected or promise.after, found, wrong)
     check = Check(
         runs=evidence.sources,

@@ -98,20 +98,14 @@ def held_out(rivals: Sequence[Signals], choose: Choose, value: Value, fold_of: I
     return points
 
 
-def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs, *, answered: bool) -> tuple[float, float]:
-    """What a guarantee bounds: the share answered wrongly, every conversation counting alike, and the lower
-    end of its 95 % interval. `answered`: among the answered instead of among all.
+def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs) -> tuple[float, float]:
+    """Return what a guarantee bounds: the share answered wrongly, every conversation counting alike, and the
+    lower end of its 95 % interval.
     """
-    replayed = replay(signals, cutoffs)
-    wrong, given = replayed.points < 0.0, replayed.given
-    share, low = _mean_by_session(signals, wrong), _interval(signals, wrong, by_session=True).low
-    coverage = _mean_by_session(signals, given) if answered else 1.0
-    return (share / coverage, low / coverage) if coverage > 0.0 else (0.0, 0.0)
-
-
-def _mean_by_session(signals: Signals, values: Bools) -> float:
+    wrong = replay(signals, cutoffs).points < 0.0
     _, session = np.unique(signals.session, return_inverse=True)
-    return float((np.bincount(session, values) / np.bincount(session)).mean())
+    share = float((np.bincount(session, wrong) / np.bincount(session)).mean())
+    return share, _interval(signals, wrong, by_session=True).low
 
 
 def _interval(signals: Signals, values: Floats | Bools, *, by_session: bool = False) -> Interval:

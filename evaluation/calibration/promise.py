@@ -4,7 +4,6 @@ file."""
 from pydantic import BaseModel, ConfigDict
 
 from evaluation.calibration.aim import Aim
-from evaluation.calibration.conformal import Among
 from evaluation.calibration.estimate import Figures
 from evaluation.scoring.intervals import Interval
 
@@ -71,7 +70,6 @@ class Promise(_Kept):
     aim: str
     ceiling: float | None
     confidence: float | None
-    among: Among
     runs: list[Source]
     version: int
     thresholds: dict[str, float]

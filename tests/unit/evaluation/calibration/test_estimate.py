@@ -11,7 +11,6 @@ from evaluation.calibration.aim import Aim
 from evaluation.calibration.conformal import Guarantee
 from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
 from evaluation.calibration.estimate import cross_validated, gain, under, wrong_by_conversation
-from evaluation.calibration.frontier import frontier
 from evaluation.calibration.promise import given, kept
 from evaluation.calibration.signals import Signals, joined
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
@@ -86,11 +85,10 @@ def test_a_guarantee_is_held_to_what_it_bounds_conversations_and_not_questions()
     )
     assert under(signals, OPEN).rates.hallucination == 0.5
     guarantee = Guarantee(0.3)
-    among_all, low = wrong_by_conversation(signals, OPEN, answered=False)
+    among_all, low = wrong_by_conversation(signals, OPEN)
     assert low == 0.0
     assert among_all == pytest.approx(guarantee.losses(signals, OPEN).mean())
     assert among_all == pytest.approx(0.8 / 4)
-    assert wrong_by_conversation(signals, OPEN, answered=True)[0] == pytest.approx(0.8 / 3)
     held, told = kept(
         Aim(guarantee=guarantee), given(under(signals, OPEN)), given(under(signals, OPEN)), (0.2, 0.0)
     )
@@ -109,8 +107,3 @@ def test_joined_runs_keep_their_conversations_apart() -> None:
     assert (len(both), both.sessions) == (120, one.sessions + other.sessions)
     separately = [under(each, USUAL).rates.truthfulness for each in (one, other)]
     assert under(both, USUAL).rates.truthfulness == pytest.approx(np.mean(separately))
-
-
-def test_the_frontier_leads_from_most_to_least_coverage() -> None:
-    coverages = [coverage for coverage, _ in frontier(noise(8), USUAL)]
-    assert coverages == sorted(coverages, reverse=True)
