@@ -119,8 +119,8 @@ def _refusal_curve(system: SystemReport, report: Report) -> Drawn:
 
 
 def _span_curve(system: SystemReport, spans: SpanReport) -> Drawn:
-    """Draw each outcome over the share of questions answered; dots are operating points."""
-    steps, points = [step.outcomes for step in spans.curve], [point.outcomes for point in spans.points]
+    """Draw each outcome over the share of questions answered."""
+    steps = [step.outcomes for step in spans.curve]
     lines = (
         ("right", RIGHT, "right"),
         ("wrong", WRONG, "wrong"),
@@ -130,9 +130,6 @@ def _span_curve(system: SystemReport, spans: SpanReport) -> Drawn:
         for name, colour, label in lines:
             shares = [0.0, *(getattr(each, name) for each in steps)]
             axes.plot([0.0, *map(_coverage, steps)], shares, color=colour, label=label)
-            axes.scatter(
-                [*map(_coverage, points)], [getattr(each, name) for each in points], s=16, color=colour
-            )
         axes.axvline(_coverage(spans.scores.outcomes), color=INK, lw=0.8, ls="--")
         axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="share of all questions answered")
         axes.xaxis.set_major_formatter(_percent)
