@@ -1,7 +1,8 @@
 """Comments in the file of chosen thresholds."""
 
 from evaluation.calibration.calibrating import Evidence
-from evaluation.calibration.promise import Given, Promise
+from evaluation.calibration.estimate import Given
+from evaluation.calibration.promise import Promise
 from evaluation.calibration.signals import basis_of, unmeasured_of
 
 

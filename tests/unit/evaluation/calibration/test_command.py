@@ -12,9 +12,11 @@ from typer.testing import CliRunner, Result
 
 from evaluation.calibration.aim import Aim
 from evaluation.calibration.conformal import Guarantee
-from evaluation.calibration.promise import Given, Range, kept
+from evaluation.calibration.estimate import Given
+from evaluation.calibration.promise import kept
 from evaluation.calibration.threshold_file import Base, render
 from evaluation.commands.calibrate import calibrate, promise_file
+from evaluation.scoring.intervals import Interval
 from gateway.thresholds import PACKAGED, load_thresholds
 from tests.unit.evaluation.calibration.generated_runs import THRESHOLDS, write_run
 
@@ -176,13 +178,13 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         questions=100,
         sessions=100,
         accuracy=0.8,
-        accuracy_range=Range(low=0.7, high=0.9),
+        accuracy_range=Interval(low=0.7, high=0.9),
         acceptable=0.0,
         missing=0.2 - wrong,
         hallucination=wrong,
-        hallucination_range=Range(low=low, high=0.1),
+        hallucination_range=Interval(low=low, high=0.1),
         truthfulness=0.8 - wrong,
-        truthfulness_range=Range(low=0.7, high=0.9),
+        truthfulness_range=Interval(low=0.7, high=0.9),
         risk=wrong / (0.8 + wrong),
     )
     held, told = kept(Aim(guarantee=Guarantee(0.02)), found, found)
