@@ -20,8 +20,8 @@ from deploy.sample import SAMPLE
 from deploy.settings import VAR, PocketSettings
 from evaluation.data.model import AskedTurn, Conversation
 from evaluation.data.world import World, load_world, truth_of
-from evaluation.judging.judge import judge
 from evaluation.judging.port import Verdict
+from evaluation.judging.rules import judge
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
 from loreglass_client.errors import DeadlineExceeded, NotReady, Overloaded
 

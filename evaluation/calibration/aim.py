@@ -4,11 +4,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from evaluation.calibration.conformal import Among, Guarantee
+from evaluation.calibration.conformal import Guarantee, through
 from evaluation.calibration.cutoffs import REPLAYED, CalibrationError, Cutoffs
 from evaluation.calibration.estimate import Choose
 from evaluation.calibration.grid import Objective, Search
-from evaluation.calibration.paths import PathKind, halves, learned, through
 from evaluation.calibration.replay import rates, replay
 from evaluation.calibration.signals import Signals
 
@@ -26,9 +25,7 @@ class Aim:
 
     objective: Objective = field(default_factory=Objective)
     guarantee: Guarantee | None = None
-    path: PathKind = PathKind.PRESENT
     tuned: Collection[str] = REPLAYED
-    seed: int = 0
 
     def chooser(self, present: Cutoffs) -> Choose:
         """How thresholds are chosen on some questions. Raises, when called, `CalibrationError`."""
@@ -38,10 +35,7 @@ class Aim:
 
         def promise(signals: Signals) -> Cutoffs:
             assert self.guarantee is not None
-            if self.path is PathKind.PRESENT:
-                return self.guarantee.choose(signals, through(present))
-            to_learn, to_promise = halves(signals, self.seed)
-            return self.guarantee.choose(to_promise, learned(to_learn, present))
+            return self.guarantee.choose(signals, through(present))
 
         return search if self.guarantee is None else promise
 
@@ -58,16 +52,11 @@ class Aim:
         return self.objective.ceiling if self.guarantee is None else self.guarantee.ceiling
 
     @property
-    def among(self) -> Among:
-        """Of which questions the ceiling is a share."""
-        return Among.ALL if self.guarantee is None else self.guarantee.among
-
-    @property
     def told(self) -> str:
         """In a sentence."""
         if self.ceiling is None:
             return "The best truthfulness."
-        wrong = f"{100 * self.ceiling:g} % wrong among {self.among.value} questions"
+        wrong = f"{100 * self.ceiling:g} % wrong among all questions"
         if self.guarantee is None:
             return f"The most accuracy with at most {wrong} where it was chosen; no guarantee elsewhere."
         wrong += ", conversations counting alike"
@@ -81,8 +70,6 @@ def aim_of(
     best: Best | None,
     ceiling: float | None,
     confidence: float | None,
-    among: Among,
-    path: PathKind,
     tuned: Collection[str],
 ) -> Aim:
     """What a command asks for. Raises `CalibrationError` for what does not go together."""
@@ -90,16 +77,16 @@ def aim_of(
     if unknown:
         raise CalibrationError(f"{unknown[0]} cannot be tuned by replay; choose among {', '.join(REPLAYED)}.")
     if ceiling is None:
-        if best is Best.ACCURACY or confidence is not None or among is Among.ANSWERED:
-            raise CalibrationError("Accuracy, a confidence and --among need a --ceiling on wrong answers.")
+        if best is Best.ACCURACY or confidence is not None:
+            raise CalibrationError("Accuracy and a confidence need a --ceiling on wrong answers.")
         return Aim(tuned=tuned)
     if best is Best.TRUTHFULNESS:
         raise CalibrationError("Either the best truthfulness, or a ceiling on wrong answers.")
-    guarantee = Guarantee(ceiling, confidence, among)
+    guarantee = Guarantee(ceiling, confidence)
     if best is Best.ACCURACY:
-        if confidence is not None or among is Among.ANSWERED:
+        if confidence is not None:
             raise CalibrationError("Accuracy under a ceiling is found by search: it has no confidence.")
         return Aim(Objective(ceiling), tuned=tuned)
     if set(tuned) != set(REPLAYED):
         raise CalibrationError("A guarantee moves all thresholds of the answer together; leave out --tune.")
-    return Aim(guarantee=guarantee, path=path)
+    return Aim(guarantee=guarantee)

@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 import numpy as np
 
 from evaluation.calibration.aim import Aim
-from evaluation.calibration.conformal import Among
 from evaluation.calibration.cutoffs import REPLAYED, ROUTER, CalibrationError, Cutoffs
 from evaluation.calibration.estimate import cross_validated, gain, under, wrong_by_conversation
-from evaluation.calibration.promise import Check, Promise, Source, given, kept, range_of
+from evaluation.calibration.promise import Check, Promise, Source, kept
 from evaluation.calibration.proposals import Judging, judged_together, pipeline_of, questions_of, same_system
 from evaluation.calibration.replay import replay
 from evaluation.calibration.signals import Signals
@@ -118,7 +117,6 @@ def promise_of(calibration: Calibrated) -> Promise:
         aim=aim.told,
         ceiling=aim.ceiling,
         confidence=aim.guarantee.confidence if aim.guarantee else None,
-        among=aim.among,
         runs=calibration.evidence.sources,
         version=calibration.base.version + 1,
         thresholds=values,
@@ -127,10 +125,10 @@ def promise_of(calibration: Calibrated) -> Promise:
             for name, value in values.items()
             if name in before and before[name] != value
         },
-        before=given(under(signals, calibration.present)),
-        after=given(under(signals, calibration.chosen)),
-        expected=given(expected) if expected else None,
-        gain=range_of(gain(signals, calibration.present, calibration.chosen)),
+        before=under(signals, calibration.present),
+        after=under(signals, calibration.chosen),
+        expected=expected,
+        gain=gain(signals, calibration.present, calibration.chosen),
         uncertain=uncertain(signals, calibration.chosen),
         unjudged=calibration.evidence.unjudged,
     )
@@ -140,16 +138,16 @@ def checked(promise: Promise, calibration: Calibrated, evidence: Evidence) -> Pr
     """The promise with what other questions say of it. Raises `CalibrationError` if they can say nothing."""
     _comparable(promise, calibration, evidence)
     signals, after = evidence.signals, calibration.chosen
-    found = given(under(signals, after))
+    found = under(signals, after)
     wrong = None
     if calibration.aim.guarantee is not None:
-        wrong = wrong_by_conversation(signals, after, answered=calibration.aim.among is Among.ANSWERED)
+        wrong = wrong_by_conversation(signals, after)
     held, told = kept(calibration.aim, promise.expected or promise.after, found, wrong)
     check = Check(
         runs=evidence.sources,
-        before=given(under(signals, calibration.present)),
+        before=under(signals, calibration.present),
         after=found,
-        gain=range_of(gain(signals, calibration.present, after)),
+        gain=gain(signals, calibration.present, after),
         uncertain=uncertain(signals, after),
         kept=held,
         told=told,

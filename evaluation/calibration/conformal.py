@@ -13,41 +13,47 @@ answered.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
-from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
+from evaluation.calibration.cutoffs import ANSWER, CalibrationError, Cutoffs
 from evaluation.calibration.replay import replay
 from evaluation.calibration.signals import Floats, Signals
 
 _SAME = 1e-12
-_STARTS = 10
 
 
-class Among(StrEnum):
-    """Wrong answers among which questions: all, or those that are answered."""
+STEPS = 200
 
-    ALL = "all"
-    ANSWERED = "answered"
+
+def through(present: Cutoffs, steps: int = STEPS) -> list[Cutoffs]:
+    """Return settings from all thresholds of the answer at 0, through the present ones, to all at 1.
+
+    Along the way nothing is given that was withheld before. The router's thresholds stay: a draft that is not
+    given at once is not withheld, it goes the whole way.
+    """
+    shares = np.linspace(0.0, 1.0, steps // 2 + 1)
+    loose = [{name: getattr(present, name) * share for name in ANSWER} for share in shares]
+    strict = [
+        {name: getattr(present, name) + (1.0 - getattr(present, name)) * share for name in ANSWER}
+        for share in shares[1:]
+    ]
+    rounded = ({name: round(value, 4) for name, value in step.items()} for step in (*loose, *strict))
+    return [present.with_values(values) for values in rounded]
 
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """`ceiling`: on the share answered wrongly. `confidence`: with which probability over calibrations it
-    holds; None bounds the mean over calibrations instead. `among`: shares of what; of the answered ones
-    only with a `confidence`, since that share need not fall as more is withheld.
+    """`ceiling`: on the share of all questions answered wrongly. `confidence`: with which probability over
+    calibrations it holds; None bounds the mean over calibrations instead.
     """
 
     ceiling: float
     confidence: float | None = None
-    among: Among = Among.ALL
 
     def __post_init__(self) -> None:
         if not 0.0 < self.ceiling < 1.0:
             raise CalibrationError("A ceiling lies between 0 and 1.")
-        if self.confidence is None and self.among is Among.ANSWERED:
-            raise CalibrationError("A ceiling among the answered questions needs a confidence.")
         if self.confidence is not None and not 0.0 < self.confidence < 1.0:
             raise CalibrationError("A confidence lies between 0 and 1.")
 
@@ -56,7 +62,7 @@ class Guarantee:
         """How many conversations it takes even if none of them has a wrong answer."""
         if self.confidence is None:
             return math.ceil(1.0 / self.ceiling - 1.0 - _SAME)
-        return math.ceil(math.log(self._error) / math.log1p(-self.ceiling) - _SAME)
+        return math.ceil(math.log(1.0 - self.confidence) / math.log1p(-self.ceiling) - _SAME)
 
     def choose(self, signals: Signals, path: Sequence[Cutoffs]) -> Cutoffs:
         """The loosest thresholds of the path for which it holds; the path goes from loose to strict.
@@ -68,7 +74,9 @@ class Guarantee:
                 f"A ceiling of {100 * self.ceiling:g} %{self._told} takes at least {self.fewest_sessions} "
                 f"conversations to calibrate with; there are {signals.sessions}."
             )
-        chosen = min(self._loosest_from(signals, path, start) for start in self._starts(len(path)))
+        chosen = len(path)
+        while chosen > 0 and self._holds(signals, path[chosen - 1]):
+            chosen -= 1
         if chosen == len(path):
             left = float(self.losses(signals, path[-1]).mean())
             raise CalibrationError(
@@ -77,59 +85,21 @@ class Guarantee:
             )
         return path[chosen]
 
-    def _loosest_from(self, signals: Signals, path: Sequence[Cutoffs], start: int) -> int:
-        """How far it holds from a place on the path towards looser ones; the path's length: not even
-        there."""
-        chosen = len(path)
-        for place in range(start, -1, -1):
-            if not self._holds(signals, path[place]):
-                break
-            chosen = place
-        return chosen
-
-    def _starts(self, steps: int) -> list[int]:
-        """Where testing begins: at the strictest, and among the answered, of whom there are none there, at
-        several places, each with its share of the permitted error (Learn then Test, section 4).
-        """
-        if self.among is Among.ALL:
-            return [steps - 1]
-        return [(steps - 1) * (place + 1) // _STARTS for place in range(_STARTS)]
-
     def _holds(self, signals: Signals, cutoffs: Cutoffs) -> bool:
         """Conformal risk control for losses of at most 1, or the test whether the risk is above the
         ceiling."""
         losses = self.losses(signals, cutoffs)
         if self.confidence is None:
             return float(losses.sum() + 1.0) / (len(losses) + 1.0) <= self.ceiling + _SAME
-        return self._p_value(signals, cutoffs, losses) <= self._error + _SAME
-
-    @property
-    def _error(self) -> float:
-        """How probable a single test may err."""
-        error = 1.0 - (self.confidence or 0.0)
-        return error if self.among is Among.ALL else error / _STARTS
-
-    def _p_value(self, signals: Signals, cutoffs: Cutoffs, losses: Floats) -> float:
-        """Single questions that are answered are so many coins; a conversation's share is only bounded."""
-        if self.among is Among.ANSWERED and len(losses) == len(signals):
-            replayed = replay(signals, cutoffs)
-            wrong, answered = np.count_nonzero(replayed.points < 0.0), np.count_nonzero(replayed.given)
-            return binomial_tail(int(wrong), int(answered), self.ceiling)
-        return p_value(losses, self.ceiling)
+        return p_value(losses, self.ceiling) <= 1.0 - self.confidence + _SAME
 
     @property
     def _told(self) -> str:
         return "" if self.confidence is None else f" with a confidence of {100 * self.confidence:g} %"
 
     def losses(self, signals: Signals, cutoffs: Cutoffs) -> Floats:
-        """The loss of each conversation, in 0..1.
-
-        Among the answered, a refusal counts as much as the ceiling: the mean is below it exactly if wrong
-        answers are rarer among the answered than that.
-        """
-        replayed = replay(signals, cutoffs)
-        wrong = (replayed.points < 0.0).astype(np.float64)
-        each = wrong if self.among is Among.ALL else np.where(replayed.given, wrong, self.ceiling)
+        """Return the share answered wrongly of each conversation."""
+        each = (replay(signals, cutoffs).points < 0.0).astype(np.float64)
         _, session = np.unique(signals.session, return_inverse=True)
         losses: Floats = np.bincount(session, each) / np.bincount(session)
         return losses

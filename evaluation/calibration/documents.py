@@ -1,8 +1,8 @@
-"""What stands beside the chosen thresholds: comments in the file, and a picture."""
+"""Comments in the file of chosen thresholds."""
 
-from evaluation.calibration.calibrating import Calibrated, Evidence
-from evaluation.calibration.frontier import draw, frontier
-from evaluation.calibration.promise import Given, Promise
+from evaluation.calibration.calibrating import Evidence
+from evaluation.calibration.estimate import Given
+from evaluation.calibration.promise import Promise
 from evaluation.calibration.signals import basis_of, unmeasured_of
 
 
@@ -41,18 +41,3 @@ def basis_told(evidence: Evidence, test: Evidence | None) -> list[str]:
 def _told(given: Given) -> str:
     wrong, truth = 100 * given.hallucination, given.truthfulness
     return f"{100 * given.accuracy:.1f} % right, {wrong:.1f} % wrong, truthfulness {truth:+.3f}"
-
-
-def picture_of(promise: Promise, calibration: Calibrated, test: Evidence | None) -> str:
-    """SVG: wrong answers over coverage, the present setting and the chosen one. Needs matplotlib."""
-    chosen = calibration.chosen
-    curves = {"where chosen": frontier(calibration.evidence.signals, chosen)}
-    marks = {"before": _place(promise.before), "after": _place(promise.after)}
-    if test is not None and promise.check is not None:
-        curves["check"] = frontier(test.signals, chosen)
-        marks["check, after"] = _place(promise.check.after)
-    return draw(curves, marks, promise.ceiling)
-
-
-def _place(given: Given) -> tuple[float, float]:
-    return 1.0 - given.missing, given.hallucination

@@ -2,12 +2,12 @@
 on."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict
 
 from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
-from evaluation.calibration.replay import Rates, rates, replay
+from evaluation.calibration.replay import rates, replay
 from evaluation.calibration.signals import Bools, Floats, Ints, Signals
 from evaluation.data.model import Part
 from evaluation.scoring.intervals import Interval, bootstrap
@@ -18,35 +18,45 @@ Choose = Callable[[Signals], Cutoffs]
 Value = Callable[[Signals, Cutoffs], float]
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Shares of all questions with 95 % intervals over conversations."""
+class Given(BaseModel):
+    """What thresholds give: shares of all questions with 95 % intervals over conversations; `risk`: wrong
+    among the answered, None where none is.
+    """
 
-    rates: Rates
-    accuracy: Interval
-    hallucination: Interval
-    truthfulness: Interval
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    questions: int
     sessions: int
+    accuracy: float
+    accuracy_range: Interval
+    acceptable: float
+    missing: float
+    hallucination: float
+    hallucination_range: Interval
+    truthfulness: float
+    truthfulness_range: Interval
+    risk: float | None
 
-    @property
-    def risk(self) -> float:
-        """Wrong among the answered; NaN where none is."""
-        coverage = self.rates.coverage
-        return self.rates.hallucination / coverage if coverage > 0.0 else float("nan")
 
-
-def figures(signals: Signals, points: Floats) -> Figures:
-    """Of points that were given somehow."""
-    return Figures(
-        rates(points),
-        accuracy=_interval(signals, points == 1.0),
-        hallucination=_interval(signals, points < 0.0),
-        truthfulness=_interval(signals, points),
+def figures(signals: Signals, points: Floats) -> Given:
+    """Return the figures of points that were given somehow."""
+    found = rates(points)
+    return Given(
+        questions=found.count,
         sessions=signals.sessions,
+        accuracy=found.accuracy,
+        accuracy_range=_interval(signals, points == 1.0),
+        acceptable=found.acceptable,
+        missing=found.missing,
+        hallucination=found.hallucination,
+        hallucination_range=_interval(signals, points < 0.0),
+        truthfulness=found.truthfulness,
+        truthfulness_range=_interval(signals, points),
+        risk=found.hallucination / found.coverage if found.coverage > 0.0 else None,
     )
 
 
-def under(signals: Signals, cutoffs: Cutoffs) -> Figures:
+def under(signals: Signals, cutoffs: Cutoffs) -> Given:
     """Of a replay."""
     return figures(signals, replay(signals, cutoffs).points)
 
@@ -58,7 +68,7 @@ def gain(signals: Signals, before: Cutoffs, after: Cutoffs) -> Interval:
 
 def cross_validated(
     rivals: Sequence[Signals], choose: Choose, value: Value, *, folds: int = FOLDS, seed: int = 0
-) -> Figures | None:
+) -> Given | None:
     """Every conversation under thresholds chosen on the others: what was chosen on all flatters itself.
 
     `rivals`: runs over the same questions, question by question, of which the one with the best `value` is
@@ -98,20 +108,14 @@ def held_out(rivals: Sequence[Signals], choose: Choose, value: Value, fold_of: I
     return points
 
 
-def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs, *, answered: bool) -> tuple[float, float]:
-    """What a guarantee bounds: the share answered wrongly, every conversation counting alike, and the lower
-    end of its 95 % interval. `answered`: among the answered instead of among all.
+def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs) -> tuple[float, float]:
+    """Return what a guarantee bounds: the share answered wrongly, every conversation counting alike, and the
+    lower end of its 95 % interval.
     """
-    replayed = replay(signals, cutoffs)
-    wrong, given = replayed.points < 0.0, replayed.given
-    share, low = _mean_by_session(signals, wrong), _interval(signals, wrong, by_session=True).low
-    coverage = _mean_by_session(signals, given) if answered else 1.0
-    return (share / coverage, low / coverage) if coverage > 0.0 else (0.0, 0.0)
-
-
-def _mean_by_session(signals: Signals, values: Bools) -> float:
+    wrong = replay(signals, cutoffs).points < 0.0
     _, session = np.unique(signals.session, return_inverse=True)
-    return float((np.bincount(session, values) / np.bincount(session)).mean())
+    share = float((np.bincount(session, wrong) / np.bincount(session)).mean())
+    return share, _interval(signals, wrong, by_session=True).low
 
 
 def _interval(signals: Signals, values: Floats | Bools, *, by_session: bool = False) -> Interval:

@@ -4,36 +4,12 @@ file."""
 from pydantic import BaseModel, ConfigDict
 
 from evaluation.calibration.aim import Aim
-from evaluation.calibration.conformal import Among
-from evaluation.calibration.estimate import Figures
+from evaluation.calibration.estimate import Given
 from evaluation.scoring.intervals import Interval
 
 
 class _Kept(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Range(_Kept):
-    """A 95 % interval."""
-
-    low: float
-    high: float
-
-
-class Given(_Kept):
-    """What some thresholds give: shares of all questions, `risk` of the answered ones."""
-
-    questions: int
-    sessions: int
-    accuracy: float
-    accuracy_range: Range
-    acceptable: float
-    missing: float
-    hallucination: float
-    hallucination_range: Range
-    truthfulness: float
-    truthfulness_range: Range
-    risk: float | None
 
 
 class Source(_Kept):
@@ -53,7 +29,7 @@ class Check(_Kept):
     runs: list[Source]
     before: Given
     after: Given
-    gain: Range
+    gain: Interval
     uncertain: int
     kept: bool | None
     told: str
@@ -71,7 +47,6 @@ class Promise(_Kept):
     aim: str
     ceiling: float | None
     confidence: float | None
-    among: Among
     runs: list[Source]
     version: int
     thresholds: dict[str, float]
@@ -79,33 +54,10 @@ class Promise(_Kept):
     before: Given
     after: Given
     expected: Given | None
-    gain: Range
+    gain: Interval
     uncertain: int
     unjudged: int
     check: Check | None = None
-
-
-def given(figures: Figures) -> Given:
-    """Figures as they are kept."""
-    rates = figures.rates
-    return Given(
-        questions=rates.count,
-        sessions=figures.sessions,
-        accuracy=rates.accuracy,
-        accuracy_range=range_of(figures.accuracy),
-        acceptable=rates.acceptable,
-        missing=rates.missing,
-        hallucination=rates.hallucination,
-        hallucination_range=range_of(figures.hallucination),
-        truthfulness=rates.truthfulness,
-        truthfulness_range=range_of(figures.truthfulness),
-        risk=figures.risk if figures.risk == figures.risk else None,
-    )
-
-
-def range_of(interval: Interval) -> Range:
-    """An interval as it is kept."""
-    return Range(low=interval.low, high=interval.high)
 
 
 def kept(

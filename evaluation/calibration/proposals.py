@@ -11,7 +11,7 @@ from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
 from evaluation.calibration.signals import Signals, joined, signals_of
 from evaluation.judging.cut import APPROXIMATE, Cut
 from evaluation.judging.port import Judge, Judgement
-from evaluation.judging.rules import RuleJudge, judge_by_rules
+from evaluation.judging.rules import RuleJudge
 from evaluation.judging.verdicts import VerdictCache, judge_all, verdict_file
 from evaluation.record import TurnRecord
 from evaluation.runs.store import Run
@@ -76,17 +76,6 @@ async def verdicts_on_answers(
         judgements = await judge_all(cases, judging.judge, concurrency=judging.concurrency, cache=cache)
     unjudged = frozenset(name for name, judgement in judgements.items() if judgement.failed)
     return _by_protocol(said, judgements, judging.cut), unjudged
-
-
-def signals_by_rules(run: Run) -> Signals:
-    """The same by the rule judge, at once, and nothing is kept. Raises `CalibrationError`."""
-    in_force = Cutoffs.among(thresholds_of(run))
-    verdicts = {}
-    for which in (PROPOSED, DRAFT):
-        said = saying(run.records, which)
-        judgements = {record.interaction_id: judge_by_rules(case_of(record)) for record in said}
-        verdicts[which] = _by_protocol(said, judgements, APPROXIMATE)
-    return signals_of(run.records, verdicts[PROPOSED], verdicts[DRAFT], in_force)
 
 
 def _cache(run: Run, judge: str, which: str) -> VerdictCache:

@@ -4,8 +4,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evaluation.calibration.promise import Given, Promise, Range, Source
+from evaluation.calibration.estimate import Given
+from evaluation.calibration.promise import Promise, Source
 from evaluation.calibration.threshold_file import plain
+from evaluation.scoring.intervals import Interval
 
 
 def show(promise: Promise, console: Console) -> None:
@@ -38,7 +40,7 @@ def _warn_of_load(source: Source, console: Console) -> None:
         console.print(escape(plain(f"{told} Was the machine busy?")), style="yellow", highlight=False)
 
 
-def _gain(where: str, gain: Range, uncertain: int, console: Console) -> None:
+def _gain(where: str, gain: Interval, uncertain: int, console: Console) -> None:
     told = f"truthfulness {where}: {gain.low:+.3f} to {gain.high:+.3f} against before (95 %)"
     console.print(told, highlight=False)
     if uncertain:

@@ -55,8 +55,6 @@ def calibrate(
     confidence: Annotated[
         float | None, typer.Option(help="that the ceiling holds, in 0..1; else it holds on average")
     ] = None,
-    among: Annotated[str, typer.Option(help="wrong among: all, or answered questions")] = "all",
-    path: Annotated[str, typer.Option(help="what a guarantee chooses from: present, learned")] = "present",
     tune: Annotated[list[str] | None, typer.Option(help="only these", metavar="NAME")] = None,
     check: Annotated[Path | None, typer.Option(help="a run on other questions", metavar="TEST_RUN")] = None,
     base: Annotated[Path, typer.Option(help="the thresholds file to start from", dir_okay=False)] = BASE,
@@ -87,7 +85,7 @@ def calibrate(
     asked = _Asked(ask or [], dataset, gateway, concurrency)
     with stops_politely():
         try:
-            aim = _aim(best, ceiling, confidence, among, path, tune)
+            aim = _aim(best, ceiling, confidence, tune)
             _not_there_yet(out, overwrite)
             made = _calibrate(runs, check, aim, read_base(base), judging, asked, out)
             _write(*made, out, overwrite)
@@ -102,24 +100,13 @@ def _in_words(error: Exception) -> str:
     return str(error)
 
 
-def _aim(
-    best: str | None,
-    ceiling: float | None,
-    confidence: float | None,
-    among: str,
-    path: str,
-    tune: list[str] | None,
-) -> "Aim":
+def _aim(best: str | None, ceiling: float | None, confidence: float | None, tune: list[str] | None) -> "Aim":
     from evaluation.calibration.aim import Best, aim_of
-    from evaluation.calibration.conformal import Among
     from evaluation.calibration.cutoffs import REPLAYED, CalibrationError
-    from evaluation.calibration.paths import PathKind
 
-    for value, kind in ((best or Best.TRUTHFULNESS, Best), (among, Among), (path, PathKind)):
-        if value not in set(kind):
-            raise CalibrationError(f"{value!r} is none of {', '.join(kind)}.")
-    chosen = Best(best) if best else None
-    return aim_of(chosen, ceiling, confidence, Among(among), PathKind(path), tune or REPLAYED)
+    if best is not None and best not in set(Best):
+        raise CalibrationError(f"{best!r} is none of {', '.join(Best)}.")
+    return aim_of(Best(best) if best else None, ceiling, confidence, tune or REPLAYED)
 
 
 def _not_there_yet(out: Path, overwrite: bool) -> None:
@@ -226,8 +213,8 @@ async def _asked_again(folders: list[Path], asked: _Asked, out: Path) -> "list[R
 def _write(
     promise: "Promise", calibration: "Calibrated", test: "Evidence | None", out: Path, overwrite: bool
 ) -> None:
-    """The thresholds, the promise, and the picture where matplotlib is installed."""
-    from evaluation.calibration.documents import basis_told, comments_of, picture_of
+    """Write the thresholds and the promise."""
+    from evaluation.calibration.documents import basis_told, comments_of
     from evaluation.calibration.threshold_file import render, write_once
 
     text = render(promise.thresholds, calibration.base, comments_of(promise, calibration.evidence, test))
@@ -235,9 +222,3 @@ def _write(
     for line in basis_told(calibration.evidence, test):
         typer.echo(line, err=True)
     write_once(promise_file(out), promise.model_dump_json(indent=2) + "\n", overwrite=overwrite)
-    try:
-        picture = picture_of(promise, calibration, test)
-    except ImportError:
-        typer.echo("There is no picture: that needs pip install 'loreglass[evaluation-report]'.", err=True)
-        return
-    write_once(out.with_suffix(".svg"), picture, overwrite=overwrite)

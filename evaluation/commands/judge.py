@@ -1,16 +1,18 @@
 """`loreglass eval judge` and `loreglass eval agreement`."""
 
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evaluation.commands.run import refuse
 from evaluation.judging.choice import Choice
 
 if TYPE_CHECKING:
+    from evaluation.data.model import Rejected
     from evaluation.judging.cut import Cut
-    from evaluation.judging.human import OnRejected
     from evaluation.judging.model import ModelJudge
     from evaluation.judging.port import Case, Judge, Judgement
     from evaluation.runs.store import Run
@@ -37,15 +39,15 @@ def judge_run(
     """
     import anyio
 
-    from evaluation.judging.cut import TokenizerError
+    from evaluation.judging.cut import TokenizerError, open_cut
     from evaluation.judging.human import LabelsError
     from evaluation.judging.model import JudgeError
     from evaluation.judging.verdicts import JudgeDown
-    from evaluation.runs.store import RunError
+    from evaluation.runs.store import RunError, load_run
 
     try:
-        opened = [_opened(folder) for folder in runs]
-        cut = _cut(tokenizer)
+        opened = [load_run(folder) for folder in runs]
+        cut = open_cut(tokenizer)
         if judge is Choice.HUMAN:
             _import_labels(opened, labels)
         elif judge is Choice.RULES:
@@ -53,11 +55,11 @@ def judge_run(
         else:
             anyio.run(_by_model, opened, cut, base_url, model, concurrency)
     except (RunError, TokenizerError, LabelsError, JudgeError, JudgeDown) as error:
-        _refuse(str(error))
+        refuse(str(error))
     except OSError as error:
-        _refuse(f"{error.filename or 'A file'} cannot be written: {error.strerror}.")
+        refuse(f"{error.filename or 'A file'} cannot be written: {error.strerror}.")
     except KeyboardInterrupt:
-        _refuse("Stopped. Verdicts so far are kept: the same command goes on from there.", 130)
+        refuse("Stopped. Verdicts so far are kept: the same command goes on from there.", 130)
 
 
 def agreement_of(
@@ -70,8 +72,8 @@ def agreement_of(
     examples: Annotated[int, typer.Option(min=0, help="disagreements to show")] = 10,
 ) -> None:
     """How far two judges agree on a run, and where they part."""
-    from evaluation.judging.cut import TokenizerError
-    from evaluation.runs.store import RunError
+    from evaluation.judging.cut import TokenizerError, open_cut
+    from evaluation.runs.store import RunError, load_run
     from evaluation.scoring.judged import NotJudged
     from evaluation.scoring.protocols import Protocol
     from evaluation.scoring.showing import show_agreement
@@ -79,10 +81,10 @@ def agreement_of(
     if protocol not in set(Protocol):
         raise typer.BadParameter(f"{protocol!r} is none of {', '.join(Protocol)}", param_hint="--protocol")
     try:
-        opened = _opened(run)
-        show_agreement(opened.records, run, between, Protocol(protocol), _cut(tokenizer), examples)
+        opened = load_run(run)
+        show_agreement(opened.records, run, between, Protocol(protocol), open_cut(tokenizer), examples)
     except (RunError, NotJudged, TokenizerError) as error:
-        _refuse(str(error))
+        refuse(str(error))
 
 
 def _by_rules(runs: "list[Run]", cut: "Cut") -> None:
@@ -155,41 +157,26 @@ def _import_labels(runs: "list[Run]", labels: Path | None) -> None:
     if len(runs) != 1:
         raise typer.BadParameter("labels are of one run's answers", param_hint="RUN")
     run = runs[0]
-    on_rejected, tell_rejected = _rejections()
+    rejected: list[Rejected] = []
     records = {record.interaction_id: record for record in run.records}
-    judgements = read_human(labels, records.keys(), on_rejected)
+    judgements = read_human(labels, records.keys(), rejected.append)
     with VerdictCache(verdict_file(run.folder, HUMAN), fresh=True) as cache:
         for name, judgement in judgements.items():
             case = case_of(records[name])
             cache.put(key_of(case, HUMAN), case, judgement)
     _tell(run, HUMAN, judgements)
-    tell_rejected()
+    _tell_rejected(rejected)
 
 
-def _rejections() -> "tuple[OnRejected, _Teller]":
-    teller = _Teller()
-    return teller.add, teller
+def _tell_rejected(rows: "list[Rejected]") -> None:
+    """Print how many rows cannot be used, by kind, and the first ones."""
+    from rich.console import Console
 
-
-class _Teller:
-    """Collects rows that cannot be used; called, it prints how many of each kind, and the first ones."""
-
-    def __init__(self) -> None:
-        from evaluation.data.model import Rejected
-
-        self._rows: list[Rejected] = []
-        self.add = self._rows.append
-
-    def __call__(self) -> None:
-        from collections import Counter
-
-        from rich.console import Console
-
-        console = Console(stderr=True)
-        for kind, count in sorted(Counter(row.kind for row in self._rows).items()):
-            console.print(f"{kind}: {count}", markup=False, highlight=False)
-        for row in self._rows[:_MOST_REJECTED]:
-            console.print(f"  {row.where}: {row.why}", markup=False, highlight=False, soft_wrap=True)
+    console = Console(stderr=True)
+    for kind, count in sorted(Counter(row.kind for row in rows).items()):
+        console.print(f"{kind}: {count}", markup=False, highlight=False)
+    for row in rows[:_MOST_REJECTED]:
+        console.print(f"  {row.where}: {row.why}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _tell(run: "Run", judge: str, judgements: "dict[str, Judgement]") -> None:
@@ -200,22 +187,3 @@ def _tell(run: "Run", judge: str, judgements: "dict[str, Judgement]") -> None:
     told = ", ".join(f"{name} {count}" for name, count in counts(judgements).items()) or "nothing"
     line = f"{run.header.name}, judged by {judge}: {told}. {verdict_file(run.folder, judge)}"
     Console().print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def _opened(folder: Path) -> "Run":
-    from evaluation.runs.store import load_run
-
-    return load_run(folder)
-
-
-def _cut(tokenizer: Path | None) -> "Cut":
-    from evaluation.judging.cut import open_cut
-
-    return open_cut(tokenizer)
-
-
-def _refuse(why: str, code: int = 1) -> NoReturn:
-    from rich.console import Console
-
-    Console(stderr=True).print(why, style="red", markup=False, highlight=False, soft_wrap=True)
-    sys.exit(code)

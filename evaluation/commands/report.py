@@ -1,4 +1,4 @@
-"""`loreglass eval report`: runs side by side, as Markdown, HTML, figures and JSON."""
+"""`loreglass eval report`: compare runs on one page, with the numbers beside it."""
 
 import time
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ def report(
     ] = None,
     tokenizer: Annotated[Path | None, typer.Option(help="the tokenizer.json that answers are cut by")] = None,
 ) -> None:
-    """Compare RUNs on the questions that all of them asked: report.html, report.md, figures, report.json."""
+    """Compare RUNs on the questions that all of them asked: report.html and report.json."""
     try:
         cut = open_cut(tokenizer)
         written = write_report(
@@ -76,7 +76,7 @@ def write_report(
         baseline=_named(baseline, by_folder),
         studied=_named(failures_of, by_folder),
     )
-    from evaluation.reporting.files import write_files
+    from evaluation.reporting.pages import write_files
 
     analysis = analysed(comparison, choices)
     try:

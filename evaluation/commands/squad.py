@@ -1,4 +1,4 @@
-"""`loreglass eval squad`: what a run on SQuAD's questions came to, and what other thresholds would give."""
+"""`loreglass eval squad`: the outcomes of a run on SQuAD's questions."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -39,7 +39,7 @@ def show_run(folder: Path, console: "Console") -> None:
     from evaluation.runs.spans import print_spans
 
     run = judged_run(folder, RuleJudge.name, APPROXIMATE)
-    report = span_report(run, RuleJudge.name)
+    report = span_report(run)
     if report is None:
         raise ReportError(f"{folder} is no run on questions of SQuAD's kind: see `loreglass eval report`.")
     print_spans(run.header.name, report.scores, console)

@@ -1,54 +1,24 @@
 """A folder like `samples`: CRAG-MM rows (v0.1.2, a dict of columns) and the truth for our judge."""
 
-import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import ValidationError
 
+from evaluation.data.checks import BadRow, text
+from evaluation.data.crag_mm import parse_row
+from evaluation.data.inside import photo_inside
+from evaluation.data.labels import Labels
 from evaluation.data.model import AskedTurn, Conversation, DatasetError, Part, Truth
+from evaluation.data.tables import UnreadableFile, json_lines
 
 Sampled = TypeVar("Sampled")
 
 QUESTIONS, CONVERSATIONS, TRUTH = "questions.jsonl", "conversations.jsonl", "truth.jsonl"
-
-
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _TurnColumns(_Line):
-    interaction_id: list[str]
-    domain: list[str]
-    query_category: list[str]
-    dynamism: list[str]
-    query: list[str]
-    image_quality: list[str]
-
-
-class _AnswerColumns(_Line):
-    interaction_id: list[str]
-    ans_full: list[str]
-
-
-class _Row(_Line):
-    session_id: str
-    image: str
-    turns: _TurnColumns
-    answers: _AnswerColumns
-
-    @model_validator(mode="after")
-    def _columns_agree(self) -> "_Row":
-        lengths = {len(column) for _, column in self.turns} | {len(self.answers.ans_full)}
-        if len(lengths) != 1 or 0 in lengths:
-            raise ValueError("the columns of a row must have one length, at least 1")
-        if self.turns.interaction_id != self.answers.interaction_id:
-            raise ValueError("turns and answers must have the same interaction ids")
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +35,13 @@ def load_world(folder: Path) -> World:
     Raises `DatasetError`: a file or photo that is not there, a line that does not fit, a question without
     truth, a session that comes twice.
     """
-    truths = {truth.interaction_id: truth for truth in _lines(folder / TRUTH, Truth)}
+    truths: dict[str, Truth] = {}
+    for where, row in _rows(folder / TRUTH):
+        try:
+            truth = Truth.model_validate(row)
+        except ValidationError as error:
+            raise DatasetError(f"{where}: {error}") from error
+        truths[truth.interaction_id] = truth
     world = World(
         single=tuple(_conversations(folder, QUESTIONS, Part.SINGLE, truths)),
         multi=tuple(_conversations(folder, CONVERSATIONS, Part.MULTI, truths)),
@@ -95,55 +71,25 @@ def sample(conversations: Sequence[Sampled], limit: int | None, seed: int | None
 
 
 def _conversations(folder: Path, name: str, part: Part, truths: dict[str, Truth]) -> Iterator[Conversation]:
-    for row in _lines(folder / name, _Row):
-        absent = [each for each in row.turns.interaction_id if each not in truths]
+    for where, row in _rows(folder / name):
+        try:
+            held = parse_row(row, Labels())
+            photo = photo_inside(folder, text(row, "image", if_empty="missing_image"))
+        except BadRow as fault:
+            raise DatasetError(f"{where}: {fault.why}") from fault
+        absent = [turn.interaction_id for turn in held.turns if turn.interaction_id not in truths]
         if absent:
             raise DatasetError(f"{TRUTH} has nothing on interaction {absent[0]} of {name}")
-        photo = _photo(folder, name, row.image)
-        yield Conversation(row.session_id, part, photo, tuple(_turns(row, truths)))
+        turns = tuple(replace(turn, truth=truths[turn.interaction_id]) for turn in held.turns)
+        yield Conversation(held.session_id, part, photo, turns)
 
 
-def _photo(folder: Path, name: str, image: str) -> Path:
-    """What a row names is sent to a gateway, so it lies inside the folder."""
-    photo = folder / image
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
-        is_there, is_inside = photo.is_file(), photo.resolve().is_relative_to(folder.resolve())
-    except (OSError, ValueError, RuntimeError):
-        is_there, is_inside = False, True
-    if not is_there:
-        raise DatasetError(f"{name} names a photo that is not there: {image[:200]}")
-    if not is_inside:
-        raise DatasetError(f"{name} names a photo outside of the folder: {image[:200]}")
-    return photo
-
-
-def _turns(row: _Row, truths: dict[str, Truth]) -> Iterator[AskedTurn]:
-    turns = row.turns
-    for index, interaction_id in enumerate(turns.interaction_id):
-        yield AskedTurn(
-            interaction_id=interaction_id,
-            question=turns.query[index],
-            gold=row.answers.ans_full[index],
-            domain=turns.domain[index],
-            query_category=turns.query_category[index],
-            dynamism=turns.dynamism[index],
-            image_quality=turns.image_quality[index],
-            truth=truths[interaction_id],
-        )
-
-
-Line = TypeVar("Line", bound=BaseModel)
-
-
-def _lines(path: Path, kind: type[Line]) -> Iterator[Line]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        for number, row in json_lines(path):
+            where = f"{path.name}, line {number + 1}"
+            if isinstance(row, BadRow):
+                raise DatasetError(f"{where}: {row.why}")
+            yield where, row
+    except UnreadableFile as error:
         raise DatasetError(f"{path.name} cannot be read in {path.parent}") from error
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            yield kind.model_validate(json.loads(line))
-        except (ValueError, RecursionError) as error:  # not JSON, or not of this kind
-            raise DatasetError(f"{path.name}, line {number}: {error}") from error

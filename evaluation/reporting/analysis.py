@@ -94,7 +94,7 @@ def _system(
         stages=stage_times(each.record for each in run.scored),
         curve=curve(found, len(run.scored)),
         reliability=reliability(found),
-        spans=span_report(run, choices.judge),
+        spans=span_report(run),
     )
 
 

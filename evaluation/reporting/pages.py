@@ -1,11 +1,10 @@
-"""A report as HTML and as Markdown; whatever was asked, answered or found is shown as text and nothing else.
+"""The page of a report; questions, answers and evidence are shown as text and nothing else.
 
-Needs Jinja2. Both templates clean and escape every value on its way out, unless it is markup of ours.
+Needs Jinja2. The template cleans and escapes every value, unless it is markup of ours.
 """
 
 import base64
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evaluation.reporting.content import Report, ShownFailure
-from evaluation.reporting.drawing import Drawn
-from evaluation.reporting.evidence import checks, marked
+from evaluation.reporting.content import Report
+from evaluation.reporting.figures import drawn
+from evaluation.reporting.numbers import numbers
 from evaluation.reporting.readings import OF_CONVERSATIONS, READINGS, MeasureName, Unit, signed, span, written
 from evaluation.reporting.text import plural, short, shown
-from evaluation.reporting.timeline import Timeline, timeline
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_PUNCTUATION = re.compile(r"([\\`*_{}\[\]()#|~!@$:])|(?<=\b[wW]{3})(\.)")
 _COLUMNS = (
     MeasureName.TRUTHFULNESS,
     MeasureName.ACCURACY,
@@ -35,32 +32,21 @@ _COLUMNS = (
 )
 
 
-def html(report: Report, figures: Mapping[str, Sequence[Drawn]]) -> str:
-    """One file that needs no other: figures and photos are inside, and there is no script."""
-    environment = _environment(_for_html)
-    environment.filters["jpeg"] = _jpeg
-    return environment.get_template("report.html.j2").render(_values(report, figures, environment)) + "\n"
+def write_files(report: Report, folder: Path) -> Path:
+    """Write `report.html`, which needs no other file, and `report.json`; return the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page = folder / "report.html"
+    for path, text in ((folder / "report.json", numbers(report)), (page, html(report))):
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return page
 
 
-def markdown(report: Report, figures: Mapping[str, Sequence[Drawn]]) -> str:
-    """With links to `figures/<name>.svg`, and of failure n to `figures/failure-<n>.jpg` and `.svg`."""
-    environment = _environment(_for_markdown)
-    text = environment.get_template("report.md.j2").render(_values(report, figures, environment))
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-
-
-def failure_timelines(report: Report) -> dict[int, str]:
-    """The traces of the failures as SVG, by the failure's number from 1, where a trace was kept."""
-    environment = _environment(_for_html)
-    drawn = {number: _timeline(each, environment) for number, each in enumerate(report.failures, 1)}
-    return {number: str(svg) for number, svg in drawn.items() if svg}
-
-
-def _environment(written_out: Any) -> Environment:
+def html(report: Report) -> str:
+    """Return one page with figures and photos inside and no script."""
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
-        finalize=written_out,
+        finalize=_escaped,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -75,32 +61,21 @@ def _environment(written_out: Any) -> Environment:
         "whole": lambda value: f"{value:.0f}" if value == value else "–",
         "plain": lambda value: f"{value:.3f}" if value == value else "–",
         "counts": _counts,
+        "jpeg": _jpeg,
     }
-    return environment
+    return environment.get_template("report.html.j2").render(_values(report)) + "\n"
 
 
-def _for_html(value: Any) -> Any:
+def _escaped(value: Any) -> Any:
     return value if isinstance(value, Markup) else shown(str(value))
 
 
-def _for_markdown(value: Any) -> Markup:
-    """Backslashes before what Markdown would read as more than text; entities for what HTML would."""
-    if isinstance(value, Markup):
-        return value
-    escaped = _PUNCTUATION.sub(r"\\\1\2", shown(str(value)))
-    return Markup(escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
-
-
-def _values(
-    report: Report, figures: Mapping[str, Sequence[Drawn]], environment: Environment
-) -> dict[str, Any]:
+def _values(report: Report) -> dict[str, Any]:
     parts = [part.part for part in report.systems[0].parts]
     shown_parts = parts[:1] if len(parts) == 2 else parts
     return {
         "report": report,
-        "figures": {
-            section: [(each, Markup(each.svg)) for each in drawn] for section, drawn in figures.items()
-        },
+        "figures": {section: [Markup(each.svg) for each in made] for section, made in drawn(report).items()},
         "parts": shown_parts,
         "part_names": {"single": "Single questions", "multi": "Conversations", "all": "All questions"},
         "columns": {part: _columns(report, part) for part in shown_parts},
@@ -110,9 +85,6 @@ def _values(
         "tint": _tint,
         "value": _value,
         "span": _span,
-        "checks": checks,
-        "marked": marked,
-        "timelines": {number: _timeline(each, environment) for number, each in enumerate(report.failures, 1)},
         "plural": plural,
     }
 
@@ -155,14 +127,6 @@ def _tint(truthfulness: float) -> str:
     """A class of the style sheet: five steps either way, so that neighbours can be told apart."""
     step = min(5, round(abs(truthfulness) * 5 + 0.49)) if truthfulness else 0
     return "t0" if step == 0 else f"{'g' if truthfulness > 0 else 'b'}{step}"
-
-
-def _timeline(each: ShownFailure, environment: Environment) -> Markup | str:
-    trace = each.failure.record.trace
-    if trace is None or not trace.stages:
-        return ""
-    drawn: Timeline = timeline(trace)
-    return Markup(environment.get_template("timeline.svg.j2").render(line=drawn).strip())
 
 
 def _jpeg(photo: bytes) -> Markup:

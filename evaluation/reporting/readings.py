@@ -91,9 +91,6 @@ class Estimate:
         return not math.isnan(self.value)
 
 
-NOTHING = Estimate(math.nan, math.nan, math.nan)
-
-
 def written(value: float, unit: Unit) -> str:
     """`34.5 %`, `+0.123`, `1.24 s`, `340 ms`, `2.41`; a dash for what is not there."""
     if math.isnan(value):

@@ -7,12 +7,9 @@ from itertools import groupby
 
 from rich.console import Console
 
-from evaluation.calibration.operating import OperatingPoint, operating_points
-from evaluation.judging.rules import RuleJudge
 from evaluation.reporting.comparison import JudgedRun
 from evaluation.reporting.confidence import confidence_of
 from evaluation.runs.spans import outcome_cells, outcome_table
-from evaluation.runs.store import Run
 from evaluation.scoring.scored import Scored
 from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
 
@@ -32,14 +29,12 @@ class Step:
 class SpanReport:
     """`curve`: a step for every confidence that an answer in hand has, surest first; `steps`: a few of them.
 
-    `points`: where `calibrate` could put the run; none without explanations, or for another judge.
     `unmeasured`: answers in hand without a confidence, which are in no step.
     """
 
     scores: SpanScores
     steps: tuple[Step, ...]
     curve: tuple[Step, ...]
-    points: tuple[OperatingPoint, ...]
     unmeasured: int = 0
 
 
@@ -52,7 +47,7 @@ class _InHand:
     points: float
 
 
-def span_report(run: JudgedRun, judge: str) -> SpanReport | None:
+def span_report(run: JudgedRun) -> SpanReport | None:
     """None where the run's questions are of another kind."""
     scored = marked(run.scored)
     if not scored:
@@ -61,9 +56,7 @@ def span_report(run: JudgedRun, judge: str) -> SpanReport | None:
     in_hand = list(_in_hand(scored, run.withheld))
     curve = tuple(_curve(in_hand, scores.outcomes))
     unmeasured = sum(each.confidence is None for each in in_hand)
-    records = tuple(each.record for each in run.scored)
-    calibrated = operating_points(Run(run.header, records, run.folder)) if judge == RuleJudge.name else []
-    return SpanReport(scores, tuple(_steps(curve, scores.outcomes)), curve, tuple(calibrated), unmeasured)
+    return SpanReport(scores, tuple(_steps(curve, scores.outcomes)), curve, unmeasured)
 
 
 def _in_hand(scored: Sequence[Scored], withheld: Sequence[Scored]) -> Iterator[_InHand]:
@@ -104,23 +97,10 @@ def _outcomes(right: int, wrong: int, answered: int, asked: Outcomes) -> Outcome
 
 
 def show(name: str, report: SpanReport, console: Console) -> None:
-    """The curve at a few confidences, and where `calibrate` could put the run."""
+    """Print the curve at a few confidences."""
     steps = outcome_table(f"{name}: if every answer of at least this confidence were given", "confidence")
     for step in report.steps:
         steps.add_row(f"{step.confidence:.1f}", *outcome_cells(step.outcomes))
     console.print(steps)
     if report.unmeasured:
         console.print(f"not in this table: {report.unmeasured:,} answers whose confidence was not measured")
-    if not report.points:
-        console.print(
-            "no operating points: they take the rule judge, and a run with explanations", style="dim"
-        )
-        return
-    points = outcome_table(f"{name}: what `eval calibrate` could choose*", "aim")
-    for point in report.points:
-        points.add_row(point.aim, *outcome_cells(point.outcomes))
-    console.print(points)
-    for point in report.points:
-        moved = ", ".join(f"{name}={value:g}" for name, value in point.changed.items())
-        console.print(f"{point.aim}: {moved or 'as they are'}", style="dim", highlight=False)
-    console.print("* every article, or fifth, under thresholds chosen on the others", style="dim")

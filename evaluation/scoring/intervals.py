@@ -7,7 +7,6 @@ The turns of a conversation share a photo and its history, so whole conversation
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
@@ -105,19 +104,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, p * (len(order) - rank)))
         corrected[index] = highest
     return corrected
-
-
-def wilson(successes: int, count: int, level: float = 0.95) -> Interval:
-    """Interval of a rate over independent trials (Wilson 1927), sound for few trials and near 0 and 1."""
-    if count == 0:
-        return UNKNOWN
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    share = successes / count
-    scale = 1 + z * z / count
-    middle = (share + z * z / (2 * count)) / scale
-    half = z / scale * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
-    low = 0.0 if successes == 0 else middle - half
-    return Interval(low, 1.0 if successes == count else middle + half)
 
 
 def _means(

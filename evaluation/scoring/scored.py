@@ -1,7 +1,7 @@
 """Answers with their judgements, and what a protocol makes of them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from evaluation.data.model import Part
@@ -9,8 +9,6 @@ from evaluation.judging.cut import APPROXIMATE, Cut
 from evaluation.judging.port import Case, Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol, given_up, stop_early
-
-Key = Callable[[TurnRecord], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +124,3 @@ def by_session(scored: Iterable[Scored]) -> dict[tuple[Part, str], list[Scored]]
     for each in scored:
         sessions[each.record.part, each.record.session_id].append(each)
     return {name: sorted(turns, key=lambda each: each.record.turn) for name, turns in sessions.items()}
-
-
-def grouped(settled: Sequence[Settled], key: Key) -> dict[str, list[Settled]]:
-    """By what `key` says of the record, names sorted; None leaves it out."""
-    groups: defaultdict[str, list[Settled]] = defaultdict(list)
-    for each in settled:
-        name = key(each.scored.record)
-        if name is not None:
-            groups[name].append(each)
-    return {name: groups[name] for name in sorted(groups)}

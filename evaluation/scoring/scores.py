@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from evaluation.data.model import Part
 from evaluation.judging.port import Verdict
-from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Key, Scored, Settled, grouped, settle
+from evaluation.scoring.scored import Scored, Settled, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +36,6 @@ NO_SCORES = Scores(0, math.nan, math.nan, math.nan, math.nan, math.nan)
 def scores_of(scored: Iterable[Scored], protocol: Protocol) -> Scores:
     """The scores of whole conversations."""
     return scores_of_settled(settle(scored, protocol), protocol)
-
-
-def scores_by(scored: Iterable[Scored], key: Key, protocol: Protocol) -> dict[str, Scores]:
-    """The scores of each group, by name; early stops are of whole conversations, wherever groups cut them."""
-    groups = grouped(settle(scored, protocol), key)
-    return {name: scores_of_settled(turns, protocol) for name, turns in groups.items()}
-
-
-def turn_number(record: TurnRecord) -> str:
-    """For `scores_by`: "1", "2", … by the turn's place in its conversation."""
-    return str(record.turn + 1)
 
 
 def scores_of_settled(settled: Sequence[Settled], protocol: Protocol) -> Scores:

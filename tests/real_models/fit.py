@@ -16,8 +16,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 
 from evaluation.data.model import AnswerType, Truth
-from evaluation.judging.judge import judge
 from evaluation.judging.port import Verdict
+from evaluation.judging.rules import judge
 from gateway.steps.answer_check import FEATURES, WEIGHTS, log_odds
 from tests.real_models.comparison import Row, RowFile
 

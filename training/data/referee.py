@@ -20,9 +20,8 @@ from chassis.errors import LoreglassError
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from evaluation.data.model import Truth, is_answerable
-from evaluation.judging.derive import derive
 from evaluation.judging.port import Case, Judge, Judgement, Verdict
-from evaluation.judging.rules import RuleJudge
+from evaluation.judging.rules import RuleJudge, judge_by_rules
 from evaluation.judging.spans import says
 from evaluation.settings import JudgeSettings
 from gateway.llm.call import VlmEndpoint
@@ -85,8 +84,9 @@ class RuleReferee:
         """Whether an accepted answer stands in the piece; nothing helps where there is no answer."""
         if not is_answerable(asked.truth):
             return False
-        accepted = asked.truth.accepted if asked.truth else ()
-        return says(piece, accepted or derive(asked.gold, asked.question).truth.accepted)
+        if asked.truth and asked.truth.accepted:
+            return says(piece, asked.truth.accepted)
+        return judge_by_rules(Case("", asked.question, asked.gold, piece)).verdict is Verdict.CORRECT
 
     async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
         """None: it takes a model."""

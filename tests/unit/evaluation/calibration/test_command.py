@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 import typer
@@ -13,9 +12,11 @@ from typer.testing import CliRunner, Result
 
 from evaluation.calibration.aim import Aim
 from evaluation.calibration.conformal import Guarantee
-from evaluation.calibration.promise import Given, Range, kept
+from evaluation.calibration.estimate import Given
+from evaluation.calibration.promise import kept
 from evaluation.calibration.threshold_file import Base, render
 from evaluation.commands.calibrate import calibrate, promise_file
+from evaluation.scoring.intervals import Interval
 from gateway.thresholds import PACKAGED, load_thresholds
 from tests.unit.evaluation.calibration.generated_runs import THRESHOLDS, write_run
 
@@ -41,7 +42,6 @@ def test_the_file_that_is_written_is_one_that_the_gateway_loads(dev: Path, tmp_p
     assert loaded.version == packaged.version + 1
     assert loaded.answer_confidence != packaged.answer_confidence
     assert loaded.same_thing == packaged.same_thing
-    ElementTree.parse(out.with_suffix(".svg"))
 
 
 def test_the_tables_are_those_of_the_packaged_file(dev: Path, tmp_path: Path) -> None:
@@ -178,13 +178,13 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         questions=100,
         sessions=100,
         accuracy=0.8,
-        accuracy_range=Range(low=0.7, high=0.9),
+        accuracy_range=Interval(low=0.7, high=0.9),
         acceptable=0.0,
         missing=0.2 - wrong,
         hallucination=wrong,
-        hallucination_range=Range(low=low, high=0.1),
+        hallucination_range=Interval(low=low, high=0.1),
         truthfulness=0.8 - wrong,
-        truthfulness_range=Range(low=0.7, high=0.9),
+        truthfulness_range=Interval(low=0.7, high=0.9),
         risk=wrong / (0.8 + wrong),
     )
     held, told = kept(Aim(guarantee=Guarantee(0.02)), found, found)

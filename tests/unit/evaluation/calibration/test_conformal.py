@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.calibration.conformal import Among, Guarantee, binomial_tail, p_value
+from evaluation.calibration.conformal import Guarantee, binomial_tail, p_value, through
 from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
-from evaluation.calibration.paths import halves, learned, through
 from evaluation.calibration.replay import replay
 from evaluation.calibration.signals import Signals
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
@@ -43,10 +42,6 @@ def risk_among_all(cutoffs: Cutoffs) -> float:
     return (1.0 - cutoffs.answer_confidence) ** 2 / 2
 
 
-def risk_among_answered(cutoffs: Cutoffs) -> float:
-    return (1.0 - cutoffs.answer_confidence) / 2
-
-
 def chosen_or_none(guarantee: Guarantee, signals: Signals) -> Cutoffs | None:
     try:
         return guarantee.choose(signals, PATH)
@@ -63,14 +58,12 @@ def test_the_mean_risk_stays_below_the_ceiling_over_many_calibrations() -> None:
     assert np.mean(risks) >= 0.05  # and it does not withhold for nothing
 
 
-@pytest.mark.parametrize(("turns", "among"), [(1, Among.ALL), (3, Among.ALL), (1, Among.ANSWERED)])
-def test_the_ceiling_is_broken_no_more_often_than_the_confidence_allows(turns: int, among: Among) -> None:
+@pytest.mark.parametrize("turns", [1, 3])
+def test_the_ceiling_is_broken_no_more_often_than_the_confidence_allows(turns: int) -> None:
     rng = np.random.default_rng(turns)
-    ceiling = 0.1 if among is Among.ALL else 0.35
-    guarantee = Guarantee(ceiling, 0.8, among)
-    risk = risk_among_all if among is Among.ALL else risk_among_answered
+    guarantee, ceiling = Guarantee(0.1, 0.8), 0.1
     chosen = [chosen_or_none(guarantee, population(rng, 100, turns)) for _ in range(DRAWS)]
-    broken = np.mean([cutoffs is not None and risk(cutoffs) > ceiling for cutoffs in chosen])
+    broken = np.mean([cutoffs is not None and risk_among_all(cutoffs) > ceiling for cutoffs in chosen])
     assert broken <= 0.2 + 3 * math.sqrt(0.2 * 0.8 / DRAWS)
     assert sum(cutoffs is not None and cutoffs.answer_confidence < 0.8 for cutoffs in chosen) > DRAWS / 2
 
@@ -103,10 +96,8 @@ def test_a_ceiling_that_the_strictest_thresholds_break_is_refused() -> None:
         Guarantee(0.05).choose(gone, PATH)
 
 
-@pytest.mark.parametrize(
-    "wrong", [(0.0, None, Among.ALL), (0.1, 1.0, Among.ALL), (0.1, None, Among.ANSWERED)]
-)
-def test_what_is_no_guarantee_is_refused(wrong: tuple[float, float | None, Among]) -> None:
+@pytest.mark.parametrize("wrong", [(0.0, None), (0.1, 1.0)])
+def test_what_is_no_guarantee_is_refused(wrong: tuple[float, float | None]) -> None:
     with pytest.raises(CalibrationError):
         Guarantee(*wrong)
 
@@ -125,10 +116,8 @@ def test_p_values_are_probabilities_and_fall_with_the_losses(losses: list[float]
     assert smaller <= larger + 1e-12
 
 
-@pytest.mark.parametrize("kind", ["present", "learned"])
-def test_along_a_path_ever_less_is_given(kind: str) -> None:
-    signals = generated(np.random.default_rng(4), 60, tokens=False)
-    path = through(USUAL) if kind == "present" else learned(signals, USUAL)
+def test_along_a_path_ever_less_is_given() -> None:
+    path = through(USUAL)
     fresh = generated(np.random.default_rng(5), 300)
     given_before = replay(fresh, path[0]).given
     for cutoffs in path[1:]:
@@ -140,9 +129,3 @@ def test_along_a_path_ever_less_is_given(kind: str) -> None:
 
 def test_the_path_leads_through_the_present_thresholds() -> None:
     assert USUAL in through(USUAL)
-
-
-def test_halves_keep_conversations_whole_and_share_none() -> None:
-    first, second = halves(population(np.random.default_rng(6), 21, turns=3), seed=1)
-    assert not set(first.session) & set(second.session)
-    assert len(first) + len(second) == 63

@@ -11,8 +11,7 @@ from evaluation.calibration.aim import Aim
 from evaluation.calibration.conformal import Guarantee
 from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
 from evaluation.calibration.estimate import cross_validated, gain, under, wrong_by_conversation
-from evaluation.calibration.frontier import frontier
-from evaluation.calibration.promise import given, kept
+from evaluation.calibration.promise import kept
 from evaluation.calibration.signals import Signals, joined
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
@@ -31,10 +30,10 @@ def test_what_was_found_in_noise_is_not_to_be_expected_elsewhere() -> None:
     for seed in range(12):
         signals = noise(seed)
         choose = AIM.chooser(USUAL)
-        flattered.append(under(signals, choose(signals)).rates.truthfulness)
+        flattered.append(under(signals, choose(signals)).truthfulness)
         found = cross_validated([signals], choose, AIM.value)
         assert found is not None
-        expected.append(found.rates.truthfulness)
+        expected.append(found.truthfulness)
     assert np.mean(flattered) > 0.0
     assert np.mean(expected) < np.mean(flattered) / 2
 
@@ -60,7 +59,7 @@ def test_the_better_of_two_runs_is_chosen_in_every_fold() -> None:
     better = replace(signals, proposed=np.full(60, 1.0))
     found = cross_validated([worse, better], AIM.chooser(USUAL), AIM.value)
     assert found is not None
-    assert found.rates.hallucination == 0.0
+    assert found.hallucination == 0.0
 
 
 def test_too_few_conversations_have_no_estimate() -> None:
@@ -84,16 +83,13 @@ def test_a_guarantee_is_held_to_what_it_bounds_conversations_and_not_questions()
         support=np.full(8, np.nan),
         judged=np.full(8, np.nan),
     )
-    assert under(signals, OPEN).rates.hallucination == 0.5
+    assert under(signals, OPEN).hallucination == 0.5
     guarantee = Guarantee(0.3)
-    among_all, low = wrong_by_conversation(signals, OPEN, answered=False)
+    among_all, low = wrong_by_conversation(signals, OPEN)
     assert low == 0.0
     assert among_all == pytest.approx(guarantee.losses(signals, OPEN).mean())
     assert among_all == pytest.approx(0.8 / 4)
-    assert wrong_by_conversation(signals, OPEN, answered=True)[0] == pytest.approx(0.8 / 3)
-    held, told = kept(
-        Aim(guarantee=guarantee), given(under(signals, OPEN)), given(under(signals, OPEN)), (0.2, 0.0)
-    )
+    held, told = kept(Aim(guarantee=guarantee), under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
     assert held is True
     assert "every conversation counts alike" in told
 
@@ -107,10 +103,5 @@ def test_joined_runs_keep_their_conversations_apart() -> None:
     one, other = noise(6), noise(7)
     both = joined([one, other])
     assert (len(both), both.sessions) == (120, one.sessions + other.sessions)
-    separately = [under(each, USUAL).rates.truthfulness for each in (one, other)]
-    assert under(both, USUAL).rates.truthfulness == pytest.approx(np.mean(separately))
-
-
-def test_the_frontier_leads_from_most_to_least_coverage() -> None:
-    coverages = [coverage for coverage, _ in frontier(noise(8), USUAL)]
-    assert coverages == sorted(coverages, reverse=True)
+    separately = [under(each, USUAL).truthfulness for each in (one, other)]
+    assert under(both, USUAL).truthfulness == pytest.approx(np.mean(separately))

@@ -90,7 +90,7 @@ def test_a_photo_outside_of_the_folder_is_refused(tmp_path: Path, image: str) ->
     (folder / "link.jpg").symlink_to(tmp_path / "outside.jpg")
     questions = folder / "questions.jsonl"
     questions.write_text(questions.read_text().replace("photo.jpg", image))
-    with pytest.raises(DatasetError, match="outside of the folder"):
+    with pytest.raises(DatasetError, match="leads out of the folder"):
         load_world(folder)
 
 

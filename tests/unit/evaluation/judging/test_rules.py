@@ -1,12 +1,12 @@
-"""The rule-based judge, type by type."""
+"""The rule judge on truths in parts, type by type."""
 
 from typing import Any
 
 import pytest
 
 from evaluation.data.model import Truth
-from evaluation.judging.judge import judge
 from evaluation.judging.port import Verdict
+from evaluation.judging.rules import judge
 from evaluation.judging.text import truncate
 
 
@@ -146,15 +146,11 @@ MODEL = truth("text", "XR-4501", "XR-4501", "XR 4501")
         ("the salt road", BOOK),
         ("It is “The Salt Road”.", BOOK),
         ("Salt Road", BOOK),
-        ("The title is THE SALT R0AD", BOOK),
-        ("The Sa1t Road", BOOK),
         ("It's The Salt Road, not The Glass Road.", BOOK),
         ("Mira Holm", PERSON),
-        ("Mira Holrn", PERSON),
         ("Mira Hölm's first novel", PERSON),
         ("XR 4501", MODEL),
         ("XR4501", MODEL),
-        ("the XR-45O1", MODEL),
         ("Mira’s Kitchen", truth("name", "Mira's Kitchen", "Mira's Kitchen")),
         ("Brand and Sons", truth("name", "Brand & Sons", "Brand & Sons")),
         ("9 am", truth("text", "09:00", "09:00", "9 am", "9:00")),
@@ -165,7 +161,7 @@ MODEL = truth("text", "XR-4501", "XR-4501", "XR 4501")
         ("40 × 60 cm", truth("text", "", "40 cm × 60 cm", "40 × 60 cm", "40x60")),
     ],
 )
-def test_a_name_is_found_in_spite_of_one_misread_character(answer: str, true: Truth) -> None:
+def test_a_name_is_found_in_any_spelling(answer: str, true: Truth) -> None:
     assert verdict(answer, true) == "correct"
 
 
@@ -180,6 +176,7 @@ def test_a_name_is_found_in_spite_of_one_misread_character(answer: str, true: Tr
         ("XR-4502", MODEL),
         ("XR-451", MODEL),
         ("Mara Halm", PERSON),
+        ("Mira Holrn", PERSON),
         ("A Garden for Roland", truth("name", "Poland", "Poland")),
         ("Brackport", truth("name", "Blackport", "Blackport")),
         ("6 am", truth("text", "18:00", "18:00", "6 pm")),
@@ -220,7 +217,7 @@ MENU = truth("set", ["Nettle Tea", "Cider", "Plum Soda"], "Nettle Tea", "Cider",
     [
         ("Cider, Plum Soda and Nettle Tea", "correct"),
         ("plum soda; CIDER; nettle tea", "correct"),
-        ("Nettle Tea, Cider, Plum S0da", "correct"),
+        ("Nettle Tea, Cider, plum soda", "correct"),
         ("Nettle Tea and Cider", "incorrect"),
         ("Nettle Tea, Cider, Plum Soda, Red Wine", "incorrect"),
         ("Nettle Tea, Cider and Plum Soda, but not the Red Wine", "correct"),

@@ -45,15 +45,10 @@ def judged(folder: Path, generated: Generated, judge: str, most: int | None = No
             cache.put(key_of(case, judge, version_of(judge)), case, Judgement(Verdict.ACCEPTABLE, "so-so"))
 
 
-def test_runs_become_a_page_its_markdown_twin_figures_and_numbers(two: list[Path], tmp_path: Path) -> None:
+def test_runs_become_a_page_and_numbers(two: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert "report.html" in told(*two, "--out", out)
-    assert sorted(path.name for path in out.iterdir()) == [
-        "figures",
-        "report.html",
-        "report.json",
-        "report.md",
-    ]
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.json"]
 
 
 def test_a_baseline_is_named_by_folder_or_name_and_comes_second_in_its_pairs(

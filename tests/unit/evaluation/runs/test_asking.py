@@ -123,11 +123,7 @@ async def test_nothing_is_asked_twice(tmp_path: Path) -> None:
 
 
 async def test_text_that_cannot_be_sent_as_it_is_harms_nobody(tmp_path: Path) -> None:
-    odd: Turn = (
-        "who \ud800 wrote this?\u2028 And\x85\nwhen?",
-        "Mira \udfff",
-        {**WHO[2], "accepted": ["\ud800"]},
-    )
+    odd: Turn = ("who wrote this?\u2028 And\x85\nwhen?", "Mira \u2029", WHO[2])
     asked = task(tmp_path, [odd, WHO], [], Asking())
     assert (await made(asked, ScriptedPipeline(script))).run.failures == {}
     assert (await made(asked, ScriptedPipeline(script))).asked == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evaluation.data.model import Part
 from evaluation.judging.port import Judgement, Verdict
-from evaluation.scoring.intervals import bootstrap, holm, paired, wilson
+from evaluation.scoring.intervals import bootstrap, holm, paired
 from evaluation.scoring.measures import (
     Measure,
     accuracy,
@@ -186,14 +186,6 @@ def test_several_tests_are_each_held_to_more() -> None:
     assert math.isnan(corrected[2])
     assert corrected[3] == pytest.approx(0.06)
     assert holm([0.9, 0.8]) == [1, 1]
-
-
-def test_wilson_stays_within_bounds_and_holds_the_rate() -> None:
-    assert wilson(8, 10).low == pytest.approx(0.4902, abs=1e-4)
-    assert wilson(8, 10).high == pytest.approx(0.9433, abs=1e-4)
-    assert wilson(0, 20).low == 0
-    assert wilson(20, 20).high == 1
-    assert math.isnan(wilson(0, 0).low)
 
 
 def test_turns_that_succeed_are_counted_by_conversation_until_it_is_given_up() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evaluation.data.model import Part
 from evaluation.judging.port import Judgement, Verdict
-from evaluation.scoring.latency import latencies, percentile
+from evaluation.scoring.latency import percentile
 from evaluation.scoring.protocols import Protocol, given_up, stop_early
 from evaluation.scoring.scored import Scored
 from evaluation.scoring.scores import (
@@ -17,9 +17,7 @@ from evaluation.scoring.scores import (
     errors,
     failed_judgements,
     refusals,
-    scores_by,
     scores_of,
-    turn_number,
 )
 from tests.unit.evaluation.scoring.predictions import GOLD, JUDGED, turn_record
 
@@ -165,23 +163,6 @@ def test_conversations_weigh_the_same_whatever_their_length() -> None:
     assert scores.session_truthfulness == pytest.approx((1 - 2 / 3) / 2)
 
 
-def test_slices_keep_the_early_stop_of_the_whole_conversation() -> None:
-    by_turn = scores_by(talk(X, X, C), turn_number, KDD)
-    assert [(name, scores.accuracy, scores.missing) for name, scores in by_turn.items()] == [
-        ("1", 0, 0), ("2", 0, 0), ("3", 0, 1),
-    ]  # fmt: skip
-    assert {scores.early_stopped for scores in by_turn.values()} == {1}
-
-
-def test_a_slice_may_leave_answers_out() -> None:
-    turns = [
-        Scored(turn_record("so", session=name, quality=name), Judgement(C, ""))
-        for name in ("blurred", "", "dark")
-    ]
-    groups = scores_by(turns, lambda record: record.image_quality or None, KDD)
-    assert {name: scores.count for name, scores in groups.items()} == {"blurred": 1, "dark": 1}
-
-
 def test_refusals_are_told_apart_by_whether_they_were_right() -> None:
     refused, wrong = "I don't know.", "Blue."
     turns: Sequence[Scored] = [
@@ -204,20 +185,6 @@ def test_failures_are_counted_by_name() -> None:
     assert errors(turns) == {"overloaded": 2}
     assert failed_judgements(turns) == {"made up": 1}
     assert degradations(turns) == {"ocr": 2, "cropper": 1}
-
-
-def test_stages_are_timed_over_the_requests_in_which_they_ran() -> None:
-    found = latencies(
-        [
-            turn_record("so", timings={"ocr": 10.0, "total": 50.0}),
-            turn_record("so", timings={"ocr": 30.0, "draft": 5.0, "total": 70.0}),
-            turn_record(None, timings={"ocr": 900.0}),
-        ]
-    )
-    assert list(found) == ["ocr", "draft", "total", "client"]
-    assert (found["ocr"].count, found["ocr"].mean, found["ocr"].p50, found["ocr"].p95) == (2, 20, 10, 30)
-    assert found["draft"].count == 1
-    assert found["client"].longest == 12.5
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0, 1))

@@ -1,11 +1,9 @@
-"""Rules where there is only a gold sentence."""
+"""The rule judge where there is only a gold sentence."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.data.model import AnswerType
-from evaluation.judging.derive import derive
 from evaluation.judging.port import Case, Verdict
 from evaluation.judging.rules import RuleJudge, judge_by_rules
 
@@ -19,35 +17,6 @@ COLOURS = ("what colours does it come in?", "It comes in red, dark blue and gree
 OPEN = ("is this shop open on sunday?", "Yes, it opens at ten.")
 USE = ("what is this plant used for?", "It is mostly used to soothe burns.")
 SAFE = ("can dogs eat this?", "Dogs should not eat it because it upsets their stomachs.")
-UNKNOWN = ("what does it smell of?", "I don't know.")
-
-
-@pytest.mark.parametrize(
-    ("case", "kind", "value"),
-    [
-        (PRICE, AnswerType.NUMBER, 4.5),
-        (PAGES, AnswerType.NUMBER, 312),
-        (RANGE, AnswerType.NUMBER, 300),
-        (("what is the population here?", "About 3.2 million people."), AnswerType.NUMBER, 3_200_000),
-        (("how long did it take?", "It took two weeks."), AnswerType.NUMBER, 2),
-        (YEAR, AnswerType.DATE, "1972"),
-        (("when was she born?", "She was born on 12 March 1987."), AnswerType.DATE, "12 march 1987"),
-        (CAR, AnswerType.NAME, "Orlo 5 Estate"),
-        (WRITER, AnswerType.NAME, "Gabriela de la Torre"),
-        (("what's this called?", 'It is called "the long night".'), AnswerType.NAME, "the long night"),
-        (COLOURS, AnswerType.SET, ["red", "dark blue", "green"]),
-        (OPEN, AnswerType.BOOLEAN, True),
-        (USE, AnswerType.TEXT, "mostly used to soothe burns."),
-        (UNKNOWN, AnswerType.UNANSWERABLE, None),
-    ],
-)
-def test_the_question_decides_which_part_of_the_gold_is_the_answer(
-    case: tuple[str, str], kind: AnswerType, value: object
-) -> None:
-    question, gold = case
-    derived = derive(gold, question)
-    assert (derived.truth.answer_type, derived.truth.value) == (kind, value)
-    assert derived.by_words == (kind is AnswerType.TEXT)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +45,9 @@ def test_the_question_decides_which_part_of_the_gold_is_the_answer(
         (SAFE, "They eat it gladly because it settles upset stomachs.", False),
     ],
 )
-def test_answers_are_held_against_that_part(case: tuple[str, str], answer: str, right: bool) -> None:
+def test_the_question_decides_which_part_of_the_gold_counts(
+    case: tuple[str, str], answer: str, right: bool
+) -> None:
     question, gold = case
     judgement = judge_by_rules(Case("i", question, gold, answer))
     assert judgement.verdict is (Verdict.CORRECT if right else Verdict.INCORRECT), judgement
@@ -145,7 +116,7 @@ TALLER = ("is this taller than the Old Mill?", "Yes, by 20 metres.")
         (TALLER, "It is taller than the Old Mill.", True),
         (TALLER, "The Old Mill is taller than it.", False),
         (("is this edible?", "No, it is poisonous."), "It isn't edible.", True),
-        (("isn't this edible?", "No."), "It isn't edible.", False),
+        (("isn't this edible?", "No."), "It isn't edible.", True),
     ],
 )
 def test_repeating_what_was_asked_says_yes_and_denying_it_says_no(
@@ -157,16 +128,16 @@ def test_repeating_what_was_asked_says_yes_and_denying_it_says_no(
 
 
 @pytest.mark.parametrize("case", [PRICE, PAGES, RANGE, YEAR, CAR, WRITER, COLOURS, OPEN, USE, SAFE])
-def test_the_gold_is_right_by_its_own_derivation(case: tuple[str, str]) -> None:
+def test_the_gold_sentence_itself_is_right(case: tuple[str, str]) -> None:
     question, gold = case
     rearranged = f"Well: {gold}" if case is not OPEN else gold + " Come in."
     assert judge_by_rules(Case("i", question, gold, rearranged)).verdict is Verdict.CORRECT
     assert judge_by_rules(Case("i", question, gold, "I don’t know")).verdict is Verdict.MISSING
 
 
-def test_the_reason_names_what_was_derived() -> None:
-    assert judge_by_rules(Case("i", *PRICE, "5 euros")).why == "another value [number 4.5 euros]"
-    assert judge_by_rules(Case("i", *USE, "a spice")).why.endswith("[words of the gold]")
+def test_the_reason_names_the_rule() -> None:
+    assert judge_by_rules(Case("i", *PRICE, "5 euros")).why == "another value"
+    assert judge_by_rules(Case("i", *USE, "It soothes burns.")).why == "gold sentence"
 
 
 def test_a_failed_request_is_missing() -> None:

@@ -1,0 +1,173 @@
+"""Figures of a report as SVG elements. Needs matplotlib, so this module is imported late."""
+
+import io
+import math
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from evaluation.reporting.content import Report, SystemReport
+from evaluation.reporting.readings import READINGS, MeasureName, Unit
+from evaluation.reporting.spans import SpanReport
+from evaluation.scoring.spans import Outcomes
+
+RIGHT, SILENT, WRONG, OTHER, INK = "#0072b2", "#c9ced6", "#d55e00", "#7a4b9d", "#1c2430"
+"""Colours that colour-blind readers tell apart (Okabe and Ito 2008)."""
+_SHARES = (
+    (MeasureName.ACCURACY, RIGHT),
+    (MeasureName.ACCEPTABLE, "#7fb8d8"),
+    (MeasureName.MISSING, SILENT),
+    (MeasureName.HALLUCINATION, WRONG),
+)
+_INTERVALS = (MeasureName.TRUTHFULNESS, MeasureName.HALLUCINATION, MeasureName.ELAPSED_P95_MS)
+_LOOKS: dict[Any, Any] = {
+    "font.size": 7.5,
+    "text.parse_math": False,
+    "svg.fonttype": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "#e3e7ec",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A figure. `label`: what it shows, for readers who cannot see it."""
+
+    name: str
+    label: str
+    svg: str
+
+
+def drawn(report: Report) -> Mapping[str, tuple[Drawn, ...]]:
+    """Return the figures by section: `scores`, `spans`, `refusal`."""
+    return {
+        "scores": tuple(_scores(report)),
+        "spans": tuple(_span_curve(each, each.spans) for each in report.systems if each.spans is not None),
+        "refusal": tuple(_refusal_curve(each, report) for each in report.systems),
+    }
+
+
+def _scores(report: Report) -> Iterator[Drawn]:
+    names = [_fitted(system.name) for system in report.systems]
+    with _panel(0.7 + 0.3 * len(names)) as (figure, axes):
+        starts = [0.0] * len(names)
+        for measure, colour in _SHARES:
+            found = [system.whole.estimates.get(measure) for system in report.systems]
+            shares = [each.value if each and each.known else 0.0 for each in found]
+            if any(shares):
+                axes.barh(names, shares, left=starts, color=colour, label=READINGS[measure].label)
+            starts = [start + share for start, share in zip(starts, shares, strict=True)]
+        axes.invert_yaxis()
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False)
+        axes.xaxis.set_major_formatter(_percent)
+        yield _done(figure, "verdicts", "What became of all questions, by system")
+    for measure in _INTERVALS:
+        if any(measure in part.estimates for system in report.systems for part in system.parts):
+            yield _intervals(report, measure)
+
+
+def _intervals(report: Report, measure: MeasureName) -> Drawn:
+    """Draw a measure of every system and part, with 95 % intervals."""
+    reading = READINGS[measure]
+    lines = [
+        (f"{_fitted(system.name)} ({part.part})", part.estimates[measure])
+        for system in report.systems
+        for part in (system.parts[:-1] if len(system.parts) > 2 else system.parts[:1])
+        if measure in part.estimates
+    ]
+    with _panel(0.6 + 0.22 * len(lines)) as (figure, axes):
+        for place, (_, estimate) in enumerate(lines):
+            axes.plot([estimate.low, estimate.high], [place, place], color=RIGHT)
+            axes.plot([estimate.value], [place], "o", ms=4, color=RIGHT)
+        axes.set_yticks(range(len(lines)), [name for name, _ in lines])
+        axes.invert_yaxis()
+        if reading.unit is Unit.SHARE:
+            axes.xaxis.set_major_formatter(_percent)
+        better = {1: "more is better", -1: "less is better", 0: ""}[reading.better]
+        label = f"{reading.label}, {'ms, ' if reading.unit is Unit.MILLISECONDS else ''}{better}"
+        axes.set_title(label)
+        return _done(figure, f"intervals-{measure.value}", f"{label}, with 95 % intervals")
+
+
+def _refusal_curve(system: SystemReport, report: Report) -> Drawn:
+    """Draw wrong answers against answered questions, the other systems' in grey."""
+    with _panel(2.75) as (figure, axes):
+        for each in (*(other for other in report.systems if other is not system), system):
+            points = each.curve.risk.points
+            points = (*points[:: max(1, math.ceil(len(points) / 250))], *points[-1:])
+            colour = RIGHT if each is system else SILENT
+            axes.plot([p.coverage for p in points], [p.hallucination for p in points], color=colour)
+        axes.plot([system.curve.coverage], [system.curve.hallucination], "o", color=WRONG)
+        axes.set(xlim=(0, 1), xlabel="share answered", ylabel="share answered wrongly")
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_formatter(_percent)
+        axes.yaxis.set_major_formatter(_percent)
+        axes.set_title(_fitted(system.name))
+        return _done(figure, f"refusal-{system.number}", f"Hallucination against coverage: {system.name}")
+
+
+def _span_curve(system: SystemReport, spans: SpanReport) -> Drawn:
+    """Draw each outcome over the share of questions answered."""
+    steps = [step.outcomes for step in spans.curve]
+    lines = (
+        ("right", RIGHT, "right"),
+        ("wrong", WRONG, "wrong"),
+        ("answered", OTHER, "unanswerable answered"),
+    )
+    with _panel(2.75) as (figure, axes):
+        for name, colour, label in lines:
+            shares = [0.0, *(getattr(each, name) for each in steps)]
+            axes.plot([0.0, *map(_coverage, steps)], shares, color=colour, label=label)
+        axes.axvline(_coverage(spans.scores.outcomes), color=INK, lw=0.8, ls="--")
+        axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="share of all questions answered")
+        axes.xaxis.set_major_formatter(_percent)
+        axes.yaxis.set_major_formatter(_percent)
+        axes.legend(loc="upper left", frameon=False)
+        axes.set_title(_fitted(system.name))
+        return _done(figure, f"spans-{system.number}", f"Outcomes against coverage: {system.name}")
+
+
+def _coverage(found: Outcomes) -> float:
+    has = found.answerable * (found.right + found.wrong) if found.answerable else 0.0
+    no = found.unanswerable * found.answered if found.unanswerable else 0.0
+    return (has + no) / (found.answerable + found.unanswerable)
+
+
+@contextmanager
+def _panel(height: float) -> Iterator[tuple[Figure, Axes]]:
+    """Open a figure of one plot, without any window or global state."""
+    with mpl.rc_context(_LOOKS):
+        figure = Figure((4.6, height), layout="constrained")
+        FigureCanvasSVG(figure)
+        yield figure, figure.add_subplot()
+
+
+def _done(figure: Figure, name: str, label: str) -> Drawn:
+    """Return the figure as an element of a page; the same figure gives the same bytes."""
+    held = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": name}):
+        figure.savefig(held, format="svg", transparent=True, metadata={"Date": None})
+    svg = re.sub(r"^.*?(?=<svg)|\s*<metadata>.*?</metadata>", "", held.getvalue(), flags=re.S)
+    svg = re.sub(r'(<g) id="[^"]*"', r"\1", svg)
+    return Drawn(name, label, svg.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1).strip())
+
+
+def _fitted(name: str) -> str:
+    """Return a name that fits a line: cut in the middle, since names of ablations differ at their ends."""
+    return name if len(name) <= 40 else f"{name[:20].rstrip()}…{name[-19:].lstrip()}"
+
+
+def _percent(value: float, _: object) -> str:
+    return f"{100 * value:.3g} %"
