@@ -175,6 +175,7 @@ async def test_each_service_tells_what_it_runs_on(running: Running) -> None:
             info = (await client.get(f"{url}/info")).json()
             assert (info["service"], info["device"]) == (name, "cpu")
         ready = await client.get(f"{running.platform.gateway_url}/health/ready")
+    assert ready.status_code == 200, ready.text
     assert ready.json()["checks"]["vlm"] == "ok"
 
 
