@@ -24,7 +24,7 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What a benchmark is run with. `pace`: 1, or less for `--quick`. `photos`: a folder of real photos."""
+    """Options of a run. `pace`: share of the full duration (`--quick`: below 1). `photos`: a folder."""
 
     generator: Generator
     progress: Progress

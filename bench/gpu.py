@@ -22,7 +22,7 @@ LABELS = ["tower", "bridge", "bottle", "flower", "wheel", "label"]
 WORDS = [*dict.fromkeys(QUESTION.split()), *LABELS[1:], "is", "a", "on", "with", "and", "opened", "stone"]
 """One word is one token, so a passage of 200 tokens has 200 words."""
 _BERT_MARKS = {0: "[PAD]", 100: "[UNK]", 101: "[CLS]", 102: "[SEP]", 103: "[MASK]", 1012: ".", 1029: "?"}
-"""Where BERT's uncased vocabulary has them; Grounding DINO knows them by number."""
+"""Their ids in BERT's uncased vocabulary, which Grounding DINO refers to."""
 _TINY: dict[str, Any] = {
     **{"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64},
     **{"vocab_size": 1200, "num_key_value_heads": 2, "head_dim": 16, "encoder_hidden_size": 32},
@@ -52,7 +52,7 @@ CLIP_TEXT = {"context_length": 77, "vocab_size": 49408, "width": 768, "heads": 1
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What models are built from. `folder`: for weights that an engine loads from disk."""
+    """Inputs for building a model. `folder`: for weights that an engine loads from disk."""
 
     accelerator: Any
     tiny: bool

@@ -1,4 +1,4 @@
-"""What a photo from a folder of the user's costs the platform without a model server.
+"""Measure the platform without a model server on photos from a folder.
 
 Of each place with several photos the first is indexed, beside the sample, and the others are asked about; the
 photo of a place with only one shows nothing that is indexed.

@@ -1,1 +1,1 @@
-"""What runs on which card of a node, and how much of it each process gets."""
+"""Place the processes of a node on its cards, and size their memory."""

@@ -176,7 +176,7 @@ class Voice(_Entry):
 
     @property
     def as_service(self) -> Service:
-        """What the server needs of a card."""
+        """Return the memory that the server needs on a card."""
         return Service(engine=self.preset, gpu=self.gpu, weights_gb=self.chosen.memory_gb)
 
 

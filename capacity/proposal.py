@@ -10,7 +10,7 @@ from services.vlm.presets import PRESETS
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What runs where. As many questions are admitted as the model servers take sequences."""
+    """All processes with their cards and sizes. The gateway admits one question a vLLM sequence."""
 
     file: PlacementFile
     deadline_ms: int

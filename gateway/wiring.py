@@ -260,7 +260,7 @@ async def _quotas(
 
 
 async def _redis_note(client: Redis, deadline: Deadline) -> Note:
-    """Without it questions are answered, as first ones; to stop all gateways at once would help nobody."""
+    """Stay ready without Redis: each question is then answered as the first of its session."""
     return Note("ok" if await answers(client, deadline) else ErrorKind.DEPENDENCY_UNAVAILABLE.value)
 
 

@@ -1,4 +1,4 @@
-"""What a training came to, as one Markdown file whose first lines say what not to believe."""
+"""Report a training as one Markdown file, which begins with its warnings."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -71,13 +71,13 @@ async def report_of(run: RunFolder, name: str, verdict: Verdict) -> RunReport:
     unjudged = unjudged_before + unjudged_after
     by_task = _by_task(before, after)
     compared = sum(len(sides[0]) for sides in by_task.values())
-    told = (
+    faults = (
         *summary.faults,
         *_of_measuring(summary, compared, max(len(before), len(after)), len(after), unjudged),
         *(warning for task, sides in by_task.items() for warning in warnings(task, *sides)),
         *_of_learning(summary, rollouts, len(left_out)),
     )
-    lines = [f"## {quoted(name)}", "", *bullets(told)]
+    lines = [f"## {quoted(name)}", "", *bullets(faults)]
     lines += bullets(f"{what}: {quoted(str(value))}" for what, value in _facts(summary, run.path).items())
     measures = [row for task, sides in by_task.items() for row in _measures(task, *sides)]
     lines += table(("task", "of held-out samples", "samples", "before", "after"), measures)
@@ -96,7 +96,7 @@ async def report_of(run: RunFolder, name: str, verdict: Verdict) -> RunReport:
         (f"left out ({len(left_out)}, all in {LEFT_OUT})", "why"),
         ((quoted(row.where), quoted(row.why)) for row in left_out[:_MOST_LEFT_OUT]),
     )
-    return RunReport(name, told, tuple(lines), unjudged)
+    return RunReport(name, faults, tuple(lines), unjudged)
 
 
 def _facts(summary: Summary, folder: Path) -> dict[str, Any]:
@@ -112,9 +112,9 @@ def _facts(summary: Summary, folder: Path) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in (None, "")}
 
 
-def _numbers(told: Any, under: str = "") -> Iterator[tuple[str, str]]:
+def _numbers(summary: Any, under: str = "") -> Iterator[tuple[str, str]]:
     """The figures of nested objects, each under the names of all of these."""
-    for name, value in told.items() if isinstance(told, dict) else ():
+    for name, value in summary.items() if isinstance(summary, dict) else ():
         whole = f"{under} {name}".strip().replace("_", " ")
         if isinstance(value, int | float):
             yield quoted(whole), f"{value:.3f}"
@@ -152,22 +152,22 @@ def _by_task(before: Sequence[Judged], after: Sequence[Judged]) -> dict[Task, Si
 
 def _measures(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> list[tuple[str, ...]]:
     was, now = scores(task, before) if before else None, scores(task, after)
-    rows = [(told, getattr(was, name, None), getattr(now, name)) for name, told in _MEASURES.items()]
+    rows = [(label, getattr(was, name, None), getattr(now, name)) for name, label in _MEASURES.items()]
     abstention = common_abstention(before, after) if before and now.refused is not None else None
     if abstention is not None:
-        told = f"truthfulness, {abstention:.0%} refused on both sides"
-        rows.insert(1, (told, truthfulness_at(abstention, before), truthfulness_at(abstention, after)))
+        label = f"truthfulness, {abstention:.0%} refused on both sides"
+        rows.insert(1, (label, truthfulness_at(abstention, before), truthfulness_at(abstention, after)))
     return [
-        (task.value, told, str(now.count), *("–" if value is None else f"{value:.1%}" for value in values))
-        for told, *values in rows
+        (task.value, label, str(now.count), *("–" if value is None else f"{value:.1%}" for value in values))
+        for label, *values in rows
         if values[1] is not None
     ]
 
 
 def _of_measuring(summary: Summary, compared: int, most: int, after: int, unjudged: int) -> Iterator[str]:
-    """What stands in the way of comparing."""
+    """Yield warnings about the comparison."""
     if summary.kind in ("sft", "grpo") and not after:
-        yield "Nothing was held out: nobody knows what was learnt."
+        yield "No held-out sample was answered, so nothing measures the training. Set held_out above 0."
     elif compared < most:
         yield f"Of {most} held-out samples {compared} were replied to both before and after."
     if unjudged:
@@ -175,7 +175,7 @@ def _of_measuring(summary: Summary, compared: int, most: int, after: int, unjudg
 
 
 def _of_learning(summary: Summary, rollouts: Sequence[Rollout], left_out: int) -> Iterator[str]:
-    """What stood in the way of learning."""
+    """Yield warnings about the training."""
     learnt = (sum(summary.samples.values()) if summary.kind == "sft" else summary.questions) or 0
     if learnt and left_out > learnt:
         yield f"{left_out} rows were left out, and {learnt} were learnt from."
@@ -187,7 +187,7 @@ def _of_learning(summary: Summary, rollouts: Sequence[Rollout], left_out: int) -
         groups.setdefault((each.step, each.sample), set()).add(_earned(each, summary.rewards))
     equal = sum(len(earned) == 1 for earned in groups.values())
     if groups and equal >= _MOSTLY * len(groups):
-        yield f"In {equal} of {len(groups)} groups all rollouts earned the same: these teach nothing."
+        yield f"In {equal} of {len(groups)} groups all rollouts earned the same: no effect."
 
 
 def _earned(rollout: Rollout, weights: Mapping[str, float]) -> float:
@@ -198,9 +198,9 @@ def _examples(before: Sequence[Judged], after: Sequence[Judged]) -> Iterator[str
     """Some samples: those whose verdict changed come first, then those whose words did."""
     pairs = sorted(zip(before, after, strict=bool(before)), key=_how_alike)
     for pair in pairs[:_EXAMPLES]:
-        told = pair[1].prediction
-        yield from (f"**{told.task.value}**: {quoted(told.question)}", "")
-        said = [("gold", told.gold, ""), ("label", told.label, "")]
+        sample = pair[1].prediction
+        yield from (f"**{sample.task.value}**: {quoted(sample.question)}", "")
+        said = [("gold", sample.gold, ""), ("label", sample.label, "")]
         said += [
             (when, each.prediction.said, each.judgement.verdict.value if each.judgement else "")
             for when, each in zip(("before", "after"), pair, strict=True)

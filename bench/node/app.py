@@ -23,7 +23,7 @@ _OF_MODEL = (_CHAT, "/v1/models", "/health")
 
 
 class Fault(StrEnum):
-    """What can go wrong with every request of a service."""
+    """A fault of all requests to a service."""
 
     NONE = "none"
     SLOW = "slow"

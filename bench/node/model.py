@@ -19,7 +19,7 @@ from gateway.llm.probe import TASK
 
 @dataclass(frozen=True, slots=True)
 class ServerTraits:
-    """What the server can do. It refuses what it lacks with 400, unless a trait says that it ignores it.
+    """Features of the server. It refuses a missing feature with 400, unless a trait says that it ignores it.
 
     `streams` False: ignore `stream`. `refuses_in_stream`: refuse after a 200, as vLLM sometimes does.
     `terse`: do not name the refused part. `heeds_schema` False: accept `response_format` and ignore it.

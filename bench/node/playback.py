@@ -32,7 +32,7 @@ class TokenStyle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the client asked for, as far as the server supports it."""
+    """Options of the request that the server supports."""
 
     model: str
     streamed: bool

@@ -1,4 +1,4 @@
-"""What the node says: one bridge, its sign and pages about it, so that all replies fit together.
+"""Canned replies of the node: one bridge, its sign and pages about it, so that all replies fit together.
 
 The words of a question choose its route: "direct" is read off the sign, "verify" asks what the model knows
 but should check, anything else has to be looked up. Only prompts of the `loreglass` pipeline are scripted.

@@ -1,4 +1,4 @@
-"""What is kept of each exchange, against which the objectives are held."""
+"""Records of exchanges, which are compared with the objectives."""
 
 import json
 from collections.abc import Mapping, Sequence

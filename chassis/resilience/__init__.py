@@ -1,1 +1,1 @@
-"""What keeps a call within its time and a failure where it began: deadlines, guards, gates, retries."""
+"""Deadlines, guards, gates, retries and breakers for calls."""

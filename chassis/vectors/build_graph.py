@@ -18,7 +18,7 @@ _NICE = 10
 """Searches go before it."""
 _LOOK_S = 0.5
 _PR_SET_PDEATHSIG = 1
-"""Of prctl(2), Linux: a signal to a process whose parent ends."""
+"""Option of prctl(2) on Linux: signal this process when its parent ends."""
 
 
 class NotBuilt(Exception):

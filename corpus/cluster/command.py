@@ -22,7 +22,7 @@ class Engine(StrEnum):
 
 
 class Embed(StrEnum):
-    """Where vectors are made: in the search service, or in actors that run its code."""
+    """The process that computes vectors: the search service, or actors that run its code."""
 
     SERVICE = "service"
     ACTORS = "actors"

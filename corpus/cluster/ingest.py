@@ -29,15 +29,15 @@ from corpus.versions import Version
 LOGICAL_CPUS = 6
 """Ray counts at least so many on this machine: on two, a run that loses processes may not end."""
 OBJECTS_BYTES = 256 * 2**20
-"""Of Ray's object store on this machine; Ray holds tasks back when it is full."""
+"""Size of Ray's object store on this machine. Ray delays tasks when it is full."""
 BATCH = 64
-"""Records that an actor writes at once: what a kill loses."""
+"""Records that an actor writes at once. A kill loses at most so many."""
 MOST_NAMED = 1000
 """Rejected records that the report names; the rest are counted."""
 MOST_FATAL = 8
 """Records of a run that may end processes. Where more are lost, the records are not at fault."""
 FATAL = "The process that read it ended; it was left out."
-_HELD = re.compile(r"(?P<part>part-.+)-(?P<records>\d+)-(?P<points>\d+)")
+_FINISHED = re.compile(r"(?P<part>part-.+)-(?P<records>\d+)-(?P<points>\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class ClusterOptions:
 
 @dataclass(slots=True)
 class Counts:
-    """What became of the records. `points`: of those that are in the index."""
+    """Counts of records by outcome. `points`: their points in the index."""
 
     indexed: int = 0
     unchanged: int = 0
@@ -147,13 +147,13 @@ class _Run:
         Records that do not come back, because a process ended, are tried one by one. A record that ends its
         process again is left out by name.
         """
-        held = {found["part"]: found for each in finished if (found := _HELD.fullmatch(each))}
+        earlier = {match["part"]: match for each in finished if (match := _FINISHED.fullmatch(each))}
         self._parts = list(parts)
         for number, part in enumerate(parts):
-            if part.name in held:
-                self._finished.append(held[part.name][0])
-                self.counts.unchanged += int(held[part.name]["records"])
-                self.counts.points += int(held[part.name]["points"])
+            if part.name in earlier:
+                self._finished.append(earlier[part.name][0])
+                self.counts.unchanged += int(earlier[part.name]["records"])
+                self.counts.points += int(earlier[part.name]["points"])
             else:
                 self._seen[number] = {}
         self._pass([row_of(number, 0, parts[number].content) for number in self._seen])
@@ -221,8 +221,8 @@ class _Run:
             self.counts.add(each)
             if len(seen) == self._parts[each.part].records:
                 del self._seen[each.part]
-                held = [one for one in seen.values() if one.outcome is not Outcome.REJECTED]
-                name = f"{self._parts[each.part].name}-{len(held)}-{sum(one.points for one in held)}"
+                indexed = [one for one in seen.values() if one.outcome is not Outcome.REJECTED]
+                name = f"{self._parts[each.part].name}-{len(indexed)}-{sum(one.points for one in indexed)}"
                 self._finished.append(name)
                 run_on_loop(self._version.finish, self._finished)
         self._options.progress(self.counts.records)

@@ -45,7 +45,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of the record at `place` of part number `part`; `points` of it are in the index."""
+    """The outcome of the record at `place` in part number `part`. `points`: its points in the index."""
 
     part: int
     place: int
@@ -77,7 +77,7 @@ def prepare(row: Row, alias: str, source: Path) -> Iterator[Row]:
 
 
 class Claims:
-    """The one actor that knows which record holds a key: of several with one key a single one counts."""
+    """The one actor that decides which of several records with one key is indexed: the first to claim it."""
 
     def __init__(self) -> None:
         self._held = sqlite3.connect("")  # a temporary file where it outgrows the cache
@@ -131,7 +131,7 @@ class Writer:
         if self._version is None:
             self._version = await anyio.to_thread.run_sync(self._open)
         refused: dict[str, str] = {}
-        told: dict[str, tuple[Outcome, str]] = {}
+        outcomes: dict[str, tuple[Outcome, str]] = {}
 
         async def send(version: str, fresh: Sequence[Any]) -> Mapping[str, str]:
             put = send_pages if self._target.alias == PAGES else send_photos
@@ -139,14 +139,16 @@ class Writer:
             refused.update(found)
             return found
 
-        def tell(where: str, outcome: Outcome, reason: str) -> None:
-            told[where] = outcome, reason
+        def record(where: str, outcome: Outcome, reason: str) -> None:
+            outcomes[where] = outcome, reason
 
-        pipeline = Pipeline[Any](self._version, send, lambda _: None, tell)
+        pipeline = Pipeline[Any](self._version, send, lambda _: None, record)
         batching: Any = PAGE_BATCHES if self._target.alias == PAGES else PHOTO_BATCHES
         await pipeline.run(batching.batches(iter(await self._claimed(items))))
         return [
-            Result(row["part"], row["place"], item.where, *told[item.where], _points(item, told, refused))
+            Result(
+                row["part"], row["place"], item.where, *outcomes[item.where], _points(item, outcomes, refused)
+            )
             for row, item in zip(rows, items, strict=True)
         ]
 
@@ -165,7 +167,7 @@ class Writer:
         ]
 
 
-def _points(item: Any, told: Mapping[str, tuple[Outcome, str]], refused: Mapping[str, str]) -> int:
-    if told[item.where][0] is Outcome.REJECTED:
+def _points(item: Any, outcomes: Mapping[str, tuple[Outcome, str]], refused: Mapping[str, str]) -> int:
+    if outcomes[item.where][0] is Outcome.REJECTED:
         return 0
     return sum(each not in refused for each in item.point_ids)

@@ -22,7 +22,7 @@ from services.vlm.presets import DEFAULT, PRESETS
 from services.vlm.settings import serve_settings
 
 FOLDER = "/weights"
-"""Where the volume is in every container. CLIP's name in an index holds this path: keep it."""
+"""Mount point of the volume in every container. An index of CLIP stores this path: do not change it."""
 MARKER = ".complete.json"
 REVISIONS = "revisions.json"
 _SMALL = ("*.json", "*.txt", "*.model", "*.jinja")

@@ -19,7 +19,7 @@ Value = Callable[[Signals, Cutoffs], float]
 
 
 class Given(BaseModel):
-    """What thresholds give: shares of all questions with 95 % intervals over conversations; `risk`: wrong
+    """Results of thresholds: shares of all questions with 95 % intervals over conversations; `risk`: wrong
     among the answered, None where none is.
     """
 

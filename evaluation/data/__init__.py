@@ -1,1 +1,1 @@
-"""What is asked: CRAG-MM, SQuAD, a folder like `samples`, or one of one's own, as the same frozen values."""
+"""Data sets as frozen values: CRAG-MM, SQuAD, a folder like `samples`, or your own."""

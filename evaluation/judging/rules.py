@@ -83,37 +83,37 @@ def judge_by_rules(case: Case) -> Judgement:
     """Return the verdict on a cut answer, by the truth in parts or, without one, by the gold sentence."""
     if case.failed:
         return Judgement(Verdict.MISSING, "the request failed")
-    said, question, gold = (text[:_MOST_READ] for text in (case.answer, case.question, case.gold))
+    answer, question, gold = (text[:_MOST_READ] for text in (case.answer, case.question, case.gold))
     truth = case.truth
-    if case.abstained or is_refusal(said):
+    if case.abstained or is_refusal(answer):
         return Judgement(Verdict.MISSING, "refused")
     if truth.answer_type is AnswerType.UNANSWERABLE if truth is not None else is_refusal(gold):
         return Judgement(Verdict.INCORRECT, "answered what cannot be known")
-    if gold and said.strip().lower() == gold.strip().lower():
+    if gold and answer.strip().lower() == gold.strip().lower():
         return Judgement(Verdict.CORRECT, "exact")
     if truth is None:
-        objection, rule = _against_sentence(said, gold, question), "gold sentence"
+        objection, rule = _against_sentence(answer, gold, question), "gold sentence"
     else:
-        objection, rule = _RULES[truth.answer_type](said, truth, question), truth.answer_type.value
-        objection = objection or _against_claims(said, truth)
+        objection, rule = _RULES[truth.answer_type](answer, truth, question), truth.answer_type.value
+        objection = objection or _against_claims(answer, truth)
     return Judgement(Verdict.INCORRECT if objection else Verdict.CORRECT, objection or rule)
 
 
-def _against_sentence(said: str, gold: str, question: str) -> str:
+def _against_sentence(answer: str, gold: str, question: str) -> str:
     """Return why the answer does not say what the gold sentence does; empty if it does."""
     if opening := _OPENING.match(canonical(gold)):
-        return _against_yes_or_no(said, opening[1], question)
+        return _against_yes_or_no(answer, opening[1], question)
     asked = {each.readings for each in quantities(question)}
     new = [each for each in quantities(_CLOCK.sub("", gold)) if each.readings not in asked]
     if _HOW_MUCH.search(question) and new:
         words = {singular(word) for word in re.findall(r"\w+", question)}
         wanted = sorted(new, key=lambda each: (each.noun not in words, each.unit is None))[0]
-        return _against_number(said, wanted, question)
+        return _against_number(answer, wanted, question)
     if _WHEN.search(question) and (golds := _fullest(gold, question)):
-        return _against_date(said, golds, question)
+        return _against_date(answer, golds, question)
     if _WHO.search(question) and (people := _people(gold, question)):
-        return "" if all(find([name.split()[-1]], tokens(said)) for name in people) else "not named"
-    return _against_words(said, gold, question, new)
+        return "" if all(find([name.split()[-1]], tokens(answer)) for name in people) else "not named"
+    return _against_words(answer, gold, question, new)
 
 
 def _people(gold: str, question: str) -> list[str]:
@@ -123,11 +123,11 @@ def _people(gold: str, question: str) -> list[str]:
     return introduced[0][0].split(" and ") if introduced else []
 
 
-def _against_words(said: str, gold: str, question: str, numbers: Sequence[Quantity]) -> str:
-    asked, answered, wanted = set(_words(question)), _words(said), _words(gold)
+def _against_words(answer: str, gold: str, question: str, numbers: Sequence[Quantity]) -> str:
+    asked, answered, wanted = set(_words(question)), _words(answer), _words(gold)
     if bool(_DENIALS & set(wanted)) != bool(_DENIALS & set(answered)):
         return "one denies and the other does not"
-    given = quantities(said)
+    given = quantities(answer)
     if not all(any(each.meets(number) for each in given) for number in numbers):
         return "another value"
     if any(number.unit for number in numbers):
@@ -149,18 +149,18 @@ def _words(text: str) -> list[str]:
     return [str(NUMBER_WORDS[word]) if word in NUMBER_WORDS else singular(word) for word in words]
 
 
-def _against_number_truth(said: str, truth: Truth, question: str) -> str:
+def _against_number_truth(answer: str, truth: Truth, question: str) -> str:
     if isinstance(truth.value, bool) or not isinstance(truth.value, int | float):
-        return _against_name(said, truth, question)
+        return _against_name(answer, truth, question)
     (unit, noun), *_ = [(each.unit, each.noun) for each in quantities(f"1 {truth.unit or ''}")]
-    return _against_number(said, Quantity((float(truth.value),), 1.0, unit, noun, 0, 0), question)
+    return _against_number(answer, Quantity((float(truth.value),), 1.0, unit, noun, 0, 0), question)
 
 
-def _against_number(said: str, true: Quantity, question: str) -> str:
-    plain = plain_numbers(said)
+def _against_number(answer: str, true: Quantity, question: str) -> str:
+    plain = plain_numbers(answer)
     asserted = [
         each
-        for each in quantities(said)
+        for each in quantities(answer)
         if not _denied(plain, each.start)
         and (each.unit is None or (true.unit is not None and each.unit.dimension == true.unit.dimension))
     ]
@@ -171,14 +171,14 @@ def _against_number(said: str, true: Quantity, question: str) -> str:
     return _against_choice(plain, asserted, [each.meets(true) for each in asserted])
 
 
-def _against_date_truth(said: str, truth: Truth, question: str) -> str:
+def _against_date_truth(answer: str, truth: Truth, question: str) -> str:
     golds = dates(str(truth.value)) if truth.value is not None else []
-    return _against_date(said, golds, question) if golds else _against_name(said, truth, question)
+    return _against_date(answer, golds, question) if golds else _against_name(answer, truth, question)
 
 
-def _against_date(said: str, golds: Sequence[CalendarDate], question: str) -> str:
-    plain, asked = canonical(said), [date.parts for date in dates(question)]
-    asserted = [date for date in dates(said) if not _denied(plain, date.start)]
+def _against_date(answer: str, golds: Sequence[CalendarDate], question: str) -> str:
+    plain, asked = canonical(answer), [date.parts for date in dates(question)]
+    asserted = [date for date in dates(answer) if not _denied(plain, date.start)]
     asserted = [date for date in asserted if date.parts not in asked] or asserted
     return _against_choice(plain, asserted, [date.meets(golds[0]) for date in asserted])
 
@@ -208,8 +208,8 @@ def _denied(plain: str, start: int) -> bool:
     return bool(_NOT_BEFORE.search(_CLAUSE.split(plain[:start])[-1]))
 
 
-def _against_name(said: str, truth: Truth, _: str) -> str:
-    words = claim(tokens(said)) if truth.contrast else tokens(said)
+def _against_name(answer: str, truth: Truth, _: str) -> str:
+    words = claim(tokens(answer)) if truth.contrast else tokens(answer)
     rivals = find((*truth.contrast, *truth.must_not), words)
     named = [
         each for each in find(truth.accepted, words) if not any(_longer(each, rival) for rival in rivals)
@@ -220,30 +220,30 @@ def _against_name(said: str, truth: Truth, _: str) -> str:
     return "another is named first" if others and others[0][0] < named[0][0] else ""
 
 
-def _against_span(said: str, truth: Truth, _: str) -> str:
-    return "" if says(said, truth.accepted) else "without a gold stretch"
+def _against_span(answer: str, truth: Truth, _: str) -> str:
+    return "" if says(answer, truth.accepted) else "without a gold stretch"
 
 
-def _against_set(said: str, truth: Truth, _: str) -> str:
+def _against_set(answer: str, truth: Truth, _: str) -> str:
     members = truth.value if isinstance(truth.value, list) else truth.accepted
-    absent = [member for member in members if not find([member], tokens(said))]
+    absent = [member for member in members if not find([member], tokens(answer))]
     return f"without {len(absent)} of {len(members)}" if absent else ""
 
 
-def _against_yes_or_no_truth(said: str, truth: Truth, question: str) -> str:
+def _against_yes_or_no_truth(answer: str, truth: Truth, question: str) -> str:
     right = "yes" if truth.value is True or "yes" in truth.accepted else "no"
-    return _against_yes_or_no(said, right, question)
+    return _against_yes_or_no(answer, right, question)
 
 
-def _against_yes_or_no(said: str, right: str, question: str) -> str:
-    opening = _OPENING.match(canonical(said))
-    stance = opening[1] if opening else _stance(said, question)
+def _against_yes_or_no(answer: str, right: str, question: str) -> str:
+    opening = _OPENING.match(canonical(answer))
+    stance = opening[1] if opening else _stance(answer, question)
     return "" if stance == right else f"says {stance or 'neither yes nor no'}"
 
 
-def _stance(said: str, question: str) -> str:
+def _stance(answer: str, question: str) -> str:
     """Return `yes` or `no` for an answer that repeats most of the question or denies it, else nothing."""
-    asked, answered = _words(question), _words(_CLAUSE.split(said, maxsplit=1)[0])
+    asked, answered = _words(question), _words(_CLAUSE.split(answer, maxsplit=1)[0])
     shared = set(asked) & set(answered) - _DENIALS
     if "than" in asked and asked[asked.index("than") :] != answered[-len(asked[asked.index("than") :]) :]:
         return ""
@@ -252,9 +252,9 @@ def _stance(said: str, question: str) -> str:
     return "no" if _DENIALS & set(answered) else "yes"
 
 
-def _against_claims(said: str, truth: Truth) -> str:
+def _against_claims(answer: str, truth: Truth) -> str:
     """Object to a `must_not` that is asserted, unless it is part of a right name."""
-    words = claim(tokens(said)) or tokens(said)
+    words = claim(tokens(answer)) or tokens(answer)
     members = truth.value if isinstance(truth.value, list) else ()
     wrong = set(truth.must_not) - ({"yes", "no"} if truth.answer_type is AnswerType.BOOLEAN else set())
     right = find((*truth.accepted, *members), words)

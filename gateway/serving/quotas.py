@@ -1,4 +1,4 @@
-"""What a tenant may ask: so many requests a minute and so many at once.
+"""Limit the requests of a tenant: a minute, and at once.
 
 A request beyond that gets 429 with the seconds after which to retry. Gateways that share a Redis share the
 minute; while Redis is away each takes its part. What is at once, each gateway counts for itself.

@@ -26,7 +26,7 @@ _SLACK_MIB = 256.0
 
 @dataclass
 class Course:
-    """What an attack notes while it runs. `held_s`: the longest time that one of its requests took.
+    """Results of a running attack. `held_s`: the longest time that one of its requests took.
 
     `late_s`: a refusal that takes longer, and again when it is sent again, does not hold.
     """

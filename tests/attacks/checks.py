@@ -1,4 +1,4 @@
-"""What schemathesis checks of every reply; it loads this module (`SCHEMATHESIS_HOOKS`) in its own process."""
+"""Check every reply. Schemathesis loads this module in its own process (`SCHEMATHESIS_HOOKS`)."""
 
 import json
 import os
@@ -27,7 +27,7 @@ schemathesis.openapi.format(
 
 @schemathesis.check
 class HoldsUnderAttack:
-    """No 500, nothing told of the inside, no refusal that is late when it is sent again too."""
+    """Fail on a 500, on leaked internals, and on a refusal that is late twice."""
 
     def __init__(self) -> None:
         self._judge = Judge(Planted.drawn(int(_SEED)).secrets(Path(_FOLDER)))
@@ -41,8 +41,8 @@ class HoldsUnderAttack:
         sent = response.request
         body = sent.body.encode() if isinstance(sent.body, str) else sent.body or b""
         head = f"{sent.url}{dict(sent.headers)}".encode("utf-8", "replace")
-        told = str(response.headers).encode() + b"\n" + response.content
-        faults = self._judge.faults(response.status_code, head + bytes(body), told)
+        reply = str(response.headers).encode() + b"\n" + response.content
+        faults = self._judge.faults(response.status_code, head + bytes(body), reply)
         if _late(response) and _late(case.call()):
             faults.append(f"refused after {response.elapsed:.1f} s")
         assert not faults, ", ".join(faults)

@@ -16,8 +16,8 @@ def generated(out: Path, seed: int, *options: str, most_s: float = 3_600) -> Att
     log, result = (out.resolve() / f"generated.{end}" for end in ("txt", "json"))
 
     async def run(course: Course) -> None:
-        told = {"FOLDER": course.target.folder, "SEED": seed, "LATE_S": course.late_s, "RESULT": result}
-        environment = os.environ | {f"ATTACK_{name}": str(value) for name, value in told.items()}
+        settings = {"FOLDER": course.target.folder, "SEED": seed, "LATE_S": course.late_s, "RESULT": result}
+        environment = os.environ | {f"ATTACK_{name}": str(value) for name, value in settings.items()}
         environment |= {"SCHEMATHESIS_HOOKS": "tests.attacks.checks", "PYTHONPATH": f"{ROOT}:{ROOT}/proto"}
         with log.open("wb") as output:
             process = await asyncio.create_subprocess_exec(

@@ -1,4 +1,4 @@
-"""What a reply and a log must never hold."""
+"""Find secrets and internals in replies and logs."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -14,7 +14,7 @@ _MOST_BYTES = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back until the server closed. `status`: 0 if nothing; `seconds`: after the last byte sent."""
+    """The bytes of a reply. `status`: 0 if there is none; `seconds`: after the last byte was sent."""
 
     status: int
     seconds: float

@@ -35,7 +35,7 @@ def inspect(container: str) -> dict[str, Any]:
 
 
 def cleanup_error(container: str) -> str:
-    """What podman says when it cleans up after a container that ended; it restarts containers in that step.
+    """Podman's messages when it cleans up after a container that ended; it restarts containers in that step.
 
     "some dependencies ... are not started": the container requires another one that has ended.
     """

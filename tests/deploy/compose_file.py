@@ -21,7 +21,7 @@ _Loader.add_constructor("!reset", lambda loader, node: None)
 
 
 def version() -> str:
-    """Of the release, from pyproject.toml."""
+    """The version of the release, from pyproject.toml."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         return str(tomllib.load(file)["project"]["version"])
 

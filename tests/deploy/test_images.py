@@ -107,7 +107,7 @@ def test_a_tool_gets_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def became(image: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the process would have become."""
+    """The command that replaces the process."""
     seen: list[list[str]] = []
     monkeypatch.setattr(os, "environ", {"LOREGLASS_APP": image})
     monkeypatch.setattr(os, "execv", lambda program, words: seen.append(words))

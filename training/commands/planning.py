@@ -46,7 +46,7 @@ _TOKENS = 8192
 _STATES = {"adamw_torch": 8, "adamw_torch_fused": 8, "adamw_8bit": 2, "paged_adamw_8bit": 2, "sgd": 0}
 """Bytes of an optimiser's state for each weight that is learnt."""
 _NF4_BYTES = 0.516
-"""Of a quantised weight with its constants (QLoRA, section 3)."""
+"""Bytes of a quantised weight with its constants (QLoRA, section 3)."""
 _RUNTIME_GIB = 1.5
 """CUDA's context and the allocator's fragmentation: assumed."""
 
@@ -70,7 +70,7 @@ def plan(config: SftConfig | GrpoConfig) -> None:
 
 
 def memory(config: SftConfig | GrpoConfig) -> dict[str, float]:
-    """GiB of one card, by name. Raises `WrongConfig` for what has no published sizes."""
+    """Return the GiB of one card by name. Raises `WrongConfig` for what has no published sizes."""
     model, lora = config.model, config.lora
     _require(model.weights, SIZES, "model")
     _require(config.card, CARDS, "card")
@@ -93,7 +93,7 @@ def memory(config: SftConfig | GrpoConfig) -> dict[str, float]:
 
 
 def _step(config: SftConfig | GrpoConfig, size: Size) -> float:
-    """Of the longest samples that the config allows; of GRPO learning or rollouts, which takes more."""
+    """Return the GiB for the longest samples allowed. GRPO: the larger one of learning and rollouts."""
     if isinstance(config, SftConfig):
         tokens = config.max_prompt_tokens + config.max_reply_tokens
         return size.step * config.device_batch_size * tokens / _TOKENS

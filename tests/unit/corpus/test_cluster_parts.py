@@ -248,7 +248,7 @@ class AllClaimed:
 
 
 def written(target: Target, items: Sequence[PageItem | Rejected]) -> Any:
-    """What a writer makes of items."""
+    """Return what a writer returns for items."""
     rows = [{"part": 0, "place": place, "item": pickle.dumps(item)} for place, item in enumerate(items)]
     writer = Writer(target, AllClaimed())
     try:

@@ -1,4 +1,4 @@
-"""What is evicted when a store is full, or a tenant holds more than it may."""
+"""Eviction from a full store, and beyond a tenant's allowance."""
 
 import uuid
 from collections.abc import Iterable

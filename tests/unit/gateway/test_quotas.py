@@ -41,7 +41,7 @@ def bearer(key: ApiKey) -> dict[str, str]:
 
 
 class WallClock(ManualClock):
-    """In place of the module `time`, in which the memory storage of `limits` reads the time."""
+    """Replaces the module `time` in the memory storage of `limits`."""
 
     time = ManualClock.__call__
 

@@ -12,7 +12,7 @@ KINDS = ("book-0088", "food-0031", "game-0070", "menu-0055", "painting-0043", "p
 SIBLINGS = ("book-0063", "book-0064")
 """Two books of one series."""
 LEANING = ((0.2, 0.15), (0.75, 0.25), (0.7, 0.85), (0.25, 0.9))
-"""Where the corners of a thing that is seen from the side lie, as shares of the photo."""
+"""Corners of a thing that is seen from the side, as shares of the photo."""
 
 
 def picture(name: str, long_side: int = 640) -> RGB:
