@@ -56,9 +56,10 @@ class AnsweringVlm:
             written = await self._client.write(prompt, deadline)
         except VlmDeclined:
             return no_answer(context)
-        return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, written, context, shown.places, abandon_on_cancel=True
+        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
+            reply_of_text, written, context.evidence, shown.places, abandon_on_cancel=True
         )
+        return reply or no_answer(context)
 
     async def judge(
         self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline

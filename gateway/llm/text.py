@@ -11,11 +11,11 @@ from gateway.llm.prompt import Earlier, TextPart, TextPrompt
 from gateway.llm.prompts import prompt_text, short_name
 from gateway.llm.question import photo_parts, question_text, question_tokens, system_text
 from gateway.llm.quoting import quotes
-from gateway.llm.reading import confidence, no_answer
+from gateway.llm.reading import confidence
 from gateway.llm.repair import read_object
 from gateway.llm.tokens import ours, tokens_at_most
 from gateway.reasoning.refusals import answer_or_none
-from gateway.state import Context, Query, Reply
+from gateway.state import Evidence, Query, Reply
 from language.sentences import sentences
 
 YES, NO = 0.9, 0.1
@@ -82,16 +82,19 @@ def _answer_of_form(text: str) -> str | None:
     return answer_or_none(spoken(value)) if isinstance(value, str) else None
 
 
-def reply_of_text(written: Written, context: Context, shown: Sequence[int]) -> Reply:
-    """The answer as it was said, with the sentence that it can be traced to, if any. Blocking."""
+def reply_of_text(written: Written, evidence: Sequence[Evidence], shown: Sequence[int]) -> Reply | None:
+    """Return the answer with the sentence that it can be traced to, if any; None for a refusal. Blocking.
+
+    `shown`: the places in `evidence` of what the model was shown.
+    """
     said = answer_of(written)
     if said is None:
-        return no_answer(context)
+        return None
     measured = _probabilities(written)
     return Reply(
         answer=said,
         confidence=confidence(measured),
-        quotes=quotes(said, "", context.evidence, (), shown),
+        quotes=quotes(said, "", evidence, (), shown),
         token_probabilities=measured,
         generated=True,
     )

@@ -6,7 +6,6 @@ appendix C.1. Words and formats are ours; what enters a prompt, and how much of 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import anyio.to_thread
 
@@ -19,25 +18,23 @@ from gateway.llm.delimiting import Budget, EvidenceBlocks, delimited, evidence_b
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt
-from gateway.llm.quoting import quotes
+from gateway.llm.prompt import Prompt, TextPrompt
 from gateway.llm.reading import confidence, cut_off
+from gateway.llm.text import reply_of_text, text_prompt
 from gateway.pipelines.baselines.port import HEADING_CHARS, Retrieved
-from gateway.pipelines.baselines.schemas import PlainAnswer, RewrittenQuery, SteppedAnswer
+from gateway.pipelines.baselines.schemas import RewrittenQuery, SteppedAnswer
 from gateway.reasoning.port import ReadPhoto
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Evidence, GenerationBudget, Query, Reply
 
 ANSWER_TOKENS, STEPS_TOKENS, QUERY_TOKENS = 160, 448, 96
-"""The longest replies. CRAG-MM counts 75 tokens of an answer; an answer in JSON is somewhat longer."""
+"""The longest replies. CRAG-MM counts 75 tokens of an answer."""
 
 WHOLE_TURNS, WHOLE_CHARS, WHOLE_SHARE = 12, 6_000, 1 / 4
 """A conversation: as many turns as a session keeps, at 75 tokens an answer and as many a question."""
 
 IMAGE_SHARE = 1 / 5
 """Of the evidence, where the window has no room for all: 2,000 of 10,000 tokens (CRAG-MM, appendix C.1)."""
-
-Answering = TypeVar("Answering", PlainAnswer, SteppedAnswer)
 
 _UNKNOWN = Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
 _DEFAULTS = VlmOptions()
@@ -53,13 +50,16 @@ class VlmBaselines:
 
     async def answer_alone(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
         """See the port."""
-        prompt = prompt_of("baselines/answer_alone", query, PlainAnswer, self._options, ANSWER_TOKENS)
-        return await self._answer(prompt, deadline)
+        prompt = text_prompt("baselines/answer_alone", query, self._options, ANSWER_TOKENS)
+        return await self._write(prompt, (), (), deadline)
 
     async def answer_in_steps(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
         """See the port."""
         prompt = prompt_of("baselines/answer_in_steps", query, SteppedAnswer, self._options, STEPS_TOKENS)
-        return await self._answer(prompt, deadline)
+        try:
+            return _said(await self._client.complete(prompt, deadline))
+        except VlmDeclined:
+            return _UNKNOWN
 
     async def rewrite_query(
         self, query: Query, found: Retrieved, read_photo: ReadPhoto, deadline: Deadline
@@ -86,39 +86,36 @@ class VlmBaselines:
         """See the port."""
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
 
-        def prompt_with(shown: EvidenceBlocks) -> Prompt[PlainAnswer]:
-            name, known = "baselines/answer_from_search", shown.text
-            return prompt_of(name, query, PlainAnswer, self._options, limit, known=known)
+        def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
+            return text_prompt("baselines/answer_from_search", query, self._options, limit, known=shown.text)
 
         prompt, shown = self._options.window.fitted(prompt_with, lambda tokens: _context(found, tokens))
+        return await self._write(prompt, found.evidence, shown.places, deadline)
+
+    async def _write(
+        self, prompt: TextPrompt, evidence: Sequence[Evidence], shown: Sequence[int], deadline: Deadline
+    ) -> Reply:
+        """Return the answer with the sentence that it can be traced to. `shown`: places in `evidence`."""
         try:
-            completion = await self._client.complete(prompt, deadline)
+            written = await self._client.write(prompt, deadline)
         except VlmDeclined:
             return _UNKNOWN
-        reply = self._said(completion)
-        return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            _with_quotes, reply, found.evidence, shown.places, abandon_on_cancel=True
+        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
+            reply_of_text, written, evidence, shown, abandon_on_cancel=True
         )
+        return reply or _UNKNOWN
 
-    async def _answer(self, prompt: Prompt[Answering], deadline: Deadline) -> Reply:
-        try:
-            return self._said(await self._client.complete(prompt, deadline))
-        except VlmDeclined:
-            return _UNKNOWN
 
-    def _said(self, completion: Completion[Answering]) -> Reply:
-        """The answer as the model gave it; one that was cut off is none: half a number is a wrong one."""
-        answer = None if cut_off(completion) else completion.value.answer
-        said = answer_or_none(spoken(answer)) if answer is not None else None
-        if said is None:
-            return _UNKNOWN
-        measured = completion.probabilities_of("answer") or None
-        return Reply(
-            said,
-            confidence(measured),
-            token_probabilities=measured,
-            under_grammar=completion.under_grammar,
-        )
+def _said(completion: Completion[SteppedAnswer]) -> Reply:
+    """Return the answer as the model gave it; one that was cut off is none: half a number is a wrong one."""
+    answer = None if cut_off(completion) else completion.value.answer
+    said = answer_or_none(spoken(answer)) if answer is not None else None
+    if said is None:
+        return _UNKNOWN
+    measured = completion.probabilities_of("answer") or None
+    return Reply(
+        said, confidence(measured), token_probabilities=measured, under_grammar=completion.under_grammar
+    )
 
 
 def _with_whole_conversation(options: VlmOptions) -> VlmOptions:
@@ -130,13 +127,6 @@ def _with_whole_conversation(options: VlmOptions) -> VlmOptions:
         history_chars=max(options.history_chars, WHOLE_CHARS),
         history_share=max(options.history_share, WHOLE_SHARE),
     )
-
-
-def _with_quotes(reply: Reply, evidence: Sequence[Evidence], shown: Sequence[int]) -> Reply:
-    """The sentence that the answer can be traced to; `shown`: the places of what the model was shown."""
-    if reply.answer is None:
-        return reply
-    return replace(reply, quotes=quotes(reply.answer, "", evidence, (), shown))
 
 
 def _context(found: Retrieved, tokens: int) -> EvidenceBlocks:

@@ -7,12 +7,6 @@ from pydantic import Field
 from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
 
 
-class PlainAnswer(Structured):
-    """An answer without its reasons: what the published baselines let the model say."""
-
-    answer: Annotated[Sentence | None, Blank] = Field(description="one short sentence, or: I don't know")
-
-
 class SteppedAnswer(Structured):
     """An answer after its reasons (chain of thought)."""
 

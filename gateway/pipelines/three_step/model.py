@@ -134,9 +134,10 @@ class ThreeStepVlmReasoner:
             said = await self._client.write(prompt, deadline)
         except VlmDeclined:
             return no_answer(context)
-        return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, said, context, shown.places, abandon_on_cancel=True
+        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
+            reply_of_text, said, context.evidence, shown.places, abandon_on_cancel=True
         )
+        return reply or no_answer(context)
 
     def _fitted(
         self, prompt_with: Callable[[EvidenceBlocks], Asked], evidence: Sequence[Evidence]

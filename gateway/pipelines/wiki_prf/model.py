@@ -114,9 +114,10 @@ class WikiPrfVlmReasoner:
         except VlmDeclined:
             return no_answer(context)
         every = range(len(context.evidence))
-        return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, said, context, every, abandon_on_cancel=True
+        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
+            reply_of_text, said, context.evidence, every, abandon_on_cancel=True
         )
+        return reply or no_answer(context)
 
 
 def plan_prompt(query: Query, options: VlmOptions) -> TextPrompt:

@@ -81,16 +81,17 @@ async def test_the_whole_conversation_is_shown() -> None:
     assert all(f"answer {n}\n" in server.requests[0].text for n in range(12))
 
 
-@pytest.mark.parametrize("call", PROMPT)
-async def test_a_task_has_no_examples_and_lists_its_fields(call: str) -> None:
+@pytest.mark.parametrize(
+    ("call", "fields"), [("rewrite_query", ["query"]), ("answer_in_steps", ["reasoning", "answer"])]
+)
+async def test_a_task_for_an_object_has_no_examples_and_lists_its_fields(
+    call: str, fields: list[str]
+) -> None:
     _, server = await put(call)
-    task = server.requests[0].text.partition("TASK:")[2]
+    task = server.requests[0].text
     assert "Reply: {" not in task
     lines = task.split("nothing else:\n")[1].splitlines()
-    fields = [line[2:].partition(":")[0] for line in lines if line.startswith("- ")]
-    assert fields == {"rewrite_query": ["query"], "answer_in_steps": ["reasoning", "answer"]}.get(
-        call, ["answer"]
-    )
+    assert [line[2:].partition(":")[0] for line in lines if line.startswith("- ")] == fields
 
 
 @pytest.mark.parametrize(

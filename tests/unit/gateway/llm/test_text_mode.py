@@ -22,7 +22,7 @@ from gateway.llm.prompt import Prompt, TextPart, TextPrompt
 from gateway.llm.schema_forms import SchemaForm
 from gateway.llm.text import answer_of, reply_of_text
 from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire
-from tests.unit.gateway.llm.stage import context, page
+from tests.unit.gateway.llm.stage import page
 
 pytestmark = pytest.mark.anyio
 
@@ -204,14 +204,18 @@ def test_an_answer_is_what_was_said_without_markup_and_without_half_a_number(
 
 
 def test_an_answer_is_traced_to_what_was_shown_and_only_to_that() -> None:
-    known = context(page("The tower is 31 metres tall."), page("Cats sleep all day."))
-    reply = reply_of_text(written("The tower is 31 metres tall."), known, (0, 1))
-    assert [(quote.index, quote.text) for quote in reply.quotes] == [(0, "The tower is 31 metres tall.")]
-    assert reply_of_text(written("The tower is 31 metres tall."), known, (1,)).quotes == ()
-    assert reply.confidence is None
+    known = (page("The tower is 31 metres tall."), page("Cats sleep all day."))
+    said = written("The tower is 31 metres tall.")
+    both, second = (reply_of_text(said, known, shown) for shown in ((0, 1), (1,)))
+    assert both is not None
+    assert second is not None
+    assert [(quote.index, quote.text) for quote in both.quotes] == [(0, "The tower is 31 metres tall.")]
+    assert second.quotes == ()
+    assert both.confidence is None
 
 
 def test_marks_that_spell_nothing_do_not_count_as_doubt() -> None:
     tokens = (Token("Yes", 0.9, b"Yes"), Token("<|end|>", 0.1, b"<|end|>"))
-    reply = reply_of_text(written("Yes", tokens=tokens), context(), ())
+    reply = reply_of_text(written("Yes", tokens=tokens), (), ())
+    assert reply is not None
     assert reply.token_probabilities == (0.9,)
