@@ -124,7 +124,7 @@ class GatewaySettings(AppSettings):
     )
     vlm_context: int = Field(default=8_192, ge=1, description="tokens; not more than its --max-model-len")
     vlm_photo_tokens: int = Field(default=1_600, ge=0, description="of them, that a photo takes")
-    vlm_evidence_chars: int = Field(default=3_000, ge=500, description="of evidence in a prompt, in all")
+    vlm_evidence_chars: int = Field(default=2_000, ge=500, description="of evidence in a prompt, in all")
     vlm_passage_chars: int = Field(default=1_500, ge=100, description="of one passage in a prompt")
     vlm_history_turns: int = Field(default=4, ge=0, description="earlier turns in a prompt")
     vlm_history_chars: int = Field(default=1_600, ge=0, description="of the earlier turns, in all")

@@ -127,7 +127,7 @@ class GenerationBudget:
     """What a model may read and write for one answer; `answer_tokens` at most, evidence in characters."""
 
     answer_tokens: int = 288
-    evidence_chars: int = 3_000
+    evidence_chars: int = 2_000
 
 
 class Tool(StrEnum):

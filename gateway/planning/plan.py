@@ -28,7 +28,7 @@ class Plan:
     chunks: int = 60
     fine_chunks: int = 32
     rerank: bool = True
-    evidence_chars: int = 3_000
+    evidence_chars: int = 2_000
     answer_tokens: int = 288
     second_hop: bool = True
     judge: bool = True
@@ -104,7 +104,7 @@ LADDER: tuple[Cut, ...] = (
     Cut("fewer_queries", frozenset({Stage.TEXT_SEARCH}), (("sub_queries", 4),)),
     Cut("no_second_hop", frozenset({Stage.SECOND_HOP}), (("second_hop", False),)),
     Cut("fewer_chunks", _SEARCHES | _RERANKERS, (("chunks", 30), ("fine_chunks", 16), ("text_hits", 5))),
-    Cut("less_evidence", _ANSWER, (("evidence_chars", 2_000),)),
+    Cut("less_evidence", _ANSWER, (("evidence_chars", 1_200),)),
     Cut("shorter_answer", _ANSWER, (("answer_tokens", 128),)),
     Cut("no_fine_rerank", _RERANKERS, (("fine_chunks", 0),)),
     Cut("no_judge", frozenset({Stage.JUDGE}), (("judge", False),)),

@@ -39,11 +39,11 @@ def test_every_stage_on_the_way_has_a_budget_and_a_time(graph: StageGraph) -> No
     ("graph", "tokens"),
     [
         (LLM_ONLY, 0),
-        (DIRECT_RAG, 750),
+        (DIRECT_RAG, 500),
         (CRAG_MM_TASK_1, 2_000),
         (CRAG_MM_TASK_2, 10_000),
         (CRAG_MM_TASK_3, 10_000),
-        (QA_DRAGON, 750),
+        (QA_DRAGON, 500),
     ],
     ids=lambda value: value.name if isinstance(value, StageGraph) else str(value),
 )
