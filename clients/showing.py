@@ -4,18 +4,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from loreglass_client.models import Answer, Explanation, Verification
+from loreglass_client.models import Answer, Citation, Explanation, Verification
 
 _EVIDENCE_CHARS = 240
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 def show_answer(answer: Answer, console: Console) -> None:
-    """The answer, its sources, and a line on how it went."""
+    """The answer, its sources, and a line on how it went; of a refusal what is closest, and what to do."""
     console.print(plain(answer.answer, "bold"))
     for number, citation in enumerate(answer.citations, start=1):
-        where = " · ".join(filter(None, (citation.title, citation.url)))
-        console.print(plain(f"  [{number}] {where}: “{citation.snippet.strip()}”"))
+        console.print(plain(f"  [{number}] {_source(citation)}"))
+    if answer.closest:
+        console.print(plain(f"  The closest I found: {_source(answer.closest)}"))
+    if answer.advice:
+        console.print(plain(f"  {answer.advice}"))
     facts = [
         f"route {answer.route.value}",
         "confidence not measured" if answer.confidence is None else f"confidence {answer.confidence:.2f}",
@@ -29,6 +32,11 @@ def show_answer(answer: Answer, console: Console) -> None:
     if answer.degraded:
         facts.append("without " + ", ".join(answer.degraded))
     console.print(plain("  " + " · ".join(facts), "dim"))
+
+
+def _source(citation: Citation) -> str:
+    where = " · ".join(filter(None, (citation.title, citation.url)))
+    return f"{where}: “{citation.snippet.strip()}”"
 
 
 def show_explanation(explanation: Explanation, console: Console) -> None:

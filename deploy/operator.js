@@ -253,11 +253,15 @@ async function ask() {
   byId("answer").replaceChildren(h("p", { class: "progress" }, h("span", { class: "spinner" }), "Asking"));
   try {
     const answer = await read("/answer", { method: "POST", body });
-    const sources = answer.citations.map(({ title, snippet }) =>
-      h("p", { class: "source" }, h("b", {}, title || "Without a title"), h("small", {}, snippet)),
-    );
-    const advice = answer.abstained && h("p", {}, adviceWords(answer));
-    byId("answer").replaceChildren(h("p", { class: "answer" }, answer.answer), ...(advice ? [advice] : sources));
+    const source = ({ title, snippet }) =>
+      h("p", { class: "source" }, h("b", {}, title || "Without a title"), h("small", {}, snippet));
+    const refusal = [
+      answer.closest && h("p", {}, "The closest I found:"),
+      answer.closest && source(answer.closest),
+      h("p", {}, adviceWords(answer)),
+    ].filter(Boolean);
+    const told = answer.abstained ? refusal : answer.citations.map(source);
+    byId("answer").replaceChildren(h("p", { class: "answer" }, answer.answer), ...told);
     history.replaceState(null, "", `#trace=${answer.trace_id}`);
     await trace();
   } catch (error) {

@@ -192,7 +192,8 @@ class Answer(Body):
     `confidence` in 0..1, None if it was not measured; `timings_ms` by stage; `degraded`: what was done
     without. `advice`: of a refusal, what the wearer can do about it. `transcript`: what was understood of the
     sound. `speech`: see `Loreglass.speech`. With `session` in `degraded` the turn was not kept.
-    `verification`: whether the answer was checked. `conflicts`: always empty.
+    `verification`: whether the answer was checked. `conflicts`: always empty. `closest`: of a refusal, the
+    passage that comes closest to an answer; it is not an answer.
     """
 
     answer: str
@@ -215,6 +216,7 @@ class Answer(Body):
     speech: str | None = None
     verification: Verification = Verification.NONE
     conflicts: list[Conflict] = []
+    closest: Citation | None = None
 
 
 class StageEvent(Body):
@@ -280,7 +282,10 @@ class Problem(Body):
 
 
 class Trace(Body):
-    """What happened to one request. `refused_by`: the check that refused the answer."""
+    """What happened to one request. `refused_by`: the check that refused the answer.
+
+    `closest`: as in the `Answer`.
+    """
 
     trace_id: str
     pipeline: str
@@ -292,6 +297,7 @@ class Trace(Body):
     problem: Problem | None = None
     refused_by: str | None = None
     plans: list[PlanTrace] = []
+    closest: Citation | None = None
 
 
 class Health(Body):

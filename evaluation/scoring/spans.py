@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from evaluation.data.model import AnswerType
-from evaluation.judging.spans import exact_match, word_f1
+from evaluation.judging.spans import exact_match, says, word_f1
 from evaluation.judging.text import is_refusal
 from evaluation.record import TurnRecord
 from evaluation.scoring.latency import percentile
@@ -35,6 +35,8 @@ class SpanScores:
     """One run. `exact`, `f1`: SQuAD's, over all questions; `has_…` over those with an answer;
     `no_answer` over those without, where the two are one figure.
 
+    `held`: share of the questions with an answer whose answer is right or whose closest passage holds a gold.
+
     `words_…`: length of the answers given, in words; `p95_ms`: time until a reply was there, refusals
     included. NaN where there is nothing to measure.
     """
@@ -49,6 +51,7 @@ class SpanScores:
     words_median: float
     words_p90: float
     p95_ms: float
+    held: float
 
 
 def marked(scored: Iterable[Scored]) -> list[Scored]:
@@ -79,6 +82,7 @@ def span_scores(scored: Sequence[Scored]) -> SpanScores:
         words_median=percentile(lengths, 0.5) if lengths else math.nan,
         words_p90=percentile(lengths, 0.9) if lengths else math.nan,
         p95_ms=percentile(times, 0.95) if times else math.nan,
+        held=_mean(float(_is_held(each)) for each in has),
     )
 
 
@@ -104,6 +108,13 @@ def _measured(record: TurnRecord, measure: Measured) -> float:
     if record.answer is None:
         return 0.0
     return measure(_said(record), record.truth.accepted if record.truth else ())
+
+
+def _is_held(each: Scored) -> bool:
+    """Whether the answer is right or, of a refusal, the closest passage holds a gold as whole words."""
+    closest = each.record.answer.closest if each.record.answer else None
+    golds = each.record.truth.accepted if each.record.truth else ()
+    return each.judgement.verdict.points > 0.0 or (closest is not None and says(closest.snippet, golds))
 
 
 def _said(record: TurnRecord) -> str:

@@ -322,8 +322,11 @@ function speak(turn) {
   else voice.say(text);
 }
 
-/** What is said of an answer: itself, and after a refusal what would help. */
-const spoken = (answer) => (answer.abstained ? `${answer.answer} ${words.adviceWords(answer)}` : answer.answer);
+/** What is said of an answer: itself, and after a refusal the closest passage and what would help. */
+const spoken = (answer) =>
+  answer.abstained
+    ? [answer.answer, words.closestWords(answer), words.adviceWords(answer)].filter(Boolean).join(" ")
+    : answer.answer;
 
 // ---- the rest ----
 

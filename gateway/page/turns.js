@@ -99,7 +99,7 @@ export class TurnView {
   }
 
   refusal(answer) {
-    const told = [h("p", { class: "advice" }, icon("lamp"), words.adviceWords(answer))];
+    const told = [closest(answer), h("p", { class: "advice" }, icon("lamp"), words.adviceWords(answer))];
     if (answer.reason === "nothing_indexed") told.push(nothingIndexed());
     return told;
   }
@@ -161,6 +161,14 @@ function sources(citations) {
   if (!citations.length) return null;
   const heading = citations.length === 1 ? "Source" : `${citations.length} sources`;
   return h("section", { class: "sources" }, h("h3", {}, heading), citations.map(source));
+}
+
+/** What comes closest to an answer, unfolded. */
+function closest({ closest: passage }) {
+  if (!passage) return null;
+  const shown = source(passage);
+  shown.open = true;
+  return h("section", { class: "sources closest" }, h("h3", {}, "The closest I found"), shown);
 }
 
 function source({ title, url, snippet, kind }) {

@@ -92,6 +92,12 @@ const ADVICE = {
 /** What would help after a refusal: the gateway's word for it, or ours. */
 export const adviceWords = (answer) => answer.advice || ADVICE[answer.reason] || "";
 
+/** The passage that comes closest to an answer, to be said after a refusal; empty where there is none. */
+export function closestWords({ closest }) {
+  if (!closest) return "";
+  return `The closest I found: “${closest.snippet}”${closest.title && ` (${closest.title})`}.`;
+}
+
 const PROBLEMS = {
   overloaded: "Too many people are asking just now.",
   not_ready: "The service is still starting.",

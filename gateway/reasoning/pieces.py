@@ -72,6 +72,13 @@ def excerpt(text: str, most_chars: int, asked: str) -> str:
     return best.strip()
 
 
+def readable_excerpt(text: str, most_chars: int, asked: str) -> str:
+    """As `excerpt`, for people: a sentence that is too long ends behind a word."""
+    part = excerpt(text, most_chars, asked)
+    following = text[text.index(part) + len(part) :][:1]
+    return part.rsplit(maxsplit=1)[0] if part[-1:].isalnum() and following.isalnum() else part
+
+
 def whole_sentences(text: str, most_chars: int) -> str:
     """As many as fit; of a first one that is too long, its beginning."""
     if len(text) <= most_chars:

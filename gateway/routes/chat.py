@@ -56,6 +56,7 @@ from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import allowed, checked_deadline_ms, photo_of, question_text, sound_of
 from gateway.routes.openai_errors import openai_error, refused
 from gateway.routes.streaming import DataStream, Send, pieces
+from gateway.serving.closest import in_words
 from gateway.serving.execution import Admitted, Answered, Question
 from gateway.serving.sessions.port import Session
 from gateway.serving.tenants import Caller
@@ -266,11 +267,13 @@ def _completion(asked: ChatRequest, admitted: Admitted, answer: Answered) -> Cha
 
 
 def _said(admitted: Admitted, answer: Answer) -> str:
-    """The answer; who sent no photo and asked what nothing is found about is told what can be asked."""
+    """The answer; of a refusal also the closest passage and what to do.
+
+    A user who sent no photo, and asked for what is not found, is told what can be asked.
+    """
     seen = admitted.question.photo or admitted.session.photo
-    if seen is None and answer.reason in _NOTHING_FOUND:
-        return f"{answer.answer} {_CAN_DO}"
-    return answer.answer
+    helps = _CAN_DO if seen is None and answer.reason in _NOTHING_FOUND else answer.advice
+    return " ".join(filter(None, (answer.answer, in_words(answer), helps)))
 
 
 def _within(asked: ChatRequest, said: str, remark: str) -> tuple[str, FinishReason]:

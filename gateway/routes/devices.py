@@ -36,6 +36,7 @@ from gateway.expiring_store import ExpiringStore
 from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import Files, as_fields, bounded_form, to_question
+from gateway.serving.closest import SPOKEN_CHARS, in_words
 from gateway.serving.sessions.port import ID_BYTES
 
 router = Router(prefix="/devices")
@@ -102,10 +103,8 @@ async def ask_with_photo(
     except LoreglassError as error:
         return _refused(error, request, on_board)
     waits_ms = min(form.waits_ms, gateway.settings.answer_deadline_ms)
-    fields = {
-        "question": form.question or question.strip() or DEFAULT_QUESTION,
-        "deadline_ms": deadline_ms or waits_ms,
-    }
+    question = form.question or question.strip() or DEFAULT_QUESTION
+    fields = {"question": question, "deadline_ms": deadline_ms or waits_ms}
     replies = _ReplyStore(
         gateway.idempotency.store, caller.tenant, session, form.request_id, request.state.trace_id
     )
@@ -122,7 +121,7 @@ async def ask_with_photo(
     async def ask_and_store() -> PhotoQuestionReply:
         await replies.begin()
         try:
-            reply = _told(await ask(), form.request_id, on_board)
+            reply = _told(await ask(), question, form.request_id, on_board)
         except LoreglassError as error:
             await replies.put(_failure(error))
             raise
@@ -135,16 +134,17 @@ async def ask_with_photo(
     try:
         if form.request_id:  # somebody else may fetch it: it is answered though its device hangs up
             return await gateway.idempotency.to_completion(ask_and_store, request.state.place)
-        return _told(await ask(), None, on_board)
+        return _told(await ask(), question, None, on_board)
     except LoreglassError as error:
         return _refused(error, request, on_board)
 
 
-def _told(answer: Answer, request_id: str | None, on_board: bool) -> PhotoQuestionReply:
+def _told(answer: Answer, question: str, request_id: str | None, on_board: bool) -> PhotoQuestionReply:
+    closest = in_words(answer, question, SPOKEN_CHARS)
     return PhotoQuestionReply(
         success=True,
         action="RESPONSE",
-        response=f"{answer.answer} {answer.advice}".strip(),
+        response=" ".join(filter(None, (answer.answer, closest, answer.advice))),
         requestId=request_id,
         loreglass=None if on_board else answer,
     )

@@ -32,6 +32,7 @@ from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
 from gateway.reasoning.calls import ModelCalls, calls_counted
 from gateway.serving.admission import Admission
+from gateway.serving.closest import SPOKEN_CHARS, in_words
 from gateway.serving.measures import OnEnd, QuestionRecord, no_op
 from gateway.serving.sessions.port import Session, SessionStore, new_session_id
 from gateway.serving.tenants import PUBLIC, Caller
@@ -41,11 +42,11 @@ from gateway.speech.audio import Sound
 from gateway.state import Photo, Priority, Query, Turn, Unverified
 from gateway.steps.advice import advice
 from gateway.steps.conclusion import (
-    NOT_VERIFIED,
     Outcome,
     in_the_askers_language,
     refusal,
     with_caution,
+    withheld,
 )
 
 ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
@@ -210,7 +211,8 @@ class Execution:
             async with run.optional(Stage.SESSION), run.stage(Stage.SESSION) as deadline:
                 await self._remember(admitted, query, outcome, deadline)
         advised = advice(outcome, query, run.looked_at)
-        speech = await self._voice.address(f"{outcome.said} {advised}", question.caller, run)
+        closest = in_words(outcome, query.question, SPOKEN_CHARS)
+        speech = await self._voice.address(f"{outcome.said} {closest} {advised}", question.caller, run)
         body = _body(outcome, advised, speech, run, admitted, ending)
         ending.replied = True
         return body
@@ -321,7 +323,9 @@ class Execution:
                 raise
             return self._in_hand(run)
         except Overloaded:
-            return refusal(Reason.OVERLOADED, Route.RAG)
+            kept = run.in_hand
+            closest = kept.closest if isinstance(kept, Outcome) else None
+            return refusal(Reason.OVERLOADED, Route.RAG, closest=closest)
 
     def _in_hand(self, run: Run) -> Outcome:
         """Return what the pipeline had when its time ended: an answer is unverified, and refused if the
@@ -334,7 +338,7 @@ class Execution:
             return kept
         if self._unverified is Unverified.REFUSE:
             run.explain.signal("withheld", 1.0)
-            return refusal(Reason.UNSUPPORTED, kept.route, kept.domain, kept.entity, NOT_VERIFIED)
+            return withheld(kept, Reason.UNSUPPORTED)
         return replace(kept, verification=Verification.UNVERIFIED)
 
 
@@ -352,6 +356,7 @@ def _trace(admitted: Admitted, run: Run, ending: _Ending) -> Trace:
         problem=ending.failure,
         refused_by=outcome.refused_by if outcome else None,
         plans=run.planning.traces,
+        closest=outcome.closest if outcome else None,
     )
 
 
@@ -406,4 +411,5 @@ def _body(
         transcript=run.transcript,
         speech=speech,
         verification=outcome.verification,
+        closest=outcome.closest,
     )

@@ -36,7 +36,7 @@ def advice(outcome: Outcome, query: Query, looked_at: Sequence[LookedAt]) -> str
         return _COME_CLOSER
     if outcome.reason is Reason.NO_EVIDENCE:
         thing = outcome.entity.name if outcome.entity else "this"
-        return f"Nothing is indexed that says it of {thing}."
+        return f"Index a page about {thing}, or ask for something else."
     return "Ask it in other words, or ask for something else about it."
 
 

@@ -73,7 +73,8 @@ async def check_answer(
     """
     if not reply.says_something:
         return None
-    run.keep(conclude(reply, unchecked(thresholds), context, None, run.failures, thresholds))
+    in_doubt = unchecked(thresholds)
+    run.keep(conclude(query.question, reply, in_doubt, context, None, run.failures, thresholds))
     measured: dict[str, float] = {}
     if reply.token_probabilities:
         measured["token_min"] = min(reply.token_probabilities)
@@ -87,7 +88,7 @@ async def check_answer(
     refusal = CheckName.JUDGE.value if probability < thresholds.judged else None
     if "evidence_support" in measured:
         return Verdict(probability, refusal)
-    in_doubt = unchecked(thresholds)  # without the services no answer is surer than with them
+    # Without the services no answer is surer than with them.
     return Verdict(min(probability, in_doubt.probability), refusal, in_doubt.verification)
 
 

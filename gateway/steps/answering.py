@@ -8,6 +8,7 @@ from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Draft, GenerationBudget, Query, Reply
+from gateway.steps.conclusion import out_of_time
 from gateway.steps.evidence import prompt_tokens
 from gateway.steps.verification import Judge
 
@@ -37,6 +38,7 @@ async def answer_from(
     """
     generation = run.plan.generation
     run.explain.evidence(context.evidence)
+    run.keep(out_of_time(query.question, context))
     shown = prompt_tokens(context.evidence, generation.evidence_chars)
     size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
     async for reader, may_fail, stage in run.attempts(Stage.ANSWER, reasoner, fallback, size):

@@ -9,6 +9,7 @@ from contracts.domain_router import Domain
 from contracts.errors import ErrorKind
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.stages import Stage
+from gateway.reasoning.pieces import readable_excerpt
 from gateway.reasoning.refusals import is_refusal
 from gateway.state import (
     Context,
@@ -23,11 +24,12 @@ from gateway.state import (
 )
 from gateway.thresholds import Thresholds
 from language.identification import foreign_language_of
+from language.sentences import sentences
 
 REFUSALS: dict[Reason, str] = {
     Reason.MODEL_UNSURE: "I don't know. What I found is not clear enough to say.",
     Reason.UNSUPPORTED: "I don't know. I could not confirm the answer I had in mind.",
-    Reason.NO_EVIDENCE: "I don't know. I found nothing about this.",
+    Reason.NO_EVIDENCE: "I don't know. The index has nothing about this.",
     Reason.TIMED_OUT: "I don't know. I ran out of time.",
     Reason.OVERLOADED: "I don't know. I am too busy to look it up right now.",
     Reason.UNAVAILABLE: "I don't know. I cannot look it up right now.",
@@ -39,6 +41,9 @@ REFUSALS: dict[Reason, str] = {
 
 _OF_THE_QUESTION = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.UNAVAILABLE})
 """Reasons that hold whatever was found."""
+_WITHOUT_CLOSEST = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.NOT_HEARD, Reason.NOTHING_INDEXED})
+"""Refusals of the question itself, or with nothing to search: no passage comes close."""
+CLOSEST_CHARS = 300
 
 _SEARCHES = (Stage.TEXT_SEARCH, Stage.IMAGE_SEARCH, Stage.CROP_SEARCH)
 _OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEEDED: Reason.TIMED_OUT}
@@ -55,7 +60,8 @@ class Outcome:
     """What the person hears, and why. `confidence`: None if nothing was measured.
 
     `refused_by`: the check that an answer in hand did not pass. `remark`: what is said of the
-    answer behind it. `verification`: of an answer, whether it was checked.
+    answer behind it. `verification`: of an answer, whether it was checked. `closest`: of a refusal, the
+    passage that comes closest to an answer.
     """
 
     answer: str
@@ -68,6 +74,7 @@ class Outcome:
     refused_by: str | None = None
     verification: Verification = Verification.NONE
     remark: str = ""
+    closest: Citation | None = None
 
     @property
     def said(self) -> str:
@@ -86,9 +93,27 @@ def refusal(
     domain: Domain | None = None,
     entity: Entity | None = None,
     refused_by: str | None = None,
+    closest: Citation | None = None,
 ) -> Outcome:
-    """An honest "I don't know", with its reason."""
-    return Outcome(REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by)
+    """An honest "I don't know", with its reason and, where it may have one, its closest passage."""
+    shown = None if reason in _WITHOUT_CLOSEST else closest
+    return Outcome(REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by, closest=shown)
+
+
+def out_of_time(question: str, context: Context) -> Outcome:
+    """Return the refusal that stands if time ends before there is a reply from the evidence."""
+    closest = closest_of(question, context.evidence)
+    return refusal(Reason.TIMED_OUT, context.route, None, context.entity, closest=closest)
+
+
+def withheld(outcome: Outcome, reason: Reason) -> Outcome:
+    """Return the refusal in place of an answer that was not checked. Its first source comes closest."""
+    closest = None
+    if outcome.citations:
+        source = outcome.citations[0]
+        snippet = readable_excerpt(source.snippet, CLOSEST_CHARS, outcome.answer)
+        closest = source.model_copy(update={"snippet": snippet})
+    return refusal(reason, outcome.route, outcome.domain, outcome.entity, NOT_VERIFIED, closest)
 
 
 def in_the_askers_language(outcome: Outcome, question: str) -> Outcome:
@@ -107,7 +132,7 @@ def with_caution(outcome: Outcome, unverified: Unverified, explain: Explaining =
     if unverified is Unverified.SAY:
         return replace(outcome, remark=f"{outcome.remark} {CAUTION}".strip())
     explain.signal("withheld", 1.0)
-    return refusal(Reason.UNAVAILABLE, outcome.route, outcome.domain, outcome.entity, NOT_VERIFIED)
+    return withheld(outcome, Reason.UNAVAILABLE)
 
 
 def direct_answer(
@@ -123,6 +148,7 @@ def direct_answer(
 
 
 def conclude(
+    question: str,
     reply: Reply,
     verdict: Verdict | None,
     context: Context,
@@ -141,19 +167,24 @@ def conclude(
     recompute it) does not refuse, and `citable` is 1. Without `citable` the question ended before this.
     """
     route, entity = context.route, context.entity
+
+    def refused(reason: Reason, by: str | None = None) -> Outcome:
+        closest = closest_of(question, context.evidence, reply.quotes)
+        return refusal(reason, route, domain, entity, by, closest)
+
     if not reply.says_something:
-        return refusal(_why_unknown(reply, context, failures), route, domain, entity)
+        return refused(_why_unknown(reply, context, failures))
     citations = tuple(checked_citations(reply, context.evidence))
     verification = verdict.verification if verdict else Verification.NONE
     accepted = verdict is not None and verification is not Verification.UNVERIFIED
     citable = bool(citations) or (verdict_suffices and accepted)
     explain.signal("citable", float(citable))
     if reply.confidence is not None and reply.confidence < thresholds.answer_confidence:
-        return refusal(_why_unknown(reply, context, failures), route, domain, entity, NOT_CONFIDENT)
+        return refused(_why_unknown(reply, context, failures), NOT_CONFIDENT)
     if verdict is not None and verdict.refusal is not None:
-        return refusal(Reason.UNSUPPORTED, route, domain, entity, verdict.refusal)
+        return refused(Reason.UNSUPPORTED, verdict.refusal)
     if not citable:
-        return refusal(Reason.UNSUPPORTED, route, domain, entity, NOT_CITED)
+        return refused(Reason.UNSUPPORTED, NOT_CITED)
     return Outcome(
         reply.answer or "",
         Reason.ANSWERED,
@@ -187,6 +218,29 @@ def is_quoted(quote: Quote, evidence: Sequence[Evidence]) -> bool:
     return 0 <= quote.index < len(evidence) and bool(quote.text) and quote.text in evidence[quote.index].text
 
 
+def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quote] = ()) -> Citation | None:
+    """Return the sentence or two of the evidence that come closest to an answer; None without evidence.
+
+    They are those around the first of `quotes` (of a refused reply) that stands in the evidence; without one,
+    those of the most relevant piece that share most words with the question. At most `CLOSEST_CHARS`.
+    """
+    if not evidence:
+        return None
+    quote = next((each for each in quotes if is_quoted(each, evidence)), None)
+    source = evidence[quote.index] if quote else evidence[0]
+    text, asked = (_around(quote.text, source.text), quote.text) if quote else (source.text, question)
+    snippet = readable_excerpt(text, CLOSEST_CHARS, asked)
+    return _cite(source, snippet) if snippet else None
+
+
+def _around(quote: str, text: str) -> str:
+    """Return the whole sentences of `text` that hold the quote."""
+    start = text.index(quote)
+    end = start + len(quote)
+    holding = [each for each in sentences(text) if each.start < end and start < each.end]
+    return text[holding[0].start : holding[-1].end] if holding else quote
+
+
 def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:
     """What the reasoner says; but a search that failed is told apart from one that found nothing."""
     if reply.reason in _OF_THE_QUESTION:
@@ -206,6 +260,7 @@ def _cite(source: Evidence, quote: str) -> Citation:
 
 
 def answered(
+    question: str,
     reply: Reply,
     context: Context,
     domain: Domain | None,
@@ -221,7 +276,8 @@ def answered(
     explain.evidence(context.evidence)
     explain.proposed(reply.answer)
     if not reply.says_something or is_refusal(reply.answer):
-        return refusal(_why_not_answered(reply, context, failures), route, domain, entity)
+        closest = closest_of(question, context.evidence, reply.quotes)
+        return refusal(_why_not_answered(reply, context, failures), route, domain, entity, closest=closest)
     explain.signal("answer_confidence", reply.confidence)
     citations = tuple(checked_citations(reply, context.evidence))
     return Outcome(

@@ -90,7 +90,8 @@ async def verify(
 
     _explain_tokens(reply, judge_first, run.explain)
     in_doubt = _in_doubt(own_verdict(reply, None, thresholds), thresholds, Verification.UNVERIFIED)
-    run.keep(conclude(reply, in_doubt, context, None, run.failures, thresholds, explain=run.explain))
+    question, failures, explain = query.question, run.failures, run.explain
+    run.keep(conclude(question, reply, in_doubt, context, None, failures, thresholds, explain=explain))
     judgement = await judgement_in_time() if judge_first else None
     checked, own = None, own_verdict(reply, judgement, thresholds)
     async with run.optional(Stage.VERIFIER), run.stage(Stage.VERIFIER) as deadline:

@@ -227,6 +227,8 @@ class Answer(Message):
     `verification`: whether the answer was checked; one that was not is less confident than it would be, and
     says so. `conflicts`: always empty; kept for clients that read it.
 
+    `closest`: of a refusal, the passage that comes closest to an answer; not an answer, and not checked.
+
     `looked_at`: what of the photo this question looked at. `advice`: of a refusal, what the wearer can do
     about it. `transcript`: what was understood of `audio`. `speech`: where the answer's sound is fetched, for
     a short time, relative to the gateway's address; None where no voice is set up.
@@ -254,6 +256,7 @@ class Answer(Message):
     speech: str | None = None
     verification: Verification = Verification.NONE
     conflicts: list[Conflict] = []
+    closest: Citation | None = None
 
 
 class StageEvent(Message):
@@ -319,6 +322,7 @@ class Trace(Message):
     """`GET /traces/{id}`: what happened to one request.
 
     `refused_by`: the check that refused the answer (`token_min`, `token_mean`, `judge`, `support`, …).
+    `closest`: as in the `Answer`.
     """
 
     trace_id: str
@@ -331,3 +335,4 @@ class Trace(Message):
     problem: Problem | None = None
     refused_by: str | None = None
     plans: list[PlanTrace] = []
+    closest: Citation | None = None

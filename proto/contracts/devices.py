@@ -10,7 +10,7 @@ from contracts.message import Message
 
 
 class PhotoQuestionReply(Message):
-    """`response`: what to say, with advice where there is no answer. `message`: of a failure, why.
+    """`response`: what to say; a refusal brings its closest passage and advice. `message`: of a failure, why.
 
     `action`: the words are to be said as they are. `requestId`: the device's own, where it sent one.
     `loreglass`: the body that `POST /answer` would have sent, for all but boards, which have no room for it.

@@ -208,6 +208,18 @@ def test_a_refusal_says_what_would_help_and_says_it_aloud(open_page: Open) -> No
         assert advice in " ".join(wearer.spoken())
 
 
+def test_a_refusal_shows_the_closest_passage_and_says_it_aloud(open_page: Open) -> None:
+    with open_page(reasoner=unsure()) as (wearer, _):
+        wearer.look()
+        closest = wearer.answer("Who wrote this?").locator(".closest")
+        expect(closest.locator("blockquote")).to_have_text(PAGES)
+        expect(closest.locator("blockquote")).to_be_visible()
+        expect(closest.get_by_role("link")).to_have_attribute("href", "https://pages.example/salt-road")
+        assert f"The closest I found: “{PAGES}” ({BOOK})." in " ".join(wearer.spoken())
+        wearer.open("/")
+        expect(wearer.turn().locator(".closest blockquote")).to_have_text(PAGES)
+
+
 def test_what_was_done_without_is_said_in_words(services: FakeServices, open_page: Open) -> None:
     services.ocr.mood = Mood.CRASHES
     with open_page(services) as (wearer, _):

@@ -118,6 +118,12 @@ def test_files_are_named_indexed_and_asked_about_with_a_trace_that_has_an_addres
         ".track i", "found => found.map((each) => each.getBoundingClientRect().left)"
     )
     assert bars == sorted(bars)
+
+    page.fill("#ask-question", "How many windows does the Old Mill have?")
+    page.get_by_role("button", name="Ask").click()
+    closest = page.locator("#answer .source", has_text="The Old Mill was built")
+    closest.wait_for()
+    assert "The closest I found:" in page.locator("#answer").inner_text()
     assert bars[-1] > bars[0]
     assert violations(page) == []
     page.reload()

@@ -9,6 +9,7 @@ export interface Answer {
   entity: string | null;
   session_id: string;
   advice: string;
+  closest?: { title: string; snippet: string } | null;
   speech: string | null;
 }
 

@@ -8,6 +8,7 @@ import { takePhoto } from "./photo.js";
 const FOLLOW_UP_MS = 120_000; // after this long a question is about something new, whatever its words
 const MAX_QUESTION_CHARS = 500;
 const MAX_REMEMBERED_CHARS = 4_000;
+const MAX_CLOSEST_CHARS = 160;
 
 /** One wearer's conversation: what was heard goes in, what is shown and said comes out. */
 export class Wearer {
@@ -126,7 +127,7 @@ export class Wearer {
   }
 
   private deliver(answer: Answer): void {
-    const text = [answer.answer, answer.advice].filter((part) => part !== "").join(" ");
+    const text = [answer.answer, closestWords(answer), answer.advice].filter((part) => part !== "").join(" ");
     this.screen.show(text, answer.entity);
     const sound = answer.speech === null ? undefined : this.gateway.soundUrl(answer.speech);
     if (!this.quiet) this.voice.say(text, sound);
@@ -136,4 +137,12 @@ export class Wearer {
     this.sessionId = undefined;
     this.last = undefined;
   }
+}
+
+/** The passage that comes closest to an answer, short enough to be heard; empty where there is none. */
+function closestWords({ closest }: Answer): string {
+  if (!closest) return "";
+  const { snippet, title } = closest;
+  const heard = snippet.length > MAX_CLOSEST_CHARS ? `${snippet.slice(0, MAX_CLOSEST_CHARS).replace(/\s\S*$/, "")} …` : snippet;
+  return `The closest I found: "${heard}"${title === "" ? "" : ` (${title})`}.`;
 }

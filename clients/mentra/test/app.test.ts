@@ -116,12 +116,14 @@ test("a session that the gateway has forgotten begins anew with a photo", () =>
     assert.deepEqual([world.gateway.asked[2]!.photo, world.gateway.asked[2]!.sessionId], ["a photo", null]);
   }));
 
-test("a refusal says what would help", () =>
+test("a refusal says what is closest and what would help", () =>
   inWorld(async ({ cloud, gateway }) => {
     const glasses = await cloud.start("one");
     gateway.will(answers("nothing"));
     glasses.say("What is this?");
-    assert.equal(await glasses.heard(), "I don't know. I found nothing about this. Come closer.");
+    const refusal = "I don't know. What I found is not clear enough to say.";
+    const closest = 'The closest I found: "It was printed twice." (The Restless Candle).';
+    assert.equal(await glasses.heard(), `${refusal} ${closest} Come closer.`);
   }));
 
 test("the stop word ends the voice and the question that is being answered", () =>

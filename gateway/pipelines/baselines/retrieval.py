@@ -14,7 +14,7 @@ from gateway.planning.stage_graph import CHARS_A_TOKEN
 from gateway.planning.stages import Stage
 from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
 from gateway.steps import evidence
-from gateway.steps.conclusion import Outcome, answered
+from gateway.steps.conclusion import Outcome, answered, out_of_time
 from gateway.steps.photo import begin_reading
 
 
@@ -64,6 +64,7 @@ async def answer_from_search(
     """One call with all that was found."""
     generation = run.plan.generation
     run.explain.evidence(found.evidence)
+    run.keep(out_of_time(query.question, Context(Route.RAG, evidence=tuple(found.evidence))))
     shown = (found.image_chars + found.page_chars) // CHARS_A_TOKEN
     size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
     async for reader, may_fail, stage in run.attempts(Stage.ANSWER, reasoner, fallback, size):
@@ -85,4 +86,4 @@ async def as_answered(
     printed = await read.result()
     pieces = (*found, *evidence.photo_evidence(printed))
     context = Context(route, None, printed, pieces)
-    return answered(reply, context, None, run.failures, run.explain)
+    return answered(query.question, reply, context, None, run.failures, run.explain)

@@ -141,7 +141,9 @@ class LoreglassPipeline:
         verdict = await self._verify(judge, query, reply, context, run)
         domain = (await prefetched.domain.result()).domain
         failures, explain = run.failures, run.explain
-        return conclude(reply, verdict, context, domain, failures, self.thresholds, explain=explain)
+        return conclude(
+            query.question, reply, verdict, context, domain, failures, self.thresholds, explain=explain
+        )
 
     def _prefetch(self, group: TaskGroup, query: Query, run: Run) -> Prefetched:
         """OCR, domain routing and whole-photo search start at once, beside the draft (3.1, 3.4.3).

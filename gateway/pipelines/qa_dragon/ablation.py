@@ -77,7 +77,8 @@ class AblatedQaDragon(QaDragonPipeline):
             return await super()._conclude(query, draft, context, domain, run)
         reply, _ = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
         accepted, explain = Verdict(1.0, verification=Verification.NONE), run.explain
-        return conclude(reply, accepted, context, domain, run.failures, self.thresholds, True, explain)
+        failures, cut_offs = run.failures, self.thresholds
+        return conclude(query.question, reply, accepted, context, domain, failures, cut_offs, True, explain)
 
 
 def without(pipeline: QaDragonPipeline, missing: frozenset[str]) -> AblatedQaDragon:

@@ -177,4 +177,4 @@ class QaDragonPipeline:
         reply, judge = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
         verdict = await verify(services, judge, query, reply, context, run, cut_offs, judge_first=True)
         failures, explain = run.failures, run.explain
-        return conclude(reply, verdict, context, domain, failures, cut_offs, True, explain)
+        return conclude(query.question, reply, verdict, context, domain, failures, cut_offs, True, explain)

@@ -23,7 +23,7 @@ from gateway.reasoning.photo_context import PhotoContext
 from gateway.reasoning.pieces import first_pieces, shortened
 from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
 from gateway.steps import evidence
-from gateway.steps.conclusion import Outcome, answered
+from gateway.steps.conclusion import Outcome, answered, out_of_time
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_photo_context
 from gateway.thresholds import Thresholds
@@ -78,7 +78,7 @@ class ThreeStepPipeline:
             pages = await self._rerank(query, found, run)
             context = self._context(await photo_context.recognise(), pages, run)
             reply = await self._answer(photo_context, context, run)
-        return answered(reply, context, None, run.failures, run.explain)
+        return answered(query.question, reply, context, None, run.failures, run.explain)
 
     async def _sample(self, photo_context: PhotoContext, run: Run) -> tuple[str, ...]:
         """Step 1: several searches drawn for the same question; the question itself if none can be had."""
@@ -146,6 +146,7 @@ class ThreeStepPipeline:
 
     async def _answer(self, photo_context: PhotoContext, context: Context, run: Run) -> Reply:
         """Step 3, with the conversation."""
+        run.keep(out_of_time(photo_context.query.question, context))
         generation = run.plan.generation
         shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
         size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)

@@ -23,7 +23,7 @@ from gateway.planning.stages import Stage
 from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import Context, Evidence, PhotoText, Query, Reply
 from gateway.steps import evidence
-from gateway.steps.conclusion import Outcome, answered
+from gateway.steps.conclusion import Outcome, answered, out_of_time
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_photo_context
 from gateway.thresholds import Thresholds
@@ -89,7 +89,7 @@ class WikiPrfPipeline:
             entity = next(iter(fuse(things, self.thresholds)), None)
             context = Context(Route.RAG, entity, PhotoText(), gathered.evidence)
             reply = await self._answer(photo_context, knowledge, context, run)
-        return answered(reply, context, None, run.failures, run.explain)
+        return answered(query.question, reply, context, None, run.failures, run.explain)
 
     async def _plan(self, photo_context: PhotoContext, run: Run) -> ToolPlan:
         """3.2: which tools in which order; none if the plan cannot be read: the whole photo stands for it."""
@@ -150,6 +150,7 @@ class WikiPrfPipeline:
         self, photo_context: PhotoContext, knowledge: str | None, context: Context, run: Run
     ) -> Reply:
         """Equation 9."""
+        run.keep(out_of_time(photo_context.query.question, context))
         generation = run.plan.generation
         reads = context.evidence if knowledge is None else ()
         shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from clients.cli import app
-from contracts.answer import Reason, Route
+from contracts.answer import Citation, CitationKind, Reason, Route
 from gateway.state import Query
-from gateway.steps.conclusion import Outcome
+from gateway.steps.conclusion import Outcome, refusal
 from loreglass_client import Answer, AsyncLoreglass
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.clients.test_client import follow, photo
@@ -47,6 +47,21 @@ async def test_a_confidence_that_was_not_measured_is_null_on_every_way_to_an_ans
     assert isinstance(streamed, Answer)
     assert [each.confidence for each in (asked, streamed, chatted)] == [None] * 3
     assert "confidence not measured" in shown.output
+
+
+async def test_a_refusal_shows_the_closest_passage_and_what_to_do() -> None:
+    closest = Citation(
+        title="K2", url="https://a.example/k2", snippet="K2 is high.", score=0.4, kind=CitationKind.PAGE
+    )
+    unsure = refusal(Reason.MODEL_UNSURE, Route.RAG, closest=closest)
+    async with scripted_gateway(ScriptedPipeline(lambda _: unsure)) as url:
+        shown = await anyio.to_thread.run_sync(
+            CliRunner(env={"COLUMNS": "200"}).invoke, app, ["ask", "how tall is K2?", "--gateway", url]
+        )
+    assert shown.output.splitlines()[1:3] == [
+        "  The closest I found: K2 · https://a.example/k2: “K2 is high.”",
+        "  Ask it in other words, or ask for something else about it.",
+    ]
 
 
 def test_without_a_server_it_says_where_it_looked_and_how_to_start_one(

@@ -108,7 +108,15 @@ async def asked(case: Case, thresholds: Thresholds) -> tuple[bool, Explanation]:
     asked_judge, first = judge if case.has_judge else None, case.judge_first and case.has_judge
     verdict = await verify(services, asked_judge, ASK, reply, CONTEXT, run, thresholds, judge_first=first)
     outcome = conclude(
-        reply, verdict, CONTEXT, None, {}, thresholds, case.verdict_suffices, explain=run.explain
+        ASK.question,
+        reply,
+        verdict,
+        CONTEXT,
+        None,
+        {},
+        thresholds,
+        case.verdict_suffices,
+        explain=run.explain,
     )
     explanation = run.explain.to_explanation(thresholds)
     assert explanation is not None

@@ -115,7 +115,7 @@ async def test_a_known_thing_of_which_nothing_is_indexed_is_named(services: Fake
     async with gateway_before(services, unsure) as world:
         answer = await world.ask()
     assert (answer.reason, answer.entity) == ("no_evidence", BOOK)
-    assert answer.advice == f"Nothing is indexed that says it of {BOOK}."
+    assert answer.advice == f"Index a page about {BOOK}, or ask for something else."
 
 
 async def test_an_empty_index_says_what_it_needs(services: FakeServices) -> None:

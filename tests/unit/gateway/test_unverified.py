@@ -91,10 +91,12 @@ async def test_it_is_never_surer_for_not_having_been_checked(
 
 def test_what_was_not_verified_must_cite() -> None:
     unquoted, unverified = Reply("A fact.", 0.9), Verdict(LEAST, None, Verification.UNVERIFIED)
-    outcome = conclude(unquoted, unverified, CONTEXT, None, {}, THRESHOLDS, True)
+    outcome = conclude("What?", unquoted, unverified, CONTEXT, None, {}, THRESHOLDS, True)
     assert (outcome.reason, outcome.refused_by) == (Reason.UNSUPPORTED, "citation")
     verified = replace(unverified, verification=Verification.VERIFIED)
-    assert conclude(unquoted, verified, CONTEXT, None, {}, THRESHOLDS, True).reason is Reason.ANSWERED
+    assert (
+        conclude("What?", unquoted, verified, CONTEXT, None, {}, THRESHOLDS, True).reason is Reason.ANSWERED
+    )
 
 
 async def test_chat_and_streams_say_it_too() -> None:

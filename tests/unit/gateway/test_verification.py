@@ -185,7 +185,7 @@ async def test_evidence_that_does_not_support_refuses() -> None:
     ],
 )
 def test_the_outcome_says_what_refused(reply: Reply, given: Verdict | None, refused_by: str | None) -> None:
-    outcome = conclude(reply, given, CONTEXT, None, {}, load_thresholds())
+    outcome = conclude("What?", reply, given, CONTEXT, None, {}, load_thresholds())
     assert outcome.refused_by == refused_by
 
 
@@ -202,12 +202,12 @@ def test_a_confidence_is_the_product_of_what_was_measured(
     confidence: float | None, given: Verdict | None, told: float | None
 ) -> None:
     reply = replace(QUOTED, confidence=confidence)
-    outcome = conclude(reply, given, CONTEXT, None, {}, load_thresholds())
+    outcome = conclude("What?", reply, given, CONTEXT, None, {}, load_thresholds())
     assert (outcome.reason, outcome.confidence) == (Reason.ANSWERED, told)
 
 
 def test_an_answer_that_nobody_measured_or_verified_has_no_confidence() -> None:
-    assert answered(replace(QUOTED, confidence=None), CONTEXT, None, {}).confidence is None
+    assert answered("What?", replace(QUOTED, confidence=None), CONTEXT, None, {}).confidence is None
 
 
 async def test_the_trace_says_which_check_refused(strict: FakeServices) -> None:

@@ -50,7 +50,7 @@ class ReadsMoreOrLess(ScriptedPipeline):
         reply = Reply(said, 0.8, (Quote(0, "A fact."),))
         run.explain.proposed(said)
         run.explain.signal("answer_confidence", reply.confidence)
-        return conclude(reply, None, CONTEXT, None, (), self.thresholds, explain=run.explain)
+        return conclude(ask.question, reply, None, CONTEXT, None, (), self.thresholds, explain=run.explain)
 
 
 def test_all_combinations_are_made() -> None:

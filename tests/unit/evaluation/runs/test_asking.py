@@ -38,7 +38,11 @@ async def test_every_question_is_kept_in_its_order_whatever_came_of_it(tmp_path:
     pipeline = ScriptedPipeline(script)
     asked = task(tmp_path, [WHO, PAGES, SMELL, BROKEN], [[WHO, PAGES], [SMELL, WHO]], Asking(concurrency=3))
     run = (await made(asked, pipeline)).run
-    right, wrong, unknown = "It is by Mira Holm.", "200 pages", "I don't know. I found nothing about this."
+    right, wrong, unknown = (
+        "It is by Mira Holm.",
+        "200 pages",
+        "I don't know. The index has nothing about this.",
+    )
     assert told(run.records) == [
         (WHO[0], right, None),
         (PAGES[0], wrong, None),

@@ -14,7 +14,7 @@ from evaluation.judging.text import is_refusal
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Scored, case_of
 from evaluation.scoring.spans import marked, outcomes, span_scores
-from loreglass_client.models import Answer, Reason, Route
+from loreglass_client.models import Answer, Citation, CitationKind, Reason, Route
 from tests.unit.evaluation.scoring import span_recomputation
 from tests.unit.evaluation.scoring.span_recomputation import Prediction, recompute
 
@@ -95,6 +95,22 @@ def speakable(prediction: Prediction) -> bool:
     """
     said, golds = prediction["said"] or "", prediction["golds"]
     return is_refusal(said) == (not said) and says(said, golds) == span_recomputation.holds(said, golds)
+
+
+def test_a_gold_in_the_closest_passage_of_a_refusal_is_held_and_scores_nothing() -> None:
+    def refused(snippet: str) -> Scored:
+        one = scored({"said": "", "golds": ["May 1881"]})
+        assert one.record.answer is not None
+        closest = Citation(title="", url="", snippet=snippet, score=0.5, kind=CitationKind.PAGE)
+        answer = one.record.answer.model_copy(update={"closest": closest})
+        record = one.record.model_copy(update={"answer": answer})
+        return Scored(record, judge_by_rules(case_of(record)))
+
+    right = scored({"said": "It opened in May 1881.", "golds": ["May 1881"]})
+    without = scored({"said": "", "golds": ["May 1881"]})
+    scores = span_scores([right, without, refused("It opened on 12 May 1881."), refused("In May 18811.")])
+    assert scores.held == 0.5
+    assert (scores.outcomes.right, scores.outcomes.not_known) == (0.25, 0.75)
 
 
 @settings(max_examples=300)
