@@ -14,6 +14,8 @@ from chassis.models.workers import PoolSize
 from chassis.startup import WrongSettings
 
 POCKET = "pocket"
+_OF_OUR_OWN = (POCKET, "builtin")
+"""Engines that compute in the thread of their caller."""
 DRAIN_S = 3
 _SHORTEST_TOKEN = 16
 _OTLP_PROTOCOL = "http/protobuf"
@@ -144,7 +146,7 @@ class ServiceSettings(AppSettings):
 class ModelSettings(ServiceSettings):
     """Settings of a service whose engine may be a neural model."""
 
-    workers: int = Field(default=1, ge=1, description="calls at once, for the pocket engine")
+    workers: int = Field(default=1, ge=1, description="calls at once, for the pocket or builtin engine")
     callers: int = Field(default=32, ge=1, description="calls that wait for batches, for any other engine")
     model: str = Field(default="", description="a local folder or a hub id; empty: the engine's own choice")
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
@@ -155,8 +157,8 @@ class ModelSettings(ServiceSettings):
 
     @property
     def pool_size(self) -> PoolSize:
-        """Callers of a model mostly wait for its batches; those of a pocket engine compute."""
-        return PoolSize(self.workers if self.engine == POCKET else self.callers, self.queue)
+        """Callers of a model mostly wait for its batches; those of an engine of our own compute."""
+        return PoolSize(self.workers if self.engine in _OF_OUR_OWN else self.callers, self.queue)
 
     @property
     def placement(self) -> Placement:

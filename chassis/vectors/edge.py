@@ -300,7 +300,12 @@ class EdgeStore:
         return self._query(name, request)
 
     def search_fused(
-        self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int
+        self,
+        name: str,
+        prefetches: Sequence[Prefetch],
+        limit: int,
+        depth: int,
+        rank_constant: int = RANK_CONSTANT,
     ) -> list[ScoredPoint]:
         """See the port."""
         searches = [
@@ -310,7 +315,7 @@ class EdgeStore:
             for vector, query in prefetches
         ]
         # Qdrant's ranks begin at 0. Its stubs do not say that an Rrf is a Fusion.
-        fusion: Any = edge.Fusion.Rrf(k=RANK_CONSTANT + 1)
+        fusion: Any = edge.Fusion.Rrf(k=rank_constant + 1)
         request = edge.QueryRequest(limit=limit, query=fusion, prefetches=searches, with_payload=True)
         return in_fused_order(self._query(name, request))
 

@@ -141,12 +141,17 @@ class VectorStore(Protocol):
         ...
 
     def search_fused(
-        self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int
+        self,
+        name: str,
+        prefetches: Sequence[Prefetch],
+        limit: int,
+        depth: int,
+        rank_constant: int = RANK_CONSTANT,
     ) -> list[ScoredPoint]:
         """The `limit` best points of several searches together, by reciprocal rank, in one query.
 
         Each search gives its `depth` nearest points; a point's score is the sum of
-        1 / (`RANK_CONSTANT` + rank) over the searches that found it, equal scores in id order.
+        1 / (`rank_constant` + rank) over the searches that found it, equal scores in id order.
         """
         ...
 

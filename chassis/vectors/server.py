@@ -294,7 +294,12 @@ class ServerStore:
         return self._query(name, limit, query=server_vector(query), using=vector, search_params=params)
 
     def search_fused(
-        self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int
+        self,
+        name: str,
+        prefetches: Sequence[Prefetch],
+        limit: int,
+        depth: int,
+        rank_constant: int = RANK_CONSTANT,
     ) -> list[ScoredPoint]:
         """See the port. The rank constant needs a server of 1.16 or later."""
         fused = self._query(
@@ -309,7 +314,7 @@ class ServerStore:
                 )
                 for vector, query in prefetches
             ],
-            query=models.RrfQuery(rrf=models.Rrf(k=RANK_CONSTANT + 1)),  # Qdrant's ranks begin at 0
+            query=models.RrfQuery(rrf=models.Rrf(k=rank_constant + 1)),  # Qdrant's ranks begin at 0
         )
         return in_fused_order(fused)
 

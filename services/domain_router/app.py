@@ -32,10 +32,10 @@ def probe(engine: DomainRouter) -> list[float]:
 
 def open_engine(settings: DomainRouterSettings, resources: EngineResources) -> DomainRouter:
     """The engine that the settings name. Raises `CannotStart` when it cannot be had."""
-    if settings.engine is Engine.POCKET:
-        from services.domain_router.engines.pocket import PocketDomainRouter
+    if settings.engine is Engine.BUILTIN:
+        from services.domain_router.engines.builtin import BuiltinDomainRouter
 
-        return PocketDomainRouter()
+        return BuiltinDomainRouter()
     if not settings.head:
         raise WrongSettings(
             "domain_router: engine=blip2 needs head, which `loreglass train head domain-router` writes."

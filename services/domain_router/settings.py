@@ -5,14 +5,18 @@ from enum import StrEnum
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from chassis.settings import ModelSettings
+from chassis.settings import POCKET, ModelSettings
 
 
 class Engine(StrEnum):
-    """What can classify questions."""
+    """What can classify questions. "pocket" is the earlier name of `builtin`."""
 
-    POCKET = "pocket"
+    BUILTIN = "builtin"
     BLIP2 = "blip2"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Engine | None":
+        return cls.BUILTIN if value == POCKET else None
 
 
 class DomainRouterSettings(ModelSettings):
@@ -21,6 +25,6 @@ class DomainRouterSettings(ModelSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_DOMAIN_ROUTER_")
 
     port: int = 7101
-    engine: Engine = Engine.POCKET
+    engine: Engine = Engine.BUILTIN
     head: str = Field(default="", description="the head that `loreglass train head domain-router` wrote")
     read_text: bool = Field(default=False, description="append what OCR read to the question")

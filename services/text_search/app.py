@@ -8,13 +8,16 @@ from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.resilience.room import MIB, Room
 from chassis.vectors.health import probed
 from chassis.vectors.metrics import watch_published
-from chassis.vectors.port import VectorStore
+from chassis.vectors.port import RANK_CONSTANT, VectorStore
 from chassis.vectors.routes import collections_router, indexing_router
 from services.text_search.encoding import Instructions, TextEncoder
 from services.text_search.engine import TextSearchEngine
 from services.text_search.lexical import Bm25
 from services.text_search.routes import router, write_router
 from services.text_search.settings import Engine, TextSearchSettings
+
+BUILTIN_RANK_CONSTANT = 1
+"""Of SQuAD's answering paragraphs 97.8 % are among the first five; BM25 alone and 60 give 96.0 %."""
 
 
 def create_app(settings: TextSearchSettings) -> FastAPI:
@@ -53,13 +56,18 @@ def _open(settings: TextSearchSettings, resources: EngineResources) -> TextSearc
 
     from services.text_search.engines.hybrid import HybridOptions, HybridTextSearch
 
+    constant = BUILTIN_RANK_CONSTANT if settings.engine is Engine.BUILTIN else RANK_CONSTANT
+    options = HybridOptions(settings.hybrid, settings.fusion_depth, constant)
     encoder = open_encoder(settings, resources)
-    options = HybridOptions(terms=settings.hybrid, depth=settings.fusion_depth)
     return HybridTextSearch(open_store(settings), encoder, bm25, options)
 
 
 def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:
-    """The model in this process, its forward passes shared by the calls, or the client of a server."""
+    """The built-in model, one whose forward passes the calls share, or the client of a server."""
+    if settings.engine is Engine.BUILTIN:
+        from chassis.models.sentence_encoder import shared_sentence_encoder
+
+        return shared_sentence_encoder()
     instructions = Instructions(settings.query_instruction, settings.passage_instruction)
     if settings.engine is Engine.REMOTE:
         from services.text_search.engines.remote import RemoteEncoder, RemoteOptions

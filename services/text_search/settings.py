@@ -11,8 +11,11 @@ from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Pooling, Vector
 
 
 class Engine(StrEnum):
-    """`bge`: a sentence encoder in this process; `remote`: one on a ready-made server."""
+    """BM25 beside the sentence encoder that came with the platform (`builtin`), one of your choice in this
+    process (`bge`), or one on a ready-made server (`remote`); `pocket` is BM25 alone.
+    """
 
+    BUILTIN = "builtin"
     POCKET = "pocket"
     BGE = "bge"
     REMOTE = "remote"
@@ -25,7 +28,9 @@ class TextSearchSettings(RemoteModelSettings):
 
     port: int = 7104
     engine: Engine = Engine.POCKET
-    workers: int = Field(default=2, ge=1, description="pocket: a search need not wait for an indexing call")
+    workers: int = Field(
+        default=2, ge=1, description="builtin, pocket: a search need not wait for an indexing call"
+    )
     data_dir: Path = Field(default=Path("var/text_search"), description="of the embedded store")
     disk_reserve_mib: int = Field(
         default=256,

@@ -49,7 +49,7 @@ def _planned_for(cards: int, sequences: int, preset: str | None = None) -> dict[
 
 def test_one_card_gets_what_the_plan_wrote() -> None:
     manifests = overlay("l40s")
-    own = {"domain-router": {"LOREGLASS_DOMAIN_ROUTER_ENGINE": "pocket"}}  # until there is a head
+    own = {"domain-router": {"LOREGLASS_DOMAIN_ROUTER_ENGINE": "builtin"}}  # until there is a head
     for host in [*(app.host for app in APPS), VLM_HOST]:
         planned = read_env(PLACEMENT / "l40s" / f"{host.replace('-', '_')}.env") | own.get(host, {})
         given = manifests.variables(host)

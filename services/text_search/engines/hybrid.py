@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chassis.vectors.port import CollectionSchema, Prefetch, SparseVector, VectorStore
+from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
 from services.text_search.encoding import TextEncoder, Vector
 from services.text_search.engine import Candidate, FusedHit, Passage
 from services.text_search.fusion import fuse
@@ -16,10 +16,14 @@ MEANING = "meaning"
 
 @dataclass(frozen=True, slots=True)
 class HybridOptions:
-    """`terms`: whether BM25 is there beside the vectors; `depth`: how many passages of each are fused."""
+    """`terms`: whether BM25 is there beside the vectors; `depth`: how many passages of each are fused.
+
+    `rank_constant`: of their reciprocal ranks; the lower, the more first places count.
+    """
 
     terms: bool = True
     depth: int = 50
+    rank_constant: int = RANK_CONSTANT
 
 
 class HybridTextSearch:
@@ -69,7 +73,8 @@ class HybridTextSearch:
         if self._options.terms and terms.indices:
             prefetches.append((TERMS, terms))
         depth = max(limit, self._options.depth)
-        found = self._store.search_fused(collection, prefetches, limit, depth)
+        constant = self._options.rank_constant
+        found = self._store.search_fused(collection, prefetches, limit, depth, constant)
         return [candidate(point) for point in found]
 
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:

@@ -1,7 +1,6 @@
-"""The pocket domain router's judgement."""
+"""The built-in domain router's judgement."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.domain_router import Domain
-from services.domain_router.engines.domain_words import singular
-from services.domain_router.engines.hashing import features
-from services.domain_router.engines.pocket import MODEL, LinearModel, PocketDomainRouter
+from services.domain_router.engines.builtin import BuiltinDomainRouter
 
-ENGINE = PocketDomainRouter()
+ENGINE = BuiltinDomainRouter()
 DOMAINS = list(Domain)
 
 
@@ -57,36 +54,9 @@ def test_a_question_without_a_clue_is_not_decided(question: str) -> None:
 
 
 @given(st.text(max_size=120), st.text(max_size=200))
-@settings(max_examples=60)
+@settings(max_examples=20, deadline=None)
 def test_any_text_gets_a_distribution(question: str, recognized_text: str) -> None:
     probabilities = ENGINE.classify(question, recognized_text, None)
     assert len(probabilities) == len(DOMAINS)
-    assert math.isclose(sum(probabilities), 1.0, rel_tol=1e-9)
+    assert math.isclose(sum(probabilities), 1.0, rel_tol=1e-5)
     assert min(probabilities) >= 0.0
-
-
-def test_the_same_text_hashes_to_the_same_features_everywhere() -> None:
-    row = features("Who wrote it?", "", 1 << 14)
-    assert row.indices[:4].tolist() == [366, 502, 692, 1681]
-    assert math.isclose(float(row.values @ row.values), 1.0 + 0.7**2, rel_tol=0.05)
-
-
-def test_a_model_of_another_shape_is_refused(tmp_path: Path) -> None:
-    with np.load(MODEL, allow_pickle=False) as stored:
-        parts = dict(stored)
-    path = tmp_path / "model.npz"
-    np.savez(path, **{**parts, "hashed": parts["hashed"][:8]})
-    with pytest.raises(ValueError, match="training script"):
-        LinearModel.load(path)
-
-
-def test_the_artefact_is_small_and_holds_no_pickle() -> None:
-    assert MODEL.stat().st_size < 1_000_000
-    LinearModel.load()
-
-
-@pytest.mark.parametrize(
-    ("word", "expected"), [("berries", "berry"), ("foxes", "fox"), ("dress", "dress"), ("ants", "ant")]
-)
-def test_plurals_meet_their_singulars(word: str, expected: str) -> None:
-    assert singular(word) == expected

@@ -1,0 +1,66 @@
+"""A small BERT as ONNX on the CPU: its tokenizer and its forward passes, bounded in memory."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnxruntime import InferenceSession, SessionOptions
+from tokenizers import Tokenizer
+
+from chassis.models.wanted import while_wanted
+
+Tokens = tuple[tuple[int, ...], tuple[int, ...]]
+"""Ids and token type ids, of one length."""
+
+_BATCH_TOKENS = 4_096
+"""With padding; bounds the memory of a pass."""
+
+
+class OnnxEncoder:
+    """`model.onnx`, `tokenizer.json` and `model.json` of a folder. Thread-safe."""
+
+    def __init__(self, folder: Path, threads: int = 1) -> None:
+        self.card = json.loads((folder / "model.json").read_text("utf-8"))
+        self._tokenizer = str(folder / "tokenizer.json")
+        options = SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        options.enable_cpu_mem_arena = False  # it would keep what the largest batch needed
+        self._session = InferenceSession(folder / "model.onnx", options, ["CPUExecutionProvider"])
+
+    def tokenizer(self) -> Tokenizer:
+        """Return the tokenizer, which neither pads nor cuts, and reads its own marks in a text as text."""
+        loaded = Tokenizer.from_file(self._tokenizer)
+        loaded.no_padding()
+        loaded.no_truncation()
+        loaded.encode_special_tokens = True
+        return loaded
+
+    def run(self, items: Sequence[Tokens]) -> list[tuple[NDArray[np.float32], ...]]:
+        """Return the outputs of each item, in order. Raises `Abandoned` when nobody waits for them."""
+        outputs: dict[int, tuple[NDArray[np.float32], ...]] = {}
+        for batch in while_wanted(_batches([len(ids) for ids, _ in items])):
+            outputs |= zip(batch, self._pass([items[place] for place in batch]), strict=True)
+        return [outputs[place] for place in range(len(items))]
+
+    def _pass(self, items: Sequence[Tokens]) -> Iterator[tuple[NDArray[np.float32], ...]]:
+        inputs = np.zeros((3, len(items), max(len(ids) for ids, _ in items)), np.int64)
+        for row, (ids, types) in enumerate(items):
+            inputs[0, row, : len(ids)], inputs[1, row, : len(ids)], inputs[2, row, : len(ids)] = ids, types, 1
+        given: Any = {"ids": inputs[0], "types": inputs[1], "mask": inputs[2]}
+        return zip(*self._session.run(None, given), strict=True)
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the places of items of like length, so that little of a batch is padding."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and lengths[place] * (len(batch) + 1) > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch

@@ -1,0 +1,55 @@
+"""A linear head on the sentence encoder that came with the platform."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chassis.models.sentence_encoder import SentenceEncoder, shared_sentence_encoder
+from services.domain_router.engine import RGB
+
+HEAD = Path(__file__).with_name("builtin_head.npz")
+_MOST_READ = 300
+"""Characters of a photo's print that are read: a long menu must not decide alone."""
+
+
+def described(question: str, recognized_text: str) -> str:
+    """Return what is encoded: the question, then the photo's print."""
+    return f"{question}\n{recognized_text[:_MOST_READ]}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """`weights`: [size, domains]; `bias`: [domains]; logits are divided by `temperature`."""
+
+    weights: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    temperature: float
+
+    @classmethod
+    def load(cls, path: Path = HEAD) -> "Head":
+        """Return what `services.domain_router.train_builtin` wrote."""
+        with np.load(path, allow_pickle=False) as stored:
+            return cls(stored["weights"], stored["bias"], float(stored["temperature"]))
+
+    def probabilities(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return [domains], summing to 1."""
+        scaled = (vector @ self.weights + self.bias) / self.temperature
+        exponentials = np.exp(scaled - scaled.max())
+        return np.asarray(exponentials / exponentials.sum())
+
+
+class BuiltinDomainRouter:
+    """Reads no pixels: the photo's part is what OCR found in it."""
+
+    name = "builtin-linear"
+
+    def __init__(self, encoder: SentenceEncoder | None = None, head: Head | None = None) -> None:
+        self._encoder = encoder or shared_sentence_encoder()
+        self._head = head or Head.load()
+
+    def classify(self, question: str, recognized_text: str, image: RGB | None) -> list[float]:
+        """Probabilities in the order of `Domain`."""
+        (vector,) = self._encoder.queries([described(question, recognized_text)])
+        return [float(each) for each in self._head.probabilities(vector)]
