@@ -26,20 +26,20 @@ from services.speech.presets import Preset as SpeechPreset
 from services.vlm.presets import PRESETS, Preset
 
 DEFAULT_FILE = Path(__file__).parents[1] / "deploy/placement/l40s.yaml"
-POCKET = "pocket"
+POCKET, BUILTIN = "pocket", "builtin"
 ENGINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "domain_router": (POCKET, "blip2"),
+        "domain_router": (POCKET, BUILTIN, "blip2"),
         "cropper": (POCKET, "grounding_dino"),
         "image_search": (POCKET, "clip", "remote"),
-        "text_search": (POCKET, "bge", "remote"),
+        "text_search": (POCKET, BUILTIN, "bge", "remote"),
         "reranker": (POCKET, "cascade", "remote"),
         "verifier": (POCKET, "white_box"),
         "ocr": (POCKET,),
         "reader": (POCKET, "extractive"),
     }
 )
-"""The engines of each service. `pocket` never uses a card."""
+"""The engines of each service. `pocket` and `builtin` never use a card."""
 SERVICES = tuple(ENGINES)
 WITHOUT_MODEL = ("verifier", "ocr")
 """Services that use neither a card nor batches, whatever their engine."""

@@ -21,7 +21,8 @@ class SentenceEncoder:
         self._encoder = OnnxEncoder(folder)
         self._tokenizer = self._encoder.tokenizer()
         self._tokenizer.enable_truncation(self._encoder.card["max_tokens"])
-        self.name: str = self._encoder.card["name"]
+        self.card = self._encoder.card
+        self.name: str = self.card["name"]
 
     def queries(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """Return a vector [size] of each text, in order. Raises `Abandoned` when nobody waits for them."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from chassis.errors import CollectionConflict, DependencyUnavailable
+from chassis.models.sentence_encoder import shared_sentence_encoder
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
 from services.text_search.encoding import Vector
@@ -193,3 +194,17 @@ def test_the_probe_fails_with_the_encoder(engine: HybridTextSearch, encoder: Top
     encoder.works = False
     with pytest.raises(DependencyUnavailable):
         engine.probe()
+
+
+def test_the_encoder_that_comes_with_the_platform_finds_other_words_than_the_question_s(
+    store: VectorStore,
+) -> None:
+    engine = HybridTextSearch(store, shared_sentence_encoder(), options=HybridOptions(rank_constant=1))
+    store.create("v1", engine.schema)
+    passages = [
+        passage("Its weight is 1.2 kg when empty.", "https://a.example/kettle", "Kettle"),
+        passage("How many cats are there? How heavy is the rain?", "https://a.example/how", "Questions"),
+        passage("Opened by the mayor.", "https://a.example/hall", "Hall"),
+    ]
+    assert not engine.index("v1", passages)
+    assert engine.search(["How heavy is a kettle?"], 1, "v1")[0].passage.url == "https://a.example/kettle"
