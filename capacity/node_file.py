@@ -29,10 +29,10 @@ DEFAULT_FILE = Path(__file__).parents[1] / "deploy/placement/l40s.yaml"
 POCKET, BUILTIN = "pocket", "builtin"
 ENGINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "domain_router": (POCKET, BUILTIN, "blip2"),
+        "domain_router": (BUILTIN, "blip2"),
         "cropper": (POCKET, "grounding_dino"),
         "image_search": (POCKET, "clip", "remote"),
-        "text_search": (POCKET, BUILTIN, "bge", "remote"),
+        "text_search": (BUILTIN, POCKET, "bge", "remote"),
         "reranker": (POCKET, "cascade", "remote"),
         "verifier": (POCKET, "white_box"),
         "ocr": (POCKET,),
