@@ -83,7 +83,7 @@ async def test_an_empty_platform_is_ready_and_says_that_it_knows_nothing(tmp_pat
         nowhere_else = await client.get(f"{running.service_urls['image_search']}/operator/photos")
     assert set(ready.json()["checks"].values()) == {"ok"}
     assert [info["service"] for info in infos] == sorted(PORTS, key=lambda name: PORTS[name])
-    assert {info["engine"] for info in infos} == {"pocket"}
+    assert {info["engine"] for info in infos} == {"pocket", "builtin"}
     assert reply.json()["abstained"] is True
     assert listed.json() == {"total": 0, "parts": 0, "found": 0, "items": []}
     assert setup.json()["operator"] is True
@@ -101,7 +101,7 @@ async def test_the_platform_s_log_begins_with_what_it_is_made_of(tmp_path: Path)
     (line,) = [line for line in lines if line["event"] == "started"]
     assert line["silent"] == []
     assert {name: told["url"] for name, told in line["services"].items()} == running.service_urls
-    assert {told["engine"] for told in line["services"].values()} == {"pocket"}
+    assert {told["engine"] for told in line["services"].values()} == {"pocket", "builtin"}
     assert line["indexed"] == {}
 
 

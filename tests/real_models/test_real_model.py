@@ -49,11 +49,6 @@ async def test_the_model_reads_the_question_last_and_no_example(rows: list[Row])
             assert str(first["content"]).rstrip().endswith(f"Question: {row.question}")
 
 
-async def test_a_prompt_finds_the_words_of_the_one_before_in_the_cache(rows: list[Row]) -> None:
-    calls = [call for row in of(rows, "loreglass") for call in row.calls][1:]
-    assert all(call.cached_tokens >= 100 for call in calls)
-
-
 async def test_the_platform_answers_no_more_unanswerable_questions_than_the_model_alone(
     rows: list[Row],
 ) -> None:
