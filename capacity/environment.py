@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic_core import to_json
 
 from capacity.memory import service_share
-from capacity.node_file import BUILTIN, POCKET, WITHOUT_MODEL
+from capacity.node_file import ON_CPU, WITHOUT_MODEL
 from capacity.packing import VLM
 from capacity.proposal import Proposal
 from capacity.speed import vlm_speed
@@ -84,7 +84,7 @@ def _service(proposal: Proposal, name: str) -> Values:
         values["memory_share"] = service_share(proposal.file, name)
     if service.batch is not None:
         values["max_batch"] = service.batch
-    at_once = "workers" if name in WITHOUT_MODEL or service.engine in (POCKET, BUILTIN) else "callers"
+    at_once = "workers" if name in WITHOUT_MODEL or service.engine in ON_CPU else "callers"
     values[at_once] = service.concurrency
     return values
 

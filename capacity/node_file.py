@@ -39,7 +39,9 @@ ENGINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "reader": (POCKET, "extractive"),
     }
 )
-"""The engines of each service. `pocket` and `builtin` never use a card."""
+"""The engines of each service; `pocket` is also the earlier name of `builtin`."""
+ON_CPU = (POCKET, BUILTIN)
+"""Engines that never use a card."""
 SERVICES = tuple(ENGINES)
 WITHOUT_MODEL = ("verifier", "ocr")
 """Services that use neither a card nor batches, whatever their engine."""
@@ -213,11 +215,11 @@ class PlacementFile(_Entry):
     def _check_services(self) -> Self:
         for name, each in self.services.items():
             given = (each.share or 1) * self.node.memory_gb
-            if each.engine not in ENGINES[name]:
+            if each.engine not in (POCKET, *ENGINES[name]):
                 fault = f"engine is {each.engine!r}; use {' or '.join(ENGINES[name])}"
             elif name in WITHOUT_MODEL and each.batch is not None:
                 fault = "batch must be left out: it has no batches"
-            elif each.on_card and (name in WITHOUT_MODEL or each.engine == POCKET):
+            elif each.on_card and (name in WITHOUT_MODEL or each.engine in ON_CPU):
                 fault = "gpu must be cpu: it cannot use a card"
             elif each.on_card and given < each.own_gb:
                 fault = f"share is {given:.1f} GB of a card; it needs {each.own_gb:.1f} GB"

@@ -282,10 +282,7 @@ class Problem(Body):
 
 
 class Trace(Body):
-    """What happened to one request. `refused_by`: the check that refused the answer.
-
-    `closest`: as in the `Answer`.
-    """
+    """What happened to one request. `refused_by`: the check that refused the answer."""
 
     trace_id: str
     pipeline: str
@@ -297,7 +294,6 @@ class Trace(Body):
     problem: Problem | None = None
     refused_by: str | None = None
     plans: list[PlanTrace] = []
-    closest: Citation | None = None
 
 
 class Health(Body):

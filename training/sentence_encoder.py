@@ -42,16 +42,16 @@ class SentenceEncoder(nn.Module):  # type: ignore[misc]
 
 
 def export(model: nn.Module, file: Path) -> None:
-    """Write the model in float32, for any number of texts of any length."""
+    """Write the model in float32, for any number of windows (texts) of any length."""
     ids = torch.ones(2, 8, dtype=torch.int64)
-    inputs = {name: {0: "texts", 1: "tokens"} for name in ("ids", "types", "mask")}
+    inputs = {name: {0: "windows", 1: "tokens"} for name in ("ids", "types", "mask")}
     torch.onnx.export(
         model,
         (ids, torch.zeros_like(ids), torch.ones_like(ids)),
         file,
         input_names=list(inputs),
         output_names=["vectors"],
-        dynamic_axes={**inputs, "vectors": {0: "texts"}},
+        dynamic_axes={**inputs, "vectors": {0: "windows"}},
         opset_version=OPSET,
         dynamo=False,
     )

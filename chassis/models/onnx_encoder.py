@@ -22,17 +22,17 @@ _BATCH_TOKENS = 4_096
 class OnnxEncoder:
     """`model.onnx`, `tokenizer.json` and `model.json` of a folder. Thread-safe."""
 
-    def __init__(self, folder: Path, threads: int = 1) -> None:
+    def __init__(self, folder: Path) -> None:
         self.card = json.loads((folder / "model.json").read_text("utf-8"))
         self._tokenizer = str(folder / "tokenizer.json")
         options = SessionOptions()
         options.log_severity_level = 4
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        options.intra_op_num_threads, options.inter_op_num_threads = 1, 1  # calls run side by side
         options.enable_cpu_mem_arena = False  # it would keep what the largest batch needed
         self._session = InferenceSession(folder / "model.onnx", options, ["CPUExecutionProvider"])
 
     def tokenizer(self) -> Tokenizer:
-        """Return the tokenizer, which neither pads nor cuts, and reads its own marks in a text as text."""
+        """Return a tokenizer that neither pads nor cuts; a "[SEP]" in a text is text, not a mark."""
         loaded = Tokenizer.from_file(self._tokenizer)
         loaded.no_padding()
         loaded.no_truncation()
@@ -40,7 +40,7 @@ class OnnxEncoder:
         return loaded
 
     def run(self, items: Sequence[Tokens]) -> list[tuple[NDArray[np.float32], ...]]:
-        """Return the outputs of each item, in order. Raises `Abandoned` when nobody waits for them."""
+        """Return the outputs of each item, in order. Raises `Abandoned` if the caller has left."""
         outputs: dict[int, tuple[NDArray[np.float32], ...]] = {}
         for batch in while_wanted(_batches([len(ids) for ids, _ in items])):
             outputs |= zip(batch, self._pass([items[place] for place in batch]), strict=True)

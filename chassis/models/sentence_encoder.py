@@ -20,12 +20,12 @@ class SentenceEncoder:
     def __init__(self, folder: Path = WEIGHTS) -> None:
         self._encoder = OnnxEncoder(folder)
         self._tokenizer = self._encoder.tokenizer()
-        self._tokenizer.enable_truncation(self._encoder.card["max_tokens"])
         self.card = self._encoder.card
+        self._tokenizer.enable_truncation(self.card["max_tokens"])
         self.name: str = self.card["name"]
 
     def queries(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Return a vector [size] of each text, in order. Raises `Abandoned` when nobody waits for them."""
+        """Return a vector [size] of each text, in order. Raises `Abandoned` if the caller has left."""
         encoded = self._tokenizer.encode_batch(list(texts))
         outputs = self._encoder.run([(tuple(each.ids), tuple(each.type_ids)) for each in encoded])
         return [vector / np.linalg.norm(vector) for (vector,) in outputs]

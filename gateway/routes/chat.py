@@ -267,9 +267,9 @@ def _completion(asked: ChatRequest, admitted: Admitted, answer: Answered) -> Cha
 
 
 def _said(admitted: Admitted, answer: Answer) -> str:
-    """The answer; of a refusal also the closest passage and what to do.
+    """Return the answer; after a refusal also the closest passage and the advice.
 
-    A user who sent no photo, and asked for what is not found, is told what can be asked.
+    If nothing was found and there is no photo, the advice says what users can ask here.
     """
     seen = admitted.question.photo or admitted.session.photo
     helps = _CAN_DO if seen is None and answer.reason in _NOTHING_FOUND else answer.advice

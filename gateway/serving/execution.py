@@ -356,7 +356,6 @@ def _trace(admitted: Admitted, run: Run, ending: _Ending) -> Trace:
         problem=ending.failure,
         refused_by=outcome.refused_by if outcome else None,
         plans=run.planning.traces,
-        closest=outcome.closest if outcome else None,
     )
 
 

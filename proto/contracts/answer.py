@@ -322,7 +322,6 @@ class Trace(Message):
     """`GET /traces/{id}`: what happened to one request.
 
     `refused_by`: the check that refused the answer (`token_min`, `token_mean`, `judge`, `support`, …).
-    `closest`: as in the `Answer`.
     """
 
     trace_id: str
@@ -335,4 +334,3 @@ class Trace(Message):
     problem: Problem | None = None
     refused_by: str | None = None
     plans: list[PlanTrace] = []
-    closest: Citation | None = None

@@ -70,6 +70,12 @@ def confusion_of(predicted: Labels, labels: Labels, classes: int) -> Labels:
     return counts
 
 
+def softmax(logits: Matrix) -> Matrix:
+    """Return probabilities over the last axis."""
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
+
+
 def log_loss(logits: Matrix, labels: Labels) -> float:
     """Mean negative log likelihood, nats."""
     shifted = logits - logits.max(axis=1, keepdims=True)

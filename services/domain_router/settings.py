@@ -9,7 +9,7 @@ from chassis.settings import POCKET, ModelSettings
 
 
 class Engine(StrEnum):
-    """What can classify questions. "pocket" is the earlier name of `builtin`."""
+    """Engines that classify questions. `pocket` is accepted as the earlier name of `builtin`."""
 
     BUILTIN = "builtin"
     BLIP2 = "blip2"

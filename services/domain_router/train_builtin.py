@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from chassis.models.sentence_encoder import shared_sentence_encoder
 from contracts.domain_router import Domain
-from services.domain_router.engines.builtin import HEAD, described
+from services.domain_router.engines.builtin import HEAD, router_text
 from services.domain_router.measures import best_temperature, log_loss
 
 FOLDER = Path(__file__).parent / "training"
@@ -44,7 +44,7 @@ _NO_CLUE = (
 def load(path: Path) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return vectors [rows, size] and the places of their domains, of one JSON object a line."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    texts = [described(row["question"], row["recognized_text"]) for row in rows]
+    texts = [router_text(row["question"], row["recognized_text"]) for row in rows]
     labels = [_DOMAINS.index(Domain(row["domain"])) for row in rows]
     return np.array(shared_sentence_encoder().queries(texts)), np.array(labels)
 

@@ -17,7 +17,7 @@ from services.text_search.routes import router, write_router
 from services.text_search.settings import Engine, TextSearchSettings
 
 BUILTIN_RANK_CONSTANT = 1
-"""Of SQuAD's answering paragraphs 97.8 % are among the first five; BM25 alone and 60 give 96.0 %."""
+"""Of SQuAD's answering paragraphs 97.8 % are among the first five; 96.5 % with 60 (`measure_ranking`)."""
 
 
 def create_app(settings: TextSearchSettings) -> FastAPI:

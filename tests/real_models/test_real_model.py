@@ -49,6 +49,13 @@ async def test_the_model_reads_the_question_last_and_no_example(rows: list[Row])
             assert str(first["content"]).rstrip().endswith(f"Question: {row.question}")
 
 
+async def test_a_prompt_finds_our_words_in_the_cache_of_the_one_before(rows: list[Row]) -> None:
+    """The system text, the task and the marks of the template: 74 tokens."""
+    calls = [call for row in of(rows, "loreglass") for call in row.calls]
+    answered = [call for call in calls if call.prompt_tokens]  # a busy machine may leave no time for a call
+    assert all(call.cached_tokens >= 70 for call in answered[1:])
+
+
 async def test_the_platform_answers_no_more_unanswerable_questions_than_the_model_alone(
     rows: list[Row],
 ) -> None:

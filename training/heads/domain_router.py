@@ -15,8 +15,16 @@ from chassis.accelerator import Placement, open_accelerator
 from chassis.models.qformer import DEFAULT_MODEL, QFormer
 from chassis.models.witness import witness
 from contracts.domain_router import Domain
-from services.domain_router.engines.domain_head import DomainHead, softmax
-from services.domain_router.measures import Labels, Matrix, best_temperature, log_loss, macro_f1, measure
+from services.domain_router.engines.domain_head import DomainHead
+from services.domain_router.measures import (
+    Labels,
+    Matrix,
+    best_temperature,
+    log_loss,
+    macro_f1,
+    measure,
+    softmax,
+)
 from training.heads.encoders import Encoder, FrozenEncoder, QFormerEncoder
 from training.heads.epochs import SCORE, TIE, fit
 from training.heads.parts import Parts, read_parts

@@ -8,14 +8,15 @@ from numpy.typing import NDArray
 
 from chassis.models.sentence_encoder import SentenceEncoder, shared_sentence_encoder
 from services.domain_router.engine import RGB
+from services.domain_router.measures import Matrix, softmax
 
 HEAD = Path(__file__).with_name("builtin_head.npz")
 _MOST_READ = 300
 """Characters of a photo's print that are read: a long menu must not decide alone."""
 
 
-def described(question: str, recognized_text: str) -> str:
-    """Return what is encoded: the question, then the photo's print."""
+def router_text(question: str, recognized_text: str) -> str:
+    """Return the text that the router encodes: the question, then the photo's print."""
     return f"{question}\n{recognized_text[:_MOST_READ]}".strip()
 
 
@@ -33,11 +34,10 @@ class Head:
         with np.load(path, allow_pickle=False) as stored:
             return cls(stored["weights"], stored["bias"], float(stored["temperature"]))
 
-    def probabilities(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    def probabilities(self, vector: NDArray[np.float32]) -> Matrix:
         """Return [domains], summing to 1."""
-        scaled = (vector @ self.weights + self.bias) / self.temperature
-        exponentials = np.exp(scaled - scaled.max())
-        return np.asarray(exponentials / exponentials.sum())
+        logits = (vector @ self.weights + self.bias).astype(np.float64)
+        return softmax(logits / self.temperature)
 
 
 class BuiltinDomainRouter:
@@ -51,5 +51,5 @@ class BuiltinDomainRouter:
 
     def classify(self, question: str, recognized_text: str, image: RGB | None) -> list[float]:
         """Probabilities in the order of `Domain`."""
-        (vector,) = self._encoder.queries([described(question, recognized_text)])
+        (vector,) = self._encoder.queries([router_text(question, recognized_text)])
         return [float(each) for each in self._head.probabilities(vector)]

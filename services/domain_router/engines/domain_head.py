@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from chassis.models.pretrained import WrongWeights
 from chassis.models.tensor_file import read_tensors, write_tensors
+from services.domain_router.measures import Matrix, softmax
 
 FORMAT, VERSION = "loreglass-domain-head", 1
 _TUNED = "tuned."
 
 Floats = NDArray[np.float32]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,3 @@ class DomainHead:
         if not all(np.isfinite(values).all() for values in (head.weight, head.bias, head.witness)):
             raise ValueError("weights that are no numbers")
         return head
-
-
-def softmax(logits: Matrix) -> Matrix:
-    """Over the last axis."""
-    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))

@@ -56,6 +56,8 @@ def test_the_shipped_file_has_every_service() -> None:
         ({"services.reranker.share": 0.05}, "services.reranker.share is 2.4 GB of a card; it needs 5.1 GB"),
         ({"services.reranker.engine": "casacde"}, "services.reranker.engine is 'casacde'; use pocket or"),
         ({"services.reranker.engine": "pocket"}, "services.reranker.gpu must be cpu"),
+        ({"services.domain_router.engine": "builtin"}, "services.domain_router.gpu must be cpu"),
+        ({"services.domain_router.engine": "pocket"}, "services.domain_router.gpu must be cpu"),
         ({"voice.stt.preset": "parakeet"}, "voice.stt: unknown preset 'parakeet'"),
         ({"voice.stt.gpu": "cpu"}, "voice.stt: whisper.cpp-cuda needs a card"),
         ({"voice.tts.preset": "kokoro"}, "voice.tts: kokoro needs gpu: cpu"),
