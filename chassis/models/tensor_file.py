@@ -41,8 +41,11 @@ def read_tensors(
             tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
         raise WrongWeights(f"The {kind} {str(path)!r} cannot be read: {error}") from error
-    except (TypeError, AttributeError) as error:  # bfloat16 and its like, which numpy does not have
+    except (TypeError, AttributeError) as error:  # bfloat16 and its like, without ml_dtypes
         raise WrongWeights(f"The {kind} {str(path)!r} is not of float32: {error}.") from error
+    others = sorted({str(values.dtype) for values in tensors.values()} - {"float32"})
+    if others:
+        raise WrongWeights(f"The {kind} {str(path)!r} is not of float32: it holds {', '.join(others)}.")
     try:
         about = json.loads(written)
         if about["version"] != version:
