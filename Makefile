@@ -1,4 +1,4 @@
-# make demo    see it work: sample index, platform, questions, a table
+# make demo    see it work: photographs and pages are indexed, questions asked, answers printed with their sources
 # make test    every test (installs torch, for the production engines on tiny models)
 # make test-fast  every test that needs no torch
 # make test-vllm  the VLM reasoner and the adapters against a real vLLM on the CPU
@@ -59,7 +59,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models bench bench-gpu load containers-check containers-needs screenshots eval-squad train-tiny check format lock publish-contracts openapi
 
-demo: $(VENV)/.pocket
+demo: $(VENV)/.photographs
 	$(BIN)/loreglass demo
 
 serve: $(VENV)/.pocket
@@ -135,11 +135,15 @@ $(VENV)/.pocket: requirements/pocket.txt requirements/hashes.txt pyproject.toml
 	$(INSTALL) --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
+$(VENV)/.photographs: $(VENV)/.pocket requirements/photographs.txt
+	$(call hashed,photographs)
+	touch $@
+
 $(VENV)/.measure: $(VENV)/.pocket requirements/measure.txt
 	$(call hashed,measure)
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.pocket requirements/dev.txt
+$(VENV)/.dev: $(VENV)/.photographs requirements/dev.txt
 	$(call hashed,dev)
 	touch $@
 
@@ -163,7 +167,7 @@ lock: $(VENV)/.dev
 	$(COMPILE) --extra models --group test-models -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
 	$(COMPILE) --extra training -c requirements/dev.txt -c requirements/models.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/training.txt
 	$(COMPILE) --extra ray-cluster -c requirements/dev.txt -o requirements/ray.txt
-	cat requirements/pocket.txt requirements/measure.txt requirements/dev.txt requirements/models.txt requirements/training.txt requirements/ray.txt | LC_ALL=C sort -u > constraints.txt
+	cat requirements/pocket.txt requirements/photographs.txt requirements/measure.txt requirements/dev.txt requirements/models.txt requirements/training.txt requirements/ray.txt | grep -v '^#' | LC_ALL=C sort -u > constraints.txt
 	cat constraints.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
 	PATH=$(BIN):$$PATH requirements/lock_images.sh
 

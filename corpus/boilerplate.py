@@ -19,6 +19,8 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 _KEPT = re.compile(r"infobox", re.IGNORECASE)
+_LEAST_TEXT = 25
+"""Characters below a heading that make a section."""
 _LARGEST_SHARE = 0.5
 """An element that holds more of the page's text than this is content, whatever it is called."""
 
@@ -30,9 +32,21 @@ def remove_boilerplate(tree: HtmlElement) -> None:
         if element.getparent() is None or not isinstance(element.tag, str):
             continue
         if element.tag in _NEVER_CONTENT or (
-            _is_named_boilerplate(element) and len(element.text_content()) <= whole * _LARGEST_SHARE
+            _is_named_boilerplate(element)
+            and len(element.text_content()) <= whole * _LARGEST_SHARE
+            and not _is_section(element)
         ):
             element.drop_tree()
+
+
+def _is_section(element: HtmlElement) -> bool:
+    """Whether it has a heading and text of its own below it, mostly no links, and nothing to fill in."""
+    if element.tag in _TAGS or element.find(".//input") is not None or element.find(".//button") is not None:
+        return False
+    headings = list(element.iter("h1", "h2", "h3", "h4", "h5", "h6"))
+    text, linked = len(element.text_content()), sum(len(link.text_content()) for link in element.iter("a"))
+    below = text - sum(len(heading.text_content()) for heading in headings)
+    return bool(headings) and below >= _LEAST_TEXT and linked < text / 2
 
 
 def _is_named_boilerplate(element: HtmlElement) -> bool:

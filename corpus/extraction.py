@@ -2,23 +2,29 @@
 
 import copy
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 import trafilatura
 from lxml.etree import _Element
 from lxml.html import HtmlElement
-from trafilatura.utils import decode_file
 
 from corpus.attributes import plain_text
 from corpus.boilerplate import remove_boilerplate
-from corpus.manifests import PageRecord, moment, web_url
+from corpus.encoding import decoded
+from corpus.inline import ENDS, spell_out
+from corpus.manifests import PageFormat, PageRecord, moment, web_url
+from corpus.markdown import markdown_tree
 from corpus.pages import Block, BlockKind, Page
 
-_HEADING_LINE = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
-_LIST_LINE = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)$")
-_MARKDOWN_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
-_MARKDOWN_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)([^*_]+)(?<=\S)\1")
+_EMPTY_LINE = re.compile(r"\n[^\S\n]*\n")
+_GAPS = frozenset({"lb", "item", "list", "p", "head", "quote", "row", "cell", "table"})
+"""trafilatura's elements that the next text does not continue."""
+_WHOLE = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dl", "li", "table"})
+"""HTML's elements that are a block each."""
+_SHORT = 1_000
+"""Characters: a shorter page has too little text to tell the main part by its density."""
+_UNSEEN = frozenset({"head", "script", "style", "template", "noscript", "svg", "math"})
 _SPACE = re.compile(r"\s+")
 _TITLE_MARK = re.compile(r"\s+[|–—»·-]\s+")
 _CONTENT_HEADINGS = (
@@ -42,7 +48,8 @@ def extract_page(record: PageRecord) -> Page:
 
     Raises `NoContent`. CPU-bound: about 10 ms for an ordinary page.
     """
-    page = _html_page(record) if record.is_html else _text_page(record)
+    text = record.content if isinstance(record.content, str) else decoded(record.content)
+    page = _READERS[record.format](record, text)
     if not any(block.kind is not BlockKind.HEADING for block in page.blocks):
         raise NoContent("There is no text in the page.")
     if not page.url:
@@ -50,14 +57,15 @@ def extract_page(record: PageRecord) -> Page:
     return page
 
 
-def _html_page(record: PageRecord) -> Page:
-    tree = trafilatura.load_html(record.content)
+def _html_page(record: PageRecord, text: str) -> Page:
+    tree = trafilatura.load_html(text)
     if tree is None:
         raise NoContent("The HTML cannot be read.")
     title = _title(tree)
     canonical = web_url(_first(tree, '//link[@rel="canonical"]/@href'))
     modified = _modified(tree)
     remove_boilerplate(tree)
+    spell_out(tree)
     return Page(
         url=record.url or canonical or record.fallback_url,
         title=record.title or title,
@@ -67,6 +75,8 @@ def _html_page(record: PageRecord) -> Page:
 
 
 def _main_blocks(tree: HtmlElement) -> list[Block]:
+    if len(tree.text_content()) < _SHORT:
+        return list(visible_blocks(tree))
     document = trafilatura.bare_extraction(
         copy.deepcopy(tree),
         favor_recall=True,
@@ -80,8 +90,63 @@ def _main_blocks(tree: HtmlElement) -> list[Block]:
     )
     if any(block.kind is not BlockKind.HEADING for block in blocks):
         return blocks
-    # Too short or too odd for the extractor: the page's visible text, as it comes.
-    return _text_blocks(trafilatura.html2txt(tree))
+    return list(visible_blocks(tree))  # too odd for the extractor
+
+
+def visible_blocks(tree: HtmlElement) -> Iterator[Block]:
+    """Yield all that a page shows, in its order: headings, tables, items of lists, and lines of text."""
+    lines = [""]
+    for element, text in _shown(tree):
+        if element is None:
+            lines[-1] += text
+        elif element.tag == "br":
+            lines.append("")
+        else:
+            yield from _block(BlockKind.PARAGRAPH, [_line(line) for line in lines])
+            lines = [""]
+            yield from _whole_block(element)
+    yield from _block(BlockKind.PARAGRAPH, [_line(line) for line in lines])
+
+
+def _shown(element: HtmlElement) -> Iterator[tuple[HtmlElement | None, str]]:
+    """Yield texts, and the elements at which a line or a block ends; nothing of what `_WHOLE` holds."""
+    if not isinstance(element.tag, str) or element.tag in _UNSEEN:
+        return
+    if element.tag in ENDS:
+        yield element, ""
+    if element.tag not in _WHOLE:
+        yield None, element.text or ""
+        for child in element:
+            yield from _shown(child)
+            yield None, child.tail or ""
+        if element.tag in ENDS - {"br"}:
+            yield element, ""
+
+
+def _whole_block(element: HtmlElement) -> Iterator[Block]:
+    if element.tag == "table":
+        rows = (
+            [(_line(cell.text_content()), cell.tag == "th") for cell in row.iter("th", "td")]
+            for row in element.iter("tr")
+        )
+        yield from _block(BlockKind.TABLE, table_lines(rows))
+    elif element.tag == "li":
+        yield from _block(BlockKind.LIST, [_line(element.text_content())])
+    elif element.tag == "dl":
+        yield from _block(BlockKind.LIST, list(_definitions(element)))
+    elif element.tag in _WHOLE:
+        yield from _block(BlockKind.HEADING, [_line(element.text_content())], int(element.tag[1]))
+
+
+def _definitions(element: HtmlElement) -> Iterator[str]:
+    """Yield a line for each definition, led by its term."""
+    term = ""
+    for part in element.iter("dt", "dd"):
+        text = _line(part.text_content())
+        if part.tag == "dt":
+            term = text
+        else:
+            yield f"{term}: {text}" if term else text
 
 
 def _blocks_of(body: _Element) -> Iterator[Block]:
@@ -120,13 +185,22 @@ def _list_lines(element: _Element) -> list[str]:
 
 
 def _table_lines(element: _Element) -> list[str]:
-    """One line a row, each cell led by its column's or its row's heading, so that a row speaks alone."""
-    rows = [list(row.iter("cell")) for row in element.iter("row")]
+    rows = (
+        [(_inner_text(cell), cell.get("role") == "head") for cell in row.iter("cell")]
+        for row in element.iter("row")
+    )
+    return table_lines(rows)
+
+
+def table_lines(rows: Iterable[Sequence[tuple[str, bool]]]) -> list[str]:
+    """Return one line a row, each cell led by its column's or its row's heading, so that a row speaks alone.
+
+    `rows`: texts of cells, and whether each is a heading.
+    """
     headings: list[str] = []
     lines: list[str] = []
     for row in rows:
-        texts = [_inner_text(cell) for cell in row]
-        leads = [cell.get("role") == "head" for cell in row]
+        texts, leads = [text for text, _ in row], [leads for _, leads in row]
         if len(row) > 1 and all(leads):
             headings = texts
         elif len(row) == 2 and not headings:
@@ -144,7 +218,18 @@ def _table_lines(element: _Element) -> list[str]:
 
 
 def _inner_text(element: _Element) -> str:
-    return _line("".join(element.itertext()))
+    return _line("".join(_with_gaps(element)))
+
+
+def _with_gaps(element: _Element) -> Iterator[str]:
+    """Yield the texts inside the element, with a space where a line, an item or a paragraph ends."""
+    yield element.text or ""
+    for child in element:
+        gap = " " if child.tag in _GAPS else ""
+        yield gap
+        yield from _with_gaps(child)
+        yield gap
+        yield child.tail or ""
 
 
 def _own_text(item: _Element) -> str:
@@ -157,42 +242,37 @@ def _own_text(item: _Element) -> str:
     return _line(" ".join(parts))
 
 
-def _text_page(record: PageRecord) -> Page:
-    text = record.content if isinstance(record.content, str) else decode_file(record.content)
-    blocks = _text_blocks(_MARKDOWN_EMPHASIS.sub(r"\2", _MARKDOWN_LINK.sub(r"\1", text)))
-    first_heading = next((block.lines[0] for block in blocks if block.kind is BlockKind.HEADING), "")
+def _markdown_page(record: PageRecord, text: str) -> Page:
+    tree, about = markdown_tree(text)
+    spell_out(tree)
+    blocks = tuple(visible_blocks(tree))
+    heading = next((block.lines[0] for block in blocks if block.kind is BlockKind.HEADING), "")
+    address = web_url(str(about.get("url", ""))) or record.fallback_url
+    told = (str(about[key]) for key in ("last_modified", "updated", "date") if about.get(key))
+    return Page(
+        url=record.url or address,
+        title=record.title or _line(str(about.get("title") or ""))[:300] or heading or record.where,
+        blocks=blocks,
+        last_modified=record.last_modified or next(filter(None, map(moment, told)), None),
+    )
+
+
+def _plain_page(record: PageRecord, text: str) -> Page:
+    """Paragraphs are parted by empty lines; nothing else is taken for a mark."""
+    paragraphs = (_line(part) for part in _EMPTY_LINE.split(text))
     return Page(
         url=record.url or record.fallback_url,
-        title=record.title or first_heading or record.where,
-        blocks=tuple(blocks),
+        title=record.title or record.where,
+        blocks=tuple(block for part in paragraphs for block in _block(BlockKind.PARAGRAPH, [part])),
         last_modified=record.last_modified,
     )
 
 
-def _text_blocks(text: str) -> list[Block]:
-    """Paragraphs are parted by empty lines; Markdown's headings and list items are known."""
-    blocks: list[Block] = []
-    gathered: list[str] = []
-    items: list[str] = []
-
-    def finish() -> None:
-        blocks.extend(_block(BlockKind.PARAGRAPH, [_line(" ".join(gathered))]))
-        blocks.extend(_block(BlockKind.LIST, list(items)))
-        gathered.clear()
-        items.clear()
-
-    for line in text.splitlines():
-        heading, item = _HEADING_LINE.match(line), _LIST_LINE.match(line)
-        if heading or not line.strip() or (item and gathered) or (items and not item):
-            finish()
-        if heading:
-            blocks.extend(_block(BlockKind.HEADING, [_line(heading[2])], len(heading[1])))
-        elif item:
-            items.append(_line(item[1]))
-        elif line.strip():
-            gathered.append(line)
-    finish()
-    return blocks
+_READERS = {
+    PageFormat.HTML: _html_page,
+    PageFormat.MARKDOWN: _markdown_page,
+    PageFormat.TEXT: _plain_page,
+}
 
 
 def _line(text: str) -> str:

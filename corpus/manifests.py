@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -22,15 +23,31 @@ LARGEST_PHOTO = 20 * 2**20
 LARGEST_PAGE = 16 * 2**20
 _COUNTED = 2**40
 """Records and bytes that are counted together: all of a manifest."""
-PAGE_SUFFIXES = frozenset({".html", ".htm", ".txt", ".md"})
 PHOTO_SUFFIXES = frozenset(
     {".jpg", ".jpeg", ".heic", ".heif", ".avif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
 )
 METADATA = "metadata.jsonl"
 """What a folder of photos says about them, as the ImageFolder of Hugging Face's datasets has it."""
-_HTML_SUFFIXES = frozenset({".html", ".htm"})
 _RESERVED = frozenset({"file_name", "entity", "attributes", "title", "url"})
 _SCHEMES = frozenset({"http", "https", "file"})
+
+
+class PageFormat(StrEnum):
+    """How a page is written."""
+
+    HTML = "html"
+    MARKDOWN = "markdown"
+    TEXT = "text"
+
+
+_FORMATS = {
+    ".html": PageFormat.HTML,
+    ".htm": PageFormat.HTML,
+    ".md": PageFormat.MARKDOWN,
+    ".markdown": PageFormat.MARKDOWN,
+    ".txt": PageFormat.TEXT,
+}
+PAGE_SUFFIXES = frozenset(_FORMATS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +64,14 @@ class PhotoRecord:
 
 @dataclass(frozen=True, slots=True)
 class PageRecord:
-    """One page before extraction. `content` is HTML where `is_html`, else text (Markdown or plain).
+    """One page before extraction.
 
     `url` is empty where the page itself must say it; `fallback_url` is used when it does not.
     """
 
     where: str
     content: str | bytes
-    is_html: bool
+    format: PageFormat
     url: str = ""
     title: str = ""
     last_modified: datetime | None = None
@@ -255,7 +272,7 @@ def _page_record(where: str, record: Mapping[str, Any] | Rejected) -> PageRecord
     return PageRecord(
         where=where,
         content=fields[present[0]],
-        is_html=present[0] == "html",
+        format=PageFormat.HTML if present[0] == "html" else PageFormat.MARKDOWN,
         url=url,
         title=_text(fields, "title"),
         last_modified=moment(modified) if modified else None,
@@ -281,7 +298,7 @@ def page_of_file(file: FolderFile) -> PageRecord | Rejected:
     except OSError as error:
         return Rejected(file.name, f"The file cannot be read ({error.strerror}).")
     url = "file:" + quote(file.name, errors="replace")
-    return PageRecord(file.name, content, suffix in _HTML_SUFFIXES, fallback_url=url)
+    return PageRecord(file.name, content, _FORMATS[suffix], fallback_url=url)
 
 
 def is_page_file(source: Path) -> bool:

@@ -10,6 +10,7 @@ from capacity.cli import app as capacity_app
 from chassis.startup import CannotStart
 from clients.cli import app
 from deploy.embedding import EMBEDDERS
+from deploy.models import app as models_app
 from deploy.settings import VAR, one_thread_each
 from evaluation.cli import app as evaluation_app
 from training.cli import app as training_app
@@ -50,13 +51,14 @@ def doctor(
 
 @app.command()
 def demo() -> None:
-    """See it work: index the sample, start the platform, ask questions, print a table."""
+    """See it work: index photographs and pages, start the platform, ask questions, print the answers."""
     from deploy.demo import main as run
 
     run()
 
 
 app.add_typer(evaluation_app, name="eval")
+app.add_typer(models_app, name="models")
 app.add_typer(training_app, name="train")
 
 

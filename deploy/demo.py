@@ -1,8 +1,8 @@
-"""`loreglass demo`: index the sample, start the platform, ask it questions, print a table of answers."""
+"""`loreglass demo`: index photographs and pages about them, start the platform, ask, print the answers."""
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,12 +16,8 @@ from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import ingest_pages, ingest_photos
 from deploy.one_process import Platform, started_platform
-from deploy.sample import SAMPLE
+from deploy.photographs import PAGES, Question, Talk, write_photographs
 from deploy.settings import VAR, PocketSettings
-from evaluation.data.model import AskedTurn, Conversation
-from evaluation.data.world import World, load_world, truth_of
-from evaluation.judging.port import Verdict
-from evaluation.judging.rules import judge
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
 from loreglass_client.errors import DeadlineExceeded, NotReady, Overloaded
 
@@ -32,24 +28,13 @@ DEADLINE_MS = 60_000
 READY_CHECKS = 30
 """The demo asks once a second whether the platform is ready, at most this many times."""
 
-PAGE_FACTS = ("simple-knowledge", "multi-hop")
-Wanted = Callable[[AskedTurn], bool]
-KINDS: Sequence[tuple[int, Wanted]] = (
-    (3, lambda turn: turn.needs == "photo" and turn.query_category == "simple-recognition"),
-    (3, lambda turn: turn.needs == "image_kb" and turn.answerable),
-    (3, lambda turn: turn.needs == "web" and turn.query_category in PAGE_FACTS and turn.answerable),
-    (2, lambda turn: turn.query_category == "comparison" and turn.answerable),
-    (2, lambda turn: not turn.answerable),
-)
-"""How many of which questions: read from the photo, known of the photo, on pages, compared, refused."""
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One row of the table."""
 
-    photo: str
-    turn: AskedTurn
+    photo: Path
+    question: Question
     answer: Answer | None
     failure: str
     mark: str
@@ -60,17 +45,18 @@ def main() -> None:
     console = Console()
     configure_logging("warning")
     shutil.rmtree(INDEX, ignore_errors=True)
+    photos, talks = write_photographs(INDEX / "photographs")
     settings = PocketSettings(port=0, service_port=0, data_dir=INDEX)
     with started_platform(settings) as running:
-        _index(running, console)
+        _index(running, photos, console)
         try:
-            rows = anyio.run(_ask_all, running.gateway_url, load_world(SAMPLE))
+            rows = anyio.run(_ask_all, running.gateway_url, talks)
         except LoreglassError as error:
             sys.exit(f"The platform did not become ready: {error.detail} Run the demo again.")
     console.print(_table(rows))
     for line in summary(rows):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for line in next_steps(rows[0], loreglass_command()):
+    for line in next_steps(photos, rows[0], loreglass_command()):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     sys.exit(any(row.mark == WRONG for row in rows))
 
@@ -84,19 +70,21 @@ def summary(rows: Sequence[Asked]) -> Iterator[str]:
     )
     for row in rows:
         if row.mark == WRONG:
-            yield f'{WRONG} {row.photo}, "{row.turn.question}": {row.failure}'
+            yield f'{WRONG} {row.photo.name}, "{row.question.text}": {row.failure}'
 
 
-def next_steps(first: Asked, command: str) -> Iterator[str]:
+def next_steps(photos: Path, first: Asked, command: str) -> Iterator[str]:
     """Yield the commands to try next; each works as printed."""
-    sample = SAMPLE.relative_to(Path.cwd()) if SAMPLE.is_relative_to(Path.cwd()) else SAMPLE
-    photo = sample / "photos" / first.photo
     yield "Start the platform, then open http://127.0.0.1:7100 in a browser:"
     yield f"    {command} serve"
-    yield "In another terminal, index the sample and ask about one of its photos:"
-    yield f"    {command} index images {sample / 'images.jsonl'}"
-    yield f"    {command} index pages {sample / 'pages.jsonl'}"
-    yield f'    {command} ask {photo} "{first.turn.question}"'
+    yield "In another terminal, index these photographs and pages, or folders of your own, and ask:"
+    yield f"    {command} index images {_short(photos)}"
+    yield f"    {command} index pages {_short(PAGES)}"
+    yield f'    {command} ask {_short(first.photo)} "{first.question.text}"'
+
+
+def _short(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def loreglass_command() -> str:
@@ -109,30 +97,20 @@ def loreglass_command() -> str:
     return str(script.relative_to(here) if script.is_relative_to(here) else script)
 
 
-def _index(running: Platform, console: Console) -> None:
+def _index(running: Platform, photos: Path, console: Console) -> None:
     urls = running.service_urls
-    photos, pages = SAMPLE / "images.jsonl", SAMPLE / "pages.jsonl"
     if index(ingest_photos, "images", photos, urls["image_search"], replace=False, console=console):
         sys.exit("The photos could not be indexed.")
-    if index(ingest_pages, "pages", pages, urls["text_search"], replace=False, console=console):
+    if index(ingest_pages, "pages", PAGES, urls["text_search"], replace=False, console=console):
         sys.exit("The pages could not be indexed.")
 
 
-def _chosen(world: World) -> list[Conversation]:
-    """The first questions of each kind that the demo promises, then two conversations."""
-    taken: list[Conversation] = []
-    for count, wanted in KINDS:
-        fitting = [one for one in world.single if one not in taken and wanted(one.turns[0])]
-        taken.extend(fitting[:count])
-    return [*taken, *[talk for talk in world.multi if 2 <= len(talk.turns) <= 4][:2]]
-
-
-async def _ask_all(gateway_url: str, world: World) -> list[Asked]:
+async def _ask_all(gateway_url: str, talks: Sequence[Talk]) -> list[Asked]:
     rows: list[Asked] = []
     async with AsyncLoreglass(gateway_url) as client:
         await until_ready(client)
-        for conversation in track(_chosen(world), description="Asking"):
-            rows.extend(await _converse(client, conversation))
+        for talk in track(talks, description="Asking"):
+            rows.extend(await _converse(client, talk))
     return rows
 
 
@@ -148,54 +126,52 @@ async def until_ready(client: AsyncLoreglass, pause_s: float = 1.0) -> None:
     await client.ready()
 
 
-async def _converse(client: AsyncLoreglass, conversation: Conversation) -> list[Asked]:
-    """Ask every question of a conversation; the photo goes with the first one."""
-    assert conversation.photo is not None  # all questions of the sample have one
-    talk = client.conversation(conversation.photo)
+async def _converse(client: AsyncLoreglass, talk: Talk) -> list[Asked]:
+    """Ask every question about a photograph, which goes with the first one."""
+    conversation = client.conversation(talk.photo)
     rows: list[Asked] = []
-    for turn in conversation.turns:
+    for question in talk.questions:
         try:
-            row = judged(
-                conversation.photo.name, turn, await talk.ask(turn.question, deadline_ms=DEADLINE_MS)
-            )
+            answer = await conversation.ask(question.text, deadline_ms=DEADLINE_MS)
         except LoreglassError as error:
-            row = failed(conversation.photo.name, turn, error)
-        rows.append(row)
+            rows.append(failed(talk.photo, question, error))
+        else:
+            rows.append(judged(talk.photo, question, answer))
     return rows
 
 
-def judged(photo: str, turn: AskedTurn, answer: Answer) -> Asked:
+def judged(photo: Path, question: Question, answer: Answer) -> Asked:
     """Return the row of an answer. A refusal is not wrong; an answer must be right and cite a source."""
-    found = judge(answer.answer, truth_of(turn), turn.question, turn.gold, abstained=answer.abstained)
-    if found.verdict is Verdict.MISSING:
-        return Asked(photo, turn, answer, "", NOT_KNOWN if turn.answerable else RIGHT)
-    if found.verdict is not Verdict.CORRECT:
-        return Asked(photo, turn, answer, f"The answer is wrong: {answer.answer}", WRONG)
+    if answer.abstained:
+        return Asked(photo, question, answer, "", NOT_KNOWN if question.accepted else RIGHT)
+    if not any(each.casefold() in answer.answer.casefold() for each in question.accepted):
+        return Asked(photo, question, answer, f"The answer is wrong: {answer.answer}", WRONG)
     if not answer.citations:
-        return Asked(photo, turn, answer, f"The answer cites no source: {answer.answer}", WRONG)
-    return Asked(photo, turn, answer, "", RIGHT)
+        return Asked(photo, question, answer, f"The answer cites no source: {answer.answer}", WRONG)
+    return Asked(photo, question, answer, "", RIGHT)
 
 
-def failed(photo: str, turn: AskedTurn, error: LoreglassError) -> Asked:
+def failed(photo: Path, question: Question, error: LoreglassError) -> Asked:
     """Return the row of a request that failed. Too little time is not a fault of the platform."""
     slow = isinstance(error, (DeadlineExceeded, Overloaded))
-    return Asked(photo, turn, None, error.detail, NOT_KNOWN if slow else WRONG)
+    return Asked(photo, question, None, error.detail, NOT_KNOWN if slow else WRONG)
 
 
 def _table(rows: Sequence[Asked]) -> Table:
-    table = Table("", "photo", "question", "answer", "route", "sources", "ms", show_lines=True)
+    table = Table("", "photo", "question", "answer", "source", "ms", show_lines=True)
     for row in rows:
-        table.add_row(row.mark, row.photo, *_cells(row))
+        table.add_row(row.mark, row.photo.name, *_cells(row))
     return table
 
 
 def _cells(row: Asked) -> Iterator[str]:
-    yield escape(row.turn.question)
+    yield escape(row.question.text)
     if row.answer is None:
         yield f"[red]{escape(row.failure)}[/red]"
-        yield from ("", "", "")
+        yield from ("", "")
         return
-    yield escape(row.answer.answer)
-    yield row.answer.route.value
-    yield escape("\n".join(dict.fromkeys(citation.title for citation in row.answer.citations)))
+    closest = row.answer.closest
+    yield escape(row.answer.answer + (f"\nThe closest I found: “{closest.snippet}”" if closest else ""))
+    titles = [citation.title for citation in row.answer.citations] or ([closest.title] if closest else [])
+    yield escape("\n".join(dict.fromkeys(titles)))
     yield f"{row.answer.timings_ms.get('total', 0):.0f}"

@@ -17,11 +17,11 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel
 from starlette.datastructures import Headers, UploadFile
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from chassis.errors import InvalidRequest, MalformedRequest, Unauthorized, problem_of
+from chassis.errors import InvalidRequest, Unauthorized, problem_of
 from chassis.http.bodies import Router
+from chassis.http.forms import read_form
 from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
 from corpus.folders import thing_in
@@ -190,16 +190,13 @@ def _data_router(operator: Operator) -> APIRouter:
     @router.post("/uploads", status_code=201)
     async def hand_over(request: Request) -> Waiting:
         """Hand over one file, as the part `file` of a form."""
-        try:
-            async with request.form(max_files=1, max_fields=0) as form:
-                file = form.get("file")
-                if not isinstance(file, UploadFile) or not file.size:
-                    raise InvalidRequest("file: must be a file part that is not empty.")
-                name, size = file.filename or "", file.size
-                with indexing.changing_uploads():
-                    kept = await anyio.to_thread.run_sync(indexing.uploads.keep, name, file.file, size)
-        except HTTPException as error:
-            raise MalformedRequest("The form could not be read: one part, named file.") from error
+        async with read_form(request, max_files=1, max_fields=0) as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile) or not file.size:
+                raise InvalidRequest("file: must be a file part that is not empty.")
+            name, size = file.filename or "", file.size
+            with indexing.changing_uploads():
+                kept = await anyio.to_thread.run_sync(indexing.uploads.keep, name, file.file, size)
         return _waiting(kept)
 
     @router.delete("/uploads")

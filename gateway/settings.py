@@ -24,6 +24,7 @@ from gateway.planning.latencies import VlmSpeed
 from gateway.planning.placement import PlacementPlan
 from gateway.planning.stages import PROMPTS, USUAL_DEADLINE_MS, Stage
 from gateway.state import Unverified
+from gateway.thresholds import Risk
 
 
 def _is_http(given: str) -> str:
@@ -198,6 +199,10 @@ class GatewaySettings(AppSettings):
         default=1, ge=1, description="that share Redis: while it is away each takes so small a part"
     )
     trace_limit: int = Field(default=1000, ge=0, description="finished traces kept for GET /traces/{id}")
+    risk: Risk = Field(
+        default=Risk.BALANCED,
+        description="careful (fewer answers, fewer wrong), balanced or eager; a thresholds file replaces it",
+    )
     thresholds: Path | None = Field(default=None, description="a calibrated file; else the packaged one")
     unverified: Unverified = Field(
         default=Unverified.REFUSE,

@@ -74,7 +74,8 @@ class PhotoText:
 class Entity:
     """A thing with a name. `probability` that it is what the photo shows (1.0: the asker named it).
 
-    `cosine`: of the two photos' vectors, where image search compared vectors.
+    `title`: of its record in the image index, empty for a thing that is only named. `cosine`: of the two
+    photos' vectors, where image search compared vectors.
     """
 
     name: str
@@ -172,6 +173,11 @@ class Draft:
         return cls(None, None, "", None, None, False, frozenset({Tool.TEXT_SEARCH}), sub_queries)
 
 
+def name_sentence(name: str) -> str:
+    """Return what is known of a thing in view whose record has its name only."""
+    return f"This is {name}."
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One chunk that may support an answer. `score`: probability that it answers the question."""
@@ -183,6 +189,11 @@ class Evidence:
     score: float = 0.0
     entity: str | None = None
     last_modified: datetime | None = None
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it tells no more than the name of the thing in view."""
+        return self.entity is not None and self.text == name_sentence(self.entity)
 
     @property
     def in_context(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,22 @@ from chassis.toml_files import Share, checked, read_toml
 
 PACKAGED = Path(__file__).with_suffix(".toml")
 VERSION = "version"
+
+
+class Risk(StrEnum):
+    """How readily an answer is given that may be wrong; docs/quality.md has what each means in figures."""
+
+    CAREFUL = "careful"
+    BALANCED = "balanced"
+    EAGER = "eager"
+
+
+RISKS: Mapping[Risk, Mapping[str, float]] = {
+    Risk.CAREFUL: {"answer_confidence": 0.55, "supported": 0.50},
+    Risk.BALANCED: {},
+    Risk.EAGER: {"answer_confidence": 0.35, "supported": 0.20},
+}
+"""What each changes in the packaged thresholds, which are those of `balanced`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +81,8 @@ class Thresholds:
         return checked(Thresholds, {**known, **values}, "They")
 
 
-def load_thresholds(path: Path | None = None) -> Thresholds:
-    """Those of the file, or the packaged ones. Raises `WrongSettings` if it cannot be used."""
+def load_thresholds(path: Path | None = None, risk: Risk = Risk.BALANCED) -> Thresholds:
+    """Those of the file, or the packaged ones for a `risk`. Raises `WrongSettings` if it cannot be used."""
     source = path or PACKAGED
     name = f"The thresholds file {source}"
     content, values = read_toml(source, name), dict[str, object]()
@@ -74,7 +91,8 @@ def load_thresholds(path: Path | None = None) -> Thresholds:
             if entry in values:
                 raise WrongSettings(f"{name} cannot be used: {entry} is given twice.")
             values[entry] = given
-    return checked(Thresholds, values, name)
+    loaded = checked(Thresholds, values, name)
+    return loaded if path else loaded.with_overrides(RISKS[risk])
 
 
 @dataclass(frozen=True, slots=True)

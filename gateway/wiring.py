@@ -169,7 +169,7 @@ async def wire(
 
 def _pipelines(settings: GatewaySettings, services: Services, reasoners: Reasoners) -> Mapping[str, Pipeline]:
     router = SearchRouter.load(settings.router)
-    return every_pipeline(services, reasoners, load_thresholds(settings.thresholds), router)
+    return every_pipeline(services, reasoners, load_thresholds(settings.thresholds, settings.risk), router)
 
 
 def _tell(metrics: QuestionMetrics, budget: BudgetMetrics, question: QuestionRecord) -> None:

@@ -84,10 +84,13 @@ class WeightsSettings(BaseSettings):
 
 
 class HubSettings(BaseSettings):
-    """`HF_TOKEN` or, better, a file with it: `HF_TOKEN_FILE`, which is a container's secret unless set."""
+    """`HF_TOKEN` or, better, a file with it: `HF_TOKEN_FILE`, which is a container's secret unless set;
+    `HF_ENDPOINT`: a mirror of the hub.
+    """
 
     model_config = SettingsConfigDict(env_prefix="HF_", frozen=True, extra="ignore")
 
+    endpoint: str | None = None
     token: SecretStr = SecretStr("")
     token_file: Path = Path("/run/secrets/hf_token")
 

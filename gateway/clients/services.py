@@ -324,7 +324,7 @@ def _entity(hit: ImageHit) -> Entity:
         name=visible(hit.entity),
         probability=hit.score,
         attributes=tuple((visible(key), visible(value)) for key, value in hit.attributes.items()),
-        title=visible(hit.title),
+        title=visible(hit.title or hit.entity),
         url=hit.url,
         cosine=hit.cosine,
     )

@@ -28,6 +28,7 @@ from chassis.errors import (
 )
 from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router
+from chassis.http.forms import read_form
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer
@@ -35,7 +36,7 @@ from contracts.devices import PhotoQuestionReply
 from gateway.expiring_store import ExpiringStore
 from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
-from gateway.routes.intake import Files, as_fields, bounded_form, to_question
+from gateway.routes.intake import MAX_FORM_FIELDS, MAX_FORM_FILES, Files, as_fields, to_question
 from gateway.serving.closest import SPOKEN_CHARS, in_words
 from gateway.serving.sessions.port import ID_BYTES
 
@@ -236,12 +237,12 @@ class _ReplyStore:
 async def _read(request: Request) -> _Form:
     """Fields that are not known are left alone: devices add their own.
 
-    Raises `UnsupportedMediaType`, `InvalidRequest`, or what `bounded_form` raises.
+    Raises `UnsupportedMediaType`, `InvalidRequest`, or what `read_form` raises.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
         raise UnsupportedMediaType("Send multipart/form-data.")
-    async with bounded_form(request) as form:
+    async with read_form(request, max_files=MAX_FORM_FILES, max_fields=MAX_FORM_FIELDS) as form:
         photos = [part for name in _PHOTOS for part in form.getlist(name) if isinstance(part, UploadFile)]
         if len(photos) != 1:
             raise InvalidRequest(f"{', '.join(_PHOTOS)}: one photo is needed, and {len(photos)} came.")

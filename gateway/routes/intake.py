@@ -1,15 +1,12 @@
 """From a hostile request to a checked question: both forms of `POST /answer` end here."""
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
 from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
-from starlette.exceptions import HTTPException
 
 from chassis.errors import (
     DeadlineExceeded,
@@ -17,10 +14,10 @@ from chassis.errors import (
     ImageUrlNotAllowed,
     InvalidRequest,
     MalformedRequest,
-    PayloadTooLarge,
     UnsupportedMediaType,
 )
 from chassis.http.bodies import read_body
+from chassis.http.forms import read_form
 from chassis.images import ImageLimits, PhotoDecoders
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
@@ -37,8 +34,8 @@ from gateway.wiring import Gateway
 
 JSON_LIMITS = JsonLimits(max_bytes=None, max_items=512, max_depth=8)
 """Of a question: a few fields, with photo and sound in base64."""
-_MAX_FORM_FIELDS = 16
-_MAX_FORM_FILES = 2
+MAX_FORM_FIELDS = 16
+MAX_FORM_FILES = 2
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _FILES = ("image", "audio")
 _FIELDS = ("question", "session_id", "deadline_ms", "pipeline", "experiment")
@@ -110,23 +107,9 @@ def _asked_in_words(fields: AnswerRequest, files: Files, settings: GatewaySettin
 
 
 async def _from_form(request: Request) -> tuple[AnswerRequest, Files]:
-    async with bounded_form(request) as form:
+    async with read_form(request, max_files=MAX_FORM_FILES, max_fields=MAX_FORM_FIELDS) as form:
         fields = as_fields(_text_fields(form))
         return fields, Files(**{name: await _file(form, name) for name in _FILES})
-
-
-@asynccontextmanager
-async def bounded_form(
-    request: Request, max_files: int = _MAX_FORM_FILES, max_fields: int = _MAX_FORM_FIELDS
-) -> AsyncIterator[FormData]:
-    """The multipart form of a request. Raises `PayloadTooLarge` or `MalformedRequest`."""
-    try:
-        async with request.form(max_files=max_files, max_fields=max_fields) as form:
-            yield form
-    except HTTPException as error:  # the multipart parser's own refusals
-        if any(words in str(error.detail) for words in ("Too many", "exceeded maximum size")):
-            raise PayloadTooLarge("The form has too many parts, or one that is too long.") from error
-        raise MalformedRequest("The form could not be read.") from error
 
 
 async def _file(form: FormData, name: str) -> bytes | None:

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from chassis.errors import InvalidRequest, LoreglassError
 from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router, read_body
+from chassis.http.forms import read_form
 from chassis.http.problems import note_problem, problem_response
 from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline
@@ -21,7 +22,7 @@ from chassis.validation import first_fault, inlined_schema
 from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
 from gateway.planning.run import side_by_side
 from gateway.routes.dependencies import GatewayDep, caller_of
-from gateway.routes.intake import bounded_form, sound_of
+from gateway.routes.intake import sound_of
 from gateway.routes.openai_errors import refused
 from gateway.routes.ranges import ranged
 from gateway.serving.tenants import Caller
@@ -71,7 +72,7 @@ async def transcribe(request: Request, gateway: GatewayDep, exchange: RequestDea
 
 async def _recording(request: Request) -> tuple[bytes, str]:
     """The file, and the form of reply that is wanted."""
-    async with bounded_form(request, max_files=1, max_fields=_MAX_FORM_FIELDS) as form:
+    async with read_form(request, max_files=1, max_fields=_MAX_FORM_FIELDS) as form:
         file, shape = form.get("file"), form.get("response_format") or "json"
         if not isinstance(file, UploadFile):
             raise InvalidRequest("file: must be a file part.")

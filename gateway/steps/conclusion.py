@@ -227,7 +227,8 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     if not evidence:
         return None
     quote = next((each for each in quotes if is_quoted(each, evidence)), None)
-    source = evidence[quote.index] if quote else evidence[0]
+    telling = (each for each in evidence if not each.is_name)
+    source = evidence[quote.index] if quote else next(telling, evidence[0])
     text, asked = (_around(quote.text, source.text), quote.text) if quote else (source.text, question)
     snippet = readable_excerpt(text, CLOSEST_CHARS, asked)
     return _cite(source, snippet) if snippet else None

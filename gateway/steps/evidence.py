@@ -12,7 +12,7 @@ from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stage_graph import CHARS_A_TOKEN, rerank_items
 from gateway.planning.stages import Stage
-from gateway.state import Draft, Entity, Evidence, Photo, PhotoText, Query
+from gateway.state import Draft, Entity, Evidence, Photo, PhotoText, Query, name_sentence
 from gateway.thresholds import RetrievalLimits, Thresholds
 from language.names import mentions
 
@@ -81,7 +81,15 @@ def readable(text: str) -> str:
 
 
 def entity_evidence(entity: Entity) -> Iterator[Evidence]:
-    """A sentence per attribute: "The <key> of <entity> is <value>" (3.6.1)."""
+    """A sentence per attribute: "The <key> of <entity> is <value>" (3.6.1); if it has none, its name."""
+    if entity.title and not entity.attributes:
+        yield Evidence(
+            name_sentence(entity.name),
+            entity.title or entity.name,
+            entity.url,
+            CitationKind.IMAGE,
+            entity=entity.name,
+        )
     for key, value in entity.attributes:
         text = f"The {key.replace('_', ' ')} of {entity.name} is {value.rstrip('.')}."
         yield Evidence(text, entity.title or entity.name, entity.url, CitationKind.IMAGE, entity=entity.name)

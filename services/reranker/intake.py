@@ -6,10 +6,10 @@ import anyio.to_thread
 from fastapi import Request
 from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
-from starlette.exceptions import HTTPException
 
-from chassis.errors import InvalidRequest, MalformedRequest, PayloadTooLarge, UnsupportedMediaType
+from chassis.errors import InvalidRequest, UnsupportedMediaType
 from chassis.http.bodies import read_body
+from chassis.http.forms import read_form
 from chassis.json_text import JsonLimits, read_json
 from chassis.validation import first_fault, inlined_schema
 from contracts.reranker import RerankRequest
@@ -48,15 +48,10 @@ async def read_call(request: Request) -> tuple[RerankRequest, bytes | None]:
 
 
 async def _read_form(request: Request) -> tuple[bytes, bytes | None]:
-    try:
-        async with request.form(max_files=2, max_fields=2, max_part_size=_LONGEST_TEXT_PART) as form:
-            _check_names(form)
-            body = await _content(form[_REQUEST])
-            return body, await _photo(form)
-    except HTTPException as error:  # the multipart parser's own refusals
-        if "Too many" in str(error.detail):
-            raise PayloadTooLarge("The form has too many parts.") from error
-        raise MalformedRequest("The form could not be read.") from error
+    async with read_form(request, max_files=2, max_fields=2, max_part_size=_LONGEST_TEXT_PART) as form:
+        _check_names(form)
+        body = await _content(form[_REQUEST])
+        return body, await _photo(form)
 
 
 def _check_names(form: FormData) -> None:

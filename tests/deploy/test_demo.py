@@ -14,7 +14,6 @@ from deploy.demo import (  # fmt: skip
     READY_CHECKS,
     RIGHT,
     WRONG,
-    Asked,
     failed,
     judged,
     loreglass_command,
@@ -22,18 +21,16 @@ from deploy.demo import (  # fmt: skip
     summary,
     until_ready,
 )
-from evaluation.data.model import AnswerType, AskedTurn, Truth
+from deploy.photographs import PAGES, Question, write_photographs
 from loreglass_client import AsyncLoreglass, LoreglassError
 from loreglass_client.errors import DeadlineExceeded, Internal, NotReady, Overloaded, Unreachable
 from loreglass_client.models import Answer, Citation, CitationKind, Health, Reason, Route
 
 ROOT = Path(__file__).parents[2]
 CITED = Citation(title="The menu", url="", snippet="Soup 4", score=1.0, kind=CitationKind.PHOTO)
-
-
-def turn(kind: AnswerType = AnswerType.NAME) -> AskedTurn:
-    truth = Truth(interaction_id="q1", answer_type=kind, accepted=("Ada Lovelace",))
-    return AskedTurn("q1", "who wrote this?", "Ada Lovelace.", truth=truth)
+PHOTO = Path("q1.jpg")
+KNOWN = Question("who wrote this?", ("Ada Lovelace",))
+UNKNOWN = Question("who wrote this?", ())
 
 
 def reply(text: str, *, abstained: bool = False, citations: Sequence[Citation] = (CITED,)) -> Answer:
@@ -66,20 +63,20 @@ def test_the_demo_shows_its_table_and_ends_with_zero(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "mark"),
+    ("answer", "question", "mark"),
     [
-        (reply("Ada Lovelace wrote it."), AnswerType.NAME, RIGHT),
-        (reply("Ada Lovelace wrote it.", citations=()), AnswerType.NAME, WRONG),
-        (reply("Charles Babbage wrote it."), AnswerType.NAME, WRONG),
-        (reply("I don't know.", abstained=True, citations=()), AnswerType.NAME, NOT_KNOWN),
-        (reply("I don't know.", abstained=True, citations=()), AnswerType.UNANSWERABLE, RIGHT),
-        (reply("Ada Lovelace wrote it."), AnswerType.UNANSWERABLE, WRONG),
+        (reply("Ada Lovelace wrote it."), KNOWN, RIGHT),
+        (reply("Ada Lovelace wrote it.", citations=()), KNOWN, WRONG),
+        (reply("Charles Babbage wrote it."), KNOWN, WRONG),
+        (reply("I don't know.", abstained=True, citations=()), KNOWN, NOT_KNOWN),
+        (reply("I don't know.", abstained=True, citations=()), UNKNOWN, RIGHT),
+        (reply("Ada Lovelace wrote it."), UNKNOWN, WRONG),
     ],
 )
 def test_an_answer_must_be_right_and_cite_a_source_and_a_refusal_is_never_wrong(
-    answer: Answer, kind: AnswerType, mark: str
+    answer: Answer, question: Question, mark: str
 ) -> None:
-    assert judged("q1.jpg", turn(kind), answer).mark == mark
+    assert judged(PHOTO, question, answer).mark == mark
 
 
 @pytest.mark.parametrize(
@@ -94,19 +91,36 @@ def test_an_answer_must_be_right_and_cite_a_source_and_a_refusal_is_never_wrong(
 def test_a_slow_request_is_not_answered_and_any_other_error_is_a_failure(
     error: LoreglassError, mark: str
 ) -> None:
-    assert failed("q1.jpg", turn(), error).mark == mark
+    assert failed(PHOTO, KNOWN, error).mark == mark
 
 
 def test_the_summary_counts_the_answers_and_names_each_failure() -> None:
     rows = [
-        judged("q1.jpg", turn(), reply("Ada Lovelace.")),
-        failed("q2.jpg", turn(), DeadlineExceeded()),
-        failed("q3.jpg", turn(), Internal("A fault.")),
+        judged(PHOTO, KNOWN, reply("Ada Lovelace.")),
+        failed(Path("q2.jpg"), KNOWN, DeadlineExceeded()),
+        failed(Path("q3.jpg"), KNOWN, Internal("A fault.")),
     ]
     assert list(summary(rows)) == [
         "3 questions: 1 correct (✓), 1 not answered (?), 1 wrong or failed (✗).",
         '✗ q3.jpg, "who wrote this?": A fault.',
     ]
+
+
+def test_each_photograph_is_asked_about_as_another_picture_than_the_indexed_one(tmp_path: Path) -> None:
+    indexed, talks = write_photographs(tmp_path)
+    known = {photo.read_bytes() for photo in indexed.iterdir()}
+    assert len(known) == len(list(PAGES.glob("*.md")))
+    assert all(talk.photo.read_bytes() not in known for talk in talks)
+    assert sum(len(talk.questions) for talk in talks) == 8
+    assert any(not question.accepted for talk in talks for question in talk.questions)
+
+
+def test_without_the_package_of_photographs_the_demo_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deploy.photographs.find_spec", lambda _: None)
+    with pytest.raises(SystemExit, match="pip install --no-deps scikit-image"):
+        write_photographs(tmp_path)
 
 
 class Starting(AsyncLoreglass):
@@ -152,8 +166,9 @@ def test_the_command_is_called_by_its_path_where_it_is_not_on_the_path(
     assert loreglass_command() == "loreglass"
 
 
-def test_the_last_lines_are_commands_that_name_a_photo_of_the_sample() -> None:
-    first = Asked("q1.jpg", turn(), None, "", NOT_KNOWN)
-    commands = [line.strip() for line in next_steps(first, ".venv/bin/loreglass") if line.startswith(" ")]
+def test_the_last_lines_are_commands_about_the_first_photograph() -> None:
+    first = failed(PHOTO, KNOWN, DeadlineExceeded())
+    lines = next_steps(Path("indexed"), first, ".venv/bin/loreglass")
+    commands = [line.strip() for line in lines if line.startswith(" ")]
     assert all(command.startswith(".venv/bin/loreglass ") for command in commands)
-    assert commands[-1].endswith('photos/q1.jpg "who wrote this?"')
+    assert commands[-1].endswith('q1.jpg "who wrote this?"')

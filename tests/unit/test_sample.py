@@ -3,13 +3,15 @@
 import hashlib
 import json
 
+from deploy.photographs import PAGES
 from deploy.sample import SAMPLE
 from evaluation.data.world import load_world
 
 
 def test_each_file_has_the_size_and_hash_of_the_manifest() -> None:
     listed = json.loads((SAMPLE / "manifest.json").read_text("utf-8"))["files"]
-    found = {path.relative_to(SAMPLE).as_posix(): path for path in SAMPLE.rglob("*") if path.is_file()}
+    drawn = (path for path in SAMPLE.rglob("*") if path.is_file() and PAGES.parent not in path.parents)
+    found = {path.relative_to(SAMPLE).as_posix(): path for path in drawn}
     assert set(found) - {"manifest.json", "README.md"} == set(listed)
     for name, expected in listed.items():
         content = found[name].read_bytes()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from corpus.chunking import chunk_page
 from corpus.extraction import NoContent, extract_page
-from corpus.manifests import PageRecord
+from corpus.manifests import PageFormat, PageRecord
 from corpus.pages import BlockKind, Page
 
 HTML = """<!DOCTYPE html><html><head><title>The Salt Road | Lindvik Library</title>
@@ -28,8 +28,10 @@ HTML = """<!DOCTYPE html><html><head><title>The Salt Road | Lindvik Library</tit
 <footer>© Lindvik Library. Privacy.</footer></body></html>"""
 
 
-def page_of(content: str | bytes, *, is_html: bool = True, url: str = "https://a.example/b") -> Page:
-    return extract_page(PageRecord("line 1", content, is_html, url))
+def page_of(
+    content: str | bytes, form: PageFormat = PageFormat.HTML, url: str = "https://a.example/b"
+) -> Page:
+    return extract_page(PageRecord("line 1", content, form, url))
 
 
 def text_of(page: Page) -> str:
@@ -51,7 +53,9 @@ def test_rows_of_a_table_and_terms_of_a_list_speak_for_themselves() -> None:
 
 
 def test_the_page_names_its_url_title_and_date() -> None:
-    page = extract_page(PageRecord("salt.html", HTML.encode(), True, fallback_url="file:salt.html"))
+    page = extract_page(
+        PageRecord("salt.html", HTML.encode(), PageFormat.HTML, fallback_url="file:salt.html")
+    )
     assert page.url == "https://library.example/salt"
     assert page.title == "The Salt Road"
     assert page.last_modified == datetime.fromisoformat("2023-04-05T10:00:00+02:00")
@@ -84,13 +88,17 @@ def test_a_chapter_is_titled_by_itself_and_not_by_its_site(title: str, body: str
 
 def test_what_the_manifest_says_wins() -> None:
     moment = datetime(2024, 1, 1, tzinfo=UTC)
-    page = extract_page(PageRecord("line 1", HTML, True, "https://mirror.example/1", "Mirror", moment))
+    page = extract_page(
+        PageRecord("line 1", HTML, PageFormat.HTML, "https://mirror.example/1", "Mirror", moment)
+    )
     assert (page.url, page.title, page.last_modified) == ("https://mirror.example/1", "Mirror", moment)
 
 
 def test_a_page_without_canonical_link_is_known_by_its_file() -> None:
     html = "<html><body><p>The museum opens at nine.</p></body></html>"
-    page = extract_page(PageRecord("a/museum.html", html.encode(), True, fallback_url="file:a/museum.html"))
+    page = extract_page(
+        PageRecord("a/museum.html", html.encode(), PageFormat.HTML, fallback_url="file:a/museum.html")
+    )
     assert page.url == "file:a/museum.html"
 
 
@@ -98,7 +106,7 @@ def test_a_script_is_no_canonical_url() -> None:
     html = (
         '<html><head><link rel="canonical" href="javascript:alert(1)"></head><body><p>Nine.</p></body></html>'
     )
-    page = extract_page(PageRecord("x.html", html, True, fallback_url="file:x.html"))
+    page = extract_page(PageRecord("x.html", html, PageFormat.HTML, fallback_url="file:x.html"))
     assert page.url == "file:x.html"
 
 
@@ -114,9 +122,76 @@ def test_a_page_in_an_old_encoding_is_read() -> None:
 
 def test_markdown_headings_lists_and_links_are_read() -> None:
     text = "# The mill\n\nBuilt in **1820** by\n[Ada](https://a.example).\n\n## Opening\n- Monday\n- Friday\n"
-    page = page_of(text, is_html=False)
+    page = page_of(text, PageFormat.MARKDOWN)
     assert page.title == "The mill"
     assert chunk_page(page) == ["Built in 1820 by Ada.\nOpening\nMonday\nFriday"]
+
+
+MARKDOWN = """---
+title: Pump P9
+url: https://pumps.example/p9
+date: 2021-04-03
+---
+```sh
+# install it
+```
+
+It gives *40* litres[^1] and costs ~~300~~ 250 crowns. See [the manual][man] and [[Valve V2|the valve]].
+<!-- not for readers -->
+
+| Part | Weight |
+|------|--------|
+| Lid  | 2 kg   |
+
+[^1]: At 2 bar.
+[man]: https://pumps.example/manual
+"""
+
+
+def test_markdown_is_read_as_what_it_stands_for() -> None:
+    page = page_of(MARKDOWN, PageFormat.MARKDOWN, url="")
+    assert (page.title, page.url) == ("Pump P9", "https://pumps.example/p9")
+    assert page.last_modified == datetime(2021, 4, 3, tzinfo=UTC)
+    text = text_of(page)
+    assert "It gives 40 litres and costs 250 crowns. See the manual and the valve." in text
+    assert "Part: Lid; Weight: 2 kg" in text
+    assert "At 2 bar." in text
+    assert "readers" not in text
+    assert not any(block.kind is BlockKind.HEADING for block in page.blocks)
+
+
+def test_a_wrapped_line_of_plain_text_keeps_its_number() -> None:
+    page = page_of(
+        "It was sold for exactly\n450. That was much.\n\nIt boils at\n- 5 degrees.", PageFormat.TEXT
+    )
+    assert text_of(page) == "It was sold for exactly 450. That was much.\nIt boils at - 5 degrees."
+
+
+def test_a_section_is_content_whatever_its_markup_is_called() -> None:
+    page = page_of(
+        "<main><h1>Holt Bakery</h1>"
+        "<section id='cookies'><h2>Cookies</h2><p>Oat cookies cost 9 crowns a dozen.</p></section>"
+        "<div class='related'><h2>Read next</h2><a href='/a'>The mill of the valley</a></div>"
+        "<div class='newsletter'><h2>Stay in touch</h2><p>News from us each week.</p><input></div></main>"
+    )
+    text = text_of(page)
+    assert "Oat cookies cost 9 crowns a dozen." in text
+    assert "mill" not in text
+    assert "touch" not in text
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("<html><p>Café, 14½ m, £4".encode("cp1252"), "Café, 14½ m, £4"),
+        ("<html><meta charset=latin1><p>Œuvre – €4</p>".encode("cp1252"), "Œuvre – €4"),
+        ("\ufeff<html><p>東京塔</p>".encode("utf-16-le"), "東京塔"),
+        ("<html><meta charset=shift_jis><p>東京塔</p>".encode("cp932"), "東京塔"),
+        ("<html><meta charset=no-such>Łódź".encode(), "Łódź"),
+    ],
+)
+def test_an_encoding_is_decided_as_browsers_do(content: bytes, text: str) -> None:
+    assert text_of(page_of(content)).strip() == text
 
 
 @pytest.mark.parametrize(

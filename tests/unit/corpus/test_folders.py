@@ -12,6 +12,7 @@ from corpus.folders import thing_in
 from corpus.manifests import (
     LARGEST_PHOTO,
     ManifestError,
+    PageFormat,
     PageRecord,
     PhotoRecord,
     Rejected,
@@ -232,8 +233,8 @@ def test_a_folder_gives_its_pages_and_names_all_other_files(tmp_path: Path) -> N
     outcomes = list(read_pages(tmp_path))
     pages = [each for each in outcomes if isinstance(each, PageRecord)]
     assert [each.where for each in pages] == ["a.md", "b.html", "sub/c d.txt"]
-    assert (pages[-1].fallback_url, pages[-1].is_html) == ("file:sub/c%20d.txt", False)
-    no_page = "It is no page: .htm, .html, .md, .txt files are."
+    assert (pages[-1].fallback_url, pages[-1].format) == ("file:sub/c%20d.txt", PageFormat.TEXT)
+    no_page = "It is no page: .htm, .html, .markdown, .md, .txt files are."
     assert reasons(outcomes) == {"none.htm": "The file is empty.", "x.pdf": no_page, "sub/y.docx": no_page}
     assert count_records(tmp_path) == len(outcomes) == 6
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.thresholds import PACKAGED, load_thresholds
+from gateway.thresholds import PACKAGED, Risk, load_thresholds
 
 GIVEN = PACKAGED.read_text("utf-8")
 
@@ -20,6 +20,15 @@ def test_the_packaged_file_holds_the_papers_values() -> None:
     assert (thresholds.token_min, thresholds.token_mean) == (0.25, 0.50)
     assert thresholds.relevant == pytest.approx(thresholds.tau_coarse * thresholds.tau_fine)
     assert thresholds.version >= 2
+
+
+def test_a_more_careful_risk_asks_more_of_an_answer() -> None:
+    eager, balanced, careful = (
+        load_thresholds(risk=risk) for risk in (Risk.EAGER, Risk.BALANCED, Risk.CAREFUL)
+    )
+    assert balanced == load_thresholds()
+    assert eager.answer_confidence < balanced.answer_confidence < careful.answer_confidence
+    assert eager.supported < balanced.supported < careful.supported
 
 
 def test_every_value_says_where_it_comes_from() -> None:

@@ -1,0 +1,117 @@
+"""The demo's photographs, which come inside the package scikit-image, and other views of them to ask about.
+
+The package is not imported: only its files are read. `samples/photographs` has the pages and the questions.
+"""
+
+import json
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from deploy.sample import SAMPLE
+
+_FOLDER = SAMPLE / "photographs"
+PAGES = _FOLDER / "pages"
+_INDEXED = {
+    "Falcon 9 with DSCOVR": "rocket.jpg",
+    "Hubble Extreme Deep Field": "hubble_deep_field.jpg",
+    "Greek coins of Pompeii": "coins.png",
+    "Motorcycle in a garage": "motorcycle_left.png",
+    "Espresso at Pikolo": "coffee.png",
+}
+"""Name of the thing and file of the package."""
+_SECOND_CAMERA = "motorcycle_right.png"
+_PRINT = "page.png"
+_MISSING = (
+    "The demo's photographs come inside the package scikit-image (14 MB), which is not here. Install it:\n"
+    "    {python} -m pip install --no-deps scikit-image==0.26.0\n"
+)
+
+Pixels = NDArray[Any]
+"""[height, width, 3], uint8, in OpenCV's order of channels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`accepted`: what a right answer says; empty where the pages do not tell."""
+
+    text: str
+    accepted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """Questions about one photograph, in order."""
+
+    photo: Path
+    questions: tuple[Question, ...]
+
+
+def write_photographs(folder: Path) -> tuple[Path, tuple[Talk, ...]]:
+    """Write what is indexed and what is asked about; return the folder to index, and the talks.
+
+    What is asked about was taken by a second camera, or is seen from another angle, cut and in other light.
+    """
+    source = _source()
+    indexed, views = folder / "indexed", folder / "asked"
+    indexed.mkdir(parents=True, exist_ok=True)
+    views.mkdir(parents=True, exist_ok=True)
+    for name, file in _INDEXED.items():
+        _write(indexed / f"{name}.jpg", _read(source / file))
+    seen = {
+        "motorcycle.jpg": _read(source / _SECOND_CAMERA),
+        "rocket.jpg": _seen_again(_read(source / "rocket.jpg"), lean=0.06, light=1.25),
+        "sky.jpg": _seen_again(_read(source / "hubble_deep_field.jpg"), lean=-0.05, light=0.8),
+        "coffee.jpg": _seen_again(_read(source / "coffee.png"), lean=0.05, light=0.85),
+        "page.jpg": cv2.resize(_read(source / _PRINT), None, fx=3, fy=3, interpolation=cv2.INTER_CUBIC),
+    }
+    for name, view in seen.items():
+        _write(views / name, view)
+    talks = json.loads((_FOLDER / "questions.json").read_text("utf-8"))
+    return indexed, tuple(
+        Talk(
+            views / talk["photo"],
+            tuple(Question(turn["question"], tuple(turn["accepted"])) for turn in talk["turns"]),
+        )
+        for talk in talks
+    )
+
+
+def _source() -> Path:
+    """Return the folder of the package's pictures; ends the program with what to do without it."""
+    found = find_spec("skimage")
+    if found is None or found.origin is None:
+        sys.exit(_MISSING.format(python=sys.executable))
+    return Path(found.origin).parent / "data"
+
+
+def _seen_again(photo: Pixels, lean: float, light: float) -> Pixels:
+    """Return the photograph from another angle, without its margin, and in other light.
+
+    `lean`: how far the upper corners move in, as a share of the width (below 0: the lower ones).
+    """
+    height, width = photo.shape[:2]
+    upper, lower = (lean * width, 0.0) if lean > 0 else (0.0, -lean * width)
+    corners = [[0, 0], [width, 0], [width, height], [0, height]]
+    moved = [[upper, 0], [width - upper, 0.04 * height], [width - lower, height], [lower, 0.96 * height]]
+    turn = cv2.getPerspectiveTransform(np.array(corners, np.float32), np.array(moved, np.float32))
+    turned = cv2.warpPerspective(photo, turn, (width, height), borderMode=cv2.BORDER_REPLICATE)
+    top, left = height // 12, width // 12
+    return cv2.convertScaleAbs(turned[top : height - top, left : width - left], alpha=light)
+
+
+def _read(file: Path) -> Pixels:
+    photo = cv2.imread(str(file), cv2.IMREAD_COLOR)
+    if photo is None:
+        sys.exit(f"{file} is not a picture that can be read.")
+    return photo
+
+
+def _write(file: Path, photo: Pixels) -> None:
+    file.write_bytes(cv2.imencode(".jpg", photo, [cv2.IMWRITE_JPEG_QUALITY, 85])[1].tobytes())

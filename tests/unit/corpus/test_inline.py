@@ -1,0 +1,65 @@
+"""What a page's layout says besides its characters."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml.html import HtmlElement, fromstring
+
+from corpus.inline import spell_out
+
+
+def spelt(markup: str) -> str:
+    tree: HtmlElement = fromstring(f"<div>{markup}</div>")
+    spell_out(tree)
+    return " ".join(tree.text_content().split())
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("The dam is 112<sup>1</sup> m high", "The dam is 112 m high"),
+        ("finished in 1954<sup>2</sup> after", "finished in 1954 after"),
+        ("3 × 10<sup>7</sup> m<sup>3</sup> of water", "3 × 10⁷ m³ of water"),
+        ("10<sup>−3</sup> s", "10⁻³ s"),
+        ("9.8 m s<sup>-2</sup>", "9.8 m s⁻²"),
+        ("x<sup>n</sup>", "x^n"),
+        ("covers 8<sup>1</sup>/<sub>2</sub> km<sup>2</sup>", "covers 8 1/2 km²"),
+        ("<sup>3</sup>/<sub>4</sub> of it", "3/4 of it"),
+        ('420<a href="#n3"><sup>3</sup></a> families', "420 families"),
+        ('420<sup class="reference"><a href="#n">[3]</a></sup> families', "420 families"),
+        ("in the county.<sup>12</sup> Then", "in the county. Then"),
+        ("88<sup>a</sup>", "88"),
+        ("the museum<sup>*</sup> opens", "the museum opens"),
+        ("15<sup>th</sup> of May", "15th of May"),
+        ("Loreglass<sup>TM</sup>", "LoreglassTM"),
+        ("H<sub>2</sub>O", "H2O"),
+    ],
+)
+def test_raised_figures_are_powers_or_notes_and_never_digits_of_the_number_before(
+    markup: str, text: str
+) -> None:
+    assert spelt(markup) == text
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("71<br>146", "71 146"),
+        ("<ul><li>USB-C</li><li>jack</li></ul>", "USB-C jack"),
+        ("<div>Battery</div><div>4300 mAh</div>", "Battery 4300 mAh"),
+        ("<span>Screen</span><span>6.1 in</span>", "Screen 6.1 in"),
+        ("<strong>Chip</strong><span>Orca 7</span><br>Memory<span>8 GB</span>", "Chip Orca 7 Memory 8 GB"),
+        ("<b>B</b>erlin is <i>un</i>real", "Berlin is unreal"),
+        ("the <b>A</b><b>B</b><b>C</b>", "the ABC"),
+    ],
+)
+def test_ends_of_lines_cells_and_labels_are_white_space(markup: str, text: str) -> None:
+    assert spelt(markup) == text
+
+
+@given(
+    st.lists(st.sampled_from(["<sup>", "</sup>", "<br>", "1", "m", " ", "<a href='#'>", "</a>", "<li>", "/"]))
+)
+def test_any_markup_keeps_its_words(parts: list[str]) -> None:
+    markup = "".join(parts)
+    assert "word" in spelt(f"word {markup}")
