@@ -82,16 +82,13 @@ def readable(text: str) -> str:
 
 def entity_evidence(entity: Entity) -> Iterator[Evidence]:
     """A sentence per attribute: "The <key> of <entity> is <value>" (3.6.1); if it has none, its name."""
-    if entity.title and not entity.attributes:
-        yield Evidence(
-            name_sentence(entity.name),
-            entity.title or entity.name,
-            entity.url,
-            CitationKind.IMAGE,
-            entity=entity.name,
-        )
-    for key, value in entity.attributes:
-        text = f"The {key.replace('_', ' ')} of {entity.name} is {value.rstrip('.')}."
+    known = [
+        f"The {key.replace('_', ' ')} of {entity.name} is {value.rstrip('.')}."
+        for key, value in entity.attributes
+    ]
+    if entity.title and not known:
+        known = [name_sentence(entity.name)]
+    for text in known:
         yield Evidence(text, entity.title or entity.name, entity.url, CitationKind.IMAGE, entity=entity.name)
 
 
