@@ -72,7 +72,7 @@ def test_targets_that_are_made_at_once_do_not_share_the_list_of_what_they_instal
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     written = re.findall(r"requirements/hashed\.py .* > (\S+)", told)
     assert sorted(written) == [
-        str(tmp_path / f".{name}.txt") for name in ("dev", "measure", "models", "pocket")
+        str(tmp_path / f".{name}.txt") for name in ("dev", "measure", "models", "photographs", "pocket")
     ]
     assert re.findall(r"--require-hashes -r (\S+)", told) == written
 
