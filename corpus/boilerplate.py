@@ -19,8 +19,8 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 _KEPT = re.compile(r"infobox", re.IGNORECASE)
-_LEAST_TEXT = 25
-"""Characters below a heading that make a section."""
+_LEAST_SECTION_CHARS = 25
+"""Below a heading."""
 _LARGEST_SHARE = 0.5
 """An element that holds more of the page's text than this is content, whatever it is called."""
 
@@ -40,13 +40,13 @@ def remove_boilerplate(tree: HtmlElement) -> None:
 
 
 def _is_section(element: HtmlElement) -> bool:
-    """Whether it has a heading and text of its own below it, mostly no links, and nothing to fill in."""
+    """Return whether the element has a heading with text below it, few links, and no form fields."""
     if element.tag in _TAGS or element.find(".//input") is not None or element.find(".//button") is not None:
         return False
     headings = list(element.iter("h1", "h2", "h3", "h4", "h5", "h6"))
     text, linked = len(element.text_content()), sum(len(link.text_content()) for link in element.iter("a"))
     below = text - sum(len(heading.text_content()) for heading in headings)
-    return bool(headings) and below >= _LEAST_TEXT and linked < text / 2
+    return bool(headings) and below >= _LEAST_SECTION_CHARS and linked < text / 2
 
 
 def _is_named_boilerplate(element: HtmlElement) -> bool:

@@ -1,31 +1,29 @@
-"""A page's main content: boilerplate removed by trafilatura, headings, lists and tables kept."""
+"""Extract the main content of a page: HTML by trafilatura, Markdown, or plain text."""
 
 import copy
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 import trafilatura
 from lxml.etree import _Element
 from lxml.html import HtmlElement
 
-from corpus.attributes import plain_text
 from corpus.boilerplate import remove_boilerplate
-from corpus.encoding import decoded
-from corpus.inline import ENDS, spell_out
+from corpus.encoding import decode_page
+from corpus.inline import spell_out
 from corpus.manifests import PageFormat, PageRecord, moment, web_url
 from corpus.markdown import markdown_tree
 from corpus.pages import Block, BlockKind, Page
+from corpus.visible import clean_line, make_block, table_lines, visible_blocks
 
 _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n")
-_GAPS = frozenset({"lb", "item", "list", "p", "head", "quote", "row", "cell", "table"})
-"""trafilatura's elements that the next text does not continue."""
-_WHOLE = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dl", "li", "table"})
-"""HTML's elements that are a block each."""
-_SHORT = 1_000
-"""Characters: a shorter page has too little text to tell the main part by its density."""
-_UNSEEN = frozenset({"head", "script", "style", "template", "noscript", "svg", "math"})
-_SPACE = re.compile(r"\s+")
+_BLOCK_TAGS = frozenset({"lb", "item", "list", "p", "head", "quote", "row", "cell", "table"})
+"""trafilatura's elements that start and end a line."""
+_LEAST_FOR_DENSITY = 1_000
+"""Characters from which trafilatura finds the main part by the density of text."""
+_LARGEST_MARKDOWN = 2**21
+"""Characters. A hostile page takes the parser up to 30 seconds a million."""
 _TITLE_MARK = re.compile(r"\s+[|–—»·-]\s+")
 _CONTENT_HEADINGS = (
     "//*[self::h1 or self::h2 or self::h3]"
@@ -48,7 +46,7 @@ def extract_page(record: PageRecord) -> Page:
 
     Raises `NoContent`. CPU-bound: about 10 ms for an ordinary page.
     """
-    text = record.content if isinstance(record.content, str) else decoded(record.content)
+    text = record.content if isinstance(record.content, str) else decode_page(record.content)
     page = _READERS[record.format](record, text)
     if not any(block.kind is not BlockKind.HEADING for block in page.blocks):
         raise NoContent("There is no text in the page.")
@@ -75,7 +73,7 @@ def _html_page(record: PageRecord, text: str) -> Page:
 
 
 def _main_blocks(tree: HtmlElement) -> list[Block]:
-    if len(tree.text_content()) < _SHORT:
+    if len(tree.text_content()) < _LEAST_FOR_DENSITY:
         return list(visible_blocks(tree))
     document = trafilatura.bare_extraction(
         copy.deepcopy(tree),
@@ -93,81 +91,19 @@ def _main_blocks(tree: HtmlElement) -> list[Block]:
     return list(visible_blocks(tree))  # too odd for the extractor
 
 
-def visible_blocks(tree: HtmlElement) -> Iterator[Block]:
-    """Yield all that a page shows, in its order: headings, tables, items of lists, and lines of text."""
-    lines = [""]
-    for element, text in _shown(tree):
-        if element is None:
-            lines[-1] += text
-        elif element.tag == "br":
-            lines.append("")
-        else:
-            yield from _block(BlockKind.PARAGRAPH, [_line(line) for line in lines])
-            lines = [""]
-            yield from _whole_block(element)
-    yield from _block(BlockKind.PARAGRAPH, [_line(line) for line in lines])
-
-
-def _shown(element: HtmlElement) -> Iterator[tuple[HtmlElement | None, str]]:
-    """Yield texts, and the elements at which a line or a block ends; nothing of what `_WHOLE` holds."""
-    if not isinstance(element.tag, str) or element.tag in _UNSEEN:
-        return
-    if element.tag in ENDS:
-        yield element, ""
-    if element.tag not in _WHOLE:
-        yield None, element.text or ""
-        for child in element:
-            yield from _shown(child)
-            yield None, child.tail or ""
-        if element.tag in ENDS - {"br"}:
-            yield element, ""
-
-
-def _whole_block(element: HtmlElement) -> Iterator[Block]:
-    if element.tag == "table":
-        rows = (
-            [(_line(cell.text_content()), cell.tag == "th") for cell in row.iter("th", "td")]
-            for row in element.iter("tr")
-        )
-        yield from _block(BlockKind.TABLE, table_lines(rows))
-    elif element.tag == "li":
-        yield from _block(BlockKind.LIST, [_line(element.text_content())])
-    elif element.tag == "dl":
-        yield from _block(BlockKind.LIST, list(_definitions(element)))
-    elif element.tag in _WHOLE:
-        yield from _block(BlockKind.HEADING, [_line(element.text_content())], int(element.tag[1]))
-
-
-def _definitions(element: HtmlElement) -> Iterator[str]:
-    """Yield a line for each definition, led by its term."""
-    term = ""
-    for part in element.iter("dt", "dd"):
-        text = _line(part.text_content())
-        if part.tag == "dt":
-            term = text
-        else:
-            yield f"{term}: {text}" if term else text
-
-
 def _blocks_of(body: _Element) -> Iterator[Block]:
     for element in body:
         if element.tag == "head":
             level = int(element.get("rend", "h2")[-1:]) if element.get("rend", "")[-1:].isdigit() else 2
-            yield from _block(BlockKind.HEADING, [_inner_text(element)], min(max(level, 1), 6))
+            yield from make_block(BlockKind.HEADING, [_inner_text(element)], min(max(level, 1), 6))
         elif element.tag == "list":
-            yield from _block(BlockKind.LIST, _list_lines(element))
+            yield from make_block(BlockKind.LIST, _list_lines(element))
         elif element.tag == "table":
-            yield from _block(BlockKind.TABLE, _table_lines(element))
+            yield from make_block(BlockKind.TABLE, _table_lines(element))
         elif element.tag == "div" or (len(element) and element.find("p") is not None):
             yield from _blocks_of(element)
         else:
-            yield from _block(BlockKind.PARAGRAPH, [_inner_text(element)])
-
-
-def _block(kind: BlockKind, lines: list[str], level: int = 0) -> Iterator[Block]:
-    told = tuple(line for line in lines if line)
-    if told:
-        yield Block(kind, told, level)
+            yield from make_block(BlockKind.PARAGRAPH, [_inner_text(element)])
 
 
 def _list_lines(element: _Element) -> list[str]:
@@ -192,40 +128,15 @@ def _table_lines(element: _Element) -> list[str]:
     return table_lines(rows)
 
 
-def table_lines(rows: Iterable[Sequence[tuple[str, bool]]]) -> list[str]:
-    """Return one line a row, each cell led by its column's or its row's heading, so that a row speaks alone.
-
-    `rows`: texts of cells, and whether each is a heading.
-    """
-    headings: list[str] = []
-    lines: list[str] = []
-    for row in rows:
-        texts, leads = [text for text, _ in row], [leads for _, leads in row]
-        if len(row) > 1 and all(leads):
-            headings = texts
-        elif len(row) == 2 and not headings:
-            lines.append(": ".join(filter(None, texts)))
-        elif len(headings) == len(row):
-            told = [
-                f"{head}: {text}" if head else text
-                for head, text in zip(headings, texts, strict=True)
-                if text
-            ]
-            lines.append("; ".join(told))
-        else:
-            lines.append("; ".join(filter(None, texts)))
-    return lines if lines else ["; ".join(headings)]
-
-
 def _inner_text(element: _Element) -> str:
-    return _line("".join(_with_gaps(element)))
+    return clean_line("".join(_with_gaps(element)))
 
 
 def _with_gaps(element: _Element) -> Iterator[str]:
     """Yield the texts inside the element, with a space where a line, an item or a paragraph ends."""
     yield element.text or ""
     for child in element:
-        gap = " " if child.tag in _GAPS else ""
+        gap = " " if child.tag in _BLOCK_TAGS else ""
         yield gap
         yield from _with_gaps(child)
         yield gap
@@ -239,31 +150,33 @@ def _own_text(item: _Element) -> str:
         if child.tag != "list":
             parts.append("".join(child.itertext()))
         parts.append(child.tail or "")
-    return _line(" ".join(parts))
+    return clean_line(" ".join(parts))
 
 
 def _markdown_page(record: PageRecord, text: str) -> Page:
-    tree, about = markdown_tree(text)
+    if len(text) > _LARGEST_MARKDOWN:
+        raise NoContent(f"The page is too long. Markdown may have {_LARGEST_MARKDOWN:,} characters.")
+    tree, front_matter = markdown_tree(text)
     spell_out(tree)
     blocks = tuple(visible_blocks(tree))
     heading = next((block.lines[0] for block in blocks if block.kind is BlockKind.HEADING), "")
-    address = web_url(str(about.get("url", ""))) or record.fallback_url
-    told = (str(about[key]) for key in ("last_modified", "updated", "date") if about.get(key))
+    dates = map(moment, filter(None, map(front_matter.get, ("last_modified", "updated", "date"))))
+    title = clean_line(front_matter.get("title", ""))[:300]
     return Page(
-        url=record.url or address,
-        title=record.title or _line(str(about.get("title") or ""))[:300] or heading or record.where,
+        url=record.url or web_url(front_matter.get("url", "")) or record.fallback_url,
+        title=record.title or title or heading or record.where,
         blocks=blocks,
-        last_modified=record.last_modified or next(filter(None, map(moment, told)), None),
+        last_modified=record.last_modified or next(filter(None, dates), None),
     )
 
 
 def _plain_page(record: PageRecord, text: str) -> Page:
-    """Paragraphs are parted by empty lines; nothing else is taken for a mark."""
-    paragraphs = (_line(part) for part in _EMPTY_LINE.split(text))
+    """Return a page of paragraphs, which empty lines separate."""
+    paragraphs = (clean_line(part) for part in _EMPTY_LINE.split(text))
     return Page(
         url=record.url or record.fallback_url,
         title=record.title or record.where,
-        blocks=tuple(block for part in paragraphs for block in _block(BlockKind.PARAGRAPH, [part])),
+        blocks=tuple(block for part in paragraphs for block in make_block(BlockKind.PARAGRAPH, [part])),
         last_modified=record.last_modified,
     )
 
@@ -273,10 +186,6 @@ _READERS = {
     PageFormat.MARKDOWN: _markdown_page,
     PageFormat.TEXT: _plain_page,
 }
-
-
-def _line(text: str) -> str:
-    return _SPACE.sub(" ", plain_text(text)).strip()
 
 
 def _first(tree: HtmlElement, path: str) -> str:
@@ -300,11 +209,11 @@ def _title(tree: HtmlElement) -> str:
         return told[:300]
     if len(first_level) == 1:
         return first_level[0][:300]
-    return (_line(_first(tree, '//meta[@property="og:title"]/@content')) or parts[0])[:300]
+    return (clean_line(_first(tree, '//meta[@property="og:title"]/@content')) or parts[0])[:300]
 
 
 def _texts(elements: Iterable[HtmlElement]) -> list[str]:
-    return [_line("".join(each.itertext())) for each in elements]
+    return [clean_line("".join(each.itertext())) for each in elements]
 
 
 def _bare(heading: str) -> str:

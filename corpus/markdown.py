@@ -1,34 +1,36 @@
-"""Markdown (CommonMark with tables, notes and front matter) as the HTML that it stands for."""
+"""Convert Markdown (CommonMark with tables, footnotes, wiki links and front matter) to HTML."""
 
 import re
-from typing import Any
 
 import yaml
 from lxml.html import HtmlElement, fragment_fromstring
 from markdown_it import MarkdownIt
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,8192}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_NOTE = re.compile(r"\[\^[^\[\]\s]{1,40}\](?!:)")
+_NOTE_MARK = re.compile(r"\[\^[^\[\]\s]{1,40}\](?!:)")
 _NOTE_TEXT = re.compile(r"^\[\^[^\[\]\s]{1,40}\]:[ \t]*(.*)$", re.MULTILINE)
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|]{1,200}\|)?([^\[\]|]{1,200})\]\]")
 _PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
 
-def markdown_tree(text: str) -> tuple[HtmlElement, dict[str, Any]]:
-    """Return the page as HTML, and what its front matter says."""
+def markdown_tree(text: str) -> tuple[HtmlElement, dict[str, str]]:
+    """Return the page as HTML, and the fields of its front matter."""
     text = text.replace("\r\n", "\n")
-    about: dict[str, Any] = {}
-    if found := _FRONT_MATTER.match(text):
-        about = _front_matter(found[1])
-        text = text[found.end() :] if about else text
-    text = _NOTE_TEXT.sub(r"\n\1\n", _NOTE.sub("", _WIKI_LINK.sub(r"\1", text)))
-    return fragment_fromstring(_PARSER.render(text).replace("\x00", ""), create_parent="article"), about
+    fields: dict[str, str] = {}
+    if match := _FRONT_MATTER.match(text):
+        fields = _front_matter(match[1])
+        text = text[match.end() :] if fields else text
+    text = _NOTE_TEXT.sub(r"\n\1\n", _NOTE_MARK.sub("", _WIKI_LINK.sub(r"\1", text)))
+    return fragment_fromstring(_PARSER.render(text).replace("\x00", ""), create_parent="article"), fields
 
 
-def _front_matter(text: str) -> dict[str, Any]:
-    """Return its fields; none where it is not YAML of fields."""
+def _front_matter(text: str) -> dict[str, str]:
+    """Return the fields with a single value, as written; none if the text is not a YAML mapping."""
     try:
-        read = yaml.safe_load(text)
+        # Scalars stay text, and lists are left out: a few nested aliases could stand for gigabytes.
+        fields = yaml.load(text, Loader=yaml.BaseLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
         return {}
-    return {str(key): value for key, value in read.items()} if isinstance(read, dict) else {}
+    if not isinstance(fields, dict):
+        return {}
+    return {key: value for key, value in fields.items() if isinstance(key, str) and isinstance(value, str)}

@@ -1,4 +1,4 @@
-"""`loreglass models`: larger models for the services, fetched from the hub where there is a network."""
+"""`loreglass models`: fetch larger models for the services from Hugging Face's hub."""
 
 import importlib.util
 import sys
@@ -17,19 +17,9 @@ MODELS = {
     ),
     "text_search": next(each for each in SERVICES if "text_search" in each.used_by),
     "image_search": next(each for each in SERVICES if "image_search" in each.used_by),
-    "reranker": next(each for each in SERVICES if each.name.startswith("Qwen3")),
 }
-"""By the service that uses them. What they may be used for: docs/models.md."""
-_SETTINGS = {
-    "reader": ("extractive", "LOREGLASS_READER_MODEL={folder}"),
-    "text_search": ("bge", "LOREGLASS_TEXT_SEARCH_MODEL={folder}"),
-    "image_search": (
-        "clip",
-        "LOREGLASS_IMAGE_SEARCH_MODEL=ViT-L-14-336-quickgelu:{folder}/open_clip_model.safetensors",
-    ),
-    "reranker": ("cascade", "LOREGLASS_RERANKER_FINE_MODEL={folder}"),
-}
-"""The engine that loads them, and where it looks."""
+"""By service. Licences: docs/models.md."""
+_ENGINES = {"reader": "extractive", "text_search": "bge", "image_search": "clip"}
 
 app = typer.Typer(help="Larger models for the services, from Hugging Face's hub.", no_args_is_help=True)
 Folder = Annotated[Path, typer.Option(help="where they are kept", show_default=str(FOLDER))]
@@ -48,7 +38,7 @@ def get(
     services: Annotated[list[str] | None, typer.Argument(help=", ".join(MODELS))] = None,
     folder: Folder = FOLDER,
 ) -> None:
-    """Fetch models, compare them with the hub's hashes, and print the settings that use them."""
+    """Fetch models, check their hashes, and print the settings that use them. Without names: the reader."""
     chosen = services or ["reader"]
     unknown = [name for name in chosen if name not in MODELS]
     if unknown:
@@ -64,6 +54,8 @@ def get(
         sys.exit(f"{error} The models that came with the platform are used until then.")
     typer.echo("The engines need torch and transformers (pip install 'loreglass[models]'). Use them by:")
     for name in chosen:
-        engine, model = _SETTINGS[name]
-        place = model.format(folder=(folder / MODELS[name].name).resolve())
-        typer.echo(f"    export LOREGLASS_{name.upper()}_ENGINE={engine} {place}")
+        prefix, model = f"LOREGLASS_{name.upper()}", str((folder / MODELS[name].name).resolve())
+        if name == "image_search":
+            file = next(each for each in MODELS[name].files if (Path(model) / each).exists())
+            model = f"ViT-L-14-336-quickgelu:{model}/{file}"
+        typer.echo(f"    export {prefix}_ENGINE={_ENGINES[name]} {prefix}_MODEL={model}")

@@ -1,6 +1,6 @@
-"""The demo's photographs, which come inside the package scikit-image, and other views of them to ask about.
+"""The demo's photographs: some to index, and other views of the same things to ask about.
 
-The package is not imported: only its files are read. `samples/photographs` has the pages and the questions.
+They are files of the package scikit-image, which is not imported. Pages and questions: `samples/photographs`.
 """
 
 import json
@@ -29,7 +29,7 @@ _INDEXED = {
 _SECOND_CAMERA = "motorcycle_right.png"
 _PRINT = "page.png"
 _MISSING = (
-    "The demo's photographs come inside the package scikit-image (14 MB), which is not here. Install it:\n"
+    "The demo's photographs are in the package scikit-image (14 MB). Install it:\n"
     "    {python} -m pip install --no-deps scikit-image==0.26.0\n"
 )
 
@@ -39,7 +39,7 @@ Pixels = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`accepted`: what a right answer says; empty where the pages do not tell."""
+    """`accepted`: texts that a right answer contains; empty if the pages do not have the answer."""
 
     text: str
     accepted: tuple[str, ...]
@@ -47,16 +47,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """Questions about one photograph, in order."""
+    """A conversation about one photograph."""
 
     photo: Path
     questions: tuple[Question, ...]
 
 
 def write_photographs(folder: Path) -> tuple[Path, tuple[Talk, ...]]:
-    """Write what is indexed and what is asked about; return the folder to index, and the talks.
+    """Write the photographs; return the folder to index, and the conversations.
 
-    What is asked about was taken by a second camera, or is seen from another angle, cut and in other light.
+    A conversation's photograph is from a second camera, or has another angle, crop and brightness.
     """
     source = _source()
     indexed, views = folder / "indexed", folder / "asked"
@@ -64,14 +64,14 @@ def write_photographs(folder: Path) -> tuple[Path, tuple[Talk, ...]]:
     views.mkdir(parents=True, exist_ok=True)
     for name, file in _INDEXED.items():
         _write(indexed / f"{name}.jpg", _read(source / file))
-    seen = {
+    views_by_name = {
         "motorcycle.jpg": _read(source / _SECOND_CAMERA),
-        "rocket.jpg": _seen_again(_read(source / "rocket.jpg"), lean=0.06, light=1.25),
-        "sky.jpg": _seen_again(_read(source / "hubble_deep_field.jpg"), lean=-0.05, light=0.8),
-        "coffee.jpg": _seen_again(_read(source / "coffee.png"), lean=0.05, light=0.85),
+        "rocket.jpg": _change_view(_read(source / "rocket.jpg"), lean=0.06, light=1.25),
+        "sky.jpg": _change_view(_read(source / "hubble_deep_field.jpg"), lean=-0.05, light=0.8),
+        "coffee.jpg": _change_view(_read(source / "coffee.png"), lean=0.05, light=0.85),
         "page.jpg": cv2.resize(_read(source / _PRINT), None, fx=3, fy=3, interpolation=cv2.INTER_CUBIC),
     }
-    for name, view in seen.items():
+    for name, view in views_by_name.items():
         _write(views / name, view)
     talks = json.loads((_FOLDER / "questions.json").read_text("utf-8"))
     return indexed, tuple(
@@ -84,15 +84,15 @@ def write_photographs(folder: Path) -> tuple[Path, tuple[Talk, ...]]:
 
 
 def _source() -> Path:
-    """Return the folder of the package's pictures; ends the program with what to do without it."""
+    """Return the folder of the package's pictures. Exits with instructions if it is not installed."""
     found = find_spec("skimage")
     if found is None or found.origin is None:
         sys.exit(_MISSING.format(python=sys.executable))
     return Path(found.origin).parent / "data"
 
 
-def _seen_again(photo: Pixels, lean: float, light: float) -> Pixels:
-    """Return the photograph from another angle, without its margin, and in other light.
+def _change_view(photo: Pixels, lean: float, light: float) -> Pixels:
+    """Return the photograph from another angle, cropped, with another brightness.
 
     `lean`: how far the upper corners move in, as a share of the width (below 0: the lower ones).
     """

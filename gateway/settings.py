@@ -201,7 +201,7 @@ class GatewaySettings(AppSettings):
     trace_limit: int = Field(default=1000, ge=0, description="finished traces kept for GET /traces/{id}")
     risk: Risk = Field(
         default=Risk.BALANCED,
-        description="careful (fewer answers, fewer wrong), balanced or eager; a thresholds file replaces it",
+        description="careful (fewer answers, fewer wrong), balanced or eager; not with a thresholds file",
     )
     thresholds: Path | None = Field(default=None, description="a calibrated file; else the packaged one")
     unverified: Unverified = Field(
@@ -241,6 +241,12 @@ class GatewaySettings(AppSettings):
     @classmethod
     def _read_speed(cls, given: object) -> object:
         return TypeAdapter(VlmSpeed).validate_json(given) if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _one_source_of_thresholds(self) -> Self:
+        if self.thresholds is not None and "risk" in self.model_fields_set:
+            raise ValueError("set risk or thresholds, not both: a thresholds file replaces the named risks")
+        return self
 
     @model_validator(mode="after")
     def _a_model_needs_a_name(self) -> Self:

@@ -16,7 +16,7 @@ VERSION = "version"
 
 
 class Risk(StrEnum):
-    """How readily an answer is given that may be wrong; docs/quality.md has what each means in figures."""
+    """How many wrong answers are accepted for more right ones. Figures: docs/quality.md."""
 
     CAREFUL = "careful"
     BALANCED = "balanced"
@@ -28,7 +28,7 @@ RISKS: Mapping[Risk, Mapping[str, float]] = {
     Risk.BALANCED: {},
     Risk.EAGER: {"answer_confidence": 0.35, "supported": 0.20},
 }
-"""What each changes in the packaged thresholds, which are those of `balanced`."""
+"""Changes to the packaged thresholds."""
 
 
 @dataclass(frozen=True, slots=True)

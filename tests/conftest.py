@@ -12,6 +12,7 @@ import structlog
 import uvicorn.server
 from hypothesis import settings
 
+from chassis.http import calls
 from tests.parity import pytest_terminal_summary  # noqa: F401 - a hook, which pytest finds here
 
 # A slow machine fails no property; what else holds (CI's own profile, say) stays.
@@ -62,6 +63,12 @@ class _Asyncio(ModuleType):
 
 uvicorn.server.asyncio = _Asyncio("asyncio")  # type: ignore[attr-defined]
 """uvicorn looks ten times a second whether its connections are closed; thousands of tests end a server."""
+
+
+calls.CONNECT_S = 15.0
+"""A connection to this machine takes no time; where one is late, the machine had stopped the whole process,
+and a test that is not about that would fail for it.
+"""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Multipart forms of requests, bounded, and whole or refused."""
+"""Read multipart forms within limits, and refuse incomplete ones."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -9,12 +9,12 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from chassis.errors import MalformedRequest, PayloadTooLarge
 
-_TOO_MUCH = ("Too many", "exceeded maximum size")
-"""What the parser says of forms that are beyond their bounds."""
+_LIMIT_MESSAGES = ("Too many", "exceeded maximum size")
+"""In Starlette's messages about forms that are too large."""
 
 
 class _Parser(MultiPartParser):
-    """`ended`: whether the form's last boundary came; a part that broke off is not in the form."""
+    """`ended`: whether the last boundary was received. Starlette drops an incomplete part silently."""
 
     ended = False
 
@@ -22,7 +22,7 @@ class _Parser(MultiPartParser):
         self.ended = True
 
     def close(self) -> None:
-        """Close all files, also that of a part which broke off."""
+        """Close all files, also that of an incomplete part."""
         for file in self._files_to_close_on_error:
             file.close()
 
@@ -31,9 +31,9 @@ class _Parser(MultiPartParser):
 async def read_form(
     request: Request, *, max_files: int, max_fields: int, max_part_size: int = 2**20
 ) -> AsyncIterator[FormData]:
-    """Give the form, whose files are closed afterwards. `max_part_size`: bytes of a part that is no file.
+    """Yield the form, and close its files afterwards. `max_part_size`: bytes of a text part.
 
-    Raises `PayloadTooLarge`, and `MalformedRequest` also where the form ends before its last boundary.
+    Raises `PayloadTooLarge`, or `MalformedRequest` if the form is invalid or incomplete.
     """
     async with aclosing(request.stream()) as stream:
         parser = _Parser(
@@ -42,12 +42,12 @@ async def read_form(
         try:
             form = await parser.parse()
         except MultiPartException as error:
-            if error.message.startswith(_TOO_MUCH[0]) or _TOO_MUCH[1] in error.message:
+            if any(words in error.message for words in _LIMIT_MESSAGES):
                 raise PayloadTooLarge("The form has too many parts, or one that is too long.") from error
             raise MalformedRequest("The form could not be read.") from error
     try:
         if not parser.ended:
-            raise MalformedRequest("The form ends in the middle of a part: its last boundary is missing.")
+            raise MalformedRequest("The form is incomplete: its last boundary is missing. Send it again.")
         yield form
     finally:
         parser.close()

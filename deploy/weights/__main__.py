@@ -84,9 +84,7 @@ class WeightsSettings(BaseSettings):
 
 
 class HubSettings(BaseSettings):
-    """`HF_TOKEN` or, better, a file with it: `HF_TOKEN_FILE`, which is a container's secret unless set;
-    `HF_ENDPOINT`: a mirror of the hub.
-    """
+    """`HF_TOKEN`, or better `HF_TOKEN_FILE` (default: a container's secret); `HF_ENDPOINT`: a mirror."""
 
     model_config = SettingsConfigDict(env_prefix="HF_", frozen=True, extra="ignore")
 
@@ -220,7 +218,7 @@ def wait(wanted: Sequence[Weights], root: Path, pause: Callable[[float], object]
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command."""
     try:
-        settings, token = WeightsSettings(), HubSettings().read_token()
+        settings, hub = WeightsSettings(), HubSettings()
         arguments = _parser(settings, serve_settings().preset or DEFAULT).parse_args(argv)
         voice = (speech(arguments.voice),) if arguments.voice else ()
         everything = (*SERVICES, vlm(arguments.preset), *voice)
@@ -232,7 +230,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         elif arguments.wait:
             wait(wanted, arguments.dir)
         else:
-            _fetch_all(wanted, arguments.dir, token, settings.revisions)
+            _fetch_all(wanted, arguments.dir, hub, settings.revisions)
     except SettingsError:
         sys.exit('LOREGLASS_WEIGHTS_REVISIONS is not JSON, such as {"BAAI/bge-large-en-v1.5": "main"}.')
     except ValidationError as error:
@@ -275,12 +273,13 @@ def _one_of(names: Sequence[str]) -> Callable[[str], str]:
     return checked
 
 
-def _fetch_all(wanted: Sequence[Weights], root: Path, token: str, revisions: dict[str, str]) -> None:
+def _fetch_all(wanted: Sequence[Weights], root: Path, hub: HubSettings, revisions: dict[str, str]) -> None:
     """Try all of them before failing. Raises `CannotFetch`."""
     failed = []
     for weights in wanted:
         try:
-            fetch(weights, root, token, revisions.get(weights.repository, weights.revision))
+            revision = revisions.get(weights.repository, weights.revision)
+            fetch(weights, root, hub.read_token(), revision, hub.endpoint)
         except CannotFetch as error:
             failed.append(str(error))
             _tell(str(error))

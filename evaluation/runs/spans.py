@@ -30,10 +30,10 @@ def print_spans(name: str, scores: SpanScores, console: Console) -> None:
     )
     console.print(table)
     shares = {"HasAns EM": scores.has_exact, "F1": scores.has_f1, "NoAns": scores.no_answer}
-    told = ", ".join(f"{name} {_percent(share)}" for name, share in shares.items())
-    told += f"; the answer or the closest passage holds a gold answer: {_percent(scores.held)}"
-    told += f"; an answer in ten is longer than {_number(scores.words_p90)} words"
-    console.print(told, highlight=False, markup=False)
+    summary = ", ".join(f"{name} {_percent(share)}" for name, share in shares.items())
+    summary += f"; the answer or the closest passage holds a gold answer: {_percent(scores.held)}"
+    summary += f"; an answer in ten is longer than {_number(scores.words_p90)} words"
+    console.print(summary, highlight=False, markup=False)
     console.print(_LEGEND, style="dim", soft_wrap=True)
 
 

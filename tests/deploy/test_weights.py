@@ -151,7 +151,7 @@ def test_the_token_comes_from_the_secret_and_one_failure_does_not_stop_the_rest(
     monkeypatch.setenv("HF_TOKEN_FILE", str(tmp_path / "token"))
     monkeypatch.setenv("HF_TOKEN", "another")
     monkeypatch.setattr(command, "SERVICES", (Weights("acme/gone", ("reader",), 0.1), TOY))
-    monkeypatch.setattr(command, "fetch", lambda *given: fetch(*given, hub.url))
+    monkeypatch.setenv("HF_ENDPOINT", hub.url)
     monkeypatch.setattr(command, "vlm", lambda _: SHUT)
     with pytest.raises(SystemExit, match="1 of 3 are missing:\nacme/gone"):
         command.main(["--dir", str(tmp_path / "w"), "--only", "cropper", "reader", "vlm"])

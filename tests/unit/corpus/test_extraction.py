@@ -160,6 +160,19 @@ def test_markdown_is_read_as_what_it_stands_for() -> None:
     assert not any(block.kind is BlockKind.HEADING for block in page.blocks)
 
 
+def test_front_matter_that_multiplies_itself_is_not_followed() -> None:
+    levels = "".join(f"x{level}: &x{level} [{f'*x{level - 1}, ' * 9}]\n" for level in range(1, 12))
+    page = page_of(
+        f"---\ntitle: The mill\nx0: &x0 [a]\n{levels}---\nIt was built in 1820 by Ada.\n", PageFormat.MARKDOWN
+    )
+    assert page.title == "The mill"
+
+
+def test_a_markdown_file_longer_than_is_parsed_in_bounded_time_says_so() -> None:
+    with pytest.raises(NoContent, match="too long"):
+        page_of("word " * 500_000, PageFormat.MARKDOWN)
+
+
 def test_a_wrapped_line_of_plain_text_keeps_its_number() -> None:
     page = page_of(
         "It was sold for exactly\n450. That was much.\n\nIt boils at\n- 5 degrees.", PageFormat.TEXT

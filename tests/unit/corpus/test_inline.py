@@ -33,6 +33,11 @@ def spelt(markup: str) -> str:
         ("15<sup>th</sup> of May", "15th of May"),
         ("Loreglass<sup>TM</sup>", "LoreglassTM"),
         ("H<sub>2</sub>O", "H2O"),
+        ("a density of 920 kg/m<sup>3</sup>", "a density of 920 kg/m³"),
+        ("a floor of 300 ft<sup>2</sup>", "a floor of 300 ft²"),
+        ("made in the UK<sup>2</sup> and sold", "made in the UK and sold"),
+        ("the dam<sup>3</sup> holds", "the dam holds"),
+        ("an outer <sup>a <sup>12</sup></sup> word", "an outer a 12 word"),
     ],
 )
 def test_raised_figures_are_powers_or_notes_and_never_digits_of_the_number_before(
@@ -51,10 +56,16 @@ def test_raised_figures_are_powers_or_notes_and_never_digits_of_the_number_befor
         ("<strong>Chip</strong><span>Orca 7</span><br>Memory<span>8 GB</span>", "Chip Orca 7 Memory 8 GB"),
         ("<b>B</b>erlin is <i>un</i>real", "Berlin is unreal"),
         ("the <b>A</b><b>B</b><b>C</b>", "the ABC"),
+        ("<ol start=1956><li>A hard year.</li><li>A mild one.</li></ol>", "1956. A hard year. 1957. A mild one."),
+        ("<ol><li>Stir.</li></ol>", "Stir."),
     ],
 )
 def test_ends_of_lines_cells_and_labels_are_white_space(markup: str, text: str) -> None:
     assert spelt(markup) == text
+
+
+def test_many_superscripts_are_read_in_one_pass() -> None:
+    assert spelt("<p>" + "<sup>2</sup>" * 50_000 + "word</p>") == "word"
 
 
 @given(

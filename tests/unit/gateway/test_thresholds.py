@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.settings import GatewaySettings
 from gateway.thresholds import PACKAGED, Risk, load_thresholds
 
 GIVEN = PACKAGED.read_text("utf-8")
@@ -29,6 +30,13 @@ def test_a_more_careful_risk_asks_more_of_an_answer() -> None:
     assert balanced == load_thresholds()
     assert eager.answer_confidence < balanced.answer_confidence < careful.answer_confidence
     assert eager.supported < balanced.supported < careful.supported
+
+
+def test_a_named_risk_and_a_file_are_not_both_taken(tmp_path: Path) -> None:
+    mine = written(tmp_path, GIVEN)
+    with pytest.raises(ValueError, match="not both"):
+        GatewaySettings(risk=Risk.EAGER, thresholds=mine)
+    assert GatewaySettings(thresholds=mine).thresholds == mine
 
 
 def test_every_value_says_where_it_comes_from() -> None:
