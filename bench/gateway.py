@@ -19,8 +19,8 @@ from chassis.http.serving import BoundApp, from_environment, listen, running, un
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.logs import configure_logging
 from gateway.app import create_app
-from gateway.reasoners import Reasoners, pocket_reasoners
-from gateway.reasoning.pocket.reasoner import PocketReasoner
+from gateway.reasoners import Reasoners, lite_reasoners
+from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.reasoning.port import Read, ReadPhoto
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings
@@ -28,7 +28,7 @@ from gateway.state import Draft, Query
 from gateway.wiring import wire
 
 
-class InstantReasoner(PocketReasoner):
+class InstantReasoner(LiteReasoner):
     """Has its draft as soon as the photo is read."""
 
     async def read_off(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
@@ -49,7 +49,7 @@ class InstantReasoner(PocketReasoner):
 
 def instant(settings: GatewaySettings, http: HttpClient, guards: Guards, read: Read) -> Reasoners:
     """See `gateway.wiring.OpenReasoners`."""
-    return replace(pocket_reasoners(read), few_hops=InstantReasoner(read))
+    return replace(lite_reasoners(read), few_hops=InstantReasoner(read))
 
 
 class Semaphore:

@@ -33,10 +33,10 @@ ENGINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "cropper": (POCKET, "grounding_dino"),
         "image_search": (POCKET, "clip", "remote"),
         "text_search": (BUILTIN, POCKET, "bge", "remote"),
-        "reranker": (POCKET, "cascade", "remote"),
-        "verifier": (POCKET, "white_box"),
+        "reranker": (BUILTIN, "cascade", "remote"),
+        "verifier": (BUILTIN, "white_box"),
         "ocr": (POCKET,),
-        "reader": (POCKET, "extractive"),
+        "reader": (BUILTIN, "extractive"),
     }
 )
 """The engines of each service; `pocket` is also the earlier name of `builtin`."""

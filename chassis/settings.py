@@ -146,7 +146,7 @@ class ServiceSettings(AppSettings):
 class ModelSettings(ServiceSettings):
     """Settings of a service whose engine may be a neural model."""
 
-    workers: int = Field(default=1, ge=1, description="calls at once, for the pocket or builtin engine")
+    workers: int = Field(default=1, ge=1, description="calls at once, for the builtin engine")
     callers: int = Field(default=32, ge=1, description="calls that wait for batches, for any other engine")
     model: str = Field(default="", description="a local folder or a hub id; empty: the engine's own choice")
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")

@@ -98,7 +98,7 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
     for part in parts:
         if part.name == _GATEWAY and part.health:
             yield _voice(part.health)
-    if any(part.name == _GATEWAY and part.info and part.info.engine == "pocket" for part in parts):
+    if any(part.name == _GATEWAY and part.info and part.info.engine == "lite" for part in parts):
         yield (
             "Answers are quotes of the built-in reader. For a model's: loreglass serve --model-url URL"
             " (Ollama: http://127.0.0.1:11434/v1)"

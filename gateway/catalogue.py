@@ -14,15 +14,15 @@ from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
 from gateway.planning.stages import Stage
 from gateway.reasoners import Reasoners
 from gateway.steps.routing import SearchRouter
-from gateway.thresholds import RetrievalLimits, Thresholds
+from gateway.thresholds import LITE_LIMITS, RetrievalLimits, Thresholds
 
 
 def every_pipeline(
     services: Services, reasoners: Reasoners, thresholds: Thresholds, router: SearchRouter
 ) -> dict[str, Pipeline]:
     """Every pipeline by its name: the default one, QA-Dragon, and the other published ones."""
-    retrieval = RetrievalLimits()
     fallback = reasoners.fallback
+    retrieval = RetrievalLimits() if fallback is not None else LITE_LIMITS
     papers: list[Pipeline] = [
         LoreglassPipeline(
             services=services,

@@ -11,16 +11,16 @@ from chassis.errors import LoreglassError
 from chassis.http.client import HttpClient
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Deadline
-from gateway.pipelines.baselines.pocket import PocketBaselines
+from gateway.pipelines.baselines.lite import LiteBaselines
 from gateway.pipelines.baselines.port import BaselineReasoner, StepByStepReasoner
-from gateway.pipelines.qa_dragon.pocket import PocketSteps
+from gateway.pipelines.qa_dragon.lite import LiteSteps
 from gateway.pipelines.qa_dragon.port import StepwiseReasoner
-from gateway.pipelines.three_step.pocket import PocketThreeStep
+from gateway.pipelines.three_step.lite import LiteThreeStep
 from gateway.pipelines.three_step.port import ThreeStepReasoner
-from gateway.pipelines.wiki_prf.pocket import PocketWikiPrf
+from gateway.pipelines.wiki_prf.lite import LiteWikiPrf
 from gateway.pipelines.wiki_prf.port import WikiPrfReasoner
 from gateway.planning.stages import PROMPTS
-from gateway.reasoning.pocket.reasoner import PocketReasoner
+from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.reasoning.port import Read, Reasoner
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings, Reasoning
@@ -55,14 +55,14 @@ class Reasoners:
     keep_probing: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
-def pocket_reasoners(read: Read) -> Reasoners:
+def lite_reasoners(read: Read) -> Reasoners:
     """Adapters of the reader service, for every pipeline."""
     return Reasoners(
-        few_hops=PocketReasoner(read),
-        stepwise=PocketSteps(read),
-        baselines=PocketBaselines(read),
-        three_step=PocketThreeStep(read),
-        wiki_prf=PocketWikiPrf(read),
+        few_hops=LiteReasoner(read),
+        stepwise=LiteSteps(read),
+        baselines=LiteBaselines(read),
+        three_step=LiteThreeStep(read),
+        wiki_prf=LiteWikiPrf(read),
     )
 
 
@@ -77,8 +77,8 @@ def open_reasoners(
 
     `abilities`: those of the model, if it was probed already; without them the gateway probes it.
     """
-    if settings.reasoning is Reasoning.POCKET:
-        return pocket_reasoners(read)
+    if settings.reasoning is Reasoning.LITE:
+        return lite_reasoners(read)
     from gateway.llm.models import ModelByPrompt
     from gateway.llm.probe import keep_probing
     from gateway.llm.reasoner import VlmReasoner
@@ -107,7 +107,7 @@ def open_reasoners(
         wiki_prf=WikiPrfVlmReasoner(client, options),
         in_steps=baselines,
         checks={name: partial(_model_note, each) for name, each in clients.items()},
-        fallback=pocket_reasoners(read),
+        fallback=lite_reasoners(read),
         model=partial(_described, clients),
         sees_photos=lambda: client.sees_photos,
         keep_probing=partial(keep_probing, tuple(clients.values())),

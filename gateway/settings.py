@@ -52,10 +52,14 @@ class SessionBackend(StrEnum):
 
 
 class Reasoning(StrEnum):
-    """What answers: the reader service, with words of the evidence, or a vision-language model."""
+    """What answers: the reader service (earlier called pocket), or a vision-language model."""
 
-    POCKET = "pocket"
+    LITE = "lite"
     VLM = "vlm"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Reasoning | None":
+        return cls.LITE if value == "pocket" else None
 
 
 def _asks_a_model(given: str) -> Stage:
@@ -111,7 +115,7 @@ class GatewaySettings(AppSettings):
     photo_to_domain_router: bool = Field(default=False, description="set it with engine=blip2 there")
     photo_to_reranker: bool = Field(default=False, description="set it with engine=cascade there")
 
-    reasoning: Reasoning = Reasoning.POCKET
+    reasoning: Reasoning = Reasoning.LITE
     vlm_url: HttpAddress = Field(default="http://127.0.0.1:8000", description="an OpenAI-compatible server")
     vlm_model: str = Field(default="", description="its name there, as `GET /v1/models` lists it")
     vlm_key: SecretStr = SecretStr("")

@@ -24,11 +24,11 @@ class Risk(StrEnum):
 
 
 RISKS: Mapping[Risk, Mapping[str, float]] = {
-    Risk.CAREFUL: {"answer_confidence": 0.55, "supported": 0.50},
+    Risk.CAREFUL: {"answer_confidence": 0.65, "supported": 0.50},
     Risk.BALANCED: {},
-    Risk.EAGER: {"answer_confidence": 0.35, "supported": 0.20},
+    Risk.EAGER: {"answer_confidence": 0.45, "supported": 0.20},
 }
-"""Changes to the packaged thresholds."""
+"""What each changes in the packaged thresholds, which are those of `balanced`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +110,9 @@ class RetrievalLimits:
     chunks_to_keep: int = 12
     leading_facts: int = 16
     leading_chunks: int = 8
+
+
+LITE_LIMITS = RetrievalLimits(
+    text_hits=5, chunks_to_rerank=8, chunks_to_judge=8, chunks_to_keep=6, leading_chunks=5
+)
+"""Without a language model: the first five passages hold nearly all answers, and each is read on the CPU."""

@@ -61,7 +61,7 @@ from gateway.speech.transcription import Transcriber
 from gateway.state import GenerationBudget
 from gateway.steps.first_look import spared
 from gateway.steps.routing import SearchRouter
-from gateway.thresholds import RetrievalLimits, load_thresholds
+from gateway.thresholds import LITE_LIMITS, RetrievalLimits, load_thresholds
 
 _TRACE_CONNECTIONS = 4
 _KEPT_CONNECTIONS = 8
@@ -207,7 +207,8 @@ def _tiers(
 ) -> list[Tier]:
     """The ways in, with the plans behind them."""
     generation = GenerationBudget(evidence_chars=settings.vlm_evidence_chars)
-    planner = Planner(Plan.full(RetrievalLimits(), generation), estimates)
+    limits = RetrievalLimits() if reasoners.fallback is not None else LITE_LIMITS
+    planner = Planner(Plan.full(limits, generation), estimates)
 
     def tier(name: str, waiting: int, planner: Planner) -> Tier:
         limits = AdmissionLimits(settings.max_in_flight, waiting)

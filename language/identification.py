@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from language.paraphrase import expansions
 from language.scripts import dominant_script
 from language.words import STOP_WORDS, Word, fold, remembered, tokens, word_set, words
 
@@ -73,14 +72,9 @@ def is_english(text: str) -> bool:
     plain = _outside_names(text)
     foreign = max(sum(word in each.words for word in plain) for each in foreign_languages())
     opens = plain[:1] == [said[0]] and any(said[0] in each.asking for each in foreign_languages())
-    if opens and ("?" in text or len(said) >= _FEW) and not english and not _has_plain_english(text):
+    if opens and ("?" in text or len(said) >= _FEW) and not english:
         return False
     return foreign < 2 or foreign <= english
-
-
-def _has_plain_english(text: str) -> bool:
-    """Whether one of the general words is in it by which English asks for things ("singer", "price")."""
-    return any(expansions(word.stem) for word in tokens(text))
 
 
 def foreign_language_of(text: str) -> ForeignLanguage | None:

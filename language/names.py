@@ -4,8 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from language.numbers import numbers
-from language.paraphrase import expansions
 from language.sentences import sentences
 from language.words import STOP_WORDS, Word, remembered, squeeze, tokens, word_set, words
 
@@ -105,8 +103,7 @@ def _without_opening(run: Sequence[Word], lower: set[str]) -> Sequence[Word]:
 
 
 def _is_ordinary(word: Word, lower: set[str]) -> bool:
-    everyday = word.folded in lower or _SUFFIXES.match(word.folded) or expansions(word.stem)
-    return bool(everyday or numbers(word.folded))
+    return word.folded in lower or _SUFFIXES.match(word.folded) is not None
 
 
 def alike(a: str, b: str) -> bool:

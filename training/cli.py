@@ -1,4 +1,4 @@
-"""`loreglass train`: data, SFT, GRPO, heads, merging, reports."""
+"""`loreglass train`: data, SFT, GRPO, heads, the small reader, merging, reports."""
 
 import typer
 
@@ -7,6 +7,7 @@ from training.commands.grpo import grpo
 from training.commands.head import head
 from training.commands.merge import merge
 from training.commands.presets import presets
+from training.commands.reader import reader
 from training.commands.report import report
 from training.commands.sft import sft
 
@@ -17,6 +18,7 @@ app.command("presets")(presets)
 app.command("sft")(sft)
 app.command("grpo")(grpo)
 app.command("head")(head)
+app.command("reader")(reader)
 app.command("merge")(merge)
 app.command("report")(report)
 

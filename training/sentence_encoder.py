@@ -1,27 +1,13 @@
-"""Export a sentence encoder for onnxruntime: `python -m training.sentence_encoder BASE OUT`.
+"""Export a sentence encoder for onnxruntime: `python -m training.sentence_encoder BASE OUT`."""
 
-Matrices become int8 (symmetric, a scale for each output or token); the rest and all activations stay float32.
-"""
-
-import hashlib
-import json
-import shutil
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-import onnx
-import torch
 import typer
-from numpy.typing import NDArray
-from onnx import helper, numpy_helper
 from torch import Tensor, nn
 
 from chassis.models.torchvision_ops import make_importable
-
-OPSET = 17
-_SMALL = 4_096
-"""Numbers: tensors below this stay float32."""
+from training.onnx_export import write_model
 
 
 class SentenceEncoder(nn.Module):  # type: ignore[misc]
@@ -41,57 +27,6 @@ class SentenceEncoder(nn.Module):  # type: ignore[misc]
         return (hidden * weights).sum(1) / weights.sum(1)
 
 
-def export(model: nn.Module, file: Path) -> None:
-    """Write the model in float32, for any number of windows (texts) of any length."""
-    ids = torch.ones(2, 8, dtype=torch.int64)
-    inputs = {name: {0: "windows", 1: "tokens"} for name in ("ids", "types", "mask")}
-    torch.onnx.export(
-        model,
-        (ids, torch.zeros_like(ids), torch.ones_like(ids)),
-        file,
-        input_names=list(inputs),
-        output_names=["vectors"],
-        dynamic_axes={**inputs, "vectors": {0: "windows"}},
-        opset_version=OPSET,
-        dynamo=False,
-    )
-
-
-def quantise(source: Path, target: Path) -> None:
-    """Store each large matrix as int8 with a scale a column (of a table of tokens: a row)."""
-    model = onnx.load(source)
-    graph = model.graph
-    looked_up = {node.input[0] for node in graph.node if node.op_type == "Gather"}
-    kept, made = [], []
-    for tensor in graph.initializer:
-        values = numpy_helper.to_array(tensor)
-        if values.dtype != np.float32 or values.ndim != 2 or values.size < _SMALL:
-            kept.append(tensor)
-            continue
-        axis = 0 if tensor.name in looked_up else 1
-        whole, scale = rounded(values, axis)
-        parts = {"int8": whole, "scale": scale, "zero": np.zeros(scale.shape, np.int8)}
-        names = [f"{tensor.name}.{part}" for part in parts]
-        kept += [
-            numpy_helper.from_array(part, name) for part, name in zip(parts.values(), names, strict=True)
-        ]
-        made.append(helper.make_node("DequantizeLinear", names, [tensor.name], axis=axis))
-    del graph.initializer[:]
-    graph.initializer.extend(kept)
-    nodes = [*made, *graph.node]
-    del graph.node[:]
-    graph.node.extend(nodes)
-    onnx.checker.check_model(model)
-    onnx.save(model, target)
-
-
-def rounded(values: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return int8 values, and the scale of each row (`axis` 0) or column (1)."""
-    scale = np.abs(values).max(axis=1 - axis, keepdims=True) / 127
-    scale = np.where(scale == 0, 1, scale).astype(np.float32)
-    return np.rint(values / scale).astype(np.int8), scale.reshape(-1)
-
-
 def main(
     base: Annotated[Path, typer.Argument(exists=True, help="folder of all-MiniLM-L6-v2")],
     out: Annotated[Path, typer.Argument(help="folder to write")],
@@ -99,16 +34,8 @@ def main(
     max_tokens: Annotated[int, typer.Option(help="longer texts are cut")] = 256,
 ) -> None:
     """Write `model.onnx`, `tokenizer.json` and `model.json`, which holds their hashes."""
-    out.mkdir(parents=True, exist_ok=True)
-    whole = out / "float32.onnx"
-    export(SentenceEncoder(base).eval(), whole)
-    quantise(whole, out / "model.onnx")
-    whole.unlink()
-    shutil.copyfile(base / "tokenizer.json", out / "tokenizer.json")
-    files = ("model.onnx", "tokenizer.json")
-    digests = {each: hashlib.sha256((out / each).read_bytes()).hexdigest() for each in files}
-    card = {"name": name, "max_tokens": max_tokens, "sha256": digests}
-    (out / "model.json").write_text(json.dumps(card, indent=2) + "\n", "utf-8")
+    card = {"name": name, "max_tokens": max_tokens}
+    write_model(SentenceEncoder(base).eval(), {"vectors": {0: "windows"}}, base, out, card)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from chassis.models.wanted import while_wanted
 Tokens = tuple[tuple[int, ...], tuple[int, ...]]
 """Ids and token type ids, of one length."""
 
+_THREADS = 2
 _BATCH_TOKENS = 4_096
 """With padding; bounds the memory of a pass."""
 
@@ -27,7 +28,10 @@ class OnnxEncoder:
         self._tokenizer = str(folder / "tokenizer.json")
         options = SessionOptions()
         options.log_severity_level = 4
-        options.intra_op_num_threads, options.inter_op_num_threads = 1, 1  # calls run side by side
+        options.intra_op_num_threads, options.inter_op_num_threads = _THREADS, 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other calls run beside
+        # The weights are int8 on disk only: taken apart once, not at each pass.
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
         options.enable_cpu_mem_arena = False  # it would keep what the largest batch needed
         self._session = InferenceSession(folder / "model.onnx", options, ["CPUExecutionProvider"])
 

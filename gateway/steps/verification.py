@@ -65,9 +65,9 @@ async def verify(
 ) -> Verdict | None:
     """Check `reply`. The judge is asked if the other checks leave it open, or `judge_first` as in the paper.
 
-    None when there is nothing to verify.
+    None when there is nothing to verify: no answer, or a name, which no text about the thing proves.
     """
-    if not reply.says_something:
+    if not reply.says_something or reply.identifies:
         return None
 
     left_out = failed = False
@@ -160,11 +160,6 @@ def quoted_texts(reply: Reply, context: Context) -> list[str]:
     named = dict.fromkeys(quote.index for quote in reply.quotes)
     quoted = [evidence[index].in_context for index in named if 0 <= index < len(evidence)]
     return quoted or [item.in_context for item in evidence]
-
-
-def unchecked(thresholds: Thresholds) -> Verdict:
-    """Return the verdict on an answer that nothing has checked yet."""
-    return _in_doubt(None, thresholds, Verification.UNVERIFIED)
 
 
 def own_verdict(reply: Reply, judgement: float | None, thresholds: Thresholds) -> Verdict | None:

@@ -28,13 +28,13 @@ def open_engine(settings: ReaderSettings, resources: EngineResources) -> Reader:
     """The engine that the settings name. Raises one clear sentence when its model cannot be used."""
     if settings.engine is Engine.EXTRACTIVE:
         return _open_extractive(settings, resources)
-    from services.reader.engines.pocket import PocketReader
+    from services.reader.engines.builtin import open_builtin
 
-    return PocketReader()
+    return open_builtin()
 
 
 def _open_extractive(settings: ReaderSettings, resources: EngineResources) -> Reader:
-    from services.reader.engines.extractive import ExtractiveReader, ReadingOptions
+    from services.reader.engines.extractive import ExtractiveReader, ReadingOptions, uncalibrated
     from services.reader.engines.windows import DEFAULT_MODEL, QuestionAnsweringModel, WindowLimits
 
     accelerator = resources.open_accelerator(settings.placement)
@@ -42,4 +42,5 @@ def _open_extractive(settings: ReaderSettings, resources: EngineResources) -> Re
     source = settings.model or DEFAULT_MODEL
     model = QuestionAnsweringModel.from_pretrained(source, accelerator, limits)
     forward = resources.batched(model.forward, settings.batch_limits, "windows")
-    return ExtractiveReader(model, forward, ReadingOptions(settings.answer_tokens, settings.temperature))
+    options = ReadingOptions(settings.answer_tokens, uncalibrated(settings.temperature))
+    return ExtractiveReader(model, forward, options)

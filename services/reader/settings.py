@@ -6,14 +6,18 @@ from typing import Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from chassis.settings import ModelSettings
+from chassis.settings import POCKET, ModelSettings
 
 
 class Engine(StrEnum):
-    """What reads."""
+    """What reads. "pocket" is the earlier name of `builtin`."""
 
-    POCKET = "pocket"
+    BUILTIN = "builtin"
     EXTRACTIVE = "extractive"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Engine | None":
+        return cls.BUILTIN if value == POCKET else None
 
 
 class ReaderSettings(ModelSettings):
@@ -22,7 +26,7 @@ class ReaderSettings(ModelSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_READER_")
 
     port: int = 7108
-    engine: Engine = Engine.POCKET
+    engine: Engine = Engine.BUILTIN
 
     model: str = Field(default="", description="a folder or hub id; empty: deepset/minilm-uncased-squad2")
     window_tokens: int = Field(default=384, ge=32, le=512, description="of question and passage together")

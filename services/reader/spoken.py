@@ -1,43 +1,83 @@
-"""An answer as it may be said: the words that answer with what they belong to, fit for an ear."""
+"""An answer as it may be said: the clause that holds the words that answer, whole, and fit for an ear."""
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
-from services.reader.engine import Passage
-from services.reader.engines.prose import MOST_SPOKEN, clause_around
-from services.reader.engines.texts import Sentence
+from language.words import word_set
+
+MOST_SPOKEN = 25
+"""Words."""
 
 _ASIDE = re.compile(r"\s*(?:\[[^\[\]]{0,80}\]|\([^()]{0,200}\)|/[^/\s]{1,40}/)")
 """Footnote marks, brackets and phonetics."""
-_OPENING = re.compile(
-    r"^(?:and|but|or|which|who|that|because|since|so|while|whereas|although|though|as well as)\b\s*",
-    re.IGNORECASE,
-)
+_IN_BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]{1,200})[)\]]")
 _SPACE = re.compile(r"\s+")
 _BEFORE_POINT = re.compile(r"\s+([,.;:!?])")
+_REPEATED_POINT = re.compile(r",\s*([,.;:!?])")
+_CLAUSE_END = re.compile(
+    r"\s*[;:–—]\s+|,\s+(?=(?:and|but|or|while|whereas|although|which|who|where|when|because|so)\b)"
+)
+_PHRASE_END = re.compile(r"[,;:–—]\s+")
+_JOINING = re.compile(r"(?:and|but|so|while|whereas)\s+", re.IGNORECASE)
+_SUBJECTS = word_set("it he she they we i you there this that these those the a an his her its their our")
+_PRONOUN = re.compile(
+    r"(?:He|She|It(?! (?:is|was|has been) (?:\w+ )?"
+    r"(?:that|known|said|thought|believed|possible|only|not|in|on|at)\b))(?= )"
+)
+"""A subject that stands for the thing; not the "it" of "it is said"."""
 
 
-def spoken(question: str, sentence: str, span: str, subject: str | None, title: str) -> str:
-    """The clause of `sentence` around `span`, at most 25 words; `span` alone where it is not in the sentence.
+def spoken(sentence: str, span: str, subject: str | None, title: str) -> str:
+    """Return what to say: the sentence, a clause of it, or the span with what it is about.
 
-    `question`, `subject` and `title` are what a reader knows besides; a clause stands for itself.
+    At most `MOST_SPOKEN` words. A leading "It" becomes the `subject`, where its name is known.
     """
-    start = sentence.find(span)
-    whole = Sentence(0, Passage(sentence, title), sentence, 0)
-    inside = [
-        place
-        for place, word in enumerate(whole.words)
-        if start <= word.start < start + len(span) and start >= 0
-    ]
-    if not inside:
-        return said(span)
-    return said(whole.between(*clause_around(whole, inside[0], inside[-1] + 1)))
+    wanted = _plain(span)
+    readings = (sentence, _IN_BRACKETS.sub(r", \1, ", sentence), span)
+    whole = next((plain for plain in map(_plain, readings) if wanted in plain), wanted)
+    found = next((clause for clause in _clauses(whole) if wanted in clause and _is_short(clause)), None)
+    if found is None:
+        about = subject or title
+        part = _part(whole, wanted, MOST_SPOKEN - len(about.split()))
+        return said(f"{about}: {part}" if about and _is_short(f"{about} {part}") else part)
+    pronoun = _PRONOUN.match(found) if subject else None
+    return said(f"{subject}{found[pronoun.end() :]}" if pronoun else found)
+
+
+def _part(sentence: str, wanted: str, most: int) -> str:
+    """Return the phrases around the words that answer, as many as fit into `most` words; else these words."""
+    start = sentence.find(wanted)
+    ends = [0, *(match.end() for match in _PHRASE_END.finditer(sentence)), len(sentence)]
+    first = max((place for place, end in enumerate(ends) if end <= start), default=0)
+    last = next((place for place, end in enumerate(ends) if end >= start + len(wanted)), len(ends) - 1)
+    chosen = wanted
+    while len((wider := sentence[ends[first] : ends[last]]).split()) <= most:
+        chosen = wider
+        if first > 0:  # what it is about stands before
+            first -= 1
+        elif last < len(ends) - 1:
+            last += 1
+        else:
+            break
+    return chosen
+
+
+def spoken_attribute(sentence: str, span: str, name: str) -> str:
+    """Return what to say of an attribute, "The begun of Doge's Palace is 1340.": its key and value.
+
+    The whole value, or `span` of a long one.
+    """
+    key, _, value = sentence.removeprefix("The ").partition(f" of {name} is ")
+    if not value:
+        return said(sentence)
+    whole = said(f"{key}: {value.removesuffix('.')}")
+    return whole if _is_short(f"{key}: {value}") else said(f"{key}: {_plain(span)}")
 
 
 def said(text: str) -> str:
-    """A piece of text as one utterance: no brackets or hanging conjunction, a capital and a full stop."""
-    plain = _ASIDE.sub("", text)
-    plain = _BEFORE_POINT.sub(r"\1", _SPACE.sub(" ", plain)).strip(" ,;:–—-[]()\"“”'")
-    plain = _OPENING.sub("", plain) or plain
+    """Return a piece of text as one utterance: no brackets, a capital and a full stop."""
+    plain = _plain(text)
     words = plain.split(" ")
     if len(words) > MOST_SPOKEN:
         plain = " ".join(words[:MOST_SPOKEN])
@@ -46,3 +86,25 @@ def said(text: str) -> str:
     if words[0].islower():
         plain = plain[0].upper() + plain[1:]
     return plain if plain[-1] in ".!?" else f"{plain}."
+
+
+def _clauses(sentence: str) -> Iterator[str]:
+    """Yield the sentence, its beginnings, longest first, and its clauses with a subject of their own."""
+    yield sentence
+    ends = [*(match.span() for match in _CLAUSE_END.finditer(sentence)), (len(sentence), len(sentence))]
+    for end, _ in reversed(ends):
+        yield sentence[:end]
+    for (_, start), (end, _) in pairwise(ends):
+        clause = _JOINING.sub("", sentence[start:end], count=1)
+        first = clause.partition(" ")[0]
+        if first.casefold() in _SUBJECTS or first[:1].isupper():
+            yield clause
+
+
+def _is_short(text: str) -> bool:
+    return len(text.split()) <= MOST_SPOKEN
+
+
+def _plain(text: str) -> str:
+    spaced = _SPACE.sub(" ", _ASIDE.sub("", text))
+    return _REPEATED_POINT.sub(r"\1", _BEFORE_POINT.sub(r"\1", spaced)).strip(" ,;:–—-[]()\"“”'")

@@ -34,9 +34,9 @@ def open_engine(settings: RerankerSettings, resources: EngineResources) -> Reran
         server = settings.open_remote("reranker")
         resources.closing(server.close)
         return RemoteReranker(server, settings.remote_shape, settings.remote_batch)
-    from services.reranker.engines.pocket import PocketReranker
+    from services.reranker.engines.builtin import BuiltinReranker
 
-    return PocketReranker()
+    return BuiltinReranker()
 
 
 def _open_cascade(settings: RerankerSettings, resources: EngineResources) -> Reranker:

@@ -6,16 +6,20 @@ from typing import Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from chassis.settings import RemoteModelSettings
+from chassis.settings import POCKET, RemoteModelSettings
 from services.reranker.engines.remote import RemoteShape
 
 
 class Engine(StrEnum):
-    """What stands behind the route."""
+    """What stands behind the route. "pocket" is the earlier name of `builtin`."""
 
-    POCKET = "pocket"
+    BUILTIN = "builtin"
     CASCADE = "cascade"
     REMOTE = "remote"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Engine | None":
+        return cls.BUILTIN if value == POCKET else None
 
 
 class RerankerSettings(RemoteModelSettings):
@@ -24,7 +28,7 @@ class RerankerSettings(RemoteModelSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_RERANKER_")
 
     port: int = 7105
-    engine: Engine = Engine.POCKET
+    engine: Engine = Engine.BUILTIN
     max_side: int = Field(default=672, ge=64, description="photos are shrunk to this when decoded, pixels")
 
     coarse: bool = Field(default=True, description="engine=cascade: whether the Q-Former filters")

@@ -28,12 +28,12 @@ def create_app(settings: VerifierSettings) -> FastAPI:
 
 
 def open_engine(settings: VerifierSettings, _: EngineResources) -> Verifier:
-    """The engine that the settings name; the pocket engine is the other one's fallback."""
-    from services.verifier.engines.pocket import PocketVerifier
+    """The engine that the settings name; the built-in one is the other one's fallback."""
+    from services.verifier.engines.builtin import BuiltinVerifier
 
-    pocket = PocketVerifier()
-    if settings.engine is Engine.POCKET:
-        return pocket
+    builtin = BuiltinVerifier()
+    if settings.engine is Engine.BUILTIN:
+        return builtin
     from services.verifier.engines.white_box import WhiteBoxVerifier
 
-    return WhiteBoxVerifier(pocket)
+    return WhiteBoxVerifier(builtin)

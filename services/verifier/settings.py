@@ -5,14 +5,18 @@ from enum import StrEnum
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from chassis.settings import ServiceSettings
+from chassis.settings import POCKET, ServiceSettings
 
 
 class Engine(StrEnum):
-    """What can verify answers."""
+    """What can verify answers. "pocket" is the earlier name of `builtin`."""
 
-    POCKET = "pocket"
+    BUILTIN = "builtin"
     WHITE_BOX = "white_box"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Engine | None":
+        return cls.BUILTIN if value == POCKET else None
 
 
 class VerifierSettings(ServiceSettings):
@@ -21,5 +25,5 @@ class VerifierSettings(ServiceSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_VERIFIER_")
 
     port: int = 7106
-    engine: Engine = Engine.POCKET
+    engine: Engine = Engine.BUILTIN
     supported_from: float = Field(default=0.5, ge=0.0, le=1.0)

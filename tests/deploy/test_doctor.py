@@ -55,7 +55,7 @@ async def test_every_part_of_a_running_platform_is_found_with_its_engine(
         parts = await examine(http)
     assert [part.name for part in parts] == [app.name for app in APPS]
     assert {part.state for part in parts} == {"ready"}
-    assert {part.info.engine for part in parts if part.info} == {"pocket", "builtin"}
+    assert {part.info.engine for part in parts if part.info} == {"lite", "pocket", "builtin"}
     assert {part.name: part.holds for part in parts if part.holds is not None} == {
         "image_search": 0,
         "text_search": 0,

@@ -121,11 +121,11 @@ def _reranker(folders: Folders) -> None:
 
 def _reader(folders: Folders) -> None:
     from services.reader.engine import Passage, Query
-    from services.reader.engines.extractive import ExtractiveReader, ReadingOptions
+    from services.reader.engines.extractive import ExtractiveReader, ReadingOptions, uncalibrated
     from services.reader.engines.windows import QuestionAnsweringModel
 
     model = QuestionAnsweringModel.from_pretrained(folders["reader"], _accelerator())
-    reader = ExtractiveReader(model, options=ReadingOptions(temperature=20.0))
+    reader = ExtractiveReader(model, options=ReadingOptions(curve=uncalibrated(20.0)))
     assert reader.read(Query("Who built it?", "The red tower"), [Passage("It was built by Ada.")])
 
 

@@ -16,8 +16,8 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights
 from services.reader.app import create_app
-from services.reader.engine import Answer, Passage, Query
-from services.reader.engines.extractive import ExtractiveReader, ReadingOptions
+from services.reader.engine import Answer, Passage, PassageKind, Query
+from services.reader.engines.extractive import ExtractiveReader, ReadingOptions, uncalibrated
 from services.reader.engines.windows import Logits, QuestionAnsweringModel, Window, WindowLimits
 from services.reader.measure_passages import PRESETS, random_reader, seconds_a_call
 from services.reader.settings import ReaderSettings
@@ -34,7 +34,8 @@ TEXTS = [
     "a dog or a book, " * 40 + "the tower was built in 1931 by Émile 🗼 Núñez.",
     "No 🐕 is a tower; “Ada” built it — in 1907.\nRED TOWER\nOpen 10:00",
 ]
-SHORT_ANSWERS = ReadingOptions(answer_tokens=6, temperature=20.0)
+HOT = 20.0
+SHORT_ANSWERS = ReadingOptions(answer_tokens=6, curve=uncalibrated(HOT))
 """Random weights give margins far below 0: a high temperature keeps every answer worth sending."""
 STRIDE = 16
 
@@ -120,8 +121,8 @@ def _every_span(folder: Path, question: str, texts: Sequence[str]) -> list[tuple
     return sorted(spans, key=lambda span: (-span[0], span[1:]))
 
 
-def _margin(answer: Answer, temperature: float) -> float:
-    return temperature * math.log(answer.probability / (1 - answer.probability))
+def _margin(answer: Answer) -> float:
+    return HOT * math.log(answer.probability / (1 - answer.probability))
 
 
 @pytest.mark.parametrize("kind", ["BERT", "RoBERTa"])
@@ -148,7 +149,7 @@ def test_the_best_span_and_its_margin_are_those_of_counting_out_every_span(
         margin, passage, start, end = _every_span(folders[kind], QUESTION, texts)[0]
         (answer,) = reader.read(Query(QUESTION), _passages(texts))
         assert (answer.passage, answer.span.start, answer.span.end) == (passage, start, end)
-        apart = max(apart, abs(_margin(answer, SHORT_ANSWERS.temperature) - margin))
+        apart = max(apart, abs(_margin(answer) - margin))
     parity(f"reader, margins of a {kind}", "every span counted out", apart)
 
 
@@ -211,7 +212,7 @@ def _read(
 def test_the_probability_is_the_logistic_of_the_margin_over_the_temperature(
     model: QuestionAnsweringModel, height: float
 ) -> None:
-    (answer,) = _read(model, "ada", "ada", Passage(TEXTS[0]), height, temperature=3.0)
+    (answer,) = _read(model, "ada", "ada", Passage(TEXTS[0]), height, curve=uncalibrated(3.0))
     assert answer.probability == pytest.approx(1 / (1 + math.exp(-height / 3.0)))
 
 
@@ -239,18 +240,18 @@ def test_neither_question_nor_title_is_an_answer(model: QuestionAnsweringModel) 
     assert passage.text[found.span.start : found.span.end] == "dog"
 
 
-def test_the_model_reads_the_title_of_a_passage_that_does_not_say_it(model: QuestionAnsweringModel) -> None:
+def test_the_model_reads_the_title_of_a_page_and_of_nothing_else(model: QuestionAnsweringModel) -> None:
     reader = ExtractiveReader(model, options=SHORT_ANSWERS)
-    untitled, titled, told = (
+    untitled, titled, printed = (
         reader.read(Query(QUESTION), [passage])[0].probability
         for passage in (
             Passage("Ada built it."),
             Passage("Ada built it.", title="The red tower"),
-            Passage("Ada built it.", title="ada"),
+            Passage("Ada built it.", title="The red tower", kind=PassageKind.PHOTO),
         )
     )
     assert titled != untitled
-    assert told == untitled
+    assert printed == untitled
 
 
 def test_a_span_that_runs_on_brings_all_of_its_sentences(model: QuestionAnsweringModel) -> None:
@@ -306,13 +307,13 @@ def test_a_mark_that_stands_in_a_page_is_text(folders: dict[str, Path], kind: st
     assert marked.null == plain.null == 0
 
 
-def test_the_subject_stands_where_the_question_points(model: QuestionAnsweringModel) -> None:
+def test_the_subject_stands_before_a_question_that_does_not_name_it(model: QuestionAnsweringModel) -> None:
     reader = ExtractiveReader(model, options=SHORT_ANSWERS)
     pointing, named, unnamed = (
         reader.read(query, _passages(TEXTS))[0].probability
         for query in (
             Query("Who built it?", "the red tower"),
-            Query("Who built the red tower?", "a dog"),
+            Query("the red tower: Who built it?", "the red tower"),
             Query("Who built it?"),
         )
     )
@@ -350,7 +351,7 @@ def test_the_measurement_reads_every_passage_once_a_call(preset: str) -> None:
 
 def _settings(folder: Path, **changes: Any) -> ReaderSettings:
     values: dict[str, Any] = {"port": 0, "engine": "extractive", "model": str(folder), "device": "cpu"}
-    options = {"stride_tokens": STRIDE, "answer_tokens": 6, "temperature": 20.0}
+    options = {"stride_tokens": STRIDE, "answer_tokens": 6, "temperature": HOT}
     return ReaderSettings(**(values | options | changes))
 
 

@@ -9,6 +9,7 @@ from tokenizers import Tokenizer
 
 from chassis.models import sentence_encoder as served
 from tests.models.tiny_bge import tiny_bge
+from training import onnx_export
 from training import sentence_encoder as exported
 
 MAX_TOKENS = 32
@@ -16,7 +17,7 @@ MAX_TOKENS = 32
 
 @pytest.mark.filterwarnings("ignore")  # torch's exporter warns of itself
 def test_int8_weights_keep_the_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exported, "_SMALL", 16)  # the model is so small that nothing would be quantised
+    monkeypatch.setattr(onnx_export, "_SMALL", 16)  # the model is so small that nothing would be quantised
     base, out = tiny_bge(tmp_path / "base"), tmp_path / "out"
     exported.main(base, out, "tiny", MAX_TOKENS)
     texts = ["the tower is tall", "harbour", "the tower of the harbour is tall " * 20]

@@ -27,7 +27,6 @@ from gateway.state import (
     Verdict,
 )
 from gateway.steps import evidence, photo
-from gateway.steps.answer_check import check_answer
 from gateway.steps.answering import answer_from
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
 from gateway.steps.evidence import SearchRequest
@@ -230,9 +229,12 @@ class LoreglassPipeline:
     async def _verify(
         self, judge: Judge | None, query: Query, reply: Reply, context: Context, run: Run
     ) -> Verdict | None:
-        """The dual verifier (3.7.2). `judge`: of the reasoner that answered; None: it is not asked."""
+        """The dual verifier (3.7.2). `judge`: of the reasoner that answered; None: it is not asked.
+
+        What a model wrote stands by the evidence alone: its tokens and its own yes say more of the model.
+        """
         if reply.generated:
-            return await check_answer(self.services, query, reply, context, run, self.thresholds)
+            judge, reply = None, replace(reply, token_probabilities=None)
         return await verify(self.services, judge, query, reply, context, run, self.thresholds)
 
     async def _second_hop(self, query: Query, draft: Draft, context: Context, run: Run) -> tuple[str, ...]:

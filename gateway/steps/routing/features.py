@@ -5,7 +5,6 @@ from dataclasses import dataclass, fields
 from gateway.state import Draft
 from language.hedges import hedged
 from language.names import Name, names
-from language.numbers import every_number
 
 FALLING = frozenset({"speculates"})
 """The features that can only speak against a draft; every other one can only speak for it."""
@@ -51,7 +50,7 @@ def router_features(draft: Draft) -> RouterFeatures:
         self_contained=float(draft.self_contained),
         confidence=draft.confidence or 0.0,
         quoted=float(bool(draft.quotes)),
-        number=float(bool(every_number(answer))),
+        number=float(any(character.isdigit() for character in answer)),
         named=float(any(map(_is_proper, names(answer)))),
         speculates=float(hedged(f"{_own_words(draft)}\n{draft.reasoning}")),
     )

@@ -4,18 +4,22 @@ The margin of a span is its start and end logit less those of [CLS] in the same 
 `null_score_diff`, turned round). Runs in a bare torch + transformers environment.
 """
 
-import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from chassis.calibration import LogisticCurve
+from chassis.models.windows import Window, question_text
 from language.sentences import Sentence, sentences
-from services.reader.engine import Answer, Passage, Query, Span
-from services.reader.engines.pocket import question_about
-from services.reader.engines.windows import Logits, QuestionAnsweringModel, Window
-from services.reader.spoken import spoken
+from services.reader.engine import Answer, Passage, PassageKind, Query, Span
+from services.reader.spoken import spoken, spoken_attribute
+
+Logits = NDArray[np.float32]
+"""[2, tokens]: that the answer starts, and that it ends, at each token; at [CLS] that there is none."""
 
 Forward = Callable[[Sequence[Window]], Sequence[Logits]]
 
@@ -23,21 +27,32 @@ _NEGLIGIBLE = 0.01
 """Below this probability a span is not worth sending: no caller answers at one in a hundred."""
 
 
+FEATURES = ("margin", "named", "record", "print", "margin_named", "margin_record", "margin_print")
+"""What the probability depends on: the margin, and how much it tells where the question is asked of a named
+thing, of a record, or of print.
+"""
+
+
+def uncalibrated(temperature: float = 2.0) -> LogisticCurve:
+    """Return the curve of a model that nobody calibrated: its margin is divided by `temperature`.
+
+    A margin is the sum of two log odds, of the start and of the end. Both tell of the same decision, so their
+    mean, temperature 2, is the guess. Fit it to questions of your own.
+    """
+    return LogisticCurve(0.0, (1 / temperature, *(0.0 for _ in FEATURES[1:])))
+
+
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """`answer_tokens`: of the longest span, 30 in run_squad. `temperature` divides the margin.
-
-    A margin is the sum of two log odds, of the start and of the end; both tell of the same decision, so their
-    mean, temperature 2, is the untuned guess. On weights of your own, fit it to questions of your own.
-    """
+    """`answer_tokens`: of the longest span, 30 in run_squad. `curve`: from `FEATURES` to a probability."""
 
     answer_tokens: int = 30
-    temperature: float = 2.0
+    curve: LogisticCurve = field(default_factory=uncalibrated)
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """`text[start:end]` of a passage, the sentences it lies in (one, unless it runs on), and its margin."""
+    """`text[start:end]` of a passage, and the sentences it lies in (one, unless it runs on)."""
 
     passage: int
     start: int
@@ -46,12 +61,29 @@ class _Candidate:
     margin: float
 
 
+class ExtractiveModel(Protocol):
+    """Cuts passages into windows and reads them."""
+
+    @property
+    def name(self) -> str:
+        """What the reply's `model` says."""
+        ...
+
+    def windows(self, question: str, passages: Sequence[str]) -> list[Window]:
+        """Return the passages' windows, the first of each passage before the second of any."""
+        ...
+
+    def forward(self, windows: Sequence[Window]) -> Sequence[Logits]:
+        """Return the logits of each window's own tokens."""
+        ...
+
+
 class ExtractiveReader:
     """`Reader` by a question-answering model; `forward` is its own or one shared with other callers."""
 
     def __init__(
         self,
-        model: QuestionAnsweringModel,
+        model: ExtractiveModel,
         forward: Forward | None = None,
         options: ReadingOptions | None = None,
     ) -> None:
@@ -66,7 +98,7 @@ class ExtractiveReader:
 
     def read(self, query: Query, passages: Sequence[Passage], top_n: int = 1) -> list[Answer]:
         """See the protocol. What was said earlier in the conversation is not read."""
-        asked = question_about(query)
+        asked = question_text(query.question, query.subject)
         headings = [heading(passage) for passage in passages]
         texts = [head + passage.text for head, passage in zip(headings, passages, strict=True)]
         # Windows of like length side by side: little of a batch is padding.
@@ -84,38 +116,54 @@ class ExtractiveReader:
                 self._options.answer_tokens,
             )
         ]
-        return [self._answer(query, passages, best) for best in self._best(candidates, top_n)]
+        named = bool(query.subject)
+        scored = [
+            (self._options.curve.probability(features(each.margin, named, passages[each.passage].kind)), each)
+            for each in candidates
+        ]
+        return [_answer(query, passages, found, probability) for probability, found in _best(scored, top_n)]
 
-    def _best(self, candidates: Sequence[_Candidate], top_n: int) -> list[_Candidate]:
-        """The highest margins, of sentences that do not overlap."""
-        chosen: list[_Candidate] = []
-        for candidate in sorted(candidates, key=lambda each: (-each.margin, each.passage, each.start)):
-            if len(chosen) == top_n or self._probability(candidate.margin) < _NEGLIGIBLE:
-                break
-            if not any(_overlap(candidate, other) for other in chosen):
-                chosen.append(candidate)
-        return chosen
 
-    def _answer(self, query: Query, passages: Sequence[Passage], found: _Candidate) -> Answer:
-        passage = passages[found.passage]
-        sentence = passage.text[found.sentence.start : found.sentence.end]
-        span = passage.text[found.start : found.end]
-        return Answer(
-            passage=found.passage,
-            span=Span(found.start, found.end),
-            sentence=found.sentence,
-            spoken=spoken(query.question, sentence, span, query.subject, passage.title),
-            probability=self._probability(found.margin),
-        )
+def features(margin: float, named: bool, kind: PassageKind) -> list[float]:
+    """Return the values of `FEATURES`. `named`: the question is asked of a thing whose name is known."""
+    marks = (float(named), float(kind is PassageKind.ATTRIBUTE), float(kind is PassageKind.PHOTO))
+    return [margin, *marks, *(margin * mark for mark in marks)]
 
-    def _probability(self, margin: float) -> float:
-        return 0.5 + 0.5 * math.tanh(margin / self._options.temperature / 2)  # the logistic, without overflow
+
+def _best(scored: Sequence[tuple[float, _Candidate]], top_n: int) -> list[tuple[float, _Candidate]]:
+    """Return the most probable candidates, of sentences that do not overlap."""
+    chosen: list[tuple[float, _Candidate]] = []
+    for probability, candidate in sorted(scored, key=lambda each: (-each[0], each[1].passage, each[1].start)):
+        if len(chosen) == top_n or probability < _NEGLIGIBLE:
+            break
+        if not any(_overlap(candidate, other) for _, other in chosen):
+            chosen.append((probability, candidate))
+    return chosen
+
+
+def _answer(query: Query, passages: Sequence[Passage], found: _Candidate, probability: float) -> Answer:
+    passage = passages[found.passage]
+    sentence = passage.text[found.sentence.start : found.sentence.end]
+    span = passage.text[found.start : found.end]
+    return Answer(
+        passage=found.passage,
+        span=Span(found.start, found.end),
+        sentence=found.sentence,
+        spoken=_spoken(sentence, span, query.subject, passage),
+        probability=probability,
+    )
+
+
+def _spoken(sentence: str, span: str, subject: str | None, passage: Passage) -> str:
+    if passage.kind is PassageKind.ATTRIBUTE:
+        return spoken_attribute(sentence, span, passage.title)
+    return spoken(sentence, span, subject, passage.title)
 
 
 def heading(passage: Passage) -> str:
-    """What the model reads before the passage: its title, unless the text says it itself."""
-    told = not passage.title.strip() or passage.title.casefold() in passage.text.casefold()
-    return "" if told else f"{passage.title}\n"
+    """Return what is read before a page's passage: its title, as the reranker and the verifier have it."""
+    titled = passage.kind is PassageKind.PAGE and passage.title.strip()
+    return f"{passage.title}\n" if titled else ""
 
 
 def _candidates(

@@ -19,6 +19,7 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights, load_model, load_part
+from chassis.models.windows import Window
 
 DEFAULT_MODEL = "deepset/minilm-uncased-squad2"
 
@@ -41,21 +42,6 @@ class WindowLimits:
     tokens: int = 384
     stride: int = 128
     most: int = 256
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """What the model reads at once. `kinds`: token type ids, empty where the model has none.
-
-    `offsets`: (tokens, 2), characters of the passage that each token stands for; -1 for the question and
-    for marks. `null`: the place of [CLS].
-    """
-
-    passage: int
-    ids: tuple[int, ...]
-    kinds: tuple[int, ...]
-    offsets: NDArray[np.int64]
-    null: int
 
 
 class QuestionAnsweringModel:

@@ -54,7 +54,7 @@ def test_the_shipped_file_has_every_service() -> None:
         ({"services.reranker.weights_gb": 0}, "services.reranker: a service on a card needs weights_gb"),
         ({"services.reranker.share": 1.5}, "services.reranker.share: Input should be less than or equal"),
         ({"services.reranker.share": 0.05}, "services.reranker.share is 2.4 GB of a card; it needs 5.1 GB"),
-        ({"services.reranker.engine": "casacde"}, "services.reranker.engine is 'casacde'; use pocket or"),
+        ({"services.reranker.engine": "casacde"}, "services.reranker.engine is 'casacde'; use builtin or"),
         ({"services.reranker.engine": "pocket"}, "services.reranker.gpu must be cpu"),
         ({"services.domain_router.engine": "builtin"}, "services.domain_router.gpu must be cpu"),
         ({"services.domain_router.engine": "pocket"}, "services.domain_router.gpu must be cpu"),

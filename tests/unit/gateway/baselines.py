@@ -11,7 +11,7 @@ from gateway.clients.services import Services
 from gateway.pipelines.baselines.closed_book import ClosedBookPipeline
 from gateway.pipelines.baselines.crag_mm import CragMmPipeline
 from gateway.pipelines.baselines.direct_rag import DirectRagPipeline
-from gateway.pipelines.baselines.pocket import PocketBaselines
+from gateway.pipelines.baselines.lite import LiteBaselines
 from gateway.pipelines.baselines.port import BaselineReasoner, Retrieved
 from gateway.pipelines.experiments import varied
 from gateway.pipelines.port import Pipeline
@@ -148,7 +148,7 @@ async def asked(
     """One question to one baseline. `fallback`: the scripted reader passes for a model that sees."""
     reader, services = reader or ScriptedReader(), services or FakeServices()
     async with clients_of(services) as clients:
-        behind = PocketBaselines(clients.read) if fallback else None
+        behind = LiteBaselines(clients.read) if fallback else None
         pipeline = varied(baseline(name, clients, reader, behind), Experiment(without=list(missing)))
         run = Run("trace", Deadline.after_ms(30_000), planning=FixedPlan(plan), explain=Explaining())
         outcome = await pipeline.answer(Query(question, photo, history=history, **ask), run)

@@ -13,7 +13,7 @@ from chassis.http.serving import BoundApp, listen, running
 from contracts.answer import Answer
 from gateway.app import TellStart, create_app
 from gateway.clients.services import Services
-from gateway.reasoners import Reasoners, pocket_reasoners
+from gateway.reasoners import Reasoners, lite_reasoners
 from gateway.reasoning.port import Read
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings
@@ -99,7 +99,7 @@ async def gateway_before(
     )
 
     def reasoners(_: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read) -> Reasoners:
-        reading = pocket_reasoners(read)
+        reading = lite_reasoners(read)
         scripted = replace(reading, few_hops=thinking, fallback=reading if fallback else None)
         return reading if pocket else scripted
 

@@ -11,6 +11,7 @@ from contracts.reranker import RerankRequest
 from contracts.text_search import TextSearchReply
 from gateway.planning.latencies import PACKAGED, load_latencies
 from gateway.planning.stages import Stage
+from gateway.thresholds import LITE_LIMITS
 from tests.unit.gateway.fakes import FakeServices, Mood, image_hit, text_hit
 from tests.unit.gateway.platform import World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading
@@ -59,19 +60,19 @@ async def test_what_does_not_fit_is_given_up_and_named(services: FakeServices, t
     assert trace.plans[0].remaining_ms <= 30_000
 
 
-async def test_a_slow_reranker_is_given_fewer_chunks(services: FakeServices, tmp_path: Path) -> None:
+async def test_a_slow_reranker_is_given_less_to_do(services: FakeServices, tmp_path: Path) -> None:
     words = "It has many pages and a long story to tell of salt and roads. " * 9
     services.text_search.reply = TextSearchReply(
         hits=[text_hit(f"Part {number}. {words}") for number in range(10)], collection="pages"
     )
-    async with gateway_before(services, latencies=table(tmp_path, rerank_item_ms=700)) as world:
+    async with gateway_before(services, latencies=table(tmp_path, rerank_item_ms=2_500)) as world:
         answer = await world.ask(deadline_ms="20000")
     asked = services.reranker.calls[0]
     assert isinstance(asked, RerankRequest)
-    assert len(asked.documents) <= 30
+    assert len(asked.documents) <= LITE_LIMITS.chunks_to_rerank
     assert asked.fine_top_n is not None
-    assert asked.fine_top_n <= 30
-    assert "fewer_chunks" in answer.degraded
+    assert asked.fine_top_n < LITE_LIMITS.chunks_to_rerank
+    assert {"fewer_chunks", "no_fine_rerank"}.intersection(answer.degraded)
 
 
 async def test_with_a_third_of_a_second_it_still_says_something_in_time(services: FakeServices) -> None:

@@ -325,7 +325,7 @@ async def test_a_plan_without_a_model_asks_none(name: str) -> None:
     if name in ("crag-mm-task-2", "crag-mm-task-3"):
         (request,) = result.services.text_search.calls
         (query,) = request.queries
-        assert query == f"Who wrote {BOOK}?"
+        assert query == f"{BOOK} Who wrote this book?"
 
 
 @pytest.mark.parametrize("name", ["llm-only", "direct-rag"])

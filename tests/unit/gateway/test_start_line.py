@@ -52,7 +52,7 @@ async def test_a_gateway_that_starts_leaves_one_line_of_what_it_is_made_of(servi
             await world.ask()
     (line,) = [line for line in lines if line["event"] == "started"]
     assert (line["version"], line["profile"]) == (version("loreglass"), "pocket")
-    assert (line["pipeline"], line["reasoning"], line["model"]) == ("loreglass", "pocket", None)
+    assert (line["pipeline"], line["reasoning"], line["model"]) == ("loreglass", "lite", None)
     assert (line["sessions"], line["asks_for_keys"], line["silent"]) == ("memory", False, [])
     assert set(line["services"]) == set(Services.names())
     assert line["services"]["ocr"]["version"] == version("loreglass")

@@ -219,3 +219,15 @@ async def test_the_trace_says_which_check_refused(strict: FakeServices) -> None:
         trace = (await world.client.get(f"/traces/{answer.trace_id}")).json()
     assert answer.reason is Reason.UNSUPPORTED
     assert trace["refused_by"] == "token_min"
+
+
+async def test_what_a_model_wrote_is_checked_by_the_evidence_and_not_by_its_tokens(
+    strict: FakeServices,
+) -> None:
+    def written(ask: Query, context: Context) -> Reply:
+        return replace(quote_best(ask, context), token_probabilities=(0.99, 0.2), generated=True)
+
+    async with gateway_before(strict, ScriptedReasoner(say=written)) as world:
+        answer = await world.ask()
+    assert answer.reason is Reason.ANSWERED
+    assert answer.verification is Verification.VERIFIED

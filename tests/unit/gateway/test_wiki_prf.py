@@ -12,9 +12,9 @@ from contracts.cropper import CropReply
 from contracts.image_search import ImageSearchReply
 from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
 from contracts.text_search import TextSearchReply, TextSearchRequest
+from gateway.pipelines.wiki_prf.lite import LiteWikiPrf
 from gateway.pipelines.wiki_prf.photo_tools import mirrored
 from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS
-from gateway.pipelines.wiki_prf.pocket import PocketWikiPrf
 from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import Plan
@@ -29,7 +29,7 @@ from tests.unit.gateway.papers import (
     best_first,
     numbered,
 )
-from tests.unit.reasoning.pocket.desk import WordReader
+from tests.unit.reasoning.lite.desk import WordReader
 
 pytestmark = pytest.mark.anyio
 
@@ -301,7 +301,7 @@ def test_what_is_no_photo_has_no_mirror_image() -> None:
 
 async def test_the_pocket_reasoner_grounds_the_kind_and_captions_the_print() -> None:
     services = with_crop()
-    result = await ask_wiki_prf(PocketWikiPrf(WordReader()), services)  # type: ignore[arg-type]
+    result = await ask_wiki_prf(LiteWikiPrf(WordReader()), services)  # type: ignore[arg-type]
     assert result.notes("tool_plan") == ["caption: THE SALT ROAD"]
     assert services.text_search.calls[-1].queries == [f"THE SALT ROAD {QUESTION}"]
     assert "312" in result.outcome.answer

@@ -65,7 +65,6 @@ Die Zauberflöte: who composed it?
 Rio de Janeiro
 And the author?
 Que Sera Sera singer?
-que sera sera singer?
 Plaza de la Constitución opening hours?
 El Palacio de los Deportes seats?
 Casa de las Conchas: built when
@@ -101,7 +100,6 @@ Les Demoiselles d'Avignon painter?
 Der Ring des Nibelungen length
 Der Spiegel, what does an issue cost?
 Dove soap ingredients?
-Como lake depth?
 Ile de France population?
 Wat Arun height?
 Che Guevara born when?

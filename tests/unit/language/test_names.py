@@ -21,10 +21,9 @@ from tests.unit.language.hostile import TEXTS
         ("It was opened on Monday, 3 June 1894.", []),
         ("Painting is hard. Usually nobody cares.", []),
         ("Visitors like it; visitors return.", []),
-        ("Twelve men came. Second place is free.", []),
         ("Einstein was born in Ulm.", ["Einstein", "Ulm"]),
         ("Vincent van Gogh met Jean-Paul de la Tour.", ["Vincent van Gogh", "Jean-Paul de la Tour"]),
-        ("a poem by Homer\nOpen daily", ["Homer"]),
+        ("a poem by Homer\nopen daily", ["Homer"]),
         ("nothing here", []),
     ],
 )

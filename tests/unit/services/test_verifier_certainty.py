@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from contracts.verifier import CheckName
 from services.verifier.engine import NO_SIGNALS, ModelSignals, Verdict
+from services.verifier.engines.builtin import BuiltinVerifier
 from services.verifier.engines.certainty import Certainty, certainty_of
-from services.verifier.engines.pocket import PocketVerifier
 from services.verifier.engines.white_box import WhiteBoxVerifier
 
-POCKET = PocketVerifier()
-WHITE_BOX = WhiteBoxVerifier(POCKET)
+BUILTIN = BuiltinVerifier()
+WHITE_BOX = WhiteBoxVerifier(BUILTIN)
 EVIDENCE = ["The Salt Road is a novel by Mira Holm. It has 312 pages."]
 PROBABILITIES = st.floats(0.0, 1.0)
 TOKENS = st.lists(PROBABILITIES, min_size=1, max_size=8).map(tuple)
@@ -34,7 +34,7 @@ def certain(signals: ModelSignals) -> Certainty:
     return certainty
 
 
-def verify(engine: WhiteBoxVerifier | PocketVerifier, answer: str, signals: ModelSignals) -> Verdict:
+def verify(engine: WhiteBoxVerifier | BuiltinVerifier, answer: str, signals: ModelSignals) -> Verdict:
     return engine.verify("How many pages?", answer, EVIDENCE, "The Salt Road", signals)
 
 
@@ -91,7 +91,7 @@ def test_each_signal_has_a_check_and_each_refusal_a_sentence(signals: ModelSigna
 
 @given(any_signals(), st.sampled_from(["It has 312 pages.", "It has 321 pages."]))
 def test_signals_can_only_lower_what_the_pocket_engine_finds(signals: ModelSignals, answer: str) -> None:
-    alone, informed = verify(POCKET, answer, NO_SIGNALS), verify(POCKET, answer, signals)
+    alone, informed = verify(BUILTIN, answer, NO_SIGNALS), verify(BUILTIN, answer, signals)
     assert informed.probability <= alone.probability
     assert informed.refused == (not certain(signals).accepted)
     assert informed.checks[: len(alone.checks)] == alone.checks
@@ -134,7 +134,7 @@ def test_one_refusing_signal_is_enough(signals: ModelSignals) -> None:
 
 def test_without_signals_the_white_box_judges_as_the_pocket_engine() -> None:
     for answer in ("It has 312 pages.", "It has 321 pages."):
-        assert verify(WHITE_BOX, answer, NO_SIGNALS) == verify(POCKET, answer, NO_SIGNALS)
+        assert verify(WHITE_BOX, answer, NO_SIGNALS) == verify(BUILTIN, answer, NO_SIGNALS)
 
 
 @pytest.mark.parametrize("tokens", [(math.nan,), (0.5, math.nan), (1.0000001,), (-0.1,), (math.inf,)])

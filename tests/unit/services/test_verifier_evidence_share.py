@@ -3,23 +3,23 @@
 import pytest
 
 from services.verifier.engine import ModelSignals, Verifier
+from services.verifier.engines.builtin import BuiltinVerifier
 from services.verifier.engines.certainty import certainty_of
-from services.verifier.engines.pocket import PocketVerifier
 from services.verifier.engines.white_box import WhiteBoxVerifier
 
 QUESTION, EVIDENCE = "How many pages?", ["The Salt Road has 312 pages."]
-POCKET = PocketVerifier()
+BUILTIN = BuiltinVerifier()
 
 
 @pytest.mark.parametrize("tokens", [(0.99, 0.98), (0.2, 0.9), (0.6, 0.91)])
 @pytest.mark.parametrize("judgement", [None, 0.1, 0.95])
 @pytest.mark.parametrize("answer", ["It has 312 pages.", "It has 321 pages.", "…"])
-def test_the_pocket_engines_probability_is_the_least_of_evidence_and_models(
+def test_the_builtin_engines_probability_is_the_least_of_evidence_and_models(
     tokens: tuple[float, ...], judgement: float | None, answer: str
 ) -> None:
     signals = ModelSignals(tokens, 0.6, 0.9, judgement)
-    alone = POCKET.verify(QUESTION, answer, EVIDENCE, None)
-    both = POCKET.verify(QUESTION, answer, EVIDENCE, None, signals)
+    alone = BUILTIN.verify(QUESTION, answer, EVIDENCE, None)
+    both = BUILTIN.verify(QUESTION, answer, EVIDENCE, None, signals)
     certainty = certainty_of(signals)
     assert certainty is not None
     assert both.by_evidence == alone.by_evidence == alone.probability
@@ -28,6 +28,6 @@ def test_the_pocket_engines_probability_is_the_least_of_evidence_and_models(
 
 @pytest.mark.parametrize(("signals", "reads"), [(ModelSignals((0.9,)), False), (ModelSignals(), True)])
 def test_what_was_not_read_has_no_part(signals: ModelSignals, reads: bool) -> None:
-    white_box: Verifier = WhiteBoxVerifier(POCKET)
+    white_box: Verifier = WhiteBoxVerifier(BUILTIN)
     verdict = white_box.verify(QUESTION, "It has 312 pages.", EVIDENCE, None, signals)
     assert (verdict.by_evidence is not None) is reads

@@ -52,7 +52,7 @@ class TooSure(ScriptedReasoner):
         """Read off the photo, or so it says."""
         wrong = int(re.findall(r"\d+", ask.question)[0]) >= UNSURE_FROM
         return (
-            direct_draft("Ada Berg", confidence=0.7) if wrong else direct_draft("Mira Holm", confidence=0.95)
+            direct_draft("Ada Berg", confidence=0.85) if wrong else direct_draft("Mira Holm", confidence=0.95)
         )
 
 

@@ -18,7 +18,7 @@ from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.reasoner import VlmReasoner
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
-from gateway.reasoners import Reasoners, pocket_reasoners
+from gateway.reasoners import Reasoners, lite_reasoners
 from gateway.reasoning.port import Read
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings
@@ -43,7 +43,7 @@ async def asked(
         def reasoners(
             _settings: GatewaySettings, _http: HttpClient, _guards: Guards, read: Read
         ) -> Reasoners:
-            pocket = pocket_reasoners(read)
+            pocket = lite_reasoners(read)
             return replace(pocket, few_hops=VlmReasoner(model), stepwise=StepwiseVlmReasoner(model))
 
         app = create_app(settings, partial(wire, open_reasoners=reasoners))

@@ -1,0 +1,26 @@
+"""What an encoder reads at once of a question and a passage."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """The question beside a part of a passage. `kinds`: token type ids, empty where the model has none.
+
+    `offsets`: [tokens, 2], the characters of the passage that each token stands for; -1 for the question and
+    for marks. `null`: the place of [CLS].
+    """
+
+    passage: int
+    ids: tuple[int, ...]
+    kinds: tuple[int, ...]
+    offsets: NDArray[np.int64]
+    null: int = 0
+
+
+def question_text(question: str, subject: str | None) -> str:
+    """Return the question with the name of the thing it is about, unless it says the name itself."""
+    return question if not subject or subject.casefold() in question.casefold() else f"{subject}: {question}"

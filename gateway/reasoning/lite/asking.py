@@ -1,0 +1,146 @@
+"""What a question is about: the thing in view, one that it names, or one of the last turns."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gateway.state import Entity, Query, Turn
+from language.names import names, same_name
+from language.words import content_stems, stem, unique, word_set, words
+
+ENTITY = "{entity}"
+_POINTING = word_set("this that these those here it its he him his she her hers they them their theirs")
+_SHOWN = word_set("this these here")
+_IN_VIEW = re.compile(
+    r"\b(?:i'm|i am|we're|we are) (?:looking at|holding|seeing|facing|wearing|pointing at)\b"
+    r"|\bin front of (?:me|us)\b",
+    re.IGNORECASE,
+)
+_WHICH = word_set("what which who name identify")
+_NAMING = {
+    stem(word)
+    for word in ("name", "title", "called", "kind", "type", "thing", "object", "identify", "see", "looking")
+}
+_KIND = re.compile(r"\b(?:this|that|these|those)\s+(\w+)", re.IGNORECASE)
+"""What the asker calls the thing: "this church"."""
+_READING = {stem(word) for word in ("read", "written", "printed", "print", "text", "sign", "label", "write")}
+_COMPARES = re.compile(
+    r"\b(?:than|(?:more|less|fewer|older|newer|younger|taller|higher|longer|shorter|bigger|larger|smaller"
+    r"|heavier|lighter|cheaper|faster|slower|earlier|later|better|wider|deeper)\b[^?]*\bor)\b",
+    re.IGNORECASE,
+)
+_MOST_TOPICS = 3
+_TELLING = 2
+"""Words from which a question says what it is about."""
+
+
+class About(StrEnum):
+    """Where to find the thing that a question is about."""
+
+    VIEW = "the thing in view"
+    NAMED = "a thing that it names"
+    SPOKEN = "a thing spoken of"
+    OTHER = "whatever pages say"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that needs no earlier one. `names`: what it may be about, likeliest first, if known."""
+
+    text: str
+    about: About
+    names: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> bool:
+        """Whether it speaks of a thing without its name."""
+        return _points(self.text)
+
+    @property
+    def compares(self) -> bool:
+        """Whether it asks which of two things has more of something: no one passage answers that."""
+        return _COMPARES.search(self.text) is not None
+
+    @property
+    def asks_print(self) -> bool:
+        """Whether nothing is asked but what is written."""
+        stems = content_stems(self.text)
+        return bool(stems & _READING) and not stems - _READING
+
+    def asks_name(self, thing: Entity) -> bool:
+        """Whether nothing is asked but what the thing is: its name, or which one of its kind."""
+        called = _KIND.findall(self.text)
+        known = content_stems(" ".join((thing.name, *called, *(value for _, value in thing.attributes))))
+        opens = _WHICH.intersection(words(self.text)[:1])
+        meant = self.about in (About.VIEW, About.SPOKEN)
+        return meant and bool(opens) and not content_stems(self.text) - known - _NAMING
+
+
+def understand(query: Query) -> Asked:
+    """Return what is asked, with the question before where this one alone says next to nothing."""
+    called = _called(query.question)
+    points = _points(query.question)
+    text, last = query.question, query.history[-1] if query.history else None
+    shown = query.photo is not None and (query.photo_is_new or not query.history)
+    if called and not points:
+        return Asked(text, About.NAMED, called)
+    if last is not None and not shown:
+        if len(content_stems(text)) < _TELLING and not points:
+            text = f"{last.question} {text}"
+        return Asked(text, About.SPOKEN, topics(query.history))
+    return Asked(text, About.VIEW if query.photo is not None else About.OTHER, called)
+
+
+def _points(question: str) -> bool:
+    return bool(_POINTING.intersection(words(question)) or _IN_VIEW.search(question.replace("’", "'")))
+
+
+def _called(question: str) -> tuple[str, ...]:
+    """Return the names in a question; its first word alone is none, which is capitalised anyway."""
+    return tuple(name.text for name in names(question) if name.start > 0 or " " in name.text)
+
+
+def needs_photo(query: Query) -> bool:
+    """Whether the question speaks of what is seen, and nothing is."""
+    pointing = _SHOWN.intersection(words(query.question))
+    return bool(pointing) and query.photo is None and not query.history and not _called(query.question)
+
+
+def topics(history: tuple[Turn, ...]) -> tuple[str, ...]:
+    """Return names of what the turns were about, of their questions and answers; the newest turn's first."""
+    found = (name for turn in reversed(history) for name in _of_turn(turn))
+    return tuple(unique(found)[:_MOST_TOPICS])
+
+
+def _of_turn(turn: Turn) -> Iterator[str]:
+    if turn.entity is not None:
+        yield turn.entity.name
+    yield from (name.text for name in names(turn.question))
+    if not turn.abstained:
+        yield from (name.text for name in names(turn.answer))
+
+
+def is_about(asked: Asked, thing: Entity) -> bool:
+    """Whether the question may be about the thing: it names no other one.
+
+    About a thing in view it points ("this", "it"), says next to nothing else, or has a word of what is known.
+    """
+    if asked.about is About.NAMED:
+        return any(same_name(name, thing.name) for name in asked.names)
+    stems = content_stems(asked.text)
+    if asked.about is not About.VIEW or asked.points or len(stems) < _TELLING:
+        return True
+    return bool(
+        stems & content_stems(" ".join((thing.name, *(word for pair in thing.attributes for word in pair))))
+    )
+
+
+def search_queries(asked: Asked, printed: str | None) -> tuple[str, ...]:
+    """Return what to look up, most telling first; `ENTITY` is the thing in view (QA-Dragon, 3.5.1)."""
+    if asked.about in (About.NAMED, About.OTHER):
+        return (asked.text,)
+    things = asked.names if asked.about is About.SPOKEN else (ENTITY,)
+    found = [f"{name} {asked.text}" for name in things]
+    found += [f"{printed} {asked.text}", printed] if printed else []
+    return tuple(unique((*found, *things)))

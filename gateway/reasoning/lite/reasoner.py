@@ -1,0 +1,173 @@
+"""The lite reasoner: works out which thing is meant and what to search, and lets the reader service read.
+
+Without a language model. A question that compares two things is refused, with what was found.
+"""
+
+from collections.abc import Sequence
+
+import anyio
+
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
+from chassis.resilience.deadlines import Deadline
+from contracts.answer import CitationKind, Reason
+from contracts.domain_router import Domain
+from gateway.reasoning.calls import did_without
+from gateway.reasoning.lite.asking import About, Asked, is_about, needs_photo, search_queries, understand
+from gateway.reasoning.lite.photo import photo_evidence, printed_name, readable, recognised
+from gateway.reasoning.lite.reading import Passages
+from gateway.reasoning.port import Read, ReadPhoto, Seek
+from gateway.state import (
+    Context,
+    Draft,
+    Entity,
+    Evidence,
+    GenerationBudget,
+    PhotoText,
+    Query,
+    Quote,
+    Reply,
+    Tool,
+)
+from language.identification import is_english
+from language.names import mentions, same_name
+from language.sentences import sentences
+
+WAITING_SHARE = 0.6
+"""Of the time that is left, at most for print and pictures: without them there is still the question."""
+_MOST_SPOKEN = 25
+"""Words of a photo's print that are read out."""
+_READER = "reader"
+_LOST = {
+    DeadlineExceeded: Reason.TIMED_OUT,
+    Overloaded: Reason.OVERLOADED,
+    DependencyUnavailable: Reason.UNAVAILABLE,
+}
+
+
+class LiteReasoner:
+    """A `Reasoner` without a model; it keeps nothing between calls. `read`: the reader service."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+
+    def drafts(self, query: Query) -> bool:
+        """See the port: there is a draft for every question, from its words and the photo's print."""
+        return True
+
+    async def rewrite(self, query: Query, deadline: Deadline) -> str:
+        """See the port."""
+        return understand(query).text
+
+    async def draft(
+        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
+        """See the port: what to look up, and what the photo's own print answers."""
+        return await self.read_off(query, read_photo, deadline)
+
+    async def read_off(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+        """Return the draft, which needs no more than the question and the photo's print."""
+        asked, printed, found = understand(query), PhotoText(), None
+        if query.photo is not None and is_english(query.question):
+            with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
+                printed = readable(await read_photo())
+        name = printed_name(printed)
+        if (
+            printed.lines
+            and not asked.compares
+            and (asked.about is not About.NAMED or mentions(printed.plain, asked.names[0]))
+        ):
+            passages = Passages(self._read, query, photo_evidence(printed), printed, None, deadline)
+            try:
+                found = _told(asked, passages.evidence, printed, name) or await passages.answer(asked)
+            except tuple(_LOST):
+                did_without(_READER)  # the searches may find more, and the answer is read once more
+        return _draft(query, asked, found, name)
+
+    async def select_entity(
+        self,
+        query: Query,
+        draft: Draft,
+        candidates: Sequence[Entity],
+        photo_text: PhotoText,
+        deadline: Deadline,
+    ) -> Entity | None:
+        """Return the thing named or spoken of; else what picture and print agree on."""
+        asked = understand(query)
+        if asked.about in (About.NAMED, About.SPOKEN) and asked.names:
+            known = (*candidates, *(turn.entity for turn in reversed(query.history) if turn.entity))
+            name = asked.names[0]
+            return next((each for each in known if same_name(each.name, name)), Entity(name, 1.0))
+        printed = readable(photo_text)
+        thing = recognised(candidates, printed) or printed_name(printed)
+        return thing if thing is not None and is_about(asked, thing) else None
+
+    async def next_hop(
+        self, query: Query, draft: Draft, context: Context, deadline: Deadline
+    ) -> tuple[str, ...]:
+        """See the port: none."""
+        return ()
+
+    async def answer(
+        self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
+    ) -> Reply:
+        """See the port: what the reader finds in the evidence, with the sentence that says so."""
+        if not is_english(query.question):
+            return Reply(None, 0.0, reason=Reason.LANGUAGE)
+        if needs_photo(query):
+            return Reply(None, 0.0, reason=Reason.NEEDS_PHOTO)
+        asked, printed = understand(query), readable(context.photo_text)
+        told = _told(asked, context.evidence, printed, context.entity)
+        if told is not None:
+            return told
+        if asked.compares:
+            return Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
+        passages = Passages(self._read, query, context.evidence, printed, context.entity, deadline)
+        try:
+            found = await passages.answer(asked)
+        except tuple(_LOST) as error:
+            did_without(_READER)
+            return Reply(None, 0.0, reason=_LOST[type(error)])
+        return found or Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
+
+    async def judge(
+        self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
+    ) -> float | None:
+        """See the port: no opinion beside the reader's."""
+        return None
+
+
+def _draft(query: Query, asked: Asked, found: Reply | None, name: Entity | None) -> Draft:
+    known = asked.about in (About.NAMED, About.SPOKEN)
+    tools = {Tool.TEXT_SEARCH} if query.photo is None or known else {Tool.TEXT_SEARCH, Tool.IMAGE_SEARCH}
+    printed = name.name if name is not None and asked.about is About.VIEW else None
+    return Draft(
+        object_label=None,
+        entity=next(iter(asked.names), None) if known else None,
+        reasoning=f"The question is about {asked.about.value}.",
+        answer=found.answer if found else None,
+        confidence=found.confidence if found else 0.0,
+        self_contained=found is not None,
+        tools=frozenset(tools),
+        sub_queries=search_queries(asked, printed),
+        quotes=tuple(quote.text for quote in found.quotes) if found else (),
+    )
+
+
+def _told(
+    asked: Asked, evidence: Sequence[Evidence], printed: PhotoText, thing: Entity | None
+) -> Reply | None:
+    """Return what needs no reading: the print itself, or the thing's name, where nothing else is asked."""
+    place = next((index for index, item in enumerate(evidence) if item.kind is CitationKind.PHOTO), None)
+    if asked.asks_print and printed.lines and place is not None:
+        said = " ".join(printed.plain.split()[:_MOST_SPOKEN])
+        sure = sum(line.score for line in printed.lines) / len(printed.lines)
+        return Reply(said, sure, tuple(Quote(place, line.text) for line in printed.lines))
+    if thing is None or not asked.asks_name(thing):
+        return None
+    naming = [index for index, item in enumerate(evidence) if mentions(item.text, thing.name)]
+    if not naming:
+        return None
+    index = min(naming, key=lambda each: list(CitationKind).index(evidence[each].kind))  # print, record, page
+    parts = (sentence.text for sentence in sentences(evidence[index].text))
+    quote = next((text for text in parts if mentions(text, thing.name)), evidence[index].text)
+    return Reply(f"{thing.name}.", thing.probability, (Quote(index, quote),), identifies=True)

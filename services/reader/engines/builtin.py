@@ -1,0 +1,37 @@
+"""Reads with the project's own cross-encoder, whose second head tells whether the passage answers at all."""
+
+from collections.abc import Sequence
+
+from chassis.calibration import LogisticCurve
+from chassis.models.cross_encoder import CrossEncoder, Reading, shared_cross_encoder
+from chassis.models.windows import Window
+from services.reader.engines.extractive import FEATURES, ExtractiveReader, Logits, ReadingOptions
+
+
+class CrossEncoderModel:
+    """`ExtractiveModel` by the cross-encoder: "no answer" is weighed down by what the second head says."""
+
+    def __init__(self, model: CrossEncoder) -> None:
+        self._model = model
+        self.name = model.name
+
+    def windows(self, question: str, passages: Sequence[str]) -> list[Window]:
+        """See the protocol."""
+        return self._model.windows(question, passages)
+
+    def forward(self, windows: Sequence[Window]) -> list[Logits]:
+        """See the protocol."""
+        return [_weighed(each) for each in self._model.read(windows)]
+
+
+def _weighed(reading: Reading) -> Logits:
+    spans = reading.spans.copy()
+    spans[:, 0] -= reading.answers
+    return spans
+
+
+def open_builtin() -> ExtractiveReader:
+    """Return the reader of the model that came with the platform."""
+    model = shared_cross_encoder()
+    curve = LogisticCurve.from_json(model.card["reader"], FEATURES)
+    return ExtractiveReader(CrossEncoderModel(model), options=ReadingOptions(curve=curve))

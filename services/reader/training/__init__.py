@@ -1,1 +1,0 @@
-"""Rows of questions, passages and answers from which the pocket reader's curve is fitted."""

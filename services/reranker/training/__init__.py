@@ -1,1 +1,0 @@
-"""Labelled triples for calibration, all written for this project."""

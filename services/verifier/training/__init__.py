@@ -1,1 +1,0 @@
-"""Labelled answers for calibration, all written for this project."""

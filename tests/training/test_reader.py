@@ -1,0 +1,82 @@
+"""The reader's training from end to end, with a tiny BERT: fitted, exported, calibrated, measured."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from chassis.models.cross_encoder import CrossEncoder
+from services.reader.engine import Passage
+from tests.models.tiny_bge import tiny_bge
+from training import cli
+from training.reader.exams import read_exams
+
+COLOURS = ("red", "blue", "green", "old")
+
+
+def rows(folder: Path) -> Path:
+    """Scenes of which each knows a colour and no year."""
+    path = folder / "rows.jsonl"
+    scenes = [
+        {
+            "subject": f"tower {place}",
+            "passages": [{"text": f"the tower {place} is {colour} and tall .", "title": "tower"}],
+            "questions": [
+                {"question": "what colour is it ?", "answers": [colour]},
+                {"question": "what year is it ?", "answers": []},
+            ],
+        }
+        for place, colour in enumerate(COLOURS * 3)
+    ]
+    path.write_text("".join(json.dumps(scene) + "\n" for scene in scenes), "utf-8")
+    return path
+
+
+def squad(folder: Path) -> Path:
+    """One article of two paragraphs; the second question has no answer."""
+    texts = ("the harbour is blue and old .", "the tower is red and tall .")
+    asked = [
+        {"id": "1", "question": "what is blue ?", "is_impossible": False}
+        | {"answers": [{"text": "harbour", "answer_start": 4}]},
+        {"id": "2", "question": "who built it ?", "is_impossible": True, "answers": []},
+    ]
+    paragraphs = [{"context": texts[0], "qas": asked}, {"context": texts[1], "qas": []}]
+    path = folder / "squad.json"
+    path.write_text(json.dumps({"data": [{"title": "Harbour", "paragraphs": paragraphs}]}), "utf-8")
+    return path
+
+
+def spans_of(model: CrossEncoder) -> Any:
+    (reading,) = model.read(model.windows("what colour is it ?", ["the tower is red ."]))
+    return reading.spans
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's exporter warns of itself
+def test_a_reader_is_fitted_exported_calibrated_and_measured(tmp_path: Path) -> None:
+    base, out, learnt, tuned = tiny_bge(tmp_path / "base"), tmp_path / "run", rows(tmp_path), squad(tmp_path)
+    command = ["reader", str(learnt), "--base", str(base), "--out", str(out), "--epochs", "2"]
+    command += ["--tune", str(learnt), "--tune", str(tuned)]
+    result = CliRunner().invoke(cli.app, command)
+    assert result.exit_code == 0, result.output
+    assert "rows.jsonl" in result.output
+    assert "unanswerable answered" in result.output
+    model = CrossEncoder(out / "weights")
+    assert model.card["reader"]["coefficients"].keys() >= {"margin", "named", "record", "print"}
+    first = spans_of(model)
+    shutil.rmtree(out / "weights")
+    assert CliRunner().invoke(cli.app, command).exit_code == 0
+    assert np.array_equal(spans_of(CrossEncoder(out / "weights")), first)
+
+
+def test_exams_have_the_passages_that_are_read_and_answers_to_other_questions(tmp_path: Path) -> None:
+    answered, unanswered = sorted(read_exams(squad(tmp_path), 2, 1, seed=1), key=lambda each: not each.golds)
+    assert (answered.golds, answered.others) == (("harbour",), ())
+    assert [each.text for each in answered.passages] == ["the harbour is blue and old ."]
+    assert unanswered.golds == ()
+    scene = next(each for each in read_exams(rows(tmp_path), 99, 5, seed=1) if each.golds == ("red",))
+    assert scene.question.subject.startswith("tower")
+    assert scene.passages == (Passage(scene.passages[0].text, "tower"),)

@@ -1,0 +1,129 @@
+"""The reader, the reranker and the verifier on the project's own encoder, with its real weights."""
+
+import hashlib
+from collections.abc import Iterator
+
+import pytest
+
+from chassis.models.cross_encoder import WEIGHTS, CrossEncoder, shared_cross_encoder
+from chassis.models.wanted import CURRENT_CALL, Abandoned, Call
+from chassis.resilience.deadlines import Deadline
+from services.reader.engine import Passage, Query, Reader
+from services.reader.engines.builtin import open_builtin
+from services.reranker.engines.builtin import BuiltinReranker
+from services.verifier.engines.builtin import BuiltinVerifier
+
+TOWER = "The tower was built by Ada Lovelace in 1907. It is 71 m tall and stands beside the old harbour."
+CATS = "Cats sleep for most of the day. Many people in the village keep two of them."
+HARBOUR = "The harbour was dredged twice, in 1912 and in 1934, because the river brings sand."
+
+
+@pytest.fixture(scope="module")
+def model() -> CrossEncoder:
+    return shared_cross_encoder()
+
+
+@pytest.fixture
+def reader() -> Reader:
+    return open_builtin()
+
+
+def test_the_weights_are_those_of_the_card(model: CrossEncoder) -> None:
+    for name, digest in model.card["sha256"].items():
+        assert hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() == digest
+
+
+@pytest.mark.parametrize(
+    ("question", "span"),
+    [
+        ("How tall is the tower?", "71 m"),
+        ("Who built the tower?", "Ada Lovelace"),
+        ("When was the tower built?", "1907"),
+        ("Why was the harbour dredged?", "the river brings sand"),
+    ],
+)
+def test_the_words_that_answer_are_found(reader: Reader, question: str, span: str) -> None:
+    passages = [Passage(CATS, "Cats"), Passage(TOWER, "The tower"), Passage(HARBOUR, "The harbour")]
+    (answer,) = reader.read(Query(question), passages)
+    text = passages[answer.passage].text
+    assert span in text[answer.sentence.start : answer.sentence.end]
+    assert span in text[answer.span.start : answer.span.end]
+
+
+def test_a_question_that_nothing_answers_is_less_probable(reader: Reader) -> None:
+    passages = [Passage(TOWER, "The tower")]
+    (known,) = reader.read(Query("How tall is the tower?"), passages)
+    others = reader.read(Query("How much does a ticket for the tower cost?"), passages)
+    assert all(other.probability < known.probability / 2 for other in others)
+
+
+def test_the_end_of_a_long_page_is_read(reader: Reader) -> None:
+    page = "The road goes on through the fields and past the mill. " * 60 + TOWER
+    (answer,) = reader.read(Query("How tall is the tower?"), [Passage(page)])
+    assert page[answer.span.start : answer.span.end].startswith("71 m")
+
+
+@pytest.mark.parametrize("question", ["How tall is it? " * 400, "塔は" * 500, "", "?"])
+def test_a_question_of_any_length_is_read(reader: Reader, question: str) -> None:
+    assert len(reader.read(Query(question), [Passage(TOWER)])) <= 1
+
+
+def test_marks_of_the_tokenizer_in_a_page_are_text(model: CrossEncoder) -> None:
+    (window,) = model.windows("Who?", ["A [SEP] B [CLS] C"])
+    marks = [token for token, place in zip(window.ids, window.offsets, strict=True) if place[0] < 0]
+    assert len(marks) == len(model.windows("Who?", ["A B C"])[0].ids) - 3
+    assert not set(window.ids[6:-1]) & {window.ids[0], window.ids[-1]}
+
+
+def test_a_reading_does_not_depend_on_what_else_is_read(model: CrossEncoder) -> None:
+    alone = model.read(model.windows("How tall is the tower?", [TOWER]))[0]
+    beside = model.read(model.windows("How tall is the tower?", [CATS * 9, TOWER]))[-1]
+    several = model.read(model.windows("How tall is the tower?", [TOWER, HARBOUR]))[0]
+    assert alone.answers == pytest.approx(several.answers, abs=1e-3)
+    assert alone.spans == pytest.approx(several.spans, abs=1e-2)
+    assert beside.spans.shape[0] == 2
+
+
+def test_what_answers_is_ranked_first() -> None:
+    scores = BuiltinReranker().rerank("How tall is the tower?", [CATS, TOWER, HARBOUR], None)
+    assert max(scores) == scores[1]
+    assert all(0 <= score <= 1 for score in scores)
+    assert BuiltinReranker().rerank("How tall is the tower?", [], None) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "other"),
+    [
+        ("It is 71 m tall.", "Cats sleep for most of the day."),
+        ("71 m", "1907"),
+        ("The tower is 71 m tall.", "The tower is 72 m tall."),
+    ],
+)
+def test_an_answer_that_the_evidence_gives_has_more_support(answer: str, other: str) -> None:
+    verifier = BuiltinVerifier()
+    right, wrong = (
+        verifier.verify("How tall is the tower?", said, [CATS, TOWER], None) for said in (answer, other)
+    )
+    assert right.probability > 0.5 > wrong.probability
+    assert right.span is not None
+    assert right.span.evidence_index == 1
+
+
+@pytest.mark.parametrize("evidence", [[], [""], ["塔"]])
+def test_an_answer_without_evidence_has_no_support(evidence: list[str]) -> None:
+    assert BuiltinVerifier().verify("How tall is it?", "71 m", evidence, None).probability == 0
+
+
+@pytest.fixture
+def left() -> Iterator[None]:
+    call = Call(Deadline.after_ms(60_000))
+    call.leave()
+    token = CURRENT_CALL.set(call)
+    yield
+    CURRENT_CALL.reset(token)
+
+
+@pytest.mark.usefixtures("left")
+def test_reading_ends_when_the_caller_has_left(model: CrossEncoder) -> None:
+    with pytest.raises(Abandoned):
+        model.read(model.windows("Which page was not read before?", [TOWER]))

@@ -1,0 +1,68 @@
+"""`loreglass train reader`: the small encoder that reads, ranks and verifies without a language model."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.commands.failing import says_why
+
+_WINDOW_TOKENS = 224
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(exists=True, help="questions with passages: JSON lines (.gz too), SQuAD's JSON"),
+]
+Tune = Annotated[
+    list[Path],
+    typer.Option(
+        exists=True,
+        help="questions that calibrate; articles of files in SQuAD's format are left out of the fit",
+    ),
+]
+
+
+def reader(
+    files: Files,
+    base: Annotated[Path, typer.Option(exists=True, help="folder of a BERT with its tokenizer.json")],
+    tune: Tune,
+    out: Annotated[Path, typer.Option(help="the run's folder; one that was broken off goes on")],
+    epochs: Annotated[float, typer.Option(help="over the rows with spans")] = 2.0,
+    seed: int = 1,
+    threads: Annotated[int, typer.Option(min=1, help="of the CPU")] = 2,
+    bf16: Annotated[bool, typer.Option(help="faster on processors with AVX-512 BF16 or AMX")] = False,
+    limit: Annotated[int, typer.Option(help="questions of each file that calibrate")] = 500,
+    after: Annotated[
+        Path | None, typer.Option(exists=True, help="a finished run; its weights read near misses then")
+    ] = None,
+    name: Annotated[str, typer.Option(help="of the model")] = "loreglass-reader",
+) -> None:
+    """Fit the encoder, export it with int8 weights, calibrate it, and print how well it reads."""
+    from training.libraries import require
+
+    with says_why():
+        require("torch", "transformers", "onnx", "sklearn")
+        import torch
+
+        from chassis.models.cross_encoder import CrossEncoder
+        from training.reader.calibrate import calibrate
+        from training.reader.exams import read_exams
+        from training.reader.export import write_reader
+        from training.reader.fit import SECOND_ROUND, Plan, fit
+        from training.reader.measure import measure, show
+        from training.reader.rows import read_rows, squad_rows
+
+        torch.set_num_threads(threads)
+        articles = [row for file in tune if file.suffix == ".json" for row in squad_rows(file)]
+        titles = frozenset(row.title.replace(" ", "_") for row in articles)
+        plan = replace(SECOND_ROUND if after else Plan(), epochs=epochs, seed=seed, bf16=bf16)
+        fit(read_rows(files, titles), base, out, plan, after)
+        weights = out / "weights"
+        write_reader(out, base, weights, name, _WINDOW_TOKENS)
+        exams = [read_exams(file, limit, depth=5, seed=seed) for file in tune]
+        calibrate(weights, [exam for of_file in exams for exam in of_file])
+        for file, of_file in zip(tune, exams, strict=True):
+            typer.echo(file.name)
+            show(list(measure(of_file, CrossEncoder(weights))))
+        typer.echo(f"written: {weights}")

@@ -1,0 +1,130 @@
+"""Fit the reader, from where it stopped."""
+
+import math
+import random
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+from tqdm import tqdm
+
+from training.reader.model import CrossEncoder, Example, collate, example, load_run, loss, save, tokenizer
+from training.reader.rows import Row, near_misses
+
+_FIRST_SOURCES = ("qamr", "sentences-dev", "sentences-test", "selqa")
+_HEAD_RATE = 8.0
+_WARM_UP = 0.06
+_SAVED_EVERY_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`batch_tokens`: tokens of a batch with padding. `easier_first`, `easier_again`: shares of the easier
+    rows that come before all others, and among them. `near_misses`: for so many of the answered questions, a
+    passage that search ranks high and that does not answer. `bf16`: autocast.
+    """
+
+    epochs: float = 3.0
+    batch_tokens: int = 3_000
+    rate: float = 1e-4
+    easier_first: float = 0.5
+    easier_again: float = 0.2
+    near_misses: float = 0.0
+    max_tokens: int = 224
+    seed: int = 1
+    bf16: bool = False
+
+
+SECOND_ROUND = Plan(
+    epochs=0.7,
+    batch_tokens=1_600,
+    rate=7e-5,
+    easier_first=0.0,
+    easier_again=0.1,
+    near_misses=0.5,
+    max_tokens=200,
+)
+"""After a first run: passages of a search that only look like an answer, and smaller batches."""
+
+
+def fit(rows: Sequence[Row], base: Path, out: Path, plan: Plan, earlier: Path | None = None) -> CrossEncoder:
+    """Train from `base`, or from where an `earlier` run ended; checkpoints are kept in `out`."""
+    torch.manual_seed(plan.seed)
+    out.mkdir(parents=True, exist_ok=True)
+    model = load_run(earlier, base) if earlier else CrossEncoder.from_base(base)
+    tokens = tokenizer(base, plan.max_tokens)
+    model.encoder.embeddings.requires_grad_(False)
+    heads = [*model.span.parameters(), *model.answers.parameters()]
+    body = [each for each in model.encoder.parameters() if each.requires_grad]
+    optimizer = torch.optim.AdamW(
+        [{"params": body, "lr": plan.rate}, {"params": heads, "lr": plan.rate * _HEAD_RATE}],
+        weight_decay=0.01,
+    )
+    batches = list(schedule(rows, tokens, plan))
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, len(batches)))
+    checkpoint, done = out / "checkpoint.pt", 0
+    if checkpoint.exists():
+        state = torch.load(checkpoint, weights_only=True)
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        scheduler.load_state_dict(state["scheduler"])
+        done = state["step"]
+    model.train()
+    saved, smooth = time.monotonic(), 0.0
+    with tqdm(total=len(batches), initial=done, unit="step", mininterval=10) as bar:
+        for step in range(done, len(batches)):
+            batch = collate(batches[step])
+            with torch.autocast("cpu", torch.bfloat16, enabled=plan.bf16):
+                spans, answers = model(**batch)
+            value = loss(spans, answers, batch["mask"], batches[step])
+            optimizer.zero_grad()
+            value.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            scheduler.step()
+            smooth = 0.98 * smooth + 0.02 * value.item() if step else value.item()
+            bar.set_postfix(loss=f"{smooth:.3f}", refresh=False)
+            bar.update()
+            if time.monotonic() - saved > _SAVED_EVERY_S:
+                states = {"optimizer": optimizer.state_dict(), "scheduler": scheduler.state_dict()}
+                save(model, checkpoint, step=step + 1, **states)
+                saved = time.monotonic()
+    save(model, out / "model.pt")
+    model.eval()
+    return model
+
+
+def rate_at(step: int, steps: int) -> float:
+    """Return the share of the learning rate: a warm-up, then a straight line to zero."""
+    warm = max(1, int(_WARM_UP * steps))
+    return min((step + 1) / warm, (steps - step) / max(1, steps - warm))
+
+
+def schedule(rows: Sequence[Row], tokens: Tokenizer, plan: Plan) -> Iterator[list[Example]]:
+    """Yield the batches in order: easier sources first, then the rest, with a part of the easier ones."""
+    draw = random.Random(plan.seed)
+    easier = [row for row in rows if row.source in _FIRST_SOURCES]
+    harder = [row for row in rows if row.source not in _FIRST_SOURCES]
+    yield from _batches(draw.sample(easier, int(len(easier) * plan.easier_first)), tokens, plan, draw)
+    for epoch in range(math.ceil(plan.epochs)):
+        share = min(1.0, plan.epochs - epoch)
+        again = draw.sample(easier, int(len(easier) * plan.easier_again))
+        chosen = [*harder, *again, *near_misses(harder, plan.near_misses, draw)]
+        yield from _batches(draw.sample(chosen, int(len(chosen) * share)), tokens, plan, draw)
+
+
+def _batches(
+    rows: Sequence[Row], tokens: Tokenizer, plan: Plan, draw: random.Random
+) -> Iterator[list[Example]]:
+    examples = [made for row in rows if (made := example(row, tokens, titled=draw.random() < 0.5))]
+    examples.sort(key=lambda each: len(each.ids) + draw.random())
+    batches: list[list[Example]] = []
+    for each in examples:
+        if not batches or len(each.ids) * (len(batches[-1]) + 1) > plan.batch_tokens:
+            batches.append([])
+        batches[-1].append(each)
+    draw.shuffle(batches)
+    yield from batches
