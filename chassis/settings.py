@@ -1,6 +1,8 @@
 """Settings that every app has. Built once at the edge; nothing else reads the environment."""
 
+from enum import StrEnum
 from pathlib import Path
+from typing import Self
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -16,6 +18,16 @@ from chassis.startup import WrongSettings
 POCKET = "pocket"
 _OF_OUR_OWN = (POCKET, "builtin")
 """Engines that compute in the thread of their caller."""
+
+
+class EngineName(StrEnum):
+    """Engines of a service, one of them `builtin`, which was called "pocket" before."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        return cls("builtin") if value == POCKET else None
+
+
 DRAIN_S = 3
 _SHORTEST_TOKEN = 16
 _OTLP_PROTOCOL = "http/protobuf"

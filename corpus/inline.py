@@ -32,7 +32,7 @@ def spell_out(tree: HtmlElement) -> None:
         _number_items(element)
     for element in list(tree.iter("sup")):
         if element.getparent() is None:
-            continue  # it stood in another one
+            continue  # it was inside another superscript
         text = _superscript_text(element)
         del element[:]
         element.text = text
@@ -80,7 +80,7 @@ def _superscript_text(element: HtmlElement) -> str:
     if not _EXPONENT.fullmatch(text):
         return text if any(map(str.isalnum, text)) else ""
     if text == "1" or not _BASE.search(before):
-        return ""  # a footnote mark: nobody writes the first power
+        return ""  # a footnote mark; an exponent of 1 is not written
     return text.translate(_SUPERSCRIPTS) if text[-1].isdigit() else f"^{text}"
 
 

@@ -246,8 +246,8 @@ class Reply:
     `confidence` in 0..1; None if the model's server reports no token probabilities.
     `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
     grammar allowed. `generated`: a model wrote it. `remark`: what is said after an answer and
-    claims nothing, such as which half of a question is left open. `identifies`: it is the name of the thing,
-    for which image search or print vouches.
+    claims nothing, such as which half of a question is left open. `identifies`: the answer is the name of
+    the thing, as image search or the print gave it.
     """
 
     answer: str | None

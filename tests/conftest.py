@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,8 @@ import uvicorn.server
 from hypothesis import settings
 
 from chassis.http import calls
+from chassis.models.wanted import CURRENT_CALL, Call
+from chassis.resilience.deadlines import Deadline
 from tests.parity import pytest_terminal_summary  # noqa: F401 - a hook, which pytest finds here
 
 # A slow machine fails no property; what else holds (CI's own profile, say) stays.
@@ -77,6 +80,16 @@ def anyio_backend() -> str:
     test's traceback keeps handles alive, so that one failure would hang the whole run.
     """
     return "asyncio"
+
+
+@pytest.fixture
+def caller_left() -> Iterator[None]:
+    """The caller of the test's computations has left."""
+    call = Call(Deadline.after_ms(60_000))
+    call.leave()
+    token = CURRENT_CALL.set(call)
+    yield
+    CURRENT_CALL.reset(token)
 
 
 @pytest.fixture(scope="session")

@@ -21,8 +21,8 @@ WEIGHTS = Path(__file__).with_name("weights") / "cross_encoder"
 
 _QUESTION_TOKENS = 64
 _STRIDE_TOKENS = 64
-_KEPT = 256
-"""Readings, of some 10 kB each."""
+_CACHE_SIZE = 256
+"""Readings of about 10 kB each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,7 @@ class CrossEncoder:
         self._encoder = OnnxEncoder(folder)
         self.card = self._encoder.card
         self.name: str = self.card["name"]
-        self._kept: dict[tuple[int, ...], Reading] = {}
+        self._cache: dict[tuple[int, ...], Reading] = {}
         self._lock = Lock()
         self._plain, self._pairs = self._encoder.tokenizer(), self._encoder.tokenizer()
         self._pairs.enable_truncation(self.card["max_tokens"], stride=_STRIDE_TOKENS, strategy="only_second")
@@ -67,19 +67,21 @@ class CrossEncoder:
     def read(self, windows: Sequence[Window]) -> list[Reading]:
         """Return a reading of each window, in order. Raises `Abandoned` when nobody waits for them.
 
-        The latest readings are kept: what the reranker has read, the reader and the verifier read again.
+        The latest readings are cached: reranker, reader and verifier read the same passages.
         """
         with self._lock:
-            known = {window.ids: self._kept[window.ids] for window in windows if window.ids in self._kept}
-        new = {window.ids: window.kinds for window in windows if window.ids not in known}
+            readings = {
+                window.ids: self._cache[window.ids] for window in windows if window.ids in self._cache
+            }
+        new = {window.ids: window.kinds for window in windows if window.ids not in readings}
         outputs = self._encoder.run(list(new.items()))
         for ids, (spans, answers) in zip(new, outputs, strict=True):
-            known[ids] = Reading(spans[: len(ids)].T, float(answers))
+            readings[ids] = Reading(spans[: len(ids)].T, float(answers))
         with self._lock:
-            self._kept |= known
-            for oldest in list(self._kept)[: max(0, len(self._kept) - _KEPT)]:
-                del self._kept[oldest]
-        return [known[window.ids] for window in windows]
+            self._cache |= readings
+            for oldest in list(self._cache)[: max(0, len(self._cache) - _CACHE_SIZE)]:
+                del self._cache[oldest]
+        return [readings[window.ids] for window in windows]
 
 
 @cache

@@ -65,7 +65,7 @@ async def verify(
 ) -> Verdict | None:
     """Check `reply`. The judge is asked if the other checks leave it open, or `judge_first` as in the paper.
 
-    None when there is nothing to verify: no answer, or a name, which no text about the thing proves.
+    None if there is nothing to verify: no answer, or the name of the thing, which image search or print gave.
     """
     if not reply.says_something or reply.identifies:
         return None

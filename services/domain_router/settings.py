@@ -1,22 +1,16 @@
 """Settings of the domain_router service, from `LOREGLASS_DOMAIN_ROUTER_*`."""
 
-from enum import StrEnum
-
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from chassis.settings import POCKET, ModelSettings
+from chassis.settings import EngineName, ModelSettings
 
 
-class Engine(StrEnum):
+class Engine(EngineName):
     """Engines that classify questions. `pocket` is accepted as the earlier name of `builtin`."""
 
     BUILTIN = "builtin"
     BLIP2 = "blip2"
-
-    @classmethod
-    def _missing_(cls, value: object) -> "Engine | None":
-        return cls.BUILTIN if value == POCKET else None
 
 
 class DomainRouterSettings(ModelSettings):

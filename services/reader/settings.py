@@ -1,23 +1,18 @@
 """Settings of the reader, from `LOREGLASS_READER_*`."""
 
-from enum import StrEnum
 from typing import Self
 
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from chassis.settings import POCKET, ModelSettings
+from chassis.settings import EngineName, ModelSettings
 
 
-class Engine(StrEnum):
-    """What reads. "pocket" is the earlier name of `builtin`."""
+class Engine(EngineName):
+    """Engines that read passages."""
 
     BUILTIN = "builtin"
     EXTRACTIVE = "extractive"
-
-    @classmethod
-    def _missing_(cls, value: object) -> "Engine | None":
-        return cls.BUILTIN if value == POCKET else None
 
 
 class ReaderSettings(ModelSettings):

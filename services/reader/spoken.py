@@ -28,7 +28,7 @@ _PRONOUN = re.compile(
 """A subject that stands for the thing; not the "it" of "it is said"."""
 
 
-def spoken(sentence: str, span: str, subject: str | None, title: str) -> str:
+def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
     """Return what to say: the sentence, a clause of it, or the span with what it is about.
 
     At most `MOST_SPOKEN` words. A leading "It" becomes the `subject`, where its name is known.
@@ -40,9 +40,9 @@ def spoken(sentence: str, span: str, subject: str | None, title: str) -> str:
     if found is None:
         about = subject or title
         part = _part(whole, wanted, MOST_SPOKEN - len(about.split()))
-        return said(f"{about}: {part}" if about and _is_short(f"{about} {part}") else part)
+        return as_sentence(f"{about}: {part}" if about and _is_short(f"{about} {part}") else part)
     pronoun = _PRONOUN.match(found) if subject else None
-    return said(f"{subject}{found[pronoun.end() :]}" if pronoun else found)
+    return as_sentence(f"{subject}{found[pronoun.end() :]}" if pronoun else found)
 
 
 def _part(sentence: str, wanted: str, most: int) -> str:
@@ -63,19 +63,19 @@ def _part(sentence: str, wanted: str, most: int) -> str:
     return chosen
 
 
-def spoken_attribute(sentence: str, span: str, name: str) -> str:
+def speak_attribute(sentence: str, span: str, name: str) -> str:
     """Return what to say of an attribute, "The begun of Doge's Palace is 1340.": its key and value.
 
     The whole value, or `span` of a long one.
     """
     key, _, value = sentence.removeprefix("The ").partition(f" of {name} is ")
     if not value:
-        return said(sentence)
-    whole = said(f"{key}: {value.removesuffix('.')}")
-    return whole if _is_short(f"{key}: {value}") else said(f"{key}: {_plain(span)}")
+        return as_sentence(sentence)
+    whole = as_sentence(f"{key}: {value.removesuffix('.')}")
+    return whole if _is_short(f"{key}: {value}") else as_sentence(f"{key}: {_plain(span)}")
 
 
-def said(text: str) -> str:
+def as_sentence(text: str) -> str:
     """Return a piece of text as one utterance: no brackets, a capital and a full stop."""
     plain = _plain(text)
     words = plain.split(" ")

@@ -1,25 +1,20 @@
 """Settings of the reranker, from `LOREGLASS_RERANKER_*`."""
 
-from enum import StrEnum
 from typing import Self
 
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from chassis.settings import POCKET, RemoteModelSettings
+from chassis.settings import EngineName, RemoteModelSettings
 from services.reranker.engines.remote import RemoteShape
 
 
-class Engine(StrEnum):
-    """What stands behind the route. "pocket" is the earlier name of `builtin`."""
+class Engine(EngineName):
+    """Engines that score passages."""
 
     BUILTIN = "builtin"
     CASCADE = "cascade"
     REMOTE = "remote"
-
-    @classmethod
-    def _missing_(cls, value: object) -> "Engine | None":
-        return cls.BUILTIN if value == POCKET else None
 
 
 class RerankerSettings(RemoteModelSettings):

@@ -1,22 +1,16 @@
 """Settings of the verifier service, from `LOREGLASS_VERIFIER_*`."""
 
-from enum import StrEnum
-
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from chassis.settings import POCKET, ServiceSettings
+from chassis.settings import EngineName, ServiceSettings
 
 
-class Engine(StrEnum):
-    """What can verify answers. "pocket" is the earlier name of `builtin`."""
+class Engine(EngineName):
+    """Engines that verify answers."""
 
     BUILTIN = "builtin"
     WHITE_BOX = "white_box"
-
-    @classmethod
-    def _missing_(cls, value: object) -> "Engine | None":
-        return cls.BUILTIN if value == POCKET else None
 
 
 class VerifierSettings(ServiceSettings):

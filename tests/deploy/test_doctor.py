@@ -135,6 +135,11 @@ def test_nothing_is_advised_where_a_model_answers_over_an_index_and_hears_and_sp
     assert said == ["Voice: the gateway hears questions and speaks answers."]
 
 
+@pytest.mark.parametrize(("engine", "shown"), [("lite", True), ("a-model", False)])
+def test_without_a_model_the_option_that_adds_one_is_shown(engine: str, shown: bool) -> None:
+    assert ("--model-url" in " ".join(advice([well("gateway", engine)]))) is shown
+
+
 def test_whether_voice_is_set_up_is_told_and_what_is_wrong_with_it() -> None:
     assert "Voice is not set up" in told([gateway_with()])
     away = told([gateway_with(stt="stt does not answer; the wearer's device has to do without.")])

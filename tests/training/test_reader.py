@@ -13,7 +13,7 @@ from chassis.models.cross_encoder import CrossEncoder
 from services.reader.engine import Passage
 from tests.models.tiny_bge import tiny_bge
 from training import cli
-from training.reader.exams import read_exams
+from training.reader.tasks import read_tasks
 
 COLOURS = ("red", "blue", "green", "old")
 
@@ -72,11 +72,11 @@ def test_a_reader_is_fitted_exported_calibrated_and_measured(tmp_path: Path) -> 
     assert np.array_equal(spans_of(CrossEncoder(out / "weights")), first)
 
 
-def test_exams_have_the_passages_that_are_read_and_answers_to_other_questions(tmp_path: Path) -> None:
-    answered, unanswered = sorted(read_exams(squad(tmp_path), 2, 1, seed=1), key=lambda each: not each.golds)
-    assert (answered.golds, answered.others) == (("harbour",), ())
+def test_tasks_have_the_passages_that_are_read_and_answers_to_other_questions(tmp_path: Path) -> None:
+    answered, unanswered = sorted(read_tasks(squad(tmp_path), 2, 1, seed=1), key=lambda each: not each.golds)
+    assert (answered.golds, answered.other_answers) == (("harbour",), ())
     assert [each.text for each in answered.passages] == ["the harbour is blue and old ."]
     assert unanswered.golds == ()
-    scene = next(each for each in read_exams(rows(tmp_path), 99, 5, seed=1) if each.golds == ("red",))
-    assert scene.question.subject.startswith("tower")
+    scene = next(each for each in read_tasks(rows(tmp_path), 99, 5, seed=1) if each.golds == ("red",))
+    assert str(scene.subject).startswith("tower")
     assert scene.passages == (Passage(scene.passages[0].text, "tower"),)

@@ -47,11 +47,11 @@ def reader(
 
         from chassis.models.cross_encoder import CrossEncoder
         from training.reader.calibrate import calibrate
-        from training.reader.exams import read_exams
         from training.reader.export import write_reader
         from training.reader.fit import SECOND_ROUND, Plan, fit
         from training.reader.measure import measure, show
         from training.reader.rows import read_rows, squad_rows
+        from training.reader.tasks import read_tasks
 
         torch.set_num_threads(threads)
         articles = [row for file in tune if file.suffix == ".json" for row in squad_rows(file)]
@@ -60,9 +60,9 @@ def reader(
         fit(read_rows(files, titles), base, out, plan, after)
         weights = out / "weights"
         write_reader(out, base, weights, name, _WINDOW_TOKENS)
-        exams = [read_exams(file, limit, depth=5, seed=seed) for file in tune]
-        calibrate(weights, [exam for of_file in exams for exam in of_file])
-        for file, of_file in zip(tune, exams, strict=True):
+        tasks = [read_tasks(file, limit, depth=5, seed=seed) for file in tune]
+        calibrate(weights, [task for of_file in tasks for task in of_file])
+        for file, of_file in zip(tune, tasks, strict=True):
             typer.echo(file.name)
             show(list(measure(of_file, CrossEncoder(weights))))
         typer.echo(f"written: {weights}")

@@ -21,6 +21,7 @@ from tqdm import tqdm
 from chassis.calibration import LogisticCurve
 from chassis.models.cross_encoder import CrossEncoder
 from chassis.models.windows import question_text
+from evaluation.judging.spans import says
 from services.reader.engine import Query
 from services.reader.engines.builtin import CrossEncoderModel
 from services.reader.engines.extractive import (
@@ -32,65 +33,64 @@ from services.reader.engines.extractive import (
 )
 from services.verifier.engines import builtin as verifier
 from training.onnx_export import CARD
-from training.reader.exams import Exam, holding, read_exams
-from training.reader.measure import is_right
+from training.reader.tasks import ReadingTask, find_passage, read_tasks
 
 _WIDE = 20.0
 """A temperature at which no margin is negligible."""
 _MOST_READ = 30
 _ROUNDS = 4
-"""The curve decides which answer is the best, and is fitted to the best ones."""
+"""The curve chooses the best candidates and is fitted to them, so it is fitted several times."""
 
 Labelled = tuple[list[float], bool]
 """Features, and whether the answer is right."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """What one question teaches: its candidates, and answers with the evidence beside them."""
+class Observation:
+    """The candidates of one question, and answers with what the verifier measures of them."""
 
     source: str
     candidates: tuple[Labelled, ...]
     supports: tuple[Labelled, ...]
 
 
-def learn(exams: Sequence[Exam], model: CrossEncoder) -> Iterator[Lesson]:
-    """Yield a lesson for each question."""
+def observe(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Observation]:
+    """Yield an observation for each task."""
     reader = ExtractiveReader(CrossEncoderModel(model), options=ReadingOptions(curve=uncalibrated(_WIDE)))
-    for exam in tqdm(exams, unit="question", mininterval=10):
-        asked = exam.question
-        answers = reader.read(Query(asked.question, asked.subject or None), exam.passages, _MOST_READ)
+    for task in tqdm(tasks, unit="question", mininterval=10):
+        answers = reader.read(Query(task.question, task.subject), task.passages, _MOST_READ)
         candidates = tuple(
             (
-                features(_margin(each.probability), bool(asked.subject), exam.passages[each.passage].kind),
-                is_right(each.spoken, exam.golds),
+                features(_margin(each.probability), bool(task.subject), task.passages[each.passage].kind),
+                says(each.spoken, task.golds),
             )
             for each in answers
         )
-        said = [(answers[0].spoken, exam.passages[answers[0].passage])] if answers else []
-        given = [(text, found) for text in exam.others[:1] if (found := holding(exam.passages, text))]
-        given += [(text, found) for text in exam.golds[:1] if (found := holding(exam.passages, text))]
+        said = [(answers[0].spoken, task.passages[answers[0].passage])] if answers else []
+        given = [
+            (text, found) for text in task.other_answers[:1] if (found := find_passage(task.passages, text))
+        ]
+        given += [(text, found) for text in task.golds[:1] if (found := find_passage(task.passages, text))]
         supports = tuple(
-            (support.vector(), is_right(text, exam.golds))
+            (support.vector(), says(text, task.golds))
             for text, passage in said + given
-            if (support := _support(model, exam, text, passage.text))
+            if (support := _support(model, task, text, passage.text))
         )
-        yield Lesson(exam.source, candidates, supports)
+        yield Observation(task.source, candidates, supports)
 
 
-def _support(model: CrossEncoder, exam: Exam, answer: str, evidence: str) -> verifier.Support | None:
-    asked = exam.question
-    question = question_text(asked.question, asked.subject or None)
-    return verifier.supported(model, question, answer, [evidence])
+def _support(model: CrossEncoder, task: ReadingTask, answer: str, evidence: str) -> verifier.Support | None:
+    question = question_text(task.question, task.subject)
+    return verifier.measure_support(model, question, answer, [evidence])
 
 
 def _margin(probability: float) -> float:
     return _WIDE * float(np.log(probability / (1 - probability)))
 
 
-def reader_curve(lessons: Sequence[Lesson]) -> LogisticCurve:
+def reader_curve(observations: Sequence[Observation]) -> LogisticCurve:
     """Return the curve by which the best candidate of each question is right."""
-    read = [each for each in lessons if each.candidates]
+    read = [each for each in observations if each.candidates]
     curve = uncalibrated()
     for _ in range(_ROUNDS):
         best = [max(each.candidates, key=lambda one: curve.logit(one[0])) for each in read]
@@ -98,9 +98,9 @@ def reader_curve(lessons: Sequence[Lesson]) -> LogisticCurve:
     return curve
 
 
-def verifier_curve(lessons: Sequence[Lesson]) -> LogisticCurve:
+def verifier_curve(observations: Sequence[Observation]) -> LogisticCurve:
     """Return the curve by which evidence supports an answer."""
-    pairs = [(pair, each.source) for each in lessons for pair in each.supports]
+    pairs = [(pair, each.source) for each in observations for pair in each.supports]
     return _fit([pair for pair, _ in pairs], [source for _, source in pairs])
 
 
@@ -114,12 +114,12 @@ def _fit(rows: Sequence[Labelled], sources: Sequence[str]) -> LogisticCurve:
     )
 
 
-def calibrate(weights: Path, exams: Sequence[Exam]) -> None:
+def calibrate(weights: Path, tasks: Sequence[ReadingTask]) -> None:
     """Write both curves into the card of an exported reader."""
-    lessons = list(learn(exams, CrossEncoder(weights)))
+    observations = list(observe(tasks, CrossEncoder(weights)))
     curves = {
-        "reader": _stored(reader_curve(lessons), FEATURES),
-        "verifier": _stored(verifier_curve(lessons), verifier.FEATURES),
+        "reader": _stored(reader_curve(observations), FEATURES),
+        "verifier": _stored(verifier_curve(observations), verifier.FEATURES),
     }
     card = weights / CARD
     card.write_text(json.dumps(json.loads(card.read_text("utf-8")) | curves, indent=2) + "\n", "utf-8")
@@ -140,7 +140,7 @@ def main(
     seed: int = 4,
 ) -> None:
     """Calibrate an exported reader."""
-    calibrate(weights, [exam for file in files for exam in read_exams(file, limit, depth, seed)])
+    calibrate(weights, [task for file in files for task in read_tasks(file, limit, depth, seed)])
     typer.echo((weights / CARD).read_text("utf-8"))
 
 

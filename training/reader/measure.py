@@ -4,7 +4,6 @@
 answerable questions are answered right and wrong, and how many unanswerable ones get an answer.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +18,13 @@ from tqdm import tqdm
 
 from chassis.calibration import LogisticCurve
 from chassis.models.cross_encoder import CrossEncoder
+from evaluation.judging.spans import says
 from services.reader.engine import Query
 from services.reader.engines.builtin import CrossEncoderModel
 from services.reader.engines.extractive import FEATURES, ExtractiveReader, ReadingOptions
-from training.reader.exams import Exam, read_exams
+from training.reader.tasks import ReadingTask, read_tasks
 
 LEAST = (0.0, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
-_SYMBOLS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,44 +38,34 @@ class Outcome:
     words: int
 
 
-def measure(exams: Sequence[Exam], model: CrossEncoder) -> Iterator[Outcome]:
+def measure(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Outcome]:
     """Yield the outcome of each question."""
     curve = LogisticCurve.from_json(model.card["reader"], FEATURES)
     reader = ExtractiveReader(CrossEncoderModel(model), options=ReadingOptions(curve=curve))
-    for exam in tqdm(exams, unit="question", mininterval=10):
-        asked = exam.question
-        answers = reader.read(Query(asked.question, asked.subject or None), exam.passages)
+    for task in tqdm(tasks, unit="question", mininterval=10):
+        answers = reader.read(Query(task.question, task.subject), task.passages)
         said = answers[0].spoken if answers else ""
-        held = any(is_right(each.text, exam.golds) for each in exam.passages)
+        held = any(says(each.text, task.golds) for each in task.passages)
         probability = answers[0].probability if answers else 0.0
-        yield Outcome(bool(exam.golds), is_right(said, exam.golds), held, probability, len(said.split()))
-
-
-def is_right(said: str, golds: Sequence[str]) -> bool:
-    """Return whether what is said holds an accepted answer, compared as SQuAD's scorer compares."""
-    return any(_normal(gold) in _normal(said) for gold in golds)
-
-
-def _normal(text: str) -> str:
-    return f" {' '.join(_ARTICLES.sub(' ', _SYMBOLS.sub(' ', text.casefold())).split())} "
+        yield Outcome(bool(task.golds), says(said, task.golds), held, probability, len(said.split()))
 
 
 def show(outcomes: Sequence[Outcome]) -> None:
     """Print the shares of right and wrong answers by the least probability."""
-    asked = [each for each in outcomes if each.answerable]
-    others = [each for each in outcomes if not each.answerable]
+    answerable = [each for each in outcomes if each.answerable]
+    unanswerable = [each for each in outcomes if not each.answerable]
     table = Table("least probability", "right", "wrong", "unanswerable answered", "median words")
     for least in LEAST:
-        given = [each for each in asked if each.probability >= least]
+        given = [each for each in answerable if each.probability >= least]
         right = sum(each.right for each in given)
-        fooled = sum(each.probability >= least for each in others)
+        false_answers = sum(each.probability >= least for each in unanswerable)
         words = median([each.words for each in given] or [0])
-        shares = (_share(right, asked), _share(len(given) - right, asked), _share(fooled, others))
-        table.add_row(f"{least:.2f}", *shares, f"{words:.0f}")
+        shares = (_share(right, answerable), _share(len(given) - right, answerable))
+        table.add_row(f"{least:.2f}", *shares, _share(false_answers, unanswerable), f"{words:.0f}")
     console = Console()
     console.print(table)
-    held = np.mean([each.held for each in asked])
-    console.print(f"{len(asked)} answerable questions; the passages hold the answer of {held:.1%}.")
+    held = np.mean([each.held for each in answerable])
+    console.print(f"{len(answerable)} answerable questions; the passages hold the answer of {held:.1%}.")
 
 
 def _share(count: int, of: Sequence[Outcome]) -> str:
@@ -92,7 +80,7 @@ def main(
     seed: int = 1,
 ) -> None:
     """Measure an exported reader."""
-    show(list(measure(read_exams(file, limit, depth, seed), CrossEncoder(weights))))
+    show(list(measure(read_tasks(file, limit, depth, seed), CrossEncoder(weights))))
 
 
 if __name__ == "__main__":

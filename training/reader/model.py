@@ -15,10 +15,8 @@ from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 
 from chassis.models.torchvision_ops import make_importable
+from chassis.models.windows import question_text
 from training.reader.rows import Row, SpanPlace
-
-HEADING = "\n"
-"""Between a title and its passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class Example:
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     paired: bool
-    answered: bool
+    has_answer: bool
 
 
 class CrossEncoder(nn.Module):  # type: ignore[misc]
@@ -60,14 +58,9 @@ class CrossEncoder(nn.Module):  # type: ignore[misc]
         return self.span(hidden), self.answers(hidden[:, 0])[:, 0]
 
 
-def question_text(question: str, subject: str) -> str:
-    """Return the question with the name of the thing it is about, unless it says the name itself."""
-    return question if not subject or subject.casefold() in question.casefold() else f"{subject}: {question}"
-
-
 def passage_text(title: str, text: str) -> str:
     """Return the passage below its title."""
-    return f"{title}{HEADING}{text}" if title else text
+    return f"{title}\n{text}" if title else text
 
 
 def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
@@ -130,7 +123,7 @@ def loss(spans: Tensor, answers: Tensor, mask: Tensor, examples: Sequence[Exampl
             terms.append(-(starts + ends).logsumexp(0))
         else:
             terms.append(-(starts.logsumexp(0) + ends.logsumexp(0)))
-    truth = torch.tensor([float(each.answered) for each in examples])
+    truth = torch.tensor([float(each.has_answer) for each in examples])
     return torch.stack(terms).mean() + nn.functional.binary_cross_entropy_with_logits(answers.float(), truth)
 
 

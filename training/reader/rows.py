@@ -38,16 +38,16 @@ class Row:
     source: str = ""
 
     @property
-    def answered(self) -> bool:
+    def has_answer(self) -> bool:
         """Whether the passage answers the question."""
         return bool(self.spans) or self.sentence is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question. `subject`: what its "this" stands for, if named. `accepted`: the answers, if any."""
+class Question:
+    """`subject`: the name of what "this" stands for, or empty. `accepted`: the answers; empty if none is."""
 
-    question: str
+    text: str
     subject: str
     accepted: tuple[str, ...]
 
@@ -84,16 +84,16 @@ def squad_rows(file: Path, held_out: frozenset[str] = frozenset()) -> Iterator[R
         if article["title"] in held_out:
             continue
         for paragraph in article["paragraphs"]:
-            for asked in paragraph["qas"]:
+            for entry in paragraph["qas"]:
                 spans = {
                     (answer["answer_start"], answer["answer_start"] + len(answer["text"]))
-                    for answer in asked["answers"]
+                    for answer in entry["answers"]
                 }
-                answered = not asked.get("is_impossible", False)
+                answerable = not entry.get("is_impossible", False)
                 yield Row(
-                    asked["question"],
+                    entry["question"],
                     paragraph["context"],
-                    tuple(sorted(spans)) if answered else (),
+                    tuple(sorted(spans)) if answerable else (),
                     title=article["title"].replace("_", " "),
                     source="squad",
                 )
@@ -101,10 +101,10 @@ def squad_rows(file: Path, held_out: frozenset[str] = frozenset()) -> Iterator[R
 
 def _own_rows(entry: dict[str, Any], source: str) -> Iterator[Row]:
     """Yield the rows of a scene (passages and questions), of a question with its passages, or of a text."""
-    for each in asked(entry):
+    for each in questions_of(entry):
         for passage in passages_of(entry):
             yield Row(
-                each.question,
+                each.text,
                 passage["text"],
                 tuple(places(passage["text"], each.accepted)),
                 title=passage.get("title") or "",
@@ -118,10 +118,10 @@ def passages_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
     return [entry] if "text" in entry else entry["passages"]
 
 
-def asked(entry: dict[str, Any]) -> Iterator[Asked]:
+def questions_of(entry: dict[str, Any]) -> Iterator[Question]:
     """Yield the questions of an entry, or the one that it is."""
     for each in entry.get("questions", [entry]):
-        yield Asked(
+        yield Question(
             each.get("question") or each["q"],
             each.get("subject") or entry.get("subject") or "",
             tuple(each.get("answers", each.get("a", []))),
@@ -144,12 +144,12 @@ def places(text: str, accepted: Sequence[str]) -> Iterator[SpanPlace]:
 
 def near_misses(rows: Sequence[Row], share: float, draw: Random) -> Iterator[Row]:
     """Yield, for a share of the answered rows, their question beside a passage that only looks like it."""
-    asked = [row for row in rows if row.spans and row.title]
-    passages = sorted({(row.title, row.passage) for row in asked})
+    answerable = [row for row in rows if row.spans and row.title]
+    passages = sorted({(row.title, row.passage) for row in answerable})
     if not share or not passages:
         return
     search = Bm25([f"{title}\n{text}" for title, text in passages])
-    for row in draw.sample(asked, int(len(asked) * share)):
+    for row in draw.sample(answerable, int(len(answerable) * share)):
         golds = [row.passage[start:end] for start, end in row.spans]
         near = [
             passages[place]

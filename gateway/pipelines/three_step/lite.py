@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from chassis.resilience.deadlines import Deadline
-from gateway.reasoning.lite.asking import ENTITY
 from gateway.reasoning.lite.blind import BlindReader, with_name
+from gateway.reasoning.lite.question import ENTITY
 from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import (
     Context,

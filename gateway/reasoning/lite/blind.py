@@ -9,8 +9,8 @@ import anyio
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
-from gateway.reasoning.lite.asking import ENTITY
 from gateway.reasoning.lite.photo import photo_evidence
+from gateway.reasoning.lite.question import ENTITY
 from gateway.reasoning.lite.reasoner import WAITING_SHARE, LiteReasoner
 from gateway.reasoning.photo_context import PhotoContext
 from gateway.reasoning.port import Read

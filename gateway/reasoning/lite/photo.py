@@ -70,7 +70,7 @@ def printed_name(printed: PhotoText) -> Entity | None:
     return Entity(capwords(name) if name.isupper() else name, round(NAMED_BY_PRINT * score, 4))
 
 
-def recognised(candidates: Sequence[Entity], printed: PhotoText) -> Entity | None:
+def best_candidate(candidates: Sequence[Entity], printed: PhotoText) -> Entity | None:
     """The candidate that the print confirms or at least does not contradict (QA-Dragon, section 3.4.4).
 
     Print contradicts where it is large enough to be a name, and is another one; not what is all but certain.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind
-from gateway.reasoning.lite.asking import About, Asked, is_about
 from gateway.reasoning.lite.photo import AGREES, print_passage
+from gateway.reasoning.lite.question import About, ParsedQuestion, is_about
 from gateway.reasoning.port import Read
 from gateway.state import Entity, Evidence, Found, PhotoText, Query, Quote, Reply, ToRead
 from language.names import agreement, coverage
@@ -26,16 +26,18 @@ class Passages:
     entity: Entity | None
     deadline: Deadline
 
-    async def answer(self, asked: Asked) -> Reply | None:
+    async def answer(self, question: ParsedQuestion) -> Reply | None:
         """Return the likeliest answer about any thing that is meant; None if nothing is found."""
-        thing = self.entity if self.entity is not None and is_about(asked, self.entity) else None
-        passages = dict(self._passages(asked, thing))
+        thing = self.entity if self.entity is not None and is_about(question, self.entity) else None
+        passages = dict(self._passages(question, thing))
         if not passages:
             return None
         found: list[Found] = []
-        for subject in self._subjects(asked, thing):
-            history = self.query.history if asked.about is About.SPOKEN else ()
-            found += await self.read(asked.text, tuple(passages.values()), subject, history, 1, self.deadline)
+        for subject in self._subjects(question, thing):
+            history = self.query.history if question.about is About.SPOKEN else ()
+            found += await self.read(
+                question.text, tuple(passages.values()), subject, history, 1, self.deadline
+            )
         best = max(found, key=lambda each: each.probability, default=None)
         if best is None or not best.spoken.strip():
             return None
@@ -45,18 +47,18 @@ class Passages:
         quotes = tuple(Quote(index, line) for line in lines if line.strip())
         return Reply(best.spoken, best.probability, quotes)
 
-    def _subjects(self, asked: Asked, thing: Entity | None) -> tuple[str | None, ...]:
-        if asked.about is About.SPOKEN:
-            return asked.names or (None,)
-        return (thing.name if thing is not None and asked.about is About.VIEW else None,)
+    def _subjects(self, question: ParsedQuestion, thing: Entity | None) -> tuple[str | None, ...]:
+        if question.about is About.SPOKEN:
+            return question.names or (None,)
+        return (thing.name if thing is not None and question.about is About.VIEW else None,)
 
-    def _passages(self, asked: Asked, thing: Entity | None) -> Iterator[tuple[int, ToRead]]:
-        """Yield passages by their places in the evidence: all but those about other things.
+    def _passages(self, question: ParsedQuestion, thing: Entity | None) -> Iterator[tuple[int, ToRead]]:
+        """Yield the passages about the thing, each with its place in the evidence.
 
-        Where a thing is known, records of others are left out; where its name is, passages without it; where
-        the question points at a thing that nobody recognised, pages whose title is not printed on it.
+        Records of other things are left out, and passages without a name that the question gives. If the
+        question points at a thing that was not identified, only pages whose title is printed on it stay.
         """
-        unknown = asked.about is About.VIEW and thing is None and asked.points
+        unknown = question.about is About.VIEW and thing is None and question.points
         for index, item in enumerate(self.evidence):
             if item.kind is CitationKind.PHOTO:
                 if self.printed.lines:
@@ -65,11 +67,11 @@ class Passages:
             printed_on_it = (agreement(item.title, self.printed.plain) or 0.0) >= AGREES
             of_it = thing is not None and item.entity in (None, thing.name)
             meant = of_it if item.kind is CitationKind.IMAGE else printed_on_it or not unknown
-            if meant and item.text.strip() and self._speaks_of(item, asked):
+            if meant and item.text.strip() and self._speaks_of(item, question):
                 yield index, ToRead(item.text, item.entity or item.title, item.kind)
 
-    def _speaks_of(self, item: Evidence, asked: Asked) -> bool:
+    def _speaks_of(self, item: Evidence, question: ParsedQuestion) -> bool:
         """Return whether the passage has one of the names that the question gives or stands for."""
         text = f"{item.title} {item.text}"
-        called = asked.names if asked.about in (About.NAMED, About.SPOKEN) else ()
+        called = question.names if question.about in (About.NAMED, About.SPOKEN) else ()
         return not called or any(coverage(name, text) >= _NAMES_IT for name in called)

@@ -12,8 +12,15 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason
 from contracts.domain_router import Domain
 from gateway.reasoning.calls import did_without
-from gateway.reasoning.lite.asking import About, Asked, is_about, needs_photo, search_queries, understand
-from gateway.reasoning.lite.photo import photo_evidence, printed_name, readable, recognised
+from gateway.reasoning.lite.photo import best_candidate, photo_evidence, printed_name, readable
+from gateway.reasoning.lite.question import (
+    About,
+    ParsedQuestion,
+    is_about,
+    needs_photo,
+    parse_question,
+    search_queries,
+)
 from gateway.reasoning.lite.reading import Passages
 from gateway.reasoning.port import Read, ReadPhoto, Seek
 from gateway.state import (
@@ -56,7 +63,7 @@ class LiteReasoner:
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
         """See the port."""
-        return understand(query).text
+        return parse_question(query).text
 
     async def draft(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
@@ -66,22 +73,24 @@ class LiteReasoner:
 
     async def read_off(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
         """Return the draft, which needs no more than the question and the photo's print."""
-        asked, printed, found = understand(query), PhotoText(), None
+        question, printed, found = parse_question(query), PhotoText(), None
         if query.photo is not None and is_english(query.question):
             with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
                 printed = readable(await read_photo())
         name = printed_name(printed)
         if (
             printed.lines
-            and not asked.compares
-            and (asked.about is not About.NAMED or mentions(printed.plain, asked.names[0]))
+            and not question.compares
+            and (question.about is not About.NAMED or mentions(printed.plain, question.names[0]))
         ):
             passages = Passages(self._read, query, photo_evidence(printed), printed, None, deadline)
             try:
-                found = _told(asked, passages.evidence, printed, name) or await passages.answer(asked)
+                found = _answer_directly(question, passages.evidence, printed, name) or await passages.answer(
+                    question
+                )
             except tuple(_LOST):
                 did_without(_READER)  # the searches may find more, and the answer is read once more
-        return _draft(query, asked, found, name)
+        return _draft(query, question, found, name)
 
     async def select_entity(
         self,
@@ -92,14 +101,14 @@ class LiteReasoner:
         deadline: Deadline,
     ) -> Entity | None:
         """Return the thing named or spoken of; else what picture and print agree on."""
-        asked = understand(query)
-        if asked.about in (About.NAMED, About.SPOKEN) and asked.names:
+        question = parse_question(query)
+        if question.about in (About.NAMED, About.SPOKEN) and question.names:
             known = (*candidates, *(turn.entity for turn in reversed(query.history) if turn.entity))
-            name = asked.names[0]
+            name = question.names[0]
             return next((each for each in known if same_name(each.name, name)), Entity(name, 1.0))
         printed = readable(photo_text)
-        thing = recognised(candidates, printed) or printed_name(printed)
-        return thing if thing is not None and is_about(asked, thing) else None
+        thing = best_candidate(candidates, printed) or printed_name(printed)
+        return thing if thing is not None and is_about(question, thing) else None
 
     async def next_hop(
         self, query: Query, draft: Draft, context: Context, deadline: Deadline
@@ -115,15 +124,15 @@ class LiteReasoner:
             return Reply(None, 0.0, reason=Reason.LANGUAGE)
         if needs_photo(query):
             return Reply(None, 0.0, reason=Reason.NEEDS_PHOTO)
-        asked, printed = understand(query), readable(context.photo_text)
-        told = _told(asked, context.evidence, printed, context.entity)
+        question, printed = parse_question(query), readable(context.photo_text)
+        told = _answer_directly(question, context.evidence, printed, context.entity)
         if told is not None:
             return told
-        if asked.compares:
+        if question.compares:
             return Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
         passages = Passages(self._read, query, context.evidence, printed, context.entity, deadline)
         try:
-            found = await passages.answer(asked)
+            found = await passages.answer(question)
         except tuple(_LOST) as error:
             did_without(_READER)
             return Reply(None, 0.0, reason=_LOST[type(error)])
@@ -136,33 +145,33 @@ class LiteReasoner:
         return None
 
 
-def _draft(query: Query, asked: Asked, found: Reply | None, name: Entity | None) -> Draft:
-    known = asked.about in (About.NAMED, About.SPOKEN)
+def _draft(query: Query, question: ParsedQuestion, found: Reply | None, name: Entity | None) -> Draft:
+    known = question.about in (About.NAMED, About.SPOKEN)
     tools = {Tool.TEXT_SEARCH} if query.photo is None or known else {Tool.TEXT_SEARCH, Tool.IMAGE_SEARCH}
-    printed = name.name if name is not None and asked.about is About.VIEW else None
+    printed = name.name if name is not None and question.about is About.VIEW else None
     return Draft(
         object_label=None,
-        entity=next(iter(asked.names), None) if known else None,
-        reasoning=f"The question is about {asked.about.value}.",
+        entity=next(iter(question.names), None) if known else None,
+        reasoning=f"The question is about {question.about.value}.",
         answer=found.answer if found else None,
         confidence=found.confidence if found else 0.0,
         self_contained=found is not None,
         tools=frozenset(tools),
-        sub_queries=search_queries(asked, printed),
+        sub_queries=search_queries(question, printed),
         quotes=tuple(quote.text for quote in found.quotes) if found else (),
     )
 
 
-def _told(
-    asked: Asked, evidence: Sequence[Evidence], printed: PhotoText, thing: Entity | None
+def _answer_directly(
+    question: ParsedQuestion, evidence: Sequence[Evidence], printed: PhotoText, thing: Entity | None
 ) -> Reply | None:
     """Return what needs no reading: the print itself, or the thing's name, where nothing else is asked."""
     place = next((index for index, item in enumerate(evidence) if item.kind is CitationKind.PHOTO), None)
-    if asked.asks_print and printed.lines and place is not None:
+    if question.asks_print and printed.lines and place is not None:
         said = " ".join(printed.plain.split()[:_MOST_SPOKEN])
         sure = sum(line.score for line in printed.lines) / len(printed.lines)
         return Reply(said, sure, tuple(Quote(place, line.text) for line in printed.lines))
-    if thing is None or not asked.asks_name(thing):
+    if thing is None or not question.asks_name(thing):
         return None
     naming = [index for index, item in enumerate(evidence) if mentions(item.text, thing.name)]
     if not naming:

@@ -16,7 +16,7 @@ from chassis.calibration import LogisticCurve
 from chassis.models.windows import Window, question_text
 from language.sentences import Sentence, sentences
 from services.reader.engine import Answer, Passage, PassageKind, Query, Span
-from services.reader.spoken import spoken, spoken_attribute
+from services.reader.spoken import speak, speak_attribute
 
 Logits = NDArray[np.float32]
 """[2, tokens]: that the answer starts, and that it ends, at each token; at [CLS] that there is none."""
@@ -28,13 +28,13 @@ _NEGLIGIBLE = 0.01
 
 
 FEATURES = ("margin", "named", "record", "print", "margin_named", "margin_record", "margin_print")
-"""What the probability depends on: the margin, and how much it tells where the question is asked of a named
-thing, of a record, or of print.
+"""Inputs of the probability. "named": the question is about a thing with a known name. "record", "print":
+the passage is an attribute of a thing, or text in the photo.
 """
 
 
 def uncalibrated(temperature: float = 2.0) -> LogisticCurve:
-    """Return the curve of a model that nobody calibrated: its margin is divided by `temperature`.
+    """Return a curve for a model without calibration: the margin divided by `temperature`.
 
     A margin is the sum of two log odds, of the start and of the end. Both tell of the same decision, so their
     mean, temperature 2, is the guess. Fit it to questions of your own.
@@ -156,8 +156,8 @@ def _answer(query: Query, passages: Sequence[Passage], found: _Candidate, probab
 
 def _spoken(sentence: str, span: str, subject: str | None, passage: Passage) -> str:
     if passage.kind is PassageKind.ATTRIBUTE:
-        return spoken_attribute(sentence, span, passage.title)
-    return spoken(sentence, span, subject, passage.title)
+        return speak_attribute(sentence, span, passage.title)
+    return speak(sentence, span, subject, passage.title)
 
 
 def heading(passage: Passage) -> str:

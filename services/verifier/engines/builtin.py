@@ -74,7 +74,7 @@ class BuiltinVerifier:
         )
 
     def _read(self, question: str, answer: str, evidence: Sequence[str], entity: str | None) -> Verdict:
-        support = supported(self._model, question_text(question, entity), answer, evidence)
+        support = measure_support(self._model, question_text(question, entity), answer, evidence)
         probability = self._curve.probability(support.vector()) if support else 0.0
         span = Span(support.passage, *support.span) if support else None
         passed = probability >= 0.5
@@ -82,7 +82,9 @@ class BuiltinVerifier:
         return Verdict(probability, span, (check,), by_evidence=probability)
 
 
-def supported(model: CrossEncoder, question: str, answer: str, evidence: Sequence[str]) -> Support | None:
+def measure_support(
+    model: CrossEncoder, question: str, answer: str, evidence: Sequence[str]
+) -> Support | None:
     """Return what supports the answer best; None if no word of it stands in the evidence."""
     said = _words(answer)
     numbers = {word for word in said if any(map(str.isdigit, word))} - _words(question)

@@ -1,14 +1,12 @@
 """The sentence encoder that comes with the platform, with its real weights."""
 
 import hashlib
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from chassis.models.sentence_encoder import WEIGHTS, SentenceEncoder, shared_sentence_encoder
-from chassis.models.wanted import CURRENT_CALL, Abandoned, Call
-from chassis.resilience.deadlines import Deadline
+from chassis.models.wanted import Abandoned
 
 
 @pytest.fixture(scope="module")
@@ -45,16 +43,7 @@ def test_marks_of_the_tokenizer_are_text(encoder: SentenceEncoder) -> None:
     assert marked @ plain < 0.99
 
 
-@pytest.fixture
-def left() -> Iterator[None]:
-    call = Call(Deadline.after_ms(60_000))
-    call.leave()
-    token = CURRENT_CALL.set(call)
-    yield
-    CURRENT_CALL.reset(token)
-
-
-@pytest.mark.usefixtures("left")
+@pytest.mark.usefixtures("caller_left")
 def test_encoding_ends_when_the_caller_has_left(encoder: SentenceEncoder) -> None:
     with pytest.raises(Abandoned):
         encoder.queries(["The tower is 71 m tall."])

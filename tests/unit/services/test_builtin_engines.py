@@ -1,13 +1,11 @@
 """The reader, the reranker and the verifier on the project's own encoder, with its real weights."""
 
 import hashlib
-from collections.abc import Iterator
 
 import pytest
 
 from chassis.models.cross_encoder import WEIGHTS, CrossEncoder, shared_cross_encoder
-from chassis.models.wanted import CURRENT_CALL, Abandoned, Call
-from chassis.resilience.deadlines import Deadline
+from chassis.models.wanted import Abandoned
 from services.reader.engine import Passage, Query, Reader
 from services.reader.engines.builtin import open_builtin
 from services.reranker.engines.builtin import BuiltinReranker
@@ -114,16 +112,7 @@ def test_an_answer_without_evidence_has_no_support(evidence: list[str]) -> None:
     assert BuiltinVerifier().verify("How tall is it?", "71 m", evidence, None).probability == 0
 
 
-@pytest.fixture
-def left() -> Iterator[None]:
-    call = Call(Deadline.after_ms(60_000))
-    call.leave()
-    token = CURRENT_CALL.set(call)
-    yield
-    CURRENT_CALL.reset(token)
-
-
-@pytest.mark.usefixtures("left")
+@pytest.mark.usefixtures("caller_left")
 def test_reading_ends_when_the_caller_has_left(model: CrossEncoder) -> None:
     with pytest.raises(Abandoned):
         model.read(model.windows("Which page was not read before?", [TOWER]))

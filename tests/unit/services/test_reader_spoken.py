@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.reader.spoken import MOST_SPOKEN, spoken, spoken_attribute
+from services.reader.spoken import MOST_SPOKEN, speak, speak_attribute
 
 LONG = (
     "St Paul's Cathedral, whose dome was for long the highest point of all of London, is 111 m tall, "
@@ -31,17 +31,17 @@ LONG = (
     ],
 )
 def test_an_answer_is_a_whole_clause(sentence: str, span: str, subject: str | None, said: str) -> None:
-    assert spoken(sentence, span, subject, "").startswith(said)
-    assert len(spoken(sentence, span, subject, "").split()) <= MOST_SPOKEN
+    assert speak(sentence, span, subject, "").startswith(said)
+    assert len(speak(sentence, span, subject, "").split()) <= MOST_SPOKEN
 
 
 def test_a_span_that_no_short_clause_holds_is_said_with_what_it_is_about() -> None:
     sentence = (
         "beside the river that the old men of the village had long called the slow one " * 2 + "in 1731"
     )
-    assert spoken(sentence, "1731", "The mill", "Mills") == "The mill: 1731."
-    assert spoken(sentence, "1731", None, "Mills") == "Mills: 1731."
-    assert spoken(sentence, "1731", None, "") == "1731."
+    assert speak(sentence, "1731", "The mill", "Mills") == "The mill: 1731."
+    assert speak(sentence, "1731", None, "Mills") == "Mills: 1731."
+    assert speak(sentence, "1731", None, "") == "1731."
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_a_span_that_no_short_clause_holds_is_said_with_what_it_is_about() -> No
     ],
 )
 def test_an_attribute_is_said_with_its_key_and_whole_value(sentence: str, span: str, said: str) -> None:
-    assert spoken_attribute(sentence, span, "Doge's Palace") == said
+    assert speak_attribute(sentence, span, "Doge's Palace") == said

@@ -4,7 +4,7 @@ import pytest
 
 from chassis.errors import DependencyUnavailable, Overloaded
 from contracts.answer import Reason
-from gateway.reasoning.lite.asking import About, needs_photo, search_queries, understand
+from gateway.reasoning.lite.question import About, needs_photo, parse_question, search_queries
 from gateway.state import Entity, Query
 from tests.unit.reasoning.lite.desk import (
     BASILICA,
@@ -48,12 +48,12 @@ WREN = turn("Who designed St Paul's Cathedral?", "Christopher Wren designed St P
 def test_a_question_is_about_the_view_a_name_or_the_last_turns(
     query: Query, about: About, names: tuple[str, ...]
 ) -> None:
-    asked = understand(query)
+    asked = parse_question(query)
     assert (asked.about, asked.names) == (about, names)
 
 
 def test_a_question_that_says_next_to_nothing_goes_on_from_the_one_before() -> None:
-    assert understand(ask("And when?", WREN, photo=False)).text == f"{WREN.question} And when?"
+    assert parse_question(ask("And when?", WREN, photo=False)).text == f"{WREN.question} And when?"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_question_that_says_next_to_nothing_goes_on_from_the_one_before() -> N
 async def test_a_comparison_is_refused(question: str, compares: bool) -> None:
     found = page(f"{BASILICA} has a river, a lake and a newer wing, and more.")
     reply = await answered(ask(question), found, entity=CHURCH)
-    assert understand(ask(question)).compares is compares
+    assert parse_question(ask(question)).compares is compares
     assert not compares or (reply.answer, reply.reason) == (None, Reason.MODEL_UNSURE)
 
 
@@ -98,7 +98,7 @@ def test_only_who_points_without_a_photo_is_asked_for_one(query: Query, needed: 
 def test_what_is_searched_has_the_thing_s_name(
     query: Query, printed: str | None, searches: tuple[str, ...]
 ) -> None:
-    assert search_queries(understand(query), printed) == searches
+    assert search_queries(parse_question(query), printed) == searches
 
 
 async def test_the_thing_in_view_is_meant_unless_another_one_is_named() -> None:

@@ -23,7 +23,7 @@ _NAMING = {
     for word in ("name", "title", "called", "kind", "type", "thing", "object", "identify", "see", "looking")
 }
 _KIND = re.compile(r"\b(?:this|that|these|those)\s+(\w+)", re.IGNORECASE)
-"""What the asker calls the thing: "this church"."""
+"""The kind of thing in "this church"."""
 _READING = {stem(word) for word in ("read", "written", "printed", "print", "text", "sign", "label", "write")}
 _COMPARES = re.compile(
     r"\b(?:than|(?:more|less|fewer|older|newer|younger|taller|higher|longer|shorter|bigger|larger|smaller"
@@ -45,7 +45,7 @@ class About(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedQuestion:
     """A question that needs no earlier one. `names`: what it may be about, likeliest first, if known."""
 
     text: str
@@ -70,33 +70,33 @@ class Asked:
 
     def asks_name(self, thing: Entity) -> bool:
         """Whether nothing is asked but what the thing is: its name, or which one of its kind."""
-        called = _KIND.findall(self.text)
-        known = content_stems(" ".join((thing.name, *called, *(value for _, value in thing.attributes))))
+        kinds = _KIND.findall(self.text)
+        known = content_stems(" ".join((thing.name, *kinds, *(value for _, value in thing.attributes))))
         opens = _WHICH.intersection(words(self.text)[:1])
         meant = self.about in (About.VIEW, About.SPOKEN)
         return meant and bool(opens) and not content_stems(self.text) - known - _NAMING
 
 
-def understand(query: Query) -> Asked:
+def parse_question(query: Query) -> ParsedQuestion:
     """Return what is asked, with the question before where this one alone says next to nothing."""
-    called = _called(query.question)
+    names_said = _names_in(query.question)
     points = _points(query.question)
     text, last = query.question, query.history[-1] if query.history else None
     shown = query.photo is not None and (query.photo_is_new or not query.history)
-    if called and not points:
-        return Asked(text, About.NAMED, called)
+    if names_said and not points:
+        return ParsedQuestion(text, About.NAMED, names_said)
     if last is not None and not shown:
         if len(content_stems(text)) < _TELLING and not points:
             text = f"{last.question} {text}"
-        return Asked(text, About.SPOKEN, topics(query.history))
-    return Asked(text, About.VIEW if query.photo is not None else About.OTHER, called)
+        return ParsedQuestion(text, About.SPOKEN, topics(query.history))
+    return ParsedQuestion(text, About.VIEW if query.photo is not None else About.OTHER, names_said)
 
 
 def _points(question: str) -> bool:
     return bool(_POINTING.intersection(words(question)) or _IN_VIEW.search(question.replace("’", "'")))
 
 
-def _called(question: str) -> tuple[str, ...]:
+def _names_in(question: str) -> tuple[str, ...]:
     """Return the names in a question; its first word alone is none, which is capitalised anyway."""
     return tuple(name.text for name in names(question) if name.start > 0 or " " in name.text)
 
@@ -104,7 +104,7 @@ def _called(question: str) -> tuple[str, ...]:
 def needs_photo(query: Query) -> bool:
     """Whether the question speaks of what is seen, and nothing is."""
     pointing = _SHOWN.intersection(words(query.question))
-    return bool(pointing) and query.photo is None and not query.history and not _called(query.question)
+    return bool(pointing) and query.photo is None and not query.history and not _names_in(query.question)
 
 
 def topics(history: tuple[Turn, ...]) -> tuple[str, ...]:
@@ -121,26 +121,26 @@ def _of_turn(turn: Turn) -> Iterator[str]:
         yield from (name.text for name in names(turn.answer))
 
 
-def is_about(asked: Asked, thing: Entity) -> bool:
+def is_about(question: ParsedQuestion, thing: Entity) -> bool:
     """Whether the question may be about the thing: it names no other one.
 
     About a thing in view it points ("this", "it"), says next to nothing else, or has a word of what is known.
     """
-    if asked.about is About.NAMED:
-        return any(same_name(name, thing.name) for name in asked.names)
-    stems = content_stems(asked.text)
-    if asked.about is not About.VIEW or asked.points or len(stems) < _TELLING:
+    if question.about is About.NAMED:
+        return any(same_name(name, thing.name) for name in question.names)
+    stems = content_stems(question.text)
+    if question.about is not About.VIEW or question.points or len(stems) < _TELLING:
         return True
     return bool(
         stems & content_stems(" ".join((thing.name, *(word for pair in thing.attributes for word in pair))))
     )
 
 
-def search_queries(asked: Asked, printed: str | None) -> tuple[str, ...]:
+def search_queries(question: ParsedQuestion, printed: str | None) -> tuple[str, ...]:
     """Return what to look up, most telling first; `ENTITY` is the thing in view (QA-Dragon, 3.5.1)."""
-    if asked.about in (About.NAMED, About.OTHER):
-        return (asked.text,)
-    things = asked.names if asked.about is About.SPOKEN else (ENTITY,)
-    found = [f"{name} {asked.text}" for name in things]
-    found += [f"{printed} {asked.text}", printed] if printed else []
+    if question.about in (About.NAMED, About.OTHER):
+        return (question.text,)
+    things = question.names if question.about is About.SPOKEN else (ENTITY,)
+    found = [f"{name} {question.text}" for name in things]
+    found += [f"{printed} {question.text}", printed] if printed else []
     return tuple(unique((*found, *things)))
