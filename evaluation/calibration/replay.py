@@ -3,12 +3,13 @@
 The rule is the gateway's (`gateway.steps.verification` and `.conclusion` document it and say what they
 record; a test holds the two against each other). It is exact for `answer_confidence`, `supported`,
 `borderline`, `judged`, `token_min`, `token_mean`, and for `direct_confidence`, `direct_from` where every
-question went the whole way (`direct_from=1`), with four reservations:
+question went the whole way (`direct_from=1`), with five reservations:
 
 - A judge that was never asked might have been under a higher `borderline`; the answer is then taken to stand.
 - Of a draft that was given at once nothing more is known; it is taken to be given again.
 - A later turn has the earlier ones as its history, and might go another way had those gone another.
 - Time is not replayed: a question that ran out of it has no answer under any thresholds.
+- Where the lite reasoner answered in a model's place, the model's refused answer is not replayed.
 
 `Replayed.exact` says of which questions the first three hold no doubt. `verify_from`, `same_thing`,
 `decisive`, `tau_coarse` and `tau_fine` change what an answer is made from; for those the platform must be

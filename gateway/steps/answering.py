@@ -6,11 +6,12 @@ from typing import Protocol
 from chassis.resilience.deadlines import Deadline
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
-from gateway.planning.stages import Stage
+from gateway.planning.stages import FALLBACK_STAGE, Stage
 from gateway.state import Context, Draft, GenerationBudget, Query, Reply
 from gateway.steps.conclusion import out_of_time
 from gateway.steps.evidence import prompt_tokens
 from gateway.steps.verification import Judge
+from gateway.thresholds import Thresholds
 
 
 class Answering(Protocol):
@@ -48,3 +49,20 @@ async def answer_from(
         run.explain.proposed(reply.answer)
         run.explain.signal("answer_confidence", reply.confidence)
     return reply, reader.judge
+
+
+async def read_instead(
+    reader: Answering, query: Query, draft: Draft, context: Context, thresholds: Thresholds, run: Run
+) -> Reply | None:
+    """Return the reader's answer to a question that the model could not answer; None if it is not sure.
+
+    Its answer replaces the model's in the explanation, with its own `answer_confidence`.
+    """
+    reply, stage = None, FALLBACK_STAGE[Stage.ANSWER]
+    async with run.optional(stage), run.stage(stage) as deadline:
+        reply = await reader.answer(query, draft, context, run.plan.generation, deadline)
+    if reply is None or not reply.says_something or (reply.confidence or 0.0) < thresholds.answer_confidence:
+        return None
+    run.explain.proposed(reply.answer)
+    run.explain.signal("answer_confidence", reply.confidence)
+    return reply

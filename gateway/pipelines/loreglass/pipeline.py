@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from contracts.answer import Route
+from contracts.answer import Reason, Route
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
 from gateway.planning.prefetch import Prefetch, prefetching
@@ -27,7 +27,7 @@ from gateway.state import (
     Verdict,
 )
 from gateway.steps import evidence, photo
-from gateway.steps.answering import answer_from
+from gateway.steps.answering import answer_from, read_instead
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
 from gateway.steps.evidence import SearchRequest
 from gateway.steps.first_look import draft_unseen
@@ -56,6 +56,9 @@ STAGE_GRAPH = StageGraph(
     speculative=frozenset({Stage.IMAGE_SEARCH}),
     by_rule=frozenset({Stage.SELECT_ENTITY}),
 )
+
+_MODEL_FAILED = (Reason.MODEL_UNSURE, Reason.UNSUPPORTED)
+"""Refusals after which the fallback reads the evidence: the model did not know, or failed the check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +136,32 @@ class LoreglassPipeline:
     async def _look_up(
         self, query: Query, draft: Draft, route: Route, prefetched: Prefetched, run: Run
     ) -> Outcome:
-        """The verify and rag routes: name the thing, gather evidence, answer from it, check the answer."""
+        """The verify and rag routes: name the thing, gather evidence, answer from it, check the answer.
+
+        Where the model does not know, or its answer fails the check, the fallback reads the same evidence.
+        """
         entity = await self._identify(query, draft, prefetched, run)
         context = await self._find(query, draft, route, entity, await prefetched.photo_text.result(), run)
         reply, judge = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
-        verdict = await self._verify(judge, query, reply, context, run)
         domain = (await prefetched.domain.result()).domain
+        outcome = await self._check(judge, query, reply, context, domain, run)
+        if self.fallback is None or run.fell_back(Stage.ANSWER) or outcome.reason not in _MODEL_FAILED:
+            return outcome
+        run.keep(outcome)
+        reading = await read_instead(self.fallback, query, draft, context, self.thresholds, run)
+        return await self._check(None, query, reading, context, domain, run) if reading else outcome
+
+    async def _check(
+        self,
+        judge: Judge | None,
+        query: Query,
+        reply: Reply,
+        context: Context,
+        domain: Domain | None,
+        run: Run,
+    ) -> Outcome:
+        """Return the reply as the answer if it passes the checks, else a refusal."""
+        verdict = await self._verify(judge, query, reply, context, run)
         failures, explain = run.failures, run.explain
         return conclude(
             query.question, reply, verdict, context, domain, failures, self.thresholds, explain=explain

@@ -7,15 +7,16 @@ import pytest
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Deadline
-from contracts.answer import Answer, Reason, Route
+from contracts.answer import Answer, Reason, Route, Verification
 from contracts.domain_router import Domain
+from contracts.reader import ReadReply
 from gateway.planning.latencies import Work
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.run import Run
 from gateway.planning.stages import FALLBACK_STAGE, Stage
 from gateway.reasoning.port import ReadPhoto, Seek
-from gateway.state import Context, Draft, GenerationBudget, Query, Reply
-from tests.unit.gateway.fakes import FakeServices, Mood
+from gateway.state import Context, Draft, GenerationBudget, Query, Quote, Reply
+from tests.unit.gateway.fakes import FakeServices, Mood, read_answer
 from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner
 
@@ -96,6 +97,43 @@ async def test_neither_model_nor_print_and_still_an_answer(
     assert answer.reason is Reason.ANSWERED, answer
     assert "Mira Holm" in answer.answer
     assert "pocket_draft" in answer.timings_ms
+
+
+def know_nothing(_: Query, context: Context) -> Reply:
+    return Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
+
+
+def invent(_: Query, context: Context) -> Reply:
+    """An answer that nothing can be cited for."""
+    return Reply("Jane Austen.", 0.9, (Quote(0, "by Jane Austen"),), generated=True)
+
+
+@pytest.mark.parametrize("say", [know_nothing, invent])
+async def test_the_reader_answers_where_the_model_cannot(
+    services: FakeServices, say: Callable[[Query, Context], Reply]
+) -> None:
+    async with gateway_before(services, ScriptedReasoner(say=say), fallback=True) as world:
+        answer = await world.ask("Who wrote this book?")
+    assert (answer.reason, answer.degraded) == (Reason.ANSWERED, [])
+    assert "Mira Holm" in answer.answer
+    assert answer.verification is Verification.VERIFIED
+
+
+async def test_where_the_reader_is_unsure_too_the_refusal_stands(services: FakeServices) -> None:
+    services.reader.reply = ReadReply(
+        answers=[read_answer(0, "The author is Mira Holm.", "Mira Holm", 14, 0.3)], model="fake"
+    )
+    async with gateway_before(services, ScriptedReasoner(say=invent), fallback=True) as world:
+        answer = await world.ask("Who wrote this book?")
+    assert answer.reason is Reason.UNSUPPORTED
+    assert answer.closest is not None
+
+
+async def test_where_the_reader_is_away_the_refusal_stands(services: FakeServices) -> None:
+    services.reader.mood = Mood.CRASHES
+    async with gateway_before(services, ScriptedReasoner(say=know_nothing), fallback=True) as world:
+        answer = await world.ask("Who wrote this book?")
+    assert answer.reason is Reason.MODEL_UNSURE
 
 
 class NoTimeForTheModel(FixedPlan):
