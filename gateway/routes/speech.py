@@ -26,9 +26,8 @@ from gateway.routes.intake import sound_of, validated
 from gateway.routes.openai_shape import openai_errors, openai_refusal
 from gateway.serving.tenants import Caller
 from gateway.serving.voice import Voice
-from gateway.speech.signed_urls import PATH
-from gateway.speech.sound_cache import Say
-from gateway.speech.synthesis import AudioSink, Utterance
+from gateway.speech.servers import AudioSink, Utterance
+from gateway.speech.spoken_answers import PATH, Say
 
 router = Router()
 

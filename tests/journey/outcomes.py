@@ -10,7 +10,7 @@ from evaluation.judging.rules import judge
 from loreglass_client import Answer, AsyncLoreglass
 
 DEADLINE_MS = 30_000
-MOST_OF_A_KIND = 2
+MOST_OF_A_KIND = 3
 KINDS: dict[str, Callable[[AskedTurn], bool]] = {
     "photo": lambda turn: turn.answerable and turn.needs == "photo",
     "image_kb": lambda turn: turn.answerable and turn.needs == "image_kb",
