@@ -53,8 +53,8 @@ def show_explanation(explanation: Explanation, console: Console) -> None:
         notes.add_row(plain(note.stage), plain(note.text))
     evidence = Table("score", "kind", "title", "text", title="Evidence")
     for item in explanation.evidence:
-        text = plain(item.text[:_EVIDENCE_CHARS])
-        evidence.add_row(f"{item.score:.3f}", item.kind.value, plain(item.title), text)
+        excerpt = plain(item.text[:_EVIDENCE_CHARS])
+        evidence.add_row(f"{item.score:.3f}", item.kind.value, plain(item.title), excerpt)
     for table in (numbers, notes, evidence):
         if table.row_count:
             console.print(table)
