@@ -1,4 +1,4 @@
-"""`python -m clients`: asks, indexes, makes keys; `loreglass` without what it measures and reckons with."""
+"""`python -m clients`: `loreglass` with its commands ask, index and key only."""
 
 from clients.cli import app
 

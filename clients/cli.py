@@ -17,11 +17,11 @@ from loreglass_client import Loreglass, LoreglassError
 from loreglass_client.models import Experiment
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
-app.add_typer(index_app, name="index", help="Add photos of known things, or pages, to what is searched.")
+app.add_typer(index_app, name="index", help="Add photos of known things, or pages, to the index.")
 app.add_typer(keys_app, name="key")
 
 
-def _tell_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         sys.stdout.write(f"loreglass {version('loreglass')}\n")
         raise typer.Exit
@@ -30,7 +30,7 @@ def _tell_version(wanted: bool) -> None:
 @app.callback()
 def root(
     _: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="print it and end")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:
     """Loreglass answers questions about what you see, with sources, or says that it does not know."""
@@ -38,23 +38,23 @@ def root(
 
 @app.command()
 def ask(
-    told: Annotated[
+    words: Annotated[
         list[str],
-        typer.Argument(metavar="[PHOTO] QUESTION", help="a photo of what you see, and what you want to know"),
+        typer.Argument(metavar="[PHOTO] QUESTION", help="a photo of what you see, and your question"),
     ],
-    session: Annotated[str | None, typer.Option(help="go on with this conversation")] = None,
-    deadline_ms: Annotated[int | None, typer.Option(help="milliseconds that you are willing to wait")] = None,
+    session: Annotated[str | None, typer.Option(help="continue this conversation")] = None,
+    deadline_ms: Annotated[int | None, typer.Option(help="the longest time to wait, in milliseconds")] = None,
     pipeline: Annotated[
-        str | None, typer.Option(help="who answers; GET /v1/models of the gateway lists them")
+        str | None, typer.Option(help="the pipeline; GET /v1/models of the gateway lists them")
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="show how the answer came about, where the gateway allows it")
+        bool, typer.Option("--explain", help="explain the answer, if the gateway allows it")
     ] = False,
     gateway: Annotated[str | None, typer.Option(help="the gateway's URL")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the whole reply as JSON")] = False,
 ) -> None:
-    """Ask about PHOTO, or a question that needs none. A key, where one is wanted: LOREGLASS_API_KEY."""
-    photo, question = _photo_and_question(told)
+    """Ask a question, with or without a photo. If a key is required, set LOREGLASS_API_KEY."""
+    photo, question = _photo_and_question(words)
     settings, experiment = from_environment(ClientSettings), Experiment(explain=True) if explain else None
     url, key = gateway or settings.gateway_url, settings.api_key.get_secret_value()
 
@@ -80,8 +80,8 @@ def ask(
             show_explanation(answer.explanation, Console())
 
 
-def _photo_and_question(told: list[str]) -> tuple[Path | None, str]:
-    *photos, question = told
+def _photo_and_question(words: list[str]) -> tuple[Path | None, str]:
+    *photos, question = words
     if len(photos) > 1:
         raise typer.BadParameter("give one photo and one question; put quotation marks around the question")
     path = Path(photos[0]) if photos else None

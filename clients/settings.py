@@ -1,4 +1,4 @@
-"""Settings of what calls the gateway, from `LOREGLASS_*`."""
+"""Settings of the gateway's clients, from `LOREGLASS_*`."""
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -16,7 +16,7 @@ class ClientSettings(BaseSettings):
 
 
 class AgentSettings(ClientSettings):
-    """The agent in CRAG-MM's official evaluation: who answers, and how many questions at once."""
+    """The agent in CRAG-MM's official evaluation: its pipeline, and how many questions at once."""
 
     agent_pipeline: str = "loreglass"
     agent_concurrency: int = Field(default=8, ge=1, le=16)

@@ -1,4 +1,4 @@
-"""Answers on a terminal. What they hold was written by strangers: it must not steer the terminal."""
+"""Print answers on a terminal. Their text is untrusted and must not control the terminal."""
 
 from rich.console import Console
 from rich.table import Table
@@ -11,7 +11,7 @@ _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 def show_answer(answer: Answer, console: Console) -> None:
-    """The answer, its sources, and a line on how it went; of a refusal what is closest, and what to do."""
+    """Print the answer, its sources and a summary; after a refusal also the closest passage and advice."""
     console.print(plain(answer.answer, "bold"))
     for number, citation in enumerate(answer.citations, start=1):
         console.print(plain(f"  [{number}] {_source(citation)}"))
@@ -40,10 +40,10 @@ def _source(citation: Citation) -> str:
 
 
 def show_explanation(explanation: Explanation, console: Console) -> None:
-    """What was proposed, the signals beside the thresholds in force, the stages' notes, the evidence."""
-    for name, said in (("draft", explanation.draft), ("proposed", explanation.proposed)):
-        if said is not None:
-            console.print(plain(f"{name}: {said}"))
+    """Print the drafts, signals with their thresholds, notes and evidence."""
+    for name, text in (("draft", explanation.draft), ("proposed", explanation.proposed)):
+        if text is not None:
+            console.print(plain(f"{name}: {text}"))
     numbers = Table("signal", "value", "threshold", title="Signals and thresholds")
     for name in dict.fromkeys([*explanation.signals, *explanation.thresholds]):
         values = (source.get(name) for source in (explanation.signals, explanation.thresholds))
@@ -53,13 +53,13 @@ def show_explanation(explanation: Explanation, console: Console) -> None:
         notes.add_row(plain(note.stage), plain(note.text))
     evidence = Table("score", "kind", "title", "text", title="Evidence")
     for item in explanation.evidence:
-        shown = plain(item.text[:_EVIDENCE_CHARS])
-        evidence.add_row(f"{item.score:.3f}", item.kind.value, plain(item.title), shown)
+        excerpt = plain(item.text[:_EVIDENCE_CHARS])
+        evidence.add_row(f"{item.score:.3f}", item.kind.value, plain(item.title), excerpt)
     for table in (numbers, notes, evidence):
         if table.row_count:
             console.print(table)
 
 
 def plain(text: str, style: str = "") -> Text:
-    """As it is, but for markup, which is none here, and characters that only terminals understand."""
+    """Return the text without interpreting markup; control characters are replaced."""
     return Text("".join(each if each.isprintable() or each == "\n" else _UNPRINTABLE for each in text), style)

@@ -1,4 +1,4 @@
-"""The gateway: the one public door of the platform."""
+"""The gateway's app: the public API of the platform."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -11,8 +11,9 @@ from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
 from gateway.clients.services import Services
-from gateway.routes import answer, chat, devices, misdirected, sessions, speech, traces
+from gateway.routes import answer, chat, devices, speech
 from gateway.routes.dependencies import caller_of
+from gateway.routes.openai_shape import wrong_addresses
 from gateway.routes.page import page_router
 from gateway.serving.startup import log_start
 from gateway.settings import GatewaySettings, Reasoning
@@ -28,9 +29,9 @@ def create_app(
     tell_start: TellStart = log_start,
     further: Sequence[APIRouter] = (),
 ) -> FastAPI:
-    """The gateway's app; `wire` and `tell_start` are replaceable, so that tests can exchange parts.
+    """Return the gateway's app. Tests replace `wire` and `tell_start`.
 
-    `further`: routes of this deployment alone.
+    `further`: routes of this deployment only.
     """
     metrics = Metrics("gateway")
 
@@ -42,8 +43,7 @@ def create_app(
             async with background_task(partial(tell_start, settings, gateway.services, DEFAULT_PIPELINE)):
                 yield
 
-    routers = [answer.router, chat.router, devices.router, speech.router, sessions.router, traces.router]
-    routers += [page_router(), misdirected.router]  # the last one behind every address that there is
+    routers = [answer.router, chat.router, devices.router, speech.router, page_router(), wrong_addresses]
 
     def model() -> Mapping[str, str]:
         wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started
@@ -63,7 +63,7 @@ def create_app(
 
 
 def _engine(settings: GatewaySettings) -> str:
-    """Who reasons: the model, and each further one with its stages."""
+    """Return the names of the models, each further one with its stages."""
     if settings.reasoning is not Reasoning.VLM:
         return settings.reasoning.value
     others = (f"{each.model} ({', '.join(each.stages)})" for each in settings.stage_models.values())

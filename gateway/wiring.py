@@ -53,11 +53,8 @@ from gateway.serving.traces import MemoryTraceStore, SharedTraceStore, TraceStor
 from gateway.serving.voice import Voice, voice_note
 from gateway.settings import GatewaySettings, Reasoning, SessionBackend
 from gateway.speech.audio import SoundDecoders
-from gateway.speech.server import SpeechEndpoint, SpeechServer
-from gateway.speech.signed_urls import SignedSpeechUrls
-from gateway.speech.sound_cache import SoundCache
-from gateway.speech.synthesis import Synthesizer
-from gateway.speech.transcription import Transcriber
+from gateway.speech.servers import SpeechEndpoint, SpeechServer, Synthesizer, Transcriber
+from gateway.speech.spoken_answers import SignedSpeechUrls, SoundCache
 from gateway.state import GenerationBudget
 from gateway.steps.first_look import spared
 from gateway.steps.routing import SearchRouter

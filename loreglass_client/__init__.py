@@ -1,6 +1,6 @@
-"""Ask Loreglass about what you see, from a program; README.md shows how.
+"""Python client of a Loreglass gateway; see README.md.
 
-All that is raised is in `loreglass_client.errors`, all that is told in `loreglass_client.models`.
+Errors are in `loreglass_client.errors`, replies in `loreglass_client.models`.
 """
 
 from loreglass_client.blocking import Conversation, Loreglass

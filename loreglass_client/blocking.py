@@ -1,4 +1,4 @@
-"""The gateway without an event loop: each call returns when it is over."""
+"""The client without an event loop: each call blocks until it is done."""
 
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -7,14 +7,13 @@ from typing import Any, Self, Unpack
 import httpx
 
 from loreglass_client.calls import Retries
-from loreglass_client.client import Asking, AsyncConversation, Options
+from loreglass_client.client import DEFAULT_URL, Asking, AsyncConversation, Options, environment
 from loreglass_client.models import Answer, Event, Experiment, Health, Trace
-from loreglass_client.settings import DEFAULT_URL, environment
 from loreglass_client.wires import BlockingWire, Source, at_once, each_at_once
 
 
 class Loreglass:
-    """`AsyncLoreglass` without `await`; its methods are explained there. Threads may share it."""
+    """`AsyncLoreglass` without `await`, which documents the methods. Threads may share it."""
 
     def __init__(
         self,
@@ -111,7 +110,7 @@ class Conversation:
 
     @property
     def session_id(self) -> str | None:
-        """The gateway's name for it, None before the first answer."""
+        """The gateway's id, None before the first answer."""
         return self._talk.session_id
 
     def ask(

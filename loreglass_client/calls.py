@@ -1,4 +1,4 @@
-"""One call: sent, tried again where that helps, and read; what goes wrong becomes one of our errors."""
+"""One call: send it, retry it where that helps, read the reply, translate errors."""
 
 import math
 import random
@@ -33,10 +33,10 @@ _OK, _BUSY = 200, (429, 503)
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a call is sent again (`most`) whose connection failed, or that was told when to come back.
+    """How often a call is retried (`most`) after a failed connection, or a reply with `Retry-After`.
 
-    It waits as `Retry-After` says, or else a random part of `first_s`, doubled each time up to `longest_s`;
-    never beyond the deadline. `chance`: a number in 0..1.
+    The pause is `Retry-After`, or a random part of `first_s`, doubled each time up to `longest_s`; never
+    beyond the deadline. `chance`: returns a number in 0..1.
     """
 
     most: int = 4
@@ -45,7 +45,7 @@ class Retries:
     chance: Callable[[], float] = random.random
 
     def pause_s(self, error: LoreglassError, tried: int) -> float | None:
-        """Seconds until the next try; None where there is none."""
+        """Return the seconds until the next attempt; None if there is none."""
         told_s = error.retry_after_s if error.status in _BUSY else None
         if tried >= self.most or not (isinstance(error, Unreachable) or told_s is not None):
             return None
@@ -53,8 +53,8 @@ class Retries:
 
 
 class Call:
-    """A request, byte for byte the same at every try. `patience_s`: of the caller, from now on;
-    `grace_s`: how much later the reply may come.
+    """A request, byte for byte the same at every attempt. `patience_s`: the caller's deadline, from now on.
+    `grace_s`: how much later the reply may arrive.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Call:
         self._tried = 0
 
     async def whole(self) -> bytes:
-        """The body of the reply."""
+        """Return the body of the reply."""
         while True:
             try:
                 async with self._arriving() as more:
@@ -88,11 +88,11 @@ class Call:
                 await self._pause(error)
 
     async def read(self, kind: type[Body]) -> Body:
-        """The reply, which is JSON."""
+        """Return the parsed JSON reply."""
         return _read(kind, await self.whole())
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """The events of the reply, up to the answer; tried again before the first one only."""
+        """Yield the events up to the answer; retry before the first one only."""
         begun = False
         while True:
             try:
@@ -114,9 +114,9 @@ class Call:
 
     @asynccontextmanager
     async def _arriving(self) -> AsyncIterator[_More]:
-        """The pieces of a successful reply's body, as they come."""
+        """Yield a function that returns the next piece of a successful reply's body."""
         left_s = self._left_s()
-        # Tried again, the question has only what is left of the time that the caller gave.
+        # A retry has only the rest of the caller's time.
         told_s = left_s - self._grace_s if self._tried else left_s
         self._request.headers["X-Deadline-Ms"] = str(math.ceil(max(told_s, 0.001) * 1000))
         limits = httpx.Timeout(left_s, connect=min(_CONNECT_S, left_s))
@@ -142,7 +142,7 @@ class Call:
                 yield more
 
     async def _pause(self, error: LoreglassError) -> None:
-        """Wait for the next try. Raises `error` where there is none."""
+        """Wait for the next attempt. Raises `error` if there is none."""
         pause_s = self._retries.pause_s(error, self._tried)
         if pause_s is None or pause_s >= self._left_s() - self._grace_s:
             raise error
@@ -168,7 +168,7 @@ class Call:
 
 
 def _retry_after_s(told: httpx.Headers) -> float | None:
-    """Seconds, told as such or as a date by the server's own clock."""
+    """Return `Retry-After` in seconds; a date counts by the server's own clock."""
     given = told.get("retry-after", "")
     if given.isascii() and given.isdigit():
         return float(given)
@@ -188,7 +188,7 @@ def _read(kind: type[Body], content: bytes) -> Body:
 
 
 def _event(name: str, data: bytes) -> Event | None:
-    """The typed event; None for one that is not known here. Raises what an `error` tells."""
+    """Return the typed event; None for an unknown one. Raises the error of an `error` event."""
     if name == "error":
         raise refusal(_OK, data, None)
     kind = EVENTS.get(name)
@@ -196,7 +196,7 @@ def _event(name: str, data: bytes) -> Event | None:
 
 
 class _Frames:
-    """A stream of events as it arrives, by the HTML standard's section 9.2.6.
+    """Parses server-sent events as they arrive (HTML standard, section 9.2.6).
 
     Lines end at LF or CRLF only: text in the JSON may hold U+2028 and others that `splitlines` cuts at.
     """
@@ -205,7 +205,7 @@ class _Frames:
         self._rest, self._name, self._data = bytearray(), "message", list[bytes]()
 
     def after(self, piece: bytes) -> Iterator[tuple[str, bytes]]:
-        """(event, data) of each frame that this piece ends."""
+        """Yield (event, data) of each frame that this piece completes."""
         self._rest += piece
         if b"\n" not in piece:
             return

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -16,19 +17,25 @@ from pydantic import BaseModel
 from loreglass_client.calls import Call, Retries
 from loreglass_client.errors import BrokenReply, InvalidRequest, NotConfigured, SessionNotFound, Unreachable
 from loreglass_client.models import Answer, Event, Experiment, Health, Trace
-from loreglass_client.settings import DEFAULT_URL, environment
 from loreglass_client.wires import AsyncWire, BlockingWire, Source
 
+DEFAULT_URL = "http://127.0.0.1:7100"
 _GRACE_S = 5.0  # the gateway keeps the deadline; this is for the reply's way back
 _BYTES = "application/octet-stream"
 _OURS = "loreglass"
 
 
+def environment() -> tuple[str, str]:
+    """Return `LOREGLASS_GATEWAY_URL` and `LOREGLASS_API_KEY`."""
+    url, key = os.environ.get("LOREGLASS_GATEWAY_URL"), os.environ.get("LOREGLASS_API_KEY", "")
+    return url or DEFAULT_URL, key.strip()
+
+
 class Options(TypedDict, total=False):
-    """How to ask. `audio`: the question as sound, in place of words. `session_id`: go on with this
-    conversation. `deadline_ms`: how long the caller will wait, retries included; the reply's way back may
-    take 5 s more. `pipeline`: who answers (see `pipelines`). `idempotency_key`: the question's name, under
-    which it is answered once however often it is sent; each call makes one of its own where none is given.
+    """How to ask. `audio`: the question as sound, instead of words. `session_id`: continue a conversation.
+    `deadline_ms`: how long to wait, retries included; the reply may take 5 s more to arrive. `pipeline`: one
+    of `pipelines`. `idempotency_key`: questions with the same key are answered once; by default each call
+    makes a key of its own.
     """
 
     audio: Source | None
@@ -40,7 +47,7 @@ class Options(TypedDict, total=False):
 
 
 class Asking:
-    """All calls to a gateway; `wire` says whether they wait on an event loop or block."""
+    """All calls to a gateway. `wire`: an event loop's, or one that blocks."""
 
     def __init__(
         self,
@@ -74,7 +81,7 @@ class Asking:
     async def stream(
         self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]
     ) -> AsyncGenerator[Event, None]:
-        """As `ask`, but yields what happens as it happens; the last event is the `Answer`."""
+        """As `ask`, but yields events as they happen; the last one is the `Answer`."""
         call = await self._answer("text/event-stream", question, photo, options)
         async with aclosing(call.events()) as events:
             async for event in events:
@@ -89,11 +96,11 @@ class Asking:
         deadline_ms: int | None = None,
         experiment: Experiment | None = None,
     ) -> Answer:
-        """The answer to the next question of a conversation that the caller keeps, about its one photo.
+        """Answer the next question of a conversation that the caller stores, about its one photo.
 
-        `history`: (question, answer) pairs, oldest first; the gateway reads the newest of many. Nothing of
-        it is kept, and what a session knows of the thing beyond those words is not known here. It has no
-        idempotency key: where a reply was lost, the question is worked on again.
+        `history`: (question, answer) pairs, oldest first; the gateway reads the newest ones and stores
+        nothing. Unlike a session it does not remember the entity. There is no idempotency key: if the reply
+        is lost, the question is answered anew.
         """
         messages: list[dict[str, Any]] = [
             {"role": role, "content": text}
@@ -111,7 +118,7 @@ class Asking:
         return (await call.read(_Completion)).loreglass
 
     async def speech(self, answer: Answer) -> bytes:
-        """The sound of an answer, for a short time after it. Raises `NotConfigured` where there is none."""
+        """Return the sound of an answer, for a short time after it. Raises `NotConfigured` without speech."""
         if answer.speech is None:
             raise NotConfigured("This answer has no sound: no voice is set up at the gateway.")
         if not answer.speech.startswith("/"):
@@ -119,36 +126,36 @@ class Asking:
         return await self._call("GET", answer.speech).whole()
 
     async def transcribe(self, audio: Source, language: str | None = None) -> str:
-        """What is said in a sound file."""
+        """Transcribe a sound file."""
         files = {"file": ("sound", await self.bytes_of(audio), _BYTES)}
         fields = _given(model=_OURS, language=language)
         call = self._call("POST", "/v1/audio/transcriptions", files=files, data=fields)
         return (await call.read(_Transcription)).text
 
     async def speak(self, text: str, voice: str | None = None, form: str | None = None) -> bytes:
-        """The sound of a text; `form`: `wav`, `mp3` or another that the gateway's voice makes."""
+        """Return the sound of a text. `form`: `wav`, `mp3` or another format of the speech server."""
         asked = _given(model=_OURS, input=text, voice=voice, response_format=form)
         return await self._call("POST", "/v1/audio/speech", json=asked).whole()
 
     async def trace(self, trace_id: str) -> Trace:
-        """What happened to one request, stage by stage."""
+        """Return what happened to one request, stage by stage."""
         return await self._call("GET", f"/traces/{quote(trace_id, safe='')}").read(Trace)
 
     async def pipelines(self) -> tuple[str, ...]:
-        """Who can be asked, by name; in the gateway's order."""
+        """Return the names of the pipelines, the default first."""
         return tuple(model.id for model in (await self._call("GET", "/v1/models").read(_Models)).data)
 
     async def ready(self) -> Health:
-        """What the gateway tried just now. Raises `NotReady` where it cannot work."""
+        """Return the gateway's health checks. Raises `NotReady` if it cannot work."""
         return await self._call("GET", "/health/ready").read(Health)
 
     async def forget(self, session_id: str) -> None:
-        """Make the gateway forget a conversation, its photo included; one that is gone already is well."""
-        with suppress(SessionNotFound):  # a second try finds what the first one did
+        """Delete a conversation with its photo. No error if it is already gone."""
+        with suppress(SessionNotFound):  # a retry may find it deleted
             await self._call("DELETE", f"/sessions/{quote(session_id, safe='')}").whole()
 
     async def bytes_of(self, source: Source) -> bytes:
-        """All of a file."""
+        """Read a file completely."""
         return await self._wire.read(source)
 
     async def _answer(
@@ -159,12 +166,12 @@ class Asking:
         key = fields.pop("idempotency_key", None) or uuid.uuid4().hex
         sources = _given(image=photo, audio=fields.pop("audio", None))
         files = {name: (name, await self.bytes_of(each), _BYTES) for name, each in sources.items()}
-        told: dict[str, Any] = {"json": fields}
+        body: dict[str, Any] = {"json": fields}
         if files:
             texts = {name: v if isinstance(v, str) else json.dumps(v) for name, v in fields.items()}
-            told = {"files": files, "data": texts}
+            body = {"files": files, "data": texts}
         headers = {"Accept": accept, "Idempotency-Key": key}
-        return self._call("POST", "/answer", options.get("deadline_ms"), headers, **told)
+        return self._call("POST", "/answer", options.get("deadline_ms"), headers, **body)
 
     def _call(
         self,
@@ -187,11 +194,11 @@ class Asking:
 
 
 class AsyncLoreglass(Asking):
-    """Calls a gateway. Use it as an async context manager, or `aclose` it.
+    """Client of a gateway. Use it as an async context manager, or `aclose` it.
 
-    `key`: where the gateway asks for one. `http`: a client that you close yourself.
-    `timeout_s`: the longest that a call takes, all its tries together, where no `deadline_ms` says less. All
-    methods raise `LoreglassError`s only, and `OSError` of files. `clock`, `sleep`: other ones for tests.
+    `key`: if the gateway requires one. `http`: a client that you close yourself. `timeout_s`: the longest
+    time for a call with all its retries, unless `deadline_ms` is shorter. All methods raise
+    `LoreglassError`s only, and `OSError` for files. `clock`, `sleep`: replaced in tests.
     """
 
     def __init__(
@@ -209,12 +216,12 @@ class AsyncLoreglass(Asking):
 
     @classmethod
     def from_environment(cls, **options: Any) -> Self:
-        """With what `LOREGLASS_GATEWAY_URL` and `LOREGLASS_API_KEY` say."""
+        """Create a client from `LOREGLASS_GATEWAY_URL` and `LOREGLASS_API_KEY`."""
         base_url, key = environment()
         return cls(**{"base_url": base_url, "key": key, **options})
 
     def conversation(self, photo: Source | None = None) -> "AsyncConversation":
-        """A new conversation; its first question sends the photo."""
+        """Start a conversation; its first question sends the photo."""
         return AsyncConversation(self, photo)
 
     async def aclose(self) -> None:
@@ -229,7 +236,7 @@ class AsyncLoreglass(Asking):
 
 
 class AsyncConversation:
-    """Questions one after another. `session_id`: the gateway's name for it, None before the first answer."""
+    """A conversation. `session_id`: the gateway's id, None before the first answer."""
 
     def __init__(self, asking: Asking, photo: Source | None) -> None:
         self.session_id: str | None = None
@@ -240,38 +247,40 @@ class AsyncConversation:
         self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]
     ) -> Answer:
         """The answer to the next question; `photo`: a new one, from now on."""
-        answer = await self._asking.ask(question, await self._shown(photo), **self._going_on(options))
-        self._learn(answer)
+        answer = await self._asking.ask(
+            question, await self._photo_bytes(photo), **self._with_session(options)
+        )
+        self._update(answer)
         return answer
 
     async def stream(
         self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]
     ) -> AsyncGenerator[Event, None]:
-        """As `ask`, with what happens as it happens."""
-        shown = await self._shown(photo)
-        async with aclosing(self._asking.stream(question, shown, **self._going_on(options))) as events:
+        """As `ask`, but yields events as they happen."""
+        data = await self._photo_bytes(photo)
+        async with aclosing(self._asking.stream(question, data, **self._with_session(options))) as events:
             async for event in events:
                 if isinstance(event, Answer):
-                    self._learn(event)
+                    self._update(event)
                 yield event
 
     async def forget(self) -> None:
-        """Make the gateway forget it; the next question begins anew, without a photo."""
+        """Delete it; the next question starts a new one without a photo."""
         session_id, self.session_id, self._photo = self.session_id, None, None
         if session_id is not None:
             await self._asking.forget(session_id)
 
-    async def _shown(self, photo: Source | None) -> bytes | None:
-        """The photo to send: until a turn has been kept, it may have to be sent again."""
+    async def _photo_bytes(self, photo: Source | None) -> bytes | None:
+        """Return the photo to send. Until a turn is stored, it may have to be sent again."""
         source = self._photo if photo is None else photo
         self._photo = None if source is None else await self._asking.bytes_of(source)
         return self._photo
 
-    def _going_on(self, options: Options) -> Options:
+    def _with_session(self, options: Options) -> Options:
         return {"session_id": self.session_id, **options}
 
-    def _learn(self, answer: Answer) -> None:
-        if "session" not in answer.degraded:  # such a turn was not kept, and a new session is nobody's
+    def _update(self, answer: Answer) -> None:
+        if "session" not in answer.degraded:  # otherwise the turn was not stored
             self.session_id, self._photo = answer.session_id, None
 
 

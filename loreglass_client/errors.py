@@ -1,4 +1,4 @@
-"""What goes wrong, by kind: a class for each that the gateway tells, and two for what happens on the way."""
+"""Errors: a class for each kind that the gateway reports, and two for failures on the way."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ _BY_KIND: dict[str, type["LoreglassError"]] = {}
 
 
 class LoreglassError(Exception):
-    """All that is raised; itself only for kinds that are not known here yet.
+    """Base of all errors; raised itself for kinds that this version does not know.
 
-    `kind`: stable, to switch on. `detail`: what to mend, in words. `status`: HTTP's, None without a reply.
-    `trace_id`: for whoever runs the gateway. `retry_after_s`: seconds until it wants to be asked again.
+    `kind`: a stable word. `detail`: what to fix. `status`: HTTP's, None without a reply. `trace_id`: for the
+    gateway's operator. `retry_after_s`: seconds until the next attempt.
     """
 
     kind = "unknown"
@@ -35,18 +35,18 @@ class LoreglassError(Exception):
         self.retry_after_s = retry_after_s
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """The kind is the name in snake case."""
+        """Set the kind: the class name in snake case."""
         super().__init_subclass__(**options)
         cls.kind = "".join(f"_{each.lower()}" if each.isupper() else each for each in cls.__name__)[1:]
         _BY_KIND[cls.kind] = cls
 
 
 class Unreachable(LoreglassError):
-    """No connection, or one that broke off before the whole reply."""
+    """No connection, or one that broke before the end of the reply."""
 
 
 class BrokenReply(LoreglassError):
-    """What came is not what a gateway says."""
+    """The reply breaks the gateway's contract."""
 
 
 class MalformedRequest(LoreglassError):
@@ -182,13 +182,13 @@ class Internal(LoreglassError):
 
 
 def refusal(status: int, content: bytes, retry_after_s: float | None) -> LoreglassError:
-    """The error that a reply without success stands for; proxies say theirs in words of their own."""
+    """Return the error of an unsuccessful reply; a proxy's is not a problem of the gateway."""
     try:
         problem = Problem.model_validate_json(content)
     except ValidationError:
-        said = f"The gateway answered with status {status}."
+        detail = f"The gateway answered with status {status}."
         cls = Unreachable if status in _OF_PROXIES else BrokenReply
-        return cls(said, status=status, retry_after_s=retry_after_s)
+        return cls(detail, status=status, retry_after_s=retry_after_s)
     kind = problem.type.removeprefix(_TYPE)
     error = _BY_KIND.get(kind, LoreglassError)(
         problem.detail, status=problem.status, trace_id=problem.trace_id, retry_after_s=retry_after_s

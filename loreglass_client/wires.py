@@ -1,6 +1,6 @@
-"""What of a call waits: the same few steps, once on an event loop and once in a thread that may block.
+"""The steps of a call that wait: once for an event loop, once for a blocking thread.
 
-All else is written once, with `await`. On a `BlockingWire` nothing ever suspends, so `at_once` runs it there.
+Everything else is written once, with `await`. A `BlockingWire` never suspends, so `at_once` can run it.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator
@@ -20,13 +20,13 @@ Source = bytes | str | PathLike[str] | IO[bytes]
 """Bytes, a file's path, or a file that is open for reading bytes."""
 
 Arriving = tuple[httpx.Response, Callable[[float], Awaitable[bytes | None]]]
-"""A reply's head and, within so many seconds, the next piece of its body; None at the end."""
+"""A reply's head, and a function: seconds -> the next piece of its body, None at the end."""
 
 _LIMITS = httpx.Limits(max_connections=100, keepalive_expiry=3.0)  # servers hang up after five idle seconds
 
 
 class AsyncWire:
-    """On an event loop. What goes wrong is an error of httpx, or `TimeoutError`."""
+    """For an event loop. Raises errors of httpx, or `TimeoutError`."""
 
     def __init__(self, http: httpx.AsyncClient | None, sleep: Callable[[float], Awaitable[None]]) -> None:
         self._owned = http is None
@@ -36,14 +36,14 @@ class AsyncWire:
 
     @asynccontextmanager
     async def exchange(self, request: httpx.Request, seconds: float) -> AsyncIterator[Arriving]:
-        """Send the request, and let go of the reply afterwards."""
+        """Send the request; close the reply afterwards."""
         with anyio.fail_after(seconds):  # httpx's own limits start anew with each read
             response = await self._http.send(request, stream=True)
         pieces = response.aiter_bytes()
 
         async def piece(left_s: float) -> bytes | None:
             with anyio.fail_after(left_s):
-                await anyio.lowlevel.checkpoint()  # where time is up, it is noticed here
+                await anyio.lowlevel.checkpoint()  # raises if the time is up
                 return await anext(pieces, None)
 
         try:
@@ -52,7 +52,7 @@ class AsyncWire:
             await response.aclose()
 
     async def read(self, source: Source) -> bytes:
-        """All of it, beside the event loop."""
+        """Read everything, in a thread."""
         return await anyio.to_thread.run_sync(_read, source)
 
     async def close(self) -> None:
@@ -72,7 +72,7 @@ class BlockingWire:
 
     @asynccontextmanager
     async def exchange(self, request: httpx.Request, seconds: float) -> AsyncIterator[Arriving]:
-        """See `AsyncWire`. A read that waits is ended by httpx, one that trickles between its pieces."""
+        """See `AsyncWire`. httpx ends a silent read; a trickling one ends between its pieces."""
         response = self._http.send(request, stream=True)
         pieces = response.iter_bytes()
 
@@ -91,7 +91,7 @@ class BlockingWire:
         self._sleep(seconds)
 
     async def read(self, source: Source) -> bytes:
-        """All of it."""
+        """Read everything."""
         return _read(source)
 
     async def close(self) -> None:
@@ -101,7 +101,7 @@ class BlockingWire:
 
 
 def at_once(call: Coroutine[Any, Any, T]) -> T:
-    """What comes of it on a `BlockingWire`."""
+    """Return the result of a coroutine on a `BlockingWire`."""
     try:
         call.send(None)
     except StopIteration as done:
@@ -111,7 +111,7 @@ def at_once(call: Coroutine[Any, Any, T]) -> T:
 
 
 def each_at_once(events: AsyncGenerator[T, None]) -> Generator[T, None, None]:
-    """What it yields on a `BlockingWire`."""
+    """Yield the items of a generator on a `BlockingWire`."""
     try:
         while True:
             try:

@@ -34,7 +34,6 @@ _LONG = frozenset(
         "journeys",
         "dashboards",
         "backup",
-        "evaluation",
     )
 )
 

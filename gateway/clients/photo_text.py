@@ -1,4 +1,4 @@
-"""OCR's lines as the stages see them: boxes in the frame in which the text stands level."""
+"""Convert OCR's lines: boxes in a frame in which the text is level."""
 
 import math
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from gateway.state import Box, PhotoText, TextLine
 from language.words import visible
 
 _ORDERED_WITHIN = math.radians(8)
-"""Lines that tilt less come in reading order from OCR."""
+"""OCR returns lines that tilt less in reading order."""
 
 
 def photo_text(reply: OcrReply) -> PhotoText:
-    """The lines with their boxes in shares of the photo, turned so that a row's lines are side by side."""
+    """Return the lines with boxes as shares of the photo, turned so that a row's lines are side by side."""
     angle = _text_angle(reply.lines)
     frame = _Frame(reply.width, reply.height, angle)
     upright = _Frame(reply.width, reply.height, 0.0)
@@ -30,7 +30,7 @@ def photo_text(reply: OcrReply) -> PhotoText:
 
 
 def _text_angle(lines: Sequence[ReadLine]) -> float:
-    """The direction in which most of the text runs, in radians; 0 is level, pi upside down."""
+    """Return the direction of most of the text, in radians; 0 is level, pi upside down."""
     x = y = 0.0
     for line in lines:
         start, end = line.quadrilateral[0], line.quadrilateral[1]
@@ -41,7 +41,7 @@ def _text_angle(lines: Sequence[ReadLine]) -> float:
 
 
 class _Frame:
-    """Turns points back by `angle` and scales what the turned photo covers to 0..1."""
+    """Turns points back by `angle` and scales the turned photo to 0..1."""
 
     def __init__(self, width: int, height: int, angle: float) -> None:
         self._cos, self._sin = math.cos(-angle), math.sin(-angle)
@@ -54,7 +54,7 @@ class _Frame:
         return x * self._cos - y * self._sin, x * self._sin + y * self._cos
 
     def box(self, quadrilateral: Sequence[Point]) -> Box:
-        """Left, top, right and bottom of a line in this frame."""
+        """Return left, top, right and bottom of a line in this frame."""
         turned = [self._turn(point.x, point.y) for point in quadrilateral]
         xs = [(x - self._left) / self._width for x, _ in turned]
         ys = [(y - self._top) / self._height for _, y in turned]

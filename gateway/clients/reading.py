@@ -1,4 +1,4 @@
-"""What the gateway asks the reader, and its answers, in terms of the gateway's state."""
+"""Convert the gateway's passages to the reader's request, and its reply to answers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,12 +8,12 @@ from contracts.geometry import Box
 from contracts.reader import PassageKind, ReadAnswer, ReadPassage, ReadReply, ReadRequest, ReadTurn
 from gateway.state import Found, ToRead, Turn
 
-# The contract's limits. What is longer is cut, never refused: a page is not the asker's fault.
+# The contract's limits. Longer text is cut, not refused: a long page is not the caller's mistake.
 _QUESTION_CHARS, _SUBJECT_CHARS, _ANSWER_CHARS = 4_096, 1_000, 8_192
 _TEXT_CHARS, _TITLE_CHARS, _BOXES = 20_000, 1_000, 512
 _PASSAGES, _TURNS, _ANSWERS = 64, 16, 16
 _CHARS = 200_000
-"""Of all passages together, titles included; what comes after is left out."""
+"""Of all passages together, titles included; later passages are left out."""
 
 _KIND = {
     CitationKind.PAGE: PassageKind.PAGE,
@@ -25,7 +25,7 @@ _KIND = {
 def read_request(
     question: str, passages: Sequence[ToRead], subject: str | None, history: Sequence[Turn], top_n: int
 ) -> ReadRequest:
-    """The request, cut to what the contract takes; offsets and indices stay those of what was given."""
+    """Return the request, cut to the contract's limits; offsets and indices do not change."""
     return ReadRequest(
         question=question[:_QUESTION_CHARS],
         passages=list(_within(map(_passage, passages[:_PASSAGES]))),
@@ -36,7 +36,7 @@ def read_request(
 
 
 def answers_found(reply: ReadReply, passages: Sequence[ReadPassage]) -> tuple[Found, ...]:
-    """The reply's answers. Raises `DependencyUnavailable` for a span that is in no passage."""
+    """Return the reply's answers. Raises `DependencyUnavailable` for a span outside its passage."""
     return tuple(_found(answer, passages) for answer in reply.answers)
 
 
@@ -53,7 +53,7 @@ def _passage(passage: ToRead) -> ReadPassage:
 
 
 def _within(passages: Iterable[ReadPassage]) -> Iterator[ReadPassage]:
-    """The first passages that together are not too long."""
+    """Yield the first passages that together are not too long."""
     left = _CHARS
     for each in passages:
         left -= len(each.text) + len(each.title)

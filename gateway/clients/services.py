@@ -1,7 +1,6 @@
-"""Typed calls to the model services: gateway state in, gateway state out; the wire stays in here.
+"""Typed calls to the model services, from and to the gateway's own types.
 
-What was indexed was written by strangers: characters that only hide things end here, before anybody reads,
-quotes or speaks the text.
+Indexed text is untrusted: invisible characters are removed here, before anything reads, quotes or speaks it.
 """
 
 import math
@@ -32,7 +31,7 @@ from language.words import visible
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of a page, as text search found it."""
+    """A passage of a page, from text search."""
 
     text: str
     title: str
@@ -42,7 +41,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class PhotoRecipients:
-    """Which services read the photo itself; the others are spared its bytes."""
+    """Which services get the photo itself."""
 
     domain_router: bool = False
     reranker: bool = False
@@ -50,7 +49,7 @@ class PhotoRecipients:
 
 @dataclass(frozen=True, slots=True)
 class WhiteBox:
-    """What the answering model itself says of its answer, and what is asked of it (QA-Dragon, 3.7.2)."""
+    """The answering model's own certainty, and its thresholds (QA-Dragon, 3.7.2)."""
 
     token_probabilities: tuple[float, ...] = ()
     token_min: float = 0.60
@@ -61,11 +60,11 @@ class WhiteBox:
 _NO_WHITE_BOX = WhiteBox()
 
 Weigh = Callable[[str, int], float]
-"""Service and items of a call -> the milliseconds that it is expected to keep its card busy."""
+"""Service and items of a call -> the milliseconds that its GPU is expected to work."""
 
 
 def weightless(_service: str, _items: int) -> float:
-    """Where no card is shared."""
+    """Return 0: no GPU is shared."""
     return 0.0
 
 
@@ -73,14 +72,14 @@ SEARCHES = ("image_search", "text_search")
 
 _ASK_INFO_MS, _INFO_FRESH_S = 250.0, 60.0
 _TEXT_CHARS = 2_000
-"""Of a text that pictures are searched by, at most: the contract's limit."""
+"""Of a text to search pictures by: the contract's limit."""
 
 
 @dataclass(slots=True)
-class _KnownTexts:
-    """What image search last said of texts, and until when (on the deadlines' clock) that is believed."""
+class _TakesTexts:
+    """Whether image search takes texts, cached until a time on the deadlines' clock."""
 
-    taken: bool = False
+    value: bool = False
     until: float = -math.inf
 
 
@@ -98,36 +97,36 @@ class Services:
     reader: ServiceClient
     photo_to: PhotoRecipients = PhotoRecipients()
     weigh: Weigh = weightless
-    known_texts: _KnownTexts = field(default_factory=_KnownTexts, init=False)
+    takes_texts_cache: _TakesTexts = field(default_factory=_TakesTexts, init=False)
 
     @classmethod
     def names(cls) -> list[str]:
-        """The services, as `ready` calls them."""
+        """Return the names of the services, for `ready`."""
         return [field.name for field in fields(cls) if field.type is ServiceClient]
 
     async def read_text(self, jpeg: bytes, deadline: Deadline) -> PhotoText:
-        """The photo's text lines in reading order, boxes as fractions of the photo."""
+        """Return the photo's text lines in reading order, boxes as fractions of the photo."""
         reply = await self.ocr.send_multipart("/v1/ocr", [_file("image", jpeg)], {}, OcrReply, deadline)
         return photo_text(reply)
 
     async def classify(
         self, question: str, recognized: str, deadline: Deadline, jpeg: bytes | None = None
     ) -> DomainGuess:
-        """The question's domain."""
+        """Return the question's domain."""
         fields: dict[str, str | list[str]] = {"question": question, "recognized_text": recognized}
-        seen = [_file("image", jpeg)] if jpeg and self.photo_to.domain_router else []
+        photo = [_file("image", jpeg)] if jpeg and self.photo_to.domain_router else []
         reply = await self.domain_router.send_multipart(
-            "/v1/classify", seen, fields, ClassifyReply, deadline, weight_ms=self.weigh("domain_router", 1)
+            "/v1/classify", photo, fields, ClassifyReply, deadline, weight_ms=self.weigh("domain_router", 1)
         )
-        found = reply.data[0]
-        return DomainGuess(found.label, found.probs[found.index])
+        best = reply.data[0]
+        return DomainGuess(best.label, best.probs[best.index])
 
     async def search_photos(
         self, jpegs: Sequence[bytes], count: int, deadline: Deadline
     ) -> tuple[Entity, ...]:
-        """Known things that the photo, or some of its crops, show; one each, most probable first.
+        """Return the entities in the photo or its crops, each once, most probable first.
 
-        None where no photos are indexed, which is an installation's choice and no failure.
+        Empty if no photos are indexed, which is an installation's choice and not an error.
         """
         try:
             reply = await self.image_search.send_multipart(
@@ -143,22 +142,22 @@ class Services:
         return _entities(reply)
 
     async def takes_texts(self, deadline: Deadline) -> bool:
-        """Whether image search also takes texts, as its `/info` said not long ago; no where it is silent."""
-        now = deadline.clock()
-        if now >= self.known_texts.until:
+        """Return whether image search takes texts, by its cached `/info`; False if it does not answer."""
+        now, cache = deadline.clock(), self.takes_texts_cache
+        if now >= cache.until:
             try:
                 info = await self.about("image_search", deadline.within(_ASK_INFO_MS))
             except LoreglassError:
                 return False
-            self.known_texts.taken, self.known_texts.until = "text" in info.takes, now + _INFO_FRESH_S
-        return self.known_texts.taken
+            cache.value, cache.until = "text" in info.takes, now + _INFO_FRESH_S
+        return cache.value
 
     async def search_photos_by_text(
         self, texts: Sequence[str], count: int, deadline: Deadline
     ) -> tuple[Entity, ...]:
-        """Known things that look as the texts say; one each, most alike first. Where none are indexed: none.
+        """Return entities that look like the texts, each once, most similar first; empty if none are indexed.
 
-        Raises `NotSupported` where `takes_texts` is not so.
+        Raises `NotSupported` unless `takes_texts`.
         """
         body = ImageTextSearchRequest(texts=[text[:_TEXT_CHARS] for text in texts], k=count)
         weight_ms = self.weigh("image_search", len(texts))
@@ -173,7 +172,7 @@ class Services:
     async def crop(
         self, jpeg: bytes, labels: Sequence[str], max_regions: int, deadline: Deadline
     ) -> tuple[Crop, ...]:
-        """Rectified regions worth a closer look, best first."""
+        """Return rectified regions worth a closer look, best first."""
         reply = await self.cropper.send_multipart(
             "/v1/crop",
             [_file("image", jpeg)],
@@ -199,9 +198,9 @@ class Services:
     async def search_pages(
         self, queries: Sequence[str], count: int, deadline: Deadline, depth: int | None = None
     ) -> tuple[Passage, ...]:
-        """Passages of `count` pages for all sub-queries together, best first; none if none are indexed.
+        """Return passages of `count` pages for all sub-queries, best first; empty if none are indexed.
 
-        `depth`: of fewer pages, where the best so many passages of each sub-query are.
+        `depth`: read only so many of the best passages of each sub-query.
         """
         body = TextSearchRequest(queries=list(queries), k=count, depth=depth)
         weight_ms = self.weigh("text_search", len(queries))
@@ -226,9 +225,9 @@ class Services:
         deadline: Deadline,
         jpeg: bytes | None = None,
     ) -> tuple[float, ...]:
-        """Probability that each text answers the query about the photo, in the order of `texts`.
+        """Return the probability that each text answers the query, in the order of `texts`.
 
-        `fine`: how many of the best a costlier second model may read.
+        `fine`: how many of the best a slower second model may read.
         """
         body = RerankRequest(query=query, documents=list(texts), entity=entity, fine_top_n=fine)
         weight_ms = self.weigh("reranker", len(texts))
@@ -253,7 +252,7 @@ class Services:
         deadline: Deadline,
         white_box: WhiteBox = _NO_WHITE_BOX,
     ) -> VerifyReply:
-        """Whether the evidence, and the answering model's own certainty, bear the answer out."""
+        """Check the answer against the evidence and the answering model's own certainty."""
         body = VerifyRequest(
             question=question,
             answer=answer,
@@ -275,10 +274,10 @@ class Services:
         top_n: int,
         deadline: Deadline,
     ) -> tuple[Found, ...]:
-        """What in the passages answers the question, best first, at most `top_n`; of different sentences.
+        """Return at most `top_n` answers in different sentences of the passages, best first.
 
-        `subject`: the name of the thing that "this" or "it" stands for. Of long passages, many passages or a
-        long history the reader gets as much as its contract takes: the beginning, the first, the last turns.
+        `subject`: the name of the thing that "this" or "it" means. Long passages, many passages and a long
+        history are cut to the contract's limits: the reader gets the beginning, the first and the last turns.
         """
         body = read_request(question, passages, subject, history, top_n)
         weight_ms = self.weigh("reader", len(body.passages))
@@ -288,25 +287,25 @@ class Services:
         return answers_found(reply, body.passages)
 
     async def published(self, name: str, deadline: Deadline) -> dict[str, int]:
-        """How many photos or passages the search called `name` looks into, by alias. Raises as `about`."""
+        """Return the size of each published index of a search, by alias. Raises as `about`."""
         client: ServiceClient = getattr(self, name)
-        held = await client.get("/v1/collections", Collections, deadline)
-        return {alias: collection.points for collection in held.collections for alias in collection.aliases}
+        reply = await client.get("/v1/collections", Collections, deadline)
+        return {alias: each.points for each in reply.collections for alias in each.aliases}
 
     async def holds_anything(self, deadline: Deadline) -> bool:
-        """Whether a photo or a page is indexed where searches look. Raises where a service does not say."""
+        """Return whether a photo or a page is indexed. Raises if a service does not answer."""
         for name in SEARCHES:
             if any((await self.published(name, deadline)).values()):
                 return True
         return False
 
     async def ready(self, name: str, deadline: Deadline) -> Health:
-        """Whether the service called `name` can work now. Raises what it raises when it cannot."""
+        """Return a service's health. Raises if it is not ready."""
         client: ServiceClient = getattr(self, name)
         return await client.get("/health/ready", Health, deadline)
 
     async def about(self, name: str, deadline: Deadline) -> Info:
-        """What the service called `name` runs on."""
+        """Return a service's `/info`."""
         client: ServiceClient = getattr(self, name)
         return await client.get("/info", Info, deadline)
 

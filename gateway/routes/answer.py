@@ -1,10 +1,8 @@
-"""`POST /answer`: the platform's main job."""
+"""`POST /answer`, the platform's main route, and what belongs to its answers: sessions and traces."""
 
-from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
-from fastapi import Request
+from fastapi import Request, status
 from starlette.responses import Response
 
 from chassis.errors import problem_of
@@ -20,15 +18,14 @@ from contracts.answer import (
     IdentifiedEvent,
     StageEvent,
     TokenEvent,
+    Trace,
     TranscriptEvent,
 )
 from gateway.planning.run import OnEvent, RunEvent, ignore_events
-from gateway.routes.dependencies import caller_of, gateway_of
+from gateway.routes.dependencies import CallerDep, GatewayDep, caller_of, gateway_of
 from gateway.routes.intake import JSON_LIMITS, read_question
 from gateway.routes.streaming import Emit, EventStream, pieces
-from gateway.serving.execution import Question
 from gateway.serving.idempotency import checked_key
-from gateway.wiring import Gateway
 
 router = Router()
 
@@ -36,7 +33,7 @@ _EVENTS = {StageEvent: "stage", TranscriptEvent: "transcript", IdentifiedEvent: 
 
 
 def _body_schema() -> dict[str, Any]:
-    """Both forms of the request body, for the OpenAPI document."""
+    """Return both forms of the request body, for the OpenAPI document."""
     in_json = inlined_schema(AnswerRequest)
     in_parts = {
         "image": {"type": "string", "format": "binary"},
@@ -48,8 +45,6 @@ def _body_schema() -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-# The route takes the bare request and gives the bare reply: to resolve dependencies and to validate an answer
-# that is one already, costs as much as the question's whole planning.
 _KEY_SCHEMA = {
     "name": headers.IDEMPOTENCY_KEY.lower(),
     "in": "header",
@@ -58,6 +53,8 @@ _KEY_SCHEMA = {
 }
 
 
+# Takes the bare request and returns the bare response: FastAPI's dependencies, and a second validation of the
+# answer, would cost as much as all planning of a question.
 @router.post("/answer", response_model=Answer, openapi_extra={**_body_schema(), "parameters": [_KEY_SCHEMA]})
 @takes_json(JSON_LIMITS, or_form=True)
 async def answer(request: Request) -> Response:
@@ -74,59 +71,55 @@ async def answer(request: Request) -> Response:
     received = Deadline.after_ms(0)
     question = await read_question(request, gateway, caller, received)
     deadline = Deadline(min(received.at + question.deadline_ms / 1000, exchange.at))
-    asking = _Asking(gateway, question, key, request.state.trace_id, deadline, request.state.place)
-    if "text/event-stream" in request.headers.get("accept", ""):
-        return _stream(asking)
-    body, again = await asking.answer(ignore_events)
-    told = {headers.REPLAYED: "true"} if again else None
-    return Response(body.model_dump_json(), headers=told, media_type="application/json")
+    trace_id: str = request.state.trace_id
 
-
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """A question on its way, under the key that it was sent with. `place`: its tenant's, in flight."""
-
-    gateway: Gateway
-    question: Question
-    key: str | None
-    trace_id: str
-    deadline: Deadline
-    place: ExitStack
-
-    async def answer(self, on_event: OnEvent) -> tuple[Answer, bool]:
-        """The answer, and whether it was asked for before."""
+    async def run(on_event: OnEvent) -> tuple[Answer, bool]:
+        """Return the answer, and whether it is the one of an earlier request with this key."""
 
         async def work() -> Answer:
-            admitted = await self.gateway.execution.admit(self.question)
-            return await self.gateway.execution.answer(admitted, self.trace_id, self.deadline, on_event)
+            admitted = await gateway.execution.admit(question)
+            return await gateway.execution.answer(admitted, trace_id, deadline, on_event)
 
-        if self.key is None:
+        if key is None:
             return await work(), False
-        name = self.question.caller.tenant, self.key
-        return await self.gateway.idempotency.once(
-            name, self.question.digest, self.deadline, work, self.place
-        )
+        name, place = (caller.tenant, key), request.state.place
+        return await gateway.idempotency.once(name, question.digest, deadline, work, place)
 
-
-def _stream(asking: _Asking) -> EventStream:
     async def produce(emit: Emit) -> None:
-        listening = True
+        connected = True
 
         async def on_event(event: RunEvent) -> None:
-            if listening:  # under a key the work goes on when nobody is there any more
+            if connected:  # with a key, the work goes on after the client has disconnected
                 await emit(_EVENTS[type(event)], event)
 
         try:
-            body, _ = await asking.answer(on_event)
+            body, _ = await run(on_event)
         finally:
-            listening = False
+            connected = False
         for citation in body.citations:
             await emit("citation", citation)
         for piece in pieces(body.answer):
             await emit("token", TokenEvent(text=piece))
         await emit("final", body)
 
-    trace_id = asking.trace_id
-    return EventStream(
-        produce, lambda error: problem_response(error, trace_id), lambda error: problem_of(error, trace_id)
-    )
+    if "text/event-stream" in request.headers.get("accept", ""):
+        return EventStream(
+            produce,
+            lambda error: problem_response(error, trace_id),
+            lambda error: problem_of(error, trace_id),
+        )
+    body, replayed = await run(ignore_events)
+    extra = {headers.REPLAYED: "true"} if replayed else None
+    return Response(body.model_dump_json(), headers=extra, media_type="application/json")
+
+
+@router.delete("/sessions/{session_id}", status_code=status.HTTP_204_NO_CONTENT)
+async def delete_session(session_id: str, gateway: GatewayDep, caller: CallerDep) -> None:
+    """Forget a conversation, its photo included."""
+    await gateway.execution.sessions.delete(session_id, caller.tenant)
+
+
+@router.get("/traces/{trace_id}")
+async def get_trace(trace_id: str, gateway: GatewayDep, caller: CallerDep) -> Trace:
+    """What happened to one request, stage by stage."""
+    return await gateway.execution.traces.get(trace_id, caller.tenant)

@@ -1,4 +1,4 @@
-"""What every route of the gateway asks for."""
+"""Dependencies of the gateway's routes."""
 
 from contextlib import ExitStack
 from typing import Annotated
@@ -11,7 +11,7 @@ from gateway.wiring import Gateway
 
 
 async def gateway_of(request: Request) -> Gateway:
-    """The wired gateway of this app."""
+    """Return the wired gateway of this app."""
     gateway: Gateway = request.app.state.gateway
     return gateway
 
@@ -20,10 +20,11 @@ GatewayDep = Annotated[Gateway, Depends(gateway_of)]
 
 
 async def caller_of(request: Request, gateway: GatewayDep) -> Caller:
-    """Who asks: from now on it counts for its tenant, until the exchange has ended or the work that `place`
-    was handed to.
+    """Return the caller, and count the request for its tenant until the exchange ends.
 
-    Raises `Unauthorized` where keys are needed, `InvalidRequest` for an unknown priority, `QuotaExceeded`.
+    `request.state.place` may be handed to work that outlives the exchange; then the request counts until that
+    work ends. Raises `Unauthorized` if keys are required, `InvalidRequest` for an unknown priority,
+    `QuotaExceeded`.
     """
     caller = gateway.keys.caller(request.headers.get("authorization"), request.headers.get(PRIORITY))
     leave = await gateway.quotas.enter(caller.tenant)

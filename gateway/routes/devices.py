@@ -1,9 +1,9 @@
-"""`POST /devices/photo-question`: for devices that send a photo and read the answer in a shape of their own.
+"""`POST /devices/photo-question`: for devices that send a photo and expect a reply in a shape of their own.
 
-Xiaozhi boards send `question` and `file` and their `Device-Id`. Glasses of Mentra's Bluetooth SDK, and the
-phone for them, send `photo` and `requestId`: their question stands in the address that the app gives them,
-and the app fetches the answer by its `requestId`, for what uploads a photo hands on no reply. Each photo is a
-new one: no question of a device is about the photo before.
+Xiaozhi boards send `question`, `file` and their `Device-Id`. Glasses of Mentra's Bluetooth SDK, or the phone
+for them, send `photo` and `requestId`. Their question is in the URL that the app gives them, and the app
+fetches the answer by `requestId`, because the glasses do not pass replies on. A device's question is always
+about the photo that came with it, never about an earlier one.
 """
 
 import hashlib
@@ -31,12 +31,19 @@ from chassis.http.bodies import Router
 from chassis.http.forms import read_form
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
-from contracts.answer import Answer
+from contracts.answer import Answer, AnswerRequest
 from contracts.devices import PhotoQuestionReply
 from gateway.expiring_store import ExpiringStore
 from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
-from gateway.routes.intake import MAX_FORM_FIELDS, MAX_FORM_FILES, Files, as_fields, to_question
+from gateway.routes.intake import (
+    MAX_FORM_FIELDS,
+    MAX_FORM_FILES,
+    Files,
+    media_type_of,
+    to_question,
+    validated,
+)
 from gateway.serving.closest import SPOKEN_CHARS, in_words
 from gateway.serving.sessions.port import ID_BYTES
 
@@ -46,10 +53,10 @@ DEFAULT_QUESTION = "What is this?"
 _PHOTOS = ("photo", "file", "image")
 _MOST_ID_CHARS = 128
 _GLASSES_WAIT_MS = 4_500
-"""Glasses hang up when no reply has come five seconds after they sent the photo."""
+"""Glasses disconnect five seconds after they sent the photo."""
 _OTHERS_WAIT_MS = 25_000
-"""Boards, and the phone that sends for its glasses, hang up after thirty."""
-_KEPT_FOR_S = 600.0
+"""Boards, and phones that send for glasses, disconnect after thirty."""
+_REPLY_TTL_S = 600.0
 
 log = structlog.get_logger()
 
@@ -70,12 +77,12 @@ _BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What a device sent. `waits_ms`: how long it waits for the reply."""
+    """What a device sent. `patience_ms`: how long it waits for the reply."""
 
     question: str
     photo: bytes
     request_id: str | None
-    waits_ms: int
+    patience_ms: int
 
 
 @router.post(
@@ -97,58 +104,45 @@ async def ask_with_photo(
     To a board (who sends a `Device-Id`) every reply but those of the exchange itself has status 200: it reads
     no words under another.
     """
-    on_board = "device-id" in request.headers
+    is_board = "device-id" in request.headers
     try:
-        caller = await caller_of(request, gateway)  # here, so that a refusal has the device's shape too
+        caller = await caller_of(request, gateway)
         form = await _read(request)
     except LoreglassError as error:
-        return _refused(error, request, on_board)
-    waits_ms = min(form.waits_ms, gateway.settings.answer_deadline_ms)
-    question = form.question or question.strip() or DEFAULT_QUESTION
-    fields = {"question": question, "deadline_ms": deadline_ms or waits_ms}
-    replies = _ReplyStore(
-        gateway.idempotency.store, caller.tenant, session, form.request_id, request.state.trace_id
-    )
-    sent = Deadline.after_ms(0)  # the device's patience begins when it has sent everything
+        return _refusal(error, request, is_board)
+    text = form.question or question.strip() or DEFAULT_QUESTION
+    patience_ms = min(form.patience_ms, gateway.settings.answer_deadline_ms)
+    fields = {"question": text, "deadline_ms": deadline_ms or patience_ms}
+    trace_id: str = request.state.trace_id
+    received = Deadline.after_ms(0)  # the device waits from when it has sent everything
 
-    async def ask() -> Answer:
-        asked = await to_question(as_fields(fields), Files(form.photo), gateway, caller, sent)
-        session_id = _conversation(request, session)
-        asked = replace(asked, session_id=session_id, opens_session=session_id is not None)
-        deadline = Deadline(min(sent.at + asked.deadline_ms / 1000, exchange.at))
-        admitted = await gateway.execution.admit(asked)
-        return await gateway.execution.answer(admitted, request.state.trace_id, deadline, ignore_events)
+    async def ask() -> PhotoQuestionReply:
+        asked = validated(AnswerRequest, fields)
+        whole = await to_question(asked, Files(form.photo), gateway, caller, received)
+        session_id = _session_id(request, session)
+        whole = replace(whole, session_id=session_id, opens_session=session_id is not None)
+        deadline = Deadline(min(received.at + whole.deadline_ms / 1000, exchange.at))
+        admitted = await gateway.execution.admit(whole)
+        answer = await gateway.execution.answer(admitted, trace_id, deadline, ignore_events)
+        return _reply(answer, text, form.request_id, is_board)
 
     async def ask_and_store() -> PhotoQuestionReply:
+        replies = _ReplyStore(gateway.idempotency.store, caller.tenant, session, form.request_id, trace_id)
         await replies.begin()
         try:
-            reply = _told(await ask(), question, form.request_id, on_board)
-        except LoreglassError as error:
-            await replies.put(_failure(error))
-            raise
-        except Exception:
-            await replies.put(_failure(Internal()))
+            reply = await ask()
+        except Exception as error:
+            await replies.put(_failure(error if isinstance(error, LoreglassError) else Internal()))
             raise
         await replies.put(reply)
         return reply
 
     try:
-        if form.request_id:  # somebody else may fetch it: it is answered though its device hangs up
+        if form.request_id:  # the app may fetch the answer, so work goes on if the device disconnects
             return await gateway.idempotency.to_completion(ask_and_store, request.state.place)
-        return _told(await ask(), question, None, on_board)
+        return await ask()
     except LoreglassError as error:
-        return _refused(error, request, on_board)
-
-
-def _told(answer: Answer, question: str, request_id: str | None, on_board: bool) -> PhotoQuestionReply:
-    closest = in_words(answer, question, SPOKEN_CHARS)
-    return PhotoQuestionReply(
-        success=True,
-        action="RESPONSE",
-        response=" ".join(filter(None, (answer.answer, closest, answer.advice))),
-        requestId=request_id,
-        loreglass=None if on_board else answer,
-    )
+        return _refusal(error, request, is_board)
 
 
 @router.get(
@@ -164,83 +158,76 @@ async def show_answer(
     """
     try:
         caller = await caller_of(request, gateway)
-        found = await _ReplyStore(gateway.idempotency.store, caller.tenant, session, request_id).get()
+        return await _ReplyStore(gateway.idempotency.store, caller.tenant, session, request_id).get()
     except LoreglassError as error:
-        return _refused(error, request, on_board=False)
-    return found
+        return _refusal(error, request, is_board=False)
 
 
 class _PendingReply(BaseModel):
-    """What waits under a `requestId`: the newest photo's request, and its reply once there is one."""
+    """The newest request with a `requestId`, and its reply once there is one."""
 
     trace_id: str
     reply: PhotoQuestionReply | None = None
 
 
-def _pending(kept: bytes | None) -> _PendingReply | None:
-    """None for what is none of ours, too."""
-    try:
-        return _PendingReply.model_validate_json(kept) if kept is not None else None
-    except ValidationError:
-        return None
-
-
 @dataclass(frozen=True, slots=True)
 class _ReplyStore:
-    """Where the reply to the request of `trace_id` waits for the phone.
+    """Stores the reply to the request of `trace_id` until the app fetches it.
 
-    An answer is not lost because it cannot be kept: whoever sent the photo reads it.
+    If storing fails, the device still gets its reply.
     """
 
-    kept: ExpiringStore
+    store: ExpiringStore
     tenant: str
     session: str
     request_id: str | None
     trace_id: str = ""
 
     async def begin(self) -> None:
-        """A newer photo is being asked about: what is there is no answer to it."""
+        """Drop the reply to an earlier photo with the same id."""
         await self._put(_PendingReply(trace_id=self.trace_id))
 
     async def put(self, reply: PhotoQuestionReply) -> None:
-        """Unless a newer photo has been sent meanwhile."""
-        found = await self._found()
-        if found is not None and found.trace_id == self.trace_id:
+        """Store the reply, unless a newer photo has arrived meanwhile."""
+        try:
+            newest = await self._newest()
+        except DependencyUnavailable:  # `begin` has logged it
+            return
+        if newest is not None and newest.trace_id == self.trace_id:
             await self._put(_PendingReply(trace_id=self.trace_id, reply=reply))
 
     async def get(self) -> PhotoQuestionReply:
-        """Raises `NotFound` or `DependencyUnavailable`."""
-        found = _pending(await self.kept.get(self._key))
-        reply = found.reply if found is not None else None
-        if reply is None:
+        """Return the reply. Raises `NotFound` or `DependencyUnavailable`."""
+        newest = await self._newest()
+        if newest is None or newest.reply is None:
             raise NotFound("There is no answer to a photo of this requestId, or not yet.")
-        return reply
+        return newest.reply
 
-    async def _found(self) -> _PendingReply | None:
+    async def _newest(self) -> _PendingReply | None:
+        value = await self.store.get(self._key)
         try:
-            return _pending(await self.kept.get(self._key))
-        except DependencyUnavailable:  # told where it is put
+            return _PendingReply.model_validate_json(value) if value is not None else None
+        except ValidationError:  # written by another version
             return None
 
     async def _put(self, entry: _PendingReply) -> None:
         try:
-            await self.kept.put(self._key, entry.model_dump_json().encode(), _KEPT_FOR_S, self.tenant)
+            await self.store.put(self._key, entry.model_dump_json().encode(), _REPLY_TTL_S, self.tenant)
         except DependencyUnavailable as error:
             log.warning("answer_not_kept", reason=error.kind.value)
 
     @property
     def _key(self) -> str:
-        named = ("photo-question", self.tenant, self.session, (self.request_id or "")[:_MOST_ID_CHARS])
-        return hashlib.sha256("\0".join(named).encode(errors="replace")).hexdigest()
+        parts = ("photo-question", self.tenant, self.session, (self.request_id or "")[:_MOST_ID_CHARS])
+        return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
 
 async def _read(request: Request) -> _Form:
-    """Fields that are not known are left alone: devices add their own.
+    """Read the form. Unknown fields are ignored: devices add their own.
 
     Raises `UnsupportedMediaType`, `InvalidRequest`, or what `read_form` raises.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "multipart/form-data":
+    if media_type_of(request) != "multipart/form-data":
         raise UnsupportedMediaType("Send multipart/form-data.")
     async with read_form(request, max_files=MAX_FORM_FILES, max_fields=MAX_FORM_FIELDS) as form:
         photos = [part for name in _PHOTOS for part in form.getlist(name) if isinstance(part, UploadFile)]
@@ -252,32 +239,43 @@ async def _read(request: Request) -> _Form:
             question=question.strip() if isinstance(question, str) else "",
             photo=await photos[0].read(),
             request_id=request_id[:_MOST_ID_CHARS] if isinstance(request_id, str) else None,
-            waits_ms=_GLASSES_WAIT_MS if by_glasses else _OTHERS_WAIT_MS,
+            patience_ms=_GLASSES_WAIT_MS if by_glasses else _OTHERS_WAIT_MS,
         )
 
 
-def _conversation(request: Request, name: str) -> str | None:
-    """The id of the device's own conversation, the same at every gateway; None where nothing names one.
+def _session_id(request: Request, name: str) -> str | None:
+    """Return the id of the device's conversation, the same at every gateway; None if nothing names one.
 
-    Made of all that the device says of itself, its key too: who knows its `Device-Id` alone, which is its
-    hardware's address, does not come into its conversation.
+    It depends on all that identifies the device, its key too. Whoever knows only its `Device-Id`, which is
+    its hardware address, cannot join its conversation.
     """
     headers = request.headers
-    named = (name, headers.get("device-id", ""), headers.get("client-id", ""))
-    if not any(named):
+    names = (name, headers.get("device-id", ""), headers.get("client-id", ""))
+    if not any(names):
         return None
-    whole = "\0".join((*named, headers.get("authorization", "")))
+    whole = "\0".join((*names, headers.get("authorization", "")))
     digest = hashlib.sha256(whole.encode(errors="replace")).digest()
     return urlsafe_b64encode(digest[:ID_BYTES]).decode()
+
+
+def _reply(answer: Answer, question: str, request_id: str | None, is_board: bool) -> PhotoQuestionReply:
+    closest = in_words(answer, question, SPOKEN_CHARS)
+    return PhotoQuestionReply(
+        success=True,
+        action="RESPONSE",
+        response=" ".join(filter(None, (answer.answer, closest, answer.advice))),
+        requestId=request_id,
+        loreglass=None if is_board else answer,
+    )
 
 
 def _failure(error: LoreglassError) -> PhotoQuestionReply:
     return PhotoQuestionReply(success=False, message=problem_of(error).detail)
 
 
-def _refused(error: LoreglassError, request: Request, on_board: bool) -> Response:
+def _refusal(error: LoreglassError, request: Request, is_board: bool) -> Response:
     members = _failure(error).model_dump(exclude_none=True)
-    if not on_board:
+    if not is_board:
         return problem_response(error, request.state.trace_id, **members)
     note_problem(request.scope, error)
     return JSONResponse(members)

@@ -1,11 +1,11 @@
-"""From a hostile request to a checked question: both forms of `POST /answer` end here."""
+"""Check untrusted requests and turn them into questions, for every route that asks."""
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import Request
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from chassis.errors import (
@@ -32,8 +32,10 @@ from gateway.speech.audio import AudioLimits, Sound
 from gateway.state import Photo
 from gateway.wiring import Gateway
 
+Model = TypeVar("Model", bound=BaseModel)
+
 JSON_LIMITS = JsonLimits(max_bytes=None, max_items=512, max_depth=8)
-"""Of a question: a few fields, with photo and sound in base64."""
+"""For a question: a few fields, with photo and sound in base64."""
 MAX_FORM_FIELDS = 16
 MAX_FORM_FILES = 2
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -43,60 +45,63 @@ _FIELDS = ("question", "session_id", "deadline_ms", "pipeline", "experiment")
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What came with the fields, as it came."""
+    """The files of a request, unchecked."""
 
     image: bytes | None = None
     audio: bytes | None = None
 
 
 async def read_question(request: Request, gateway: Gateway, caller: Caller, received: Deadline) -> Question:
-    """The caller's question of a multipart or JSON request; its time runs from when it was `received`.
+    """Return the question of a multipart or JSON request; its deadline counts from when it was `received`.
 
     Raises `MalformedRequest`, `InvalidRequest`, `PayloadTooLarge`, `UnsupportedMediaType`,
     `ImageUrlNotAllowed`, `ExperimentsNotAllowed`, `NotConfigured`, or what `photo_of` and `sound_of` raise.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "multipart/form-data":
+    media_type = media_type_of(request)
+    if media_type == "multipart/form-data":
         fields, files = await _from_form(request)
-    elif kind == "application/json":
+    elif media_type == "application/json":
         fields, files = await read_body(request, _from_json)
     else:
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
     return await to_question(fields, files, gateway, caller, received)
 
 
+def media_type_of(request: Request) -> str:
+    """Return the request's media type without parameters, in lower case."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 async def to_question(
     fields: AnswerRequest, files: Files, gateway: Gateway, caller: Caller, received: Deadline
 ) -> Question:
-    """The fields, checked against this gateway's settings, photo and sound decoded.
+    """Check the fields against the gateway's settings, and decode photo and sound.
 
     Raises `InvalidRequest`, `ExperimentsNotAllowed`, or what `photo_of` and `sound_of` raise.
     """
-    experiment = allowed(fields.experiment, gateway.settings)
-    text = _asked_in_words(fields, files, gateway.settings)
-    deadline_ms = checked_deadline_ms(fields.deadline_ms, gateway.settings)
+    settings = gateway.settings
+    experiment = allowed_experiment(fields.experiment, settings)
+    text = _text_of(fields, files, settings)
+    deadline_ms = checked_deadline_ms(fields.deadline_ms, settings)
     due = Deadline(received.at + deadline_ms / 1000, received.clock)
     sound = await sound_of(files.audio, gateway, caller, due) if files.audio is not None else None
     photo = None
     if files.image is not None:
-        photo = await photo_of(
-            files.image, gateway.settings, gateway.photos, gateway.photo_slots, due, caller
-        )
-    pipeline = fields.pipeline or DEFAULT_PIPELINE
+        photo = await photo_of(files.image, settings, gateway.photos, gateway.photo_slots, due, caller)
     return Question(
         text,
         photo,
         fields.session_id,
         deadline_ms,
-        pipeline,
+        fields.pipeline or DEFAULT_PIPELINE,
         caller=caller,
         experiment=experiment,
         sound=sound,
     )
 
 
-def _asked_in_words(fields: AnswerRequest, files: Files, settings: GatewaySettings) -> str:
-    """The question, or "" where it was spoken. Raises `InvalidRequest` unless it came one way."""
+def _text_of(fields: AnswerRequest, files: Files, settings: GatewaySettings) -> str:
+    """Return the question, or "" if it is spoken. Raises `InvalidRequest` unless it is one of the two."""
     if files.audio is None:
         if "question" not in fields.model_fields_set:
             raise InvalidRequest("question: must be given, in words or as audio.")
@@ -108,15 +113,15 @@ def _asked_in_words(fields: AnswerRequest, files: Files, settings: GatewaySettin
 
 async def _from_form(request: Request) -> tuple[AnswerRequest, Files]:
     async with read_form(request, max_files=MAX_FORM_FILES, max_fields=MAX_FORM_FIELDS) as form:
-        fields = as_fields(_text_fields(form))
+        fields = validated(AnswerRequest, _text_fields(form))
         return fields, Files(**{name: await _file(form, name) for name in _FILES})
 
 
 async def _file(form: FormData, name: str) -> bytes | None:
-    given = form.get(name)
-    if isinstance(given, UploadFile):
-        return await given.read()
-    if given:
+    part = form.get(name)
+    if isinstance(part, UploadFile):
+        return await part.read()
+    if part:
         raise InvalidRequest(f"{name}: must be a file part.")
     return None
 
@@ -128,12 +133,12 @@ def _text_fields(form: FormData) -> dict[str, Any]:
     repeated = [name for name in form if len(form.getlist(name)) > 1]
     if repeated:
         raise InvalidRequest(f"{repeated[0]}: must be given once.")
-    # A browser's form sends what was left out as an empty text; an empty question is said to be one.
+    # A browser's form sends empty text for missing fields. An empty question stays one, and is refused.
     empty = {name for name in _FIELDS if name != "question" and form.get(name) == ""}
     fields: dict[str, Any] = {name: form[name] for name in _FIELDS if name in form and name not in empty}
-    if isinstance(given := fields.get("experiment"), str):
+    if isinstance(text := fields.get("experiment"), str):
         try:
-            fields["experiment"] = read_json(given, JSON_LIMITS)
+            fields["experiment"] = read_json(text, JSON_LIMITS)
         except MalformedRequest as error:
             raise InvalidRequest("experiment: must be a JSON object.") from error
     return fields
@@ -144,7 +149,7 @@ def _from_json(content: bytes) -> tuple[AnswerRequest, Files]:
     body = read_json(content)
     if not isinstance(body, dict):
         raise InvalidRequest("body: must be a JSON object.")
-    fields = as_fields(body)
+    fields = validated(AnswerRequest, body)
     audio = fields.audio.base64 if fields.audio is not None else None
     if fields.image is None:
         return fields, Files(audio=audio)
@@ -155,16 +160,16 @@ def _from_json(content: bytes) -> tuple[AnswerRequest, Files]:
     return fields, Files(fields.image.base64, audio)
 
 
-def as_fields(values: dict[str, Any]) -> AnswerRequest:
-    """The values as `AnswerRequest`. Raises `InvalidRequest`, which names the first fault."""
+def validated(model: type[Model], values: object) -> Model:
+    """Return `values` as a `model`. Raises `InvalidRequest`, which names the first fault."""
     try:
-        return AnswerRequest.model_validate(values)
+        return model.model_validate(values)
     except ValidationError as error:
         raise InvalidRequest(f"{first_fault(error)}.") from error
 
 
-def allowed(experiment: Experiment | None, settings: GatewaySettings) -> Experiment | None:
-    """The same, where the operator allows it. Raises `ExperimentsNotAllowed`."""
+def allowed_experiment(experiment: Experiment | None, settings: GatewaySettings) -> Experiment | None:
+    """Return the experiment. Raises `ExperimentsNotAllowed` unless the operator allows them."""
     if experiment is not None and not settings.experiments:
         raise ExperimentsNotAllowed(
             "experiment: this gateway's operator has not allowed it with LOREGLASS_GATEWAY_EXPERIMENTS."
@@ -173,6 +178,7 @@ def allowed(experiment: Experiment | None, settings: GatewaySettings) -> Experim
 
 
 def question_text(text: str, settings: GatewaySettings) -> str:
+    """Return the text without surrounding space. Raises `InvalidRequest`."""
     if len(text) > settings.max_question_chars:
         raise InvalidRequest(f"question: longer than {settings.max_question_chars} characters.")
     cleaned = text.strip()
@@ -183,8 +189,9 @@ def question_text(text: str, settings: GatewaySettings) -> str:
     return cleaned
 
 
-def checked_deadline_ms(asked: int | None, settings: GatewaySettings) -> int:
-    deadline_ms = settings.answer_deadline_ms if asked is None else asked
+def checked_deadline_ms(requested: int | None, settings: GatewaySettings) -> int:
+    """Return the deadline, by default the operator's. Raises `InvalidRequest`."""
+    deadline_ms = settings.answer_deadline_ms if requested is None else requested
     if not settings.min_deadline_ms <= deadline_ms <= settings.max_deadline_ms:
         raise InvalidRequest(
             f"deadline_ms: must be from {settings.min_deadline_ms} to {settings.max_deadline_ms}."
@@ -200,10 +207,10 @@ async def photo_of(
     deadline: Deadline,
     caller: Caller,
 ) -> Photo | None:
-    """Decoded by one of a few processes, the tenants taking turns; None where the time was over first.
+    """Decode a photo in one of a few processes; tenants take turns.
 
-    That is for the answer to say, as for everything that ran out of time. Raises `Overloaded`, or what else
-    `PhotoDecoders.clean` raises.
+    Returns None if the deadline passed first: the answer then reports the timeout. Raises `Overloaded`, or
+    what else `PhotoDecoders.clean` raises.
     """
     limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     with span("photo"):
@@ -216,10 +223,10 @@ async def photo_of(
 
 
 async def sound_of(data: bytes, gateway: Gateway, caller: Caller, deadline: Deadline) -> Sound:
-    """Decoded by one of a few processes, the tenants taking turns.
+    """Decode a recording in one of a few processes; tenants take turns.
 
-    Raises `NotConfigured` where nothing here hears, `Overloaded` or `DeadlineExceeded` when its turn does not
-    come, or what `SoundDecoders.clean` raises.
+    Raises `NotConfigured` without a transcription server, `Overloaded` or `DeadlineExceeded` if its turn does
+    not come, or what `SoundDecoders.clean` raises.
     """
     gateway.voice.require_transcriber()
     limits = AudioLimits(gateway.settings.audio_max_bytes, gateway.settings.audio_max_s)

@@ -1,4 +1,4 @@
-"""`GET /`: the wearer's page. Its files are read once, and sent as they are under a strict content policy."""
+"""`GET /`: the users' page. Its files are read once and served under a strict content policy."""
 
 import gzip
 import hashlib
@@ -30,7 +30,7 @@ _MEDIA_TYPES = {
     ".webmanifest": "application/manifest+json",
 }
 _PACKED = frozenset((".html", ".css", ".js", ".svg", ".webmanifest"))
-"""Those that gzip makes smaller."""
+"""Files that gzip makes smaller."""
 _POLICY = (
     "default-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; connect-src 'self'; "
     "object-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -44,14 +44,14 @@ HEADERS = {
 }
 _FRESH, _AGED = "no-cache", "max-age=86400"
 _MAY_AGE = frozenset((".svg", ".png", ".woff2"))
-"""Pictures and type: asked for again only after a day. Everything else is held against its tag each time."""
+"""Images and fonts: cached for a day. All other files are revalidated each time."""
 _LOOK_MS = 500
-"""At most so long the page waits to hear whether there is an index."""
+"""The longest wait for whether anything is indexed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """One file of the page as it is sent. `packed`: by gzip, None where that is no use."""
+    """One file of the page. `packed`: compressed by gzip, None if that is no use."""
 
     content: bytes
     packed: bytes | None
@@ -61,19 +61,19 @@ class PageFile:
 
     @classmethod
     def of(cls, name: str, content: bytes) -> "PageFile":
-        """A file with its type, by its name."""
+        """Return a file with the media type of its name."""
         suffix = Path(name).suffix
         packed = gzip.compress(content, 9, mtime=0) if suffix in _PACKED else None
         etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         return cls(content, packed, _MEDIA_TYPES[suffix], etag, _AGED if suffix in _MAY_AGE else _FRESH)
 
     def reply(self, request: Request) -> Response:
-        """The file, or that the caller's copy is still the right one."""
+        """Return the file, or 304 if the client has it."""
         headers = {**HEADERS, "ETag": self.etag, "Vary": "Accept-Encoding", "Cache-Control": self.caching}
-        known = [
+        etags = [
             tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")
         ]
-        if self.etag in known:
+        if self.etag in etags:
             return Response(status_code=304, headers=headers)
         if self.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
             return Response(
@@ -83,9 +83,9 @@ class PageFile:
 
 
 def read_files(folder: Path = FOLDER) -> Mapping[str, PageFile]:
-    """The page's files by their paths in the folder; the service worker is told which they are.
+    """Return the page's files by their paths in the folder.
 
-    The worker keeps those that `_kept` names, under a version that changes with any of them.
+    The service worker gets the list of files to cache, and a version that changes with any of them.
     """
     contents = {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -93,20 +93,20 @@ def read_files(folder: Path = FOLDER) -> Mapping[str, PageFile]:
         if path.suffix in _MEDIA_TYPES
     }
     version = hashlib.sha256(b"".join(contents.values())).hexdigest()[:16]
-    kept = json.dumps(["/", *_kept(contents)])
-    contents[WORKER] = f'const VERSION = "{version}";\nconst FILES = {kept};\n'.encode() + contents[WORKER]
+    cached = json.dumps(["/", *_cached(contents)])
+    contents[WORKER] = f'const VERSION = "{version}";\nconst FILES = {cached};\n'.encode() + contents[WORKER]
     return {name: PageFile.of(name, content) for name, content in contents.items()}
 
 
-def _kept(names: Mapping[str, bytes]) -> Iterator[str]:
-    """Addresses of what the page needs to run: without the worker itself and what only an installer wants."""
+def _cached(names: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield the paths that the page needs offline, without the worker and files for installation."""
     for name in names:
         if name not in (HOME, WORKER) and not name.endswith((".png", ".webmanifest")):
             yield f"/page/{name}"
 
 
 def page_router() -> APIRouter:
-    """`/`, `/page/…`. Raises `OSError` where the files are missing."""
+    """Return the routes `/` and `/page/…`. Raises `OSError` if files are missing."""
     files = read_files()
     router = Router(include_in_schema=False)
 
@@ -116,8 +116,8 @@ def page_router() -> APIRouter:
 
     @router.get("/page/setup.json")
     async def setup(request: Request, gateway: GatewayDep) -> Response:
-        """What the page must know of this installation before it asks."""
-        told = {
+        """What the page must know about this installation."""
+        setup = {
             "voice": bool(gateway.settings.stt_url),
             "empty": await _is_empty(gateway),
             "deadline_ms": gateway.settings.answer_deadline_ms,
@@ -125,7 +125,7 @@ def page_router() -> APIRouter:
             "sees_photos": gateway.model().get("photos") != TEXT_ONLY,
         }
         headers = {**HEADERS, "Cache-Control": "no-store"}
-        return Response(json.dumps(told), headers=headers, media_type="application/json")
+        return Response(json.dumps(setup), headers=headers, media_type="application/json")
 
     @router.get("/page/{name:path}")
     async def file(name: str, request: Request) -> Response:
@@ -140,13 +140,13 @@ def page_router() -> APIRouter:
 
 
 def _is_served(request: Request, path: str) -> bool:
-    """Whether this deployment has that address."""
-    asked = {**request.scope, "path": path}
-    return any(route.matches(asked)[0] is Match.FULL for route in request.app.routes)
+    """Return whether this deployment serves `path`."""
+    scope = {**request.scope, "path": path}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 
 async def _is_empty(gateway: Gateway) -> bool:
-    """Whether there is surely nothing to look into; where a search does not say, perhaps there is."""
+    """Return whether surely nothing is indexed; False if a search does not answer."""
     try:
         return not await gateway.services.holds_anything(Deadline.after_ms(_LOOK_MS))
     except LoreglassError:

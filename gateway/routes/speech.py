@@ -1,12 +1,12 @@
-"""Voice in OpenAI's shapes, and the sound of answers by address."""
+"""Speech in OpenAI's shapes, and the sound of answers at signed addresses."""
 
 import math
+import re
 from collections.abc import Callable
 
 import anyio
 import anyio.to_thread
 from fastapi import Request
-from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -18,27 +18,24 @@ from chassis.http.forms import read_form
 from chassis.http.problems import note_problem, problem_response
 from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline
-from chassis.validation import first_fault, inlined_schema
+from chassis.validation import inlined_schema
 from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
 from gateway.planning.run import side_by_side
 from gateway.routes.dependencies import GatewayDep, caller_of
-from gateway.routes.intake import sound_of
-from gateway.routes.openai_errors import refused
-from gateway.routes.ranges import ranged
+from gateway.routes.intake import sound_of, validated
+from gateway.routes.openai_shape import openai_errors, openai_refusal
 from gateway.serving.tenants import Caller
 from gateway.serving.voice import Voice
-from gateway.speech.audio import Sound
-from gateway.speech.signed_urls import PATH
-from gateway.speech.sound_cache import Say
-from gateway.speech.synthesis import AudioSink, Utterance
-from gateway.speech.transcription import Transcript
+from gateway.speech.servers import AudioSink, Utterance
+from gateway.speech.spoken_answers import PATH, Say
 
 router = Router()
 
 _FORMATS = ("json", "text", "verbose_json")
 _MAX_FORM_FIELDS = 32
 _ANY_VOICE = "alloy"
-"""OpenAI's first one, which the servers know that imitate it."""
+"""OpenAI's first voice. Servers that imitate its API know it."""
+_ONE_RANGE = re.compile(r"bytes=([0-9]{0,12})-([0-9]{0,12})", re.IGNORECASE)
 _HEADERS = {"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff"}
 _FORM = {
     "type": "object",
@@ -56,41 +53,35 @@ _FORM = {
     response_model=Transcription | VerboseTranscription,
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}},
 )
+@openai_errors
 async def transcribe(request: Request, gateway: GatewayDep, exchange: RequestDeadline) -> Response:
     """The words of a recording, in OpenAI's shape. The model is the operator's choice."""
-    try:
-        caller = await caller_of(request, gateway)
-        transcriber = gateway.voice.require_transcriber()
-        data, shape = await _recording(request)
-        sound = await sound_of(data, gateway, caller, exchange)
-        async with gateway.voice.turn("stt", caller, exchange):
-            heard = await transcriber.transcribe(sound, exchange)
-    except LoreglassError as error:
-        return refused(error, request.state.trace_id)
-    return _transcription(heard, sound, shape)
+    caller = await caller_of(request, gateway)
+    transcriber = gateway.voice.require_transcriber()
+    data, response_format = await _recording(request)
+    sound = await sound_of(data, gateway, caller, exchange)
+    async with gateway.voice.turn("stt", caller, exchange):
+        transcript = await transcriber.transcribe(sound, exchange)
+    if response_format == "text":
+        return PlainTextResponse(transcript.text)
+    if response_format == "json":
+        return JSONResponse(Transcription(text=transcript.text).model_dump())
+    seconds = round(sound.seconds, 3)
+    verbose = VerboseTranscription(language=transcript.language, duration=seconds, text=transcript.text)
+    return JSONResponse(verbose.model_dump())
 
 
 async def _recording(request: Request) -> tuple[bytes, str]:
-    """The file, and the form of reply that is wanted."""
+    """Return the file and the response format."""
     async with read_form(request, max_files=1, max_fields=_MAX_FORM_FIELDS) as form:
-        file, shape = form.get("file"), form.get("response_format") or "json"
+        file, response_format = form.get("file"), form.get("response_format") or "json"
         if not isinstance(file, UploadFile):
             raise InvalidRequest("file: must be a file part.")
-        if shape not in _FORMATS:
+        if response_format not in _FORMATS:
             raise InvalidRequest(f"response_format: must be one of {', '.join(_FORMATS)}.")
         if form.get("stream") == "true":
             raise InvalidRequest("stream: transcripts come as a whole.")
-        return await file.read(), str(shape)
-
-
-def _transcription(heard: Transcript, sound: Sound, shape: str) -> Response:
-    if shape == "text":
-        return PlainTextResponse(heard.text)
-    if shape == "json":
-        return JSONResponse(Transcription(text=heard.text).model_dump())
-    seconds = round(sound.seconds, 3)
-    verbose = VerboseTranscription(language=heard.language, duration=seconds, text=heard.text)
-    return JSONResponse(verbose.model_dump())
+        return await file.read(), str(response_format)
 
 
 @router.post(
@@ -103,37 +94,32 @@ def _transcription(heard: Transcript, sound: Sound, shape: str) -> Response:
         }
     },
 )
+@openai_errors
 async def say(request: Request, gateway: GatewayDep, exchange: RequestDeadline) -> Response:
     """A text, spoken, in OpenAI's shape. Model and voice are the operator's choice, where they made one."""
-    trace_id: str = request.state.trace_id
-    try:
-        caller = await caller_of(request, gateway)
-        gateway.voice.require_synthesizer()
-        asked = await read_body(request, _asked)
-        most = gateway.settings.speech_max_chars
-        if len(asked.input) > most:
-            raise InvalidRequest(f"input: longer than {most} characters.")
-        if not asked.input.strip():
-            raise InvalidRequest("input: must not be empty.")
-    except LoreglassError as error:
-        return refused(error, trace_id)
-    voice = asked.voice if isinstance(asked.voice, str) else asked.voice.id
-    what = Utterance(
-        asked.input,
-        asked.response_format or "mp3",
+    caller = await caller_of(request, gateway)
+    gateway.voice.require_synthesizer()
+    speech = await read_body(request, _read_speech)
+    most = gateway.settings.speech_max_chars
+    if len(speech.input) > most:
+        raise InvalidRequest(f"input: longer than {most} characters.")
+    if not speech.input.strip():
+        raise InvalidRequest("input: must not be empty.")
+    voice = speech.voice if isinstance(speech.voice, str) else speech.voice.id
+    utterance = Utterance(
+        speech.input,
+        speech.response_format or "mp3",
         gateway.settings.tts_voice or voice or _ANY_VOICE,
-        asked.speed,
+        speech.speed,
     )
     return _SoundStream(
-        _saying(gateway.voice, caller, what, exchange), lambda error: refused(error, trace_id)
+        _say(gateway.voice, caller, utterance, exchange),
+        lambda error: openai_refusal(error, request.state.trace_id),
     )
 
 
-def _asked(body: bytes) -> SpeechRequest:
-    try:
-        return SpeechRequest.model_validate(read_json(body))
-    except ValidationError as error:
-        raise InvalidRequest(f"{first_fault(error)}.") from error
+def _read_speech(body: bytes) -> SpeechRequest:
+    return validated(SpeechRequest, read_json(body))
 
 
 @router.get(PATH + "/{address_id}", response_class=Response)
@@ -142,32 +128,53 @@ async def listen(
 ) -> Response:
     """An answer's sound. The address, which is `Answer.speech`, entitles to it for a while, without a key."""
     voice, settings = gateway.voice, gateway.settings
-    spoken_text = await voice.find(address_id)
-    what = Utterance(spoken_text.text, settings.tts_format, settings.tts_voice or _ANY_VOICE)
-    say = _saying(voice, Caller(spoken_text.tenant, spoken_text.priority), what, exchange)
-    asked = request.headers.get("range")
+    text = await voice.find(address_id)
+    utterance = Utterance(text.text, settings.tts_format, settings.tts_voice or _ANY_VOICE)
+    say = _say(voice, Caller(text.tenant, text.priority), utterance, exchange)
+    byte_range = request.headers.get("range")
     sound = await voice.sound_cache.get(address_id)
-    if sound is None and asked is None:
-        kept = voice.sound_cache.caching(address_id, say, spoken_text.tenant)
-        return _SoundStream(kept, lambda error: problem_response(error, request.state.trace_id))
+    if sound is None and byte_range is None:
+        return _SoundStream(
+            voice.sound_cache.caching(address_id, say, text.tenant),
+            lambda error: problem_response(error, request.state.trace_id),
+        )
     if sound is None:
-        sound = await voice.sound_cache.whole(address_id, say, spoken_text.tenant)
-    return ranged(sound.content, sound.media_type, asked, _HEADERS)
+        sound = await voice.sound_cache.whole(address_id, say, text.tenant)
+    return _in_range(sound.content, sound.media_type, byte_range)
 
 
-def _saying(voice: Voice, caller: Caller, what: Utterance, deadline: Deadline) -> Say:
+def _say(voice: Voice, caller: Caller, utterance: Utterance, deadline: Deadline) -> Say:
     async def say(sink: AudioSink) -> None:
         async with voice.turn("tts", caller, deadline):
-            await voice.require_synthesizer().say(what, deadline, sink)
+            await voice.require_synthesizer().say(utterance, deadline, sink)
 
     return say
 
 
-class _SoundStream(Response):
-    """Runs `say`, and sends the sound as it comes; `refusal`: the reply to what goes wrong before it begins.
+def _in_range(content: bytes, media_type: str, byte_range: str | None) -> Response:
+    """Return all of a sound, or one part of it (RFC 9110, section 14); a range that is not valid means all.
 
-    Where it breaks off later the reply has no end, so that nobody takes it for the whole. Who listens slowly
-    keeps no turn at the server: what is not sent yet waits here, and `Synthesizer` bounds how much that is.
+    iPhones play no sound whose server does not send parts.
+    """
+    headers = {**_HEADERS, "Accept-Ranges": "bytes"}
+    match = _ONE_RANGE.fullmatch(byte_range.strip()) if byte_range else None
+    first, last = match.groups() if match else ("", "")
+    if not (first or last) or (first and last and int(last) < int(first)):
+        return Response(content, 200, headers, media_type)
+    size = len(content)
+    start = int(first) if first else max(0, size - int(last))
+    end = min(size, int(last) + 1) if first and last else size
+    if start >= size:
+        return Response(b"", 416, {**headers, "Content-Range": f"bytes */{size}"})
+    headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+    return Response(content[start:end], 206, headers, media_type)
+
+
+class _SoundStream(Response):
+    """Sends the sound that `say` makes, as it arrives. `refusal`: the reply to an error before it begins.
+
+    After a later error the reply has no end, so that no client takes it for the whole sound. A slow client
+    does not hold its turn at the server: unsent sound waits here, and `Synthesizer` bounds its size.
     """
 
     def __init__(self, say: Say, refusal: Callable[[LoreglassError], Response]) -> None:
@@ -178,16 +185,16 @@ class _SoundStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
-        made, unsent = anyio.create_memory_object_stream[tuple[str, bytes]](math.inf)
+        sound, unsent = anyio.create_memory_object_stream[tuple[str, bytes]](math.inf)
         failure: LoreglassError | None = None
-        begun = False
+        started = False
 
         async def sink(media_type: str, piece: bytes) -> None:
-            made.send_nowait((media_type, piece))
+            sound.send_nowait((media_type, piece))
 
         async def make() -> None:
             nonlocal failure
-            with made:
+            with sound:
                 try:
                     await self._say(sink)
                 except LoreglassError as error:
@@ -196,14 +203,14 @@ class _SoundStream(Response):
         async with side_by_side() as group, unsent:
             group.start_soon(make)
             async for media_type, piece in unsent:
-                if not begun:
-                    begun = True
+                if not started:
+                    started = True
                     self.headers["content-type"] = media_type
                     await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         if failure is None:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
-        elif begun:
+        elif started:
             note_problem(scope, failure)
         else:
             await self._refusal(failure)(scope, receive, send)

@@ -1,8 +1,4 @@
-"""Server-sent events whose producer is cancelled when the caller leaves.
-
-A stream begins with its first event: what is refused before that is refused with its own status. While it is
-silent, comments are sent.
-"""
+"""Server-sent events. The exchange middleware cancels the producer when the client disconnects."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -10,131 +6,90 @@ from collections.abc import Awaitable, Callable
 import anyio
 from pydantic import BaseModel
 from starlette.responses import Response
-from starlette.types import Receive, Scope
-from starlette.types import Send as SendMessage
+from starlette.types import Receive, Scope, Send
 
 from chassis.errors import Internal, LoreglassError
 from chassis.http.problems import note_problem
 from gateway.planning.run import side_by_side
 
-Emit = Callable[[str, BaseModel], Awaitable[None]]
-Send = Callable[[BaseModel | str], Awaitable[None]]
+Emit = Callable[[str, BaseModel | str], Awaitable[None]]
+"""Sends one event: its name, "" for none, and its data."""
 
 HEARTBEAT_S = 5.0
-"""Between comments that keep proxies and clients from taking a question that is worked on for a dead one."""
+"""Between comments, so that proxies and clients do not close a stream that is silent."""
 _COMMENT = ":\n\n"
 _PIECE = re.compile(r"\S+\s*")
 
 
 def pieces(text: str) -> list[str]:
-    """The words of an answer, each with the space after it, as streams tell them."""
+    """Split an answer into words, each with the space after it."""
     return _PIECE.findall(text)
 
 
-class _Stream(Response):
-    """Runs `produce`, whose blocks of text are sent at once.
+class EventStream(Response):
+    """Sends the events of `produce`. The status is sent with the first one.
 
-    `refusal`: the reply to what went wrong before the first of them; `told`: the block that tells it later.
-    The exchange middleware cancels it when the caller leaves.
+    `refusal`: the reply to an error before the first event. `failure`: the data of the event that reports a
+    later error; its name is `failure_event`.
     """
 
     media_type = "text/event-stream"
 
     def __init__(
         self,
-        produce: Callable[[Callable[[str], Awaitable[None]]], Awaitable[None]],
+        produce: Callable[[Emit], Awaitable[None]],
         refusal: Callable[[LoreglassError], Response],
-        told: Callable[[LoreglassError], str],
+        failure: Callable[[LoreglassError], BaseModel],
+        failure_event: str = "error",
     ) -> None:
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._produce = produce
         self._refusal = refusal
-        self._told = told
+        self._failure = failure
+        self._failure_event = failure_event
 
-    async def __call__(self, scope: Scope, receive: Receive, send: SendMessage) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events."""
-        begun = False
-        sending = anyio.Lock()  # stages that run side by side emit side by side
-
-        async def write(block: str) -> None:
-            nonlocal begun
-            async with sending:
-                if not begun:
-                    begun = True
-                    await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-                await send({"type": "http.response.body", "body": block.encode(), "more_body": True})
-
-        async def beat() -> None:
-            while True:
-                await anyio.sleep(HEARTBEAT_S)
-                if begun:
-                    await write(_COMMENT)
-
+        sender = _Sender(send, self.raw_headers)
         try:
             async with side_by_side() as group:
-                group.start_soon(beat)
-                await self._produce(write)
+                group.start_soon(sender.send_heartbeats)
+                await self._produce(sender.emit)
                 group.cancel_scope.cancel()
         except LoreglassError as error:
-            if not begun:
+            if not sender.started:
                 await self._refusal(error)(scope, receive, send)
                 return
-            note_problem(scope, error)  # the status is sent; what became of it is still known
-            await write(self._told(error))
+            note_problem(scope, error)  # the status is sent; logs and metrics still show the error
+            await sender.emit(self._failure_event, self._failure(error))
         except Exception:
-            if begun:
-                await write(self._told(Internal()))
+            if sender.started:
+                await sender.emit(self._failure_event, self._failure(Internal()))
             raise
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-class EventStream(_Stream):
-    """Named events: `produce(emit)`, where `emit(event, data)` is one event on the wire.
+class _Sender:
+    def __init__(self, send: Send, headers: list[tuple[bytes, bytes]]) -> None:
+        self.started = False
+        self._send = send
+        self._headers = headers
+        self._lock = anyio.Lock()  # stages that run side by side emit side by side
 
-    `refusal`, `told`: the reply, or the `error` event's data, where it fails.
-    """
+    async def emit(self, event: str, data: BaseModel | str) -> None:
+        text = data if isinstance(data, str) else data.model_dump_json()
+        await self._write(f"event: {event}\ndata: {text}\n\n" if event else f"data: {text}\n\n")
 
-    def __init__(
-        self,
-        produce: Callable[[Emit], Awaitable[None]],
-        refusal: Callable[[LoreglassError], Response],
-        told: Callable[[LoreglassError], BaseModel],
-    ) -> None:
-        async def write_all(write: Callable[[str], Awaitable[None]]) -> None:
-            async def emit(event: str, data: BaseModel) -> None:
-                await write(_event(event, data))
+    async def send_heartbeats(self) -> None:
+        while True:
+            await anyio.sleep(HEARTBEAT_S)
+            if self.started:
+                await self._write(_COMMENT)
 
-            await produce(emit)
-
-        super().__init__(write_all, refusal, lambda error: _event("error", told(error)))
-
-
-class DataStream(_Stream):
-    """Unnamed events: `produce(send)`, where `send(data)` is one event; OpenAI's clients read these.
-
-    `refusal`, `told`: see `EventStream`.
-    """
-
-    def __init__(
-        self,
-        produce: Callable[[Send], Awaitable[None]],
-        refusal: Callable[[LoreglassError], Response],
-        told: Callable[[LoreglassError], BaseModel],
-    ) -> None:
-        async def write_all(write: Callable[[str], Awaitable[None]]) -> None:
-            async def send(data: BaseModel | str) -> None:
-                await write(_data(data))
-
-            await produce(send)
-
-        super().__init__(write_all, refusal, lambda error: _data(told(error)))
-
-
-def _event(name: str, data: BaseModel) -> str:
-    return f"event: {name}\n{_data(data)}"
-
-
-def _data(data: BaseModel | str) -> str:
-    text = data if isinstance(data, str) else data.model_dump_json()
-    return f"data: {text}\n\n"
+    async def _write(self, block: str) -> None:
+        async with self._lock:
+            if not self.started:
+                self.started = True
+                await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
+            await self._send({"type": "http.response.body", "body": block.encode(), "more_body": True})

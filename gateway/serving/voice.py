@@ -17,12 +17,8 @@ from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.stores import MemoryStore
 from gateway.serving.tenants import Caller
 from gateway.speech.audio import Sound, SoundDecoders
-from gateway.speech.plain import spoken
-from gateway.speech.server import SpeechServer
-from gateway.speech.signed_urls import SignedSpeechUrls, SpokenText
-from gateway.speech.sound_cache import SoundCache
-from gateway.speech.synthesis import Synthesizer
-from gateway.speech.transcription import Transcriber
+from gateway.speech.servers import SpeechServer, Synthesizer, Transcriber
+from gateway.speech.spoken_answers import SignedSpeechUrls, SoundCache, SpokenText, spoken
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
 

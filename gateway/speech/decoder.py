@@ -1,11 +1,11 @@
-"""Decodes sound in a process of its own: hostile bytes to 16 kHz mono 16-bit samples.
+"""Decode untrusted sound to 16 kHz mono 16-bit samples, in a process of its own.
 
     python -m gateway.speech.decoder     # see `chassis.decoding.program`; arguments: DEMUXER MOST_SECONDS
 
-It imports nothing else of Loreglass, so that it starts quickly, and takes away from itself what decoding
-does not need before it looks at a byte: memory, processor time, files. A table in a file that asks for
-gigabytes, a decoder that runs in circles or crashes: all of them end here, and the gateway goes on. FFmpeg is
-told which demuxer to use, so that playlists and other files that name files are not even recognised.
+It imports nothing else of Loreglass, so it starts quickly. Before it reads a byte it limits its memory,
+processor time and files. A file that asks for gigabytes, or a decoder that loops or crashes, ends this
+process and not the gateway. FFmpeg must use the given demuxer, so playlists and other files that name files
+are not recognised.
 """
 
 import io
@@ -17,7 +17,7 @@ from typing import Any
 from chassis.decoding.program import Bounds, Result, serve
 
 UNSUPPORTED, CORRUPT, TOO_LONG = 3, 4, 5
-"""The status of a reply; 0 means that it is the samples, anything else that the decoder came to harm."""
+"""The status of a reply. 0: it holds the samples. Any other: the decoder crashed."""
 
 RATE = 16_000
 MEMORY_BYTES = 384 << 20
@@ -28,7 +28,7 @@ _RATES = range(8_000, 192_001)
 _MOST_CHANNELS = 8
 _MOST_PACKETS = 100_000
 _MOST_READ = 4
-"""Times the file's own size: tables may point to one place over and over."""
+"""Times the size of the file: tables may point to one place repeatedly."""
 _CLOSED = {"protocol_whitelist": "none", "codec_whitelist": ",".join(_CODECS), "max_streams": "8"}
 
 
@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 def decode(data: bytes, demuxer: str, most_s: float) -> bytes:
-    """The samples, little-endian. Raises `Refused`, or what FFmpeg raises."""
+    """Return the samples, little-endian. Raises `Refused`, or what FFmpeg raises."""
     import av
 
     parts: list[bytes] = []
@@ -61,7 +61,7 @@ def decode(data: bytes, demuxer: str, most_s: float) -> bytes:
 
 
 def _frames(container: Any, stream: int, most_bytes: int) -> Iterator[Any]:
-    """What one stream holds. Packets of the others are read too, and count."""
+    """Yield the frames of one stream. Packets of other streams are read too, and count."""
     read = 0
     for number, packet in enumerate(container.demux()):
         read += packet.size

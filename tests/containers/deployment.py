@@ -10,7 +10,7 @@ from time import monotonic
 from deploy.inventory import APPS
 from tests.containers.engine import PodmanFailed, inspect, podman, succeeds
 from tests.containers.project import Project
-from tests.journey.deployments import Indexed, Killable
+from tests.journey.deployments import Deployment, Indexed
 
 READY_S = 120
 _COUNTS = re.compile(r"│\s*(?:images|pages)\s*│\s*(\d+)\s*│\s*(\d+)\s*│\s*(\d+)\s*│")
@@ -25,7 +25,7 @@ print(reply.read().decode())
 """
 
 
-class Containers(Killable):
+class Containers(Deployment):
     """Starting makes the containers anew, stopping removes them; the volumes stay."""
 
     def __init__(self, project: Project) -> None:
@@ -58,7 +58,7 @@ class Containers(Killable):
 
     @contextmanager
     def without(self, name: str) -> Iterator[None]:
-        """See `Killable`. A container that somebody killed stays down until somebody starts it."""
+        """See `Deployment`. A container that somebody killed stays down until somebody starts it."""
         podman("kill", self.container(name))
         try:
             yield

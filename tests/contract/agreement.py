@@ -207,12 +207,3 @@ def _field_disagreements(
     for name in proto.keys() | python.keys():
         if proto.get(name) != python.get(name):
             yield f"{message}.{name}: proto has {proto.get(name)}, python has {python.get(name)}"
-
-
-def contract_fields(image: Image) -> Iterator[tuple[Image, Image]]:
-    """Every (message, field) that has a pydantic counterpart."""
-    for file in image["file"]:
-        if file.get("package") == PACKAGE:
-            for message in file.get("messageType", []):
-                if message["name"] not in PROTO_ONLY:
-                    yield from ((message, field) for field in message.get("field", []))

@@ -13,8 +13,8 @@ from evaluation.data.model import AskedTurn, Conversation
 from evaluation.data.world import World, load_world
 from loreglass_client import Answer, AsyncLoreglass
 from tests.deploy.crashing import CrashingPlatform, PersistentRedis, require_redis, restore_index
-from tests.journey.asking import DEADLINE_MS
 from tests.journey.deployments import Indexed
+from tests.journey.outcomes import DEADLINE_MS
 
 pytestmark = pytest.mark.slow
 

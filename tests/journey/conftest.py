@@ -1,39 +1,32 @@
-"""The sample, ingested through the public ways into each kind of deployment."""
+"""A running platform that knows the sample, and its answers to a few questions."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import anyio
 import pytest
 
 from deploy.sample import SAMPLE
 from evaluation.data.world import World, load_world
-from tests.journey.asking import Outcomes, ask_all
-from tests.journey.deployments import Deployment
-from tests.journey.kinds import KINDS
+from tests.containers.deployment import Containers
+from tests.containers.project import project_in_environment
+from tests.journey.deployments import Deployment, SeparateProcesses
+from tests.journey.outcomes import Outcomes, ask_all
 
 
 @pytest.fixture(scope="session")
-def world_folder() -> Path:
-    """The sample's folder."""
-    return SAMPLE
+def world() -> World:
+    """The sample's questions with their truth."""
+    return load_world(SAMPLE)
 
 
 @pytest.fixture(scope="session")
-def world(world_folder: Path) -> World:
-    """Its questions, with their truth."""
-    return load_world(world_folder)
-
-
-@pytest.fixture(scope="session", params=list(KINDS))
-def deployment(
-    request: pytest.FixtureRequest, world_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Deployment]:
-    """A running platform that knows the sample's catalogue and pages."""
-    made = KINDS[request.param](tmp_path_factory.mktemp(request.param))
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """Separate processes; or containers, if `python -m tests.containers` runs these tests."""
+    project = project_in_environment()
+    made = Containers(project) if project else SeparateProcesses(tmp_path_factory.mktemp("platform"))
     made.start()
     try:
-        photos, pages = made.index(world_folder)
+        photos, pages = made.index(SAMPLE)
         assert photos.rejected == pages.rejected == 0
         assert photos.new > 0
         assert pages.new > 0
@@ -44,5 +37,5 @@ def deployment(
 
 @pytest.fixture(scope="session")
 def outcomes(deployment: Deployment, world: World) -> Outcomes:
-    """What this deployment answers; asked once, looked at by many tests."""
+    """Answers of the deployment; asked once for all tests."""
     return anyio.run(ask_all, deployment.gateway_url, world)

@@ -1,4 +1,4 @@
-"""Ways to run the platform: everything in one process, or every app in a process of its own."""
+"""Ways to run the platform: in one process, or each app in its own process."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """What became of a manifest's records."""
+    """Counts of a manifest's records."""
 
     new: int
     unchanged: int
@@ -36,38 +36,35 @@ class Indexed:
 
 
 class Deployment(ABC):
-    """A platform that can be stopped and started again over the same data."""
+    """A platform that can be stopped and started again with the same data, and whose services can crash."""
 
     gateway_url: str
 
     @abstractmethod
     def start(self) -> None:
-        """Run everything; returns when all of it answers."""
+        """Start everything; return when all of it answers."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End everything; the data stay."""
+        """Stop everything; the data stay."""
 
     @abstractmethod
     def index(self, folder: Path) -> tuple[Indexed, Indexed]:
-        """Both manifests of a world: photos, pages."""
+        """Index the photos and the pages of a folder."""
 
     @abstractmethod
     def get(self, name: str, path: str) -> tuple[int, str]:
-        """Status and text of an app's page, asked from where the app may be reached."""
-
-
-class Killable(Deployment):
-    """One whose services can die alone."""
+        """Return status and text of an app's page, fetched from where the app can be reached."""
 
     @abstractmethod
     def without(self, name: str) -> AbstractContextManager[None]:
-        """Kill a service as a crash would; it is back afterwards."""
+        """Kill a service as a crash would; start it again afterwards."""
 
 
-class OverHttp(Deployment):
-    """One whose services this process can reach."""
+class OverHttp:
+    """A platform whose services this process can reach."""
 
+    gateway_url: str
     service_urls: Mapping[str, str]
 
     def index(self, folder: Path) -> tuple[Indexed, Indexed]:
@@ -105,8 +102,8 @@ class OneProcess(OverHttp):
         self._running.close()
 
 
-class SeparateProcesses(OverHttp, Killable):
-    """`python -m services.x` for each service and `python -m gateway`, told of each other by settings."""
+class SeparateProcesses(OverHttp, Deployment):
+    """`python -m services.x` for each service and `python -m gateway`, connected by settings."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -132,7 +129,7 @@ class SeparateProcesses(OverHttp, Killable):
 
     @contextmanager
     def without(self, name: str) -> Iterator[None]:
-        """See `Killable`."""
+        """See `Deployment`."""
         self._processes[name].kill()
         self._processes[name].wait(30)
         try:

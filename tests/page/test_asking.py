@@ -9,7 +9,6 @@ from playwright.sync_api import Route, expect
 
 from chassis.keys import ApiKey
 from contracts.answer import CitationKind, Reason
-from contracts.collections import Collections
 from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextHit, TextSearchReply
 from gateway.state import Context, Query, Quote, Reply
@@ -40,12 +39,13 @@ def sent(reasoner: ScriptedReasoner) -> list[tuple[str, bool]]:
     return [(query.question, query.photo_is_new) for query in reasoner.asked]
 
 
-def test_a_question_about_what_the_camera_sees_is_answered_with_its_source(open_page: Open) -> None:
+def test_camera_question_is_answered_aloud_with_its_source_and_stays(open_page: Open) -> None:
     reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (wearer, _):
         wearer.look()
         turn = wearer.answer("Who wrote this?")
         expect(turn.locator(".answer")).to_have_text(PAGES)
+        assert wearer.spoken() == [f"This is {BOOK}.", PAGES]
         expect(turn.locator(".thing")).to_have_text(BOOK)
         source = turn.locator("details.source").first
         expect(source.locator("blockquote")).to_be_hidden()
@@ -53,29 +53,18 @@ def test_a_question_about_what_the_camera_sees_is_answered_with_its_source(open_
         expect(source.locator("blockquote")).to_have_text(PAGES)
         expect(source.get_by_role("link")).to_have_attribute("href", "https://pages.example/salt-road")
         assert "noopener" in (source.get_by_role("link").get_attribute("rel") or "")
+        mark = wearer.page.locator("#regions rect.text").first
+        expect(mark.locator("title")).to_have_text("THE SALT ROAD")
+        left, width = (float(mark.get_attribute(name) or 0) / 960 for name in ("x", "width"))
+        assert (left, left + width) == (pytest.approx(10 / 96, abs=1e-3), pytest.approx(90 / 96, abs=1e-3))
+        wearer.open("/")
+        expect(wearer.turn().locator(".answer")).to_have_text(PAGES)
     (asked,) = reasoner.asked
     assert asked.photo is not None
     assert (asked.photo.width, asked.photo.height) == (960, 1280)
 
 
-def test_what_was_read_is_marked_on_the_photo_where_it_stands(open_page: Open) -> None:
-    with open_page() as (wearer, _):
-        wearer.look()
-        wearer.answer("Who wrote this?")
-        mark = wearer.page.locator("#regions rect.text").first
-        expect(mark.locator("title")).to_have_text("THE SALT ROAD")
-        left, width = (float(mark.get_attribute(name) or 0) / 960 for name in ("x", "width"))
-        assert (left, left + width) == (pytest.approx(10 / 96, abs=1e-3), pytest.approx(90 / 96, abs=1e-3))
-
-
-def test_what_the_thing_is_is_said_first_and_then_the_answer(open_page: Open) -> None:
-    with open_page() as (wearer, _):
-        wearer.look()
-        wearer.answer("Who wrote this?")
-        assert wearer.spoken() == [f"This is {BOOK}.", PAGES]
-
-
-def test_a_point_within_a_figure_ends_no_sentence(services: FakeServices, open_page: Open) -> None:
+def test_decimal_point_ends_no_sentence(services: FakeServices, open_page: Open) -> None:
     said = ["It costs $4.99 and is 3.5 m long.", "It is red!"]
     text = " ".join(said)
     hit = TextHit(id="1", url="https://a.example/", title="Rope", snippet=text, score=0.9, query_indexes=[0])
@@ -90,7 +79,7 @@ def test_a_point_within_a_figure_ends_no_sentence(services: FakeServices, open_p
         assert wearer.spoken() == said
 
 
-def test_a_muted_page_says_nothing_and_stays_muted(open_page: Open) -> None:
+def test_muted_page_is_silent_and_stays_muted(open_page: Open) -> None:
     with open_page() as (wearer, _):
         wearer.page.get_by_role("button", name="Voice").click()
         wearer.look()
@@ -102,7 +91,7 @@ def test_a_muted_page_says_nothing_and_stays_muted(open_page: Open) -> None:
         assert wearer.spoken() == []
 
 
-def test_a_follow_up_is_about_the_photo_that_is_seen_and_a_new_look_brings_a_new_one(open_page: Open) -> None:
+def test_follow_up_keeps_the_photo_until_a_new_one_is_taken(open_page: Open) -> None:
     reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (wearer, _):
         wearer.look()
@@ -114,9 +103,7 @@ def test_a_follow_up_is_about_the_photo_that_is_seen_and_a_new_look_brings_a_new
     assert len(reasoner.asked[2].history) == 2
 
 
-def test_with_nothing_before_the_wearer_an_earlier_photo_is_not_asked_about(
-    open_page: Open, photo: Path
-) -> None:
+def test_removed_photo_is_not_asked_about(open_page: Open, photo: Path) -> None:
     reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (wearer, _):
         for leave in (
@@ -134,7 +121,7 @@ def test_with_nothing_before_the_wearer_an_earlier_photo_is_not_asked_about(
     assert [len(query.history) for query in reasoner.asked][-1] == 1
 
 
-def test_a_conversation_that_has_expired_is_begun_anew_with_the_photo(open_page: Open) -> None:
+def test_expired_conversation_restarts_with_the_photo(open_page: Open) -> None:
     reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (wearer, _):
         wearer.look()
@@ -149,7 +136,7 @@ def test_a_conversation_that_has_expired_is_begun_anew_with_the_photo(open_page:
     assert sent(reasoner)[-1] == ("How many pages does it have?", True)
 
 
-def test_a_new_conversation_forgets_turns_here_and_the_session_there(open_page: Open) -> None:
+def test_new_conversation_deletes_turns_and_session(open_page: Open) -> None:
     with open_page() as (wearer, _):
         wearer.look()
         wearer.answer("Who wrote this?")
@@ -162,7 +149,7 @@ def test_a_new_conversation_forgets_turns_here_and_the_session_there(open_page: 
         expect(wearer.page.locator(".turn")).to_have_count(0)
 
 
-def test_what_is_answered_after_a_new_conversation_was_begun_does_not_belong_to_it(open_page: Open) -> None:
+def test_late_answer_does_not_join_a_new_conversation(open_page: Open) -> None:
     reasoner, held = ScriptedReasoner(), list[Route]()
     with open_page(reasoner=reasoner) as (wearer, _):
         wearer.page.route("**/answer", lambda route: held.append(route))
@@ -177,7 +164,7 @@ def test_what_is_answered_after_a_new_conversation_was_begun_does_not_belong_to_
     assert [len(query.history) for query in reasoner.asked] == [0, 0]
 
 
-def test_ask_again_that_is_pressed_twice_asks_once(open_page: Open) -> None:
+def test_ask_again_pressed_twice_asks_once(open_page: Open) -> None:
     reasoner = unsure()
     with open_page(reasoner=reasoner) as (wearer, _):
         turn = wearer.answer("Who wrote The Salt Road?")
@@ -190,37 +177,23 @@ def test_ask_again_that_is_pressed_twice_asks_once(open_page: Open) -> None:
     assert len(reasoner.asked) == 3
 
 
-def test_turns_are_there_again_after_the_page_was_closed(open_page: Open) -> None:
-    with open_page() as (wearer, _):
-        wearer.look()
-        wearer.answer("Who wrote this?")
-        wearer.open("/")
-        expect(wearer.turn().locator(".answer")).to_have_text(PAGES)
-
-
-def test_a_refusal_says_what_would_help_and_says_it_aloud(open_page: Open) -> None:
+def test_refusal_shows_the_closest_passage_and_advice_and_says_them_aloud(open_page: Open) -> None:
     with open_page(reasoner=unsure()) as (wearer, _):
         wearer.look()
         turn = wearer.answer("Who wrote this?")
-        advice = turn.locator(".advice").inner_text()
-        assert advice
-        expect(turn.get_by_role("button", name="Ask again")).to_be_visible()
-        assert advice in " ".join(wearer.spoken())
-
-
-def test_a_refusal_shows_the_closest_passage_and_says_it_aloud(open_page: Open) -> None:
-    with open_page(reasoner=unsure()) as (wearer, _):
-        wearer.look()
-        closest = wearer.answer("Who wrote this?").locator(".closest")
+        advice, closest = turn.locator(".advice").inner_text(), turn.locator(".closest")
         expect(closest.locator("blockquote")).to_have_text(PAGES)
         expect(closest.locator("blockquote")).to_be_visible()
         expect(closest.get_by_role("link")).to_have_attribute("href", "https://pages.example/salt-road")
-        assert f"The closest I found: “{PAGES}” ({BOOK})." in " ".join(wearer.spoken())
+        spoken = " ".join(wearer.spoken())
+        assert f"The closest I found: “{PAGES}” ({BOOK})." in spoken
+        assert advice
+        assert advice in spoken
         wearer.open("/")
         expect(wearer.turn().locator(".closest blockquote")).to_have_text(PAGES)
 
 
-def test_what_was_done_without_is_said_in_words(services: FakeServices, open_page: Open) -> None:
+def test_degraded_answer_names_the_missing_stage(services: FakeServices, open_page: Open) -> None:
     services.ocr.mood = Mood.CRASHES
     with open_page(services) as (wearer, _):
         wearer.look()
@@ -228,25 +201,19 @@ def test_what_was_done_without_is_said_in_words(services: FakeServices, open_pag
         expect(turn.locator(".degraded")).to_have_text("Answered without reading the text in the photo.")
 
 
-def test_an_empty_index_is_said_before_anything_is_asked(services: FakeServices, open_page: Open) -> None:
-    services.collections.reply = Collections(collections=[])
-    with open_page(services) as (wearer, _):
-        expect(wearer.page.locator(".empty-index")).to_contain_text("make demo")
-
-
-@pytest.mark.parametrize("way", ["paste", "drop"])
-def test_without_a_camera_a_photo_is_pasted_or_dropped(open_page: Open, photo: Path, way: str) -> None:
+def test_photo_can_be_pasted_or_dropped(open_page: Open, photo: Path) -> None:
     reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (wearer, _):
-        wearer.page.evaluate(ARRIVE, [way, base64.b64encode(photo.read_bytes()).decode()])
-        wearer.page.locator("#stage[data-showing=photo]").wait_for()
-        wearer.answer("Who wrote this?")
-    assert sent(reasoner) == [("Who wrote this?", True)]
+        for way in ("paste", "drop"):
+            wearer.page.evaluate(ARRIVE, [way, base64.b64encode(photo.read_bytes()).decode()])
+            wearer.page.locator("#stage[data-showing=photo]").wait_for()
+            wearer.answer("Who wrote this?")
+            wearer.page.get_by_role("button", name="Look").click()
+            wearer.page.locator("#stage[data-showing=nothing]").wait_for()
+    assert sent(reasoner) == [("Who wrote this?", True)] * 2
 
 
-def test_a_chosen_photo_is_scaled_before_it_is_sent_and_keeps_more_to_be_read(
-    open_page: Open, photo: Path
-) -> None:
+def test_photo_is_scaled_less_when_text_is_to_be_read(open_page: Open, photo: Path) -> None:
     reasoner = ScriptedReasoner()
     large = photo.with_name("large.jpg")
     with Image.open(photo) as picture:
@@ -262,9 +229,7 @@ def test_a_chosen_photo_is_scaled_before_it_is_sent_and_keeps_more_to_be_read(
     assert sizes == [(1280, 960), (1920, 1440)]
 
 
-def test_a_file_that_is_no_photo_is_refused_here_or_there_in_plain_words(
-    open_page: Open, tmp_path: Path
-) -> None:
+def test_file_that_is_not_a_photo_is_refused(open_page: Open, tmp_path: Path) -> None:
     broken, text = tmp_path / "broken.jpg", tmp_path / "notes.txt"
     broken.write_bytes(b"\xff\xd8\xff\xe0 no more than a beginning")
     text.write_text("notes")
@@ -278,7 +243,7 @@ def test_a_file_that_is_no_photo_is_refused_here_or_there_in_plain_words(
         expect(wearer.turn().locator(".advice")).to_contain_text("photo")
 
 
-def test_a_key_is_entered_once_and_can_be_forgotten(open_page: Open, tmp_path: Path) -> None:
+def test_key_is_entered_once_and_can_be_removed(open_page: Open, tmp_path: Path) -> None:
     key, keys = ApiKey.new(), tmp_path / "keys.toml"
     keys.write_text(keys_entry(key, "anna"))
     with open_page(keys=str(keys)) as (wearer, _):
@@ -299,9 +264,7 @@ def test_a_key_is_entered_once_and_can_be_forgotten(open_page: Open, tmp_path: P
         expect(dialog.get_by_label("Key")).to_be_visible()
 
 
-def test_markup_and_odd_addresses_from_the_server_are_only_text(
-    services: FakeServices, open_page: Open
-) -> None:
+def test_untrusted_markup_and_addresses_are_shown_as_text(services: FakeServices, open_page: Open) -> None:
     hit = TextHit(
         id="1", url="file:javascript:alert(1)", title=HOSTILE, snippet=HOSTILE, score=0.9, query_indexes=[0]
     )
@@ -321,7 +284,7 @@ def test_markup_and_odd_addresses_from_the_server_are_only_text(
         assert wearer.page.title() == "Loreglass"
 
 
-def test_everything_is_reached_and_done_by_keys_alone(open_page: Open) -> None:
+def test_keyboard_alone_reaches_everything(open_page: Open) -> None:
     with open_page() as (wearer, _):
         press = wearer.page.keyboard.press
         press("Tab")

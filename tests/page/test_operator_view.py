@@ -51,13 +51,13 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def violations(page: Page) -> list[str]:
-    """What axe finds, by day and night, and what does not fit into a window."""
+    """Return what axe finds in both themes, and what does not fit into a window."""
     found = []
-    for size in (NARROW, PHONE, DESK):
+    for size, scheme in ((NARROW, "light"), (PHONE, "light"), (DESK, "dark")):
         page.set_viewport_size(size)  # type: ignore[arg-type]
         if page.evaluate("() => document.documentElement.scrollWidth") > size["width"]:
             found.append(f"wider than {size['width']} pixels")
-        for scheme in ("light", "dark"):
+        if size is not NARROW:
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             report = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
             found += [f"{each['id']}: {each['nodes'][0]['html']}" for each in report]
@@ -75,7 +75,7 @@ def hand_over(page: Page, *files: tuple[str, bytes]) -> None:
     page.get_by_role("button", name=f"Index {len(files)} file").wait_for()
 
 
-def test_an_empty_index_offers_the_sample_and_then_shows_it(address: str, page: Page) -> None:
+def test_empty_index_offers_the_sample_and_then_shows_it(address: str, page: Page) -> None:
     page.goto(f"{address}/operator")
     page.get_by_text("Nothing is indexed yet.").wait_for()
     assert violations(page) == []
@@ -91,9 +91,7 @@ def test_an_empty_index_offers_the_sample_and_then_shows_it(address: str, page: 
     assert violations(page) == []
 
 
-def test_files_are_named_indexed_and_asked_about_with_a_trace_that_has_an_address(
-    address: str, page: Page
-) -> None:
+def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> None:
     page.goto(f"{address}/operator")
     torn = cover(6)[:500]
     hand_over(page, ("salt_road-1.jpg", cover(3)), ("mill.md", MILL), ("Fair.jpg", torn))
@@ -131,9 +129,7 @@ def test_files_are_named_indexed_and_asked_about_with_a_trace_that_has_an_addres
     assert page.locator(".timeline tbody th small").all_inner_texts() == rows
 
 
-def test_what_a_stranger_wrote_is_shown_as_text_and_a_drop_anywhere_is_a_file_handed_over(
-    address: str, page: Page
-) -> None:
+def test_dropped_page_is_indexed_and_its_markup_shown_as_text(address: str, page: Page) -> None:
     evil = "<img src=x onerror=\"document.title='owned'\">"
     page.goto(f"{address}/operator")
     page.get_by_text("Nothing is indexed yet.").wait_for()
@@ -165,9 +161,7 @@ def key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ApiKey:
     return made
 
 
-def test_where_keys_are_asked_for_the_view_is_closed_until_an_operator_s_is_entered(
-    key: ApiKey, address: str, page: Page
-) -> None:
+def test_view_asks_for_an_operators_key(key: ApiKey, address: str, page: Page) -> None:
     page.goto(f"{address}/operator")
     page.get_by_text("This view is closed to you").wait_for()
     assert not page.locator("#indexed").is_visible()

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from clients.cli import app
 from clients.showing import show_answer, show_explanation
 from loreglass_client import AsyncLoreglass
-from loreglass_client.errors import ExperimentsNotAllowed, InvalidRequest, PipelineNotFound
 from loreglass_client.models import (
     Answer,
     Citation,
@@ -42,7 +41,7 @@ async def connected(*, experiments: bool = True) -> AsyncIterator[tuple[AsyncLor
         yield client, world
 
 
-async def test_an_experiment_goes_along_in_every_form(anyio_backend: object) -> None:
+async def test_experiment_is_sent_in_every_form(anyio_backend: object) -> None:
     async with connected() as (client, _):
         in_form = await client.ask(QUESTION, PHOTO, experiment=EXPLAIN)
         in_json = await client.ask(QUESTION, session_id=in_form.session_id, experiment=EXPLAIN)
@@ -56,17 +55,7 @@ async def test_an_experiment_goes_along_in_every_form(anyio_backend: object) -> 
     assert plain.explanation is None
 
 
-async def test_where_experiments_are_off_the_client_raises_what_the_gateway_raised(
-    anyio_backend: object,
-) -> None:
-    async with connected(experiments=False) as (client, _):
-        with pytest.raises(ExperimentsNotAllowed):
-            await client.ask(QUESTION, PHOTO, experiment=EXPLAIN)
-        with pytest.raises(ExperimentsNotAllowed):
-            await client.ask_in([], QUESTION, PHOTO, "loreglass", experiment=EXPLAIN)
-
-
-async def test_a_carried_conversation_is_read_like_a_kept_one(anyio_backend: object) -> None:
+async def test_carried_conversation_is_read_like_a_session(anyio_backend: object) -> None:
     async with connected() as (client, world):
         first = await client.ask(QUESTION, PHOTO)
         kept = await client.ask("How many pages?", session_id=first.session_id)
@@ -83,30 +72,6 @@ async def test_a_carried_conversation_is_read_like_a_kept_one(anyio_backend: obj
     assert carried.answer == kept.answer
     assert carried.session_id == ""
     assert trace.deadline_ms == 30_000
-
-
-async def test_a_first_question_brings_its_photo(anyio_backend: object) -> None:
-    async with connected() as (client, world):
-        answer = await client.ask_in([], QUESTION, PHOTO, "loreglass")
-    assert answer.citations
-    assert world.reasoner.asked[0].photo_is_new
-    assert world.reasoner.asked[0].history == ()
-
-
-async def test_what_is_wrong_with_a_carried_conversation_is_told(anyio_backend: object) -> None:
-    async with connected() as (client, _):
-        with pytest.raises(PipelineNotFound):
-            await client.ask_in([], QUESTION, PHOTO, "nobody")
-        with pytest.raises(InvalidRequest):
-            await client.ask_in([("q", "a")] * 2_100, QUESTION, PHOTO, "loreglass")
-
-
-async def test_a_long_conversation_is_answered_by_its_newest_turns(anyio_backend: object) -> None:
-    history = [(f"q{number}", "a") for number in range(40)]
-    async with connected() as (client, world):
-        answer = await client.ask_in(history, QUESTION, PHOTO, "loreglass")
-    assert [turn.question for turn in world.reasoner.asked[0].history] == [f"q{n}" for n in range(9, 40)]
-    assert "history" in answer.degraded
 
 
 # The command line
@@ -129,7 +94,7 @@ def command(world: World, folder: Path, *options: str) -> "tuple[int, str]":
     return done.exit_code, done.output
 
 
-def test_the_command_line_shows_how_an_answer_came_about(tmp_path: Path) -> None:
+def test_command_line_explains_an_answer(tmp_path: Path) -> None:
     with in_background(experiments=True) as world:
         code, shown = command(world, tmp_path, "--explain", "--pipeline", "loreglass")
         plain = command(world, tmp_path)
@@ -139,16 +104,13 @@ def test_the_command_line_shows_how_an_answer_came_about(tmp_path: Path) -> None
         assert words in shown
     assert "answer_confidence" not in plain[1]
     assert unknown[0] == 1
-
-
-def test_the_command_line_says_that_explanations_are_not_allowed(tmp_path: Path) -> None:
     with in_background(experiments=False) as world:
         code, shown = command(world, tmp_path, "--explain")
     assert code == 1
     assert "LOREGLASS_GATEWAY_EXPERIMENTS" in shown.replace("\n", "")
 
 
-def test_what_strangers_wrote_does_not_steer_the_terminal() -> None:
+def test_untrusted_text_does_not_control_the_terminal() -> None:
     hostile = "[red]\x1b[2J\x1b]0;owned\x07\u202e\u009b31m[/nothing]"
     citation = Citation(title=hostile, url=hostile, snippet=hostile, score=1, kind=CitationKind.PAGE)
     answer = Answer(

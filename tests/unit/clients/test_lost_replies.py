@@ -89,15 +89,6 @@ async def test_ten_questions_whose_replies_are_lost_are_answered_once_each() -> 
     assert network.carried >= 4
 
 
-async def test_a_conversation_goes_on_as_if_nothing_had_been_lost() -> None:
-    pipeline = numbered()
-    async with behind_a_bad_network(pipeline, cuts=1) as (client, _):
-        talk = client.conversation(photo())
-        await talk.ask("what is this?")
-        await talk.ask("and this?")
-    assert [len(ask.history) for ask in pipeline.asked] == [0, 1]
-
-
 async def test_a_stream_lost_before_its_first_event_tells_the_answer_that_there_already_is() -> None:
     pipeline = numbered()
     async with behind_a_bad_network(pipeline, cuts=1) as (client, _):

@@ -1,4 +1,4 @@
-"""Whatever a caller says, the answer is a clear problem of theirs, and the next good question works."""
+"""Bad values are refused with a clear problem, and the next good question works."""
 
 import base64
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 standing, world = hostile.standing, hostile.world  # fixtures of these tests
 
 
-async def test_both_forms_of_a_good_request_are_answered_alike(world: World) -> None:
+async def test_form_and_json_get_the_same_answer(world: World) -> None:
     form, in_json = await world.post(), await post_json(world, asked())
     assert in_json.status_code == 200
     assert form.json()["answer"] == in_json.json()["answer"]
@@ -24,13 +24,13 @@ async def test_both_forms_of_a_good_request_are_answered_alike(world: World) -> 
 @pytest.mark.parametrize(
     "question", [None, "", "   \n\t ", "x" * 2_001, "a\x00b", "bell \x07", "\x1b[31mred"]
 )
-async def test_a_question_that_is_none_is_refused_in_both_forms(world: World, question: str | None) -> None:
+async def test_bad_question_is_refused_in_both_forms(world: World, question: str | None) -> None:
     kind = "invalid_request"
     assert "question" in refused(await world.post(question), 422, kind)
     assert "question" in refused(await post_json(world, asked(question=question)), 422, kind)
 
 
-async def test_that_the_question_is_empty_or_missing_is_said_in_a_plain_sentence(world: World) -> None:
+async def test_empty_or_missing_question_has_its_own_message(world: World) -> None:
     empty = [await world.post(""), await world.post("  "), await post_json(world, asked(question=""))]
     assert {refused(each, 422, "invalid_request") for each in empty} == {"question: must not be empty."}
     missing = [await world.post(None), await post_json(world, {})]
@@ -44,7 +44,7 @@ async def test_that_the_question_is_empty_or_missing_is_said_in_a_plain_sentence
 @pytest.mark.parametrize(
     "field", ['"question": "\\ud800"', '"session_id": "\\udfff"', '"pipeline": "\\ud800"', '"\\ud800": 1']
 )
-async def test_a_lone_surrogate_is_refused_wherever_it_stands(world: World, field: str) -> None:
+async def test_lone_surrogate_is_refused_in_every_field(world: World, field: str) -> None:
     body = f'{{"question": "Who?", "image": {{"base64": "{PHOTO_64}"}}, {field}}}'
     if field.startswith('"question'):
         body = body.replace('"question": "Who?", ', "", 1)
@@ -56,12 +56,12 @@ async def test_a_lone_surrogate_is_refused_wherever_it_stands(world: World, fiel
 @pytest.mark.parametrize(
     "text", ["Who wrote this? \U0001f4d6", "Qui a écrit «ça»?", "谁写的？", "‮evil", "a​b", "<|image|> who?"]
 )
-async def test_unusual_but_real_text_is_a_question(world: World, text: str) -> None:
+async def test_unusual_text_is_accepted(world: World, text: str) -> None:
     assert (await world.post(text)).status_code == 200
     assert (await post_json(world, asked(question=text))).status_code == 200
 
 
-async def test_a_question_needs_no_photo(world: World) -> None:
+async def test_question_needs_no_photo(world: World) -> None:
     assert (await world.post(photo=None)).status_code == 200
     assert (await post_json(world, {"question": QUESTION})).status_code == 200
     assert (await post_json(world, {"question": QUESTION, "image": None})).status_code == 200
@@ -78,15 +78,13 @@ BAD_PHOTOS: list[tuple[str, bytes, int, str]] = [
 @pytest.mark.parametrize(
     ("data", "status", "kind"), [row[1:] for row in BAD_PHOTOS], ids=[row[0] for row in BAD_PHOTOS]
 )
-async def test_a_bad_photo_is_refused_in_both_forms(
-    world: World, data: bytes, status: int, kind: str
-) -> None:
+async def test_bad_photo_is_refused_in_both_forms(world: World, data: bytes, status: int, kind: str) -> None:
     refused(await world.post(photo=data), status, kind)
     in_json = asked(image={"base64": base64.b64encode(data).decode()})
     refused(await post_json(world, in_json), status, kind)
 
 
-async def test_where_the_photo_was_taken_goes_nowhere(world: World) -> None:
+async def test_location_of_the_photo_is_removed(world: World) -> None:
     marker = pictures.MARKER.decode()
     with structlog.testing.capture_logs() as logged:
         reply = await world.post(photo=pictures.located_jpeg())
@@ -102,23 +100,17 @@ async def test_where_the_photo_was_taken_goes_nowhere(world: World) -> None:
     "image",
     [
         {"base64": "not base64 at all!"},
-        {"base64": "////"},
         {"base64": ""},
-        {"base64": "A"},
         {"base64": "ä" * 40},
-        {"base64": 5},
         {"base64": ["x"]},
         {},
         {"base64": PHOTO_64, "url": "https://example.com/a.jpg"},
         {"path": "/etc/passwd"},
         "just text",
-        ["a"],
-        5,
-        True,
     ],
     ids=str,
 )
-async def test_an_image_field_that_is_none_is_refused(world: World, image: object) -> None:
+async def test_bad_image_field_is_refused(world: World, image: object) -> None:
     reply = await post_json(world, asked(image=image))
     assert reply.status_code in (415, 422)
     refused(reply, reply.status_code, reply.json()["type"].rpartition(":")[2])
@@ -138,32 +130,25 @@ async def test_image_urls_are_off(world: World, url: str) -> None:
     assert not url or url not in detail
 
 
-async def test_an_image_that_is_a_text_field_of_the_form_is_refused(world: World) -> None:
+async def test_image_as_a_text_field_is_refused(world: World) -> None:
     form = [("question", (None, QUESTION)), ("image", (None, "https://example.com/a.jpg"))]
     refused(await world.client.post("/answer", files=form), 422, "invalid_request")
 
 
-@pytest.mark.parametrize(
-    "value", ["0", "-1", "1000000000", "60001", "soon", "1e3", "NaN", "9" * 5_000, "10.5"]
-)
-async def test_an_impossible_deadline_is_refused_in_the_form(world: World, value: str) -> None:
-    assert "deadline_ms" in refused(await world.post(deadline_ms=value), 422, "invalid_request")
+@pytest.mark.parametrize("value", [0, -1, 60_001, 10**30, 10.5, "soon", "NaN", "9" * 5_000])
+async def test_bad_deadline_is_refused_in_both_forms(world: World, value: object) -> None:
+    for reply in (await world.post(deadline_ms=str(value)), await post_json(world, asked(deadline_ms=value))):
+        assert "deadline_ms" in refused(reply, 422, "invalid_request")
 
 
-@pytest.mark.parametrize("value", [0, -1, 10**9, 10.5, "soon", [], {}, 10**30])
-async def test_an_impossible_deadline_is_refused_in_json(world: World, value: object) -> None:
-    detail = refused(await post_json(world, asked(deadline_ms=value)), 422, "invalid_request")
-    assert "deadline_ms" in detail
-
-
-@pytest.mark.parametrize("session_id", ["unknown", "x" * 32, "../../etc/passwd", "*", "a" * 10_000, "\x00"])
-async def test_an_unknown_session_is_not_found(world: World, session_id: str) -> None:
+@pytest.mark.parametrize("session_id", ["unknown", "../../etc/passwd", "a" * 10_000, "\x00"])
+async def test_unknown_session_is_not_found(world: World, session_id: str) -> None:
     refused(await world.post(session_id=session_id), 404, "session_not_found")
     refused(await post_json(world, asked(session_id=session_id)), 404, "session_not_found")
 
 
-@pytest.mark.parametrize("pipeline", ["nonsense", "__class__", "../loreglass", "x" * 10_000])
-async def test_an_unknown_pipeline_is_refused_and_the_known_ones_named(world: World, pipeline: str) -> None:
+@pytest.mark.parametrize("pipeline", ["nonsense", "__class__", "x" * 10_000])
+async def test_unknown_pipeline_names_the_known_ones(world: World, pipeline: str) -> None:
     assert "loreglass" in refused(await world.post(pipeline=pipeline), 404, "pipeline_not_found")
     refused(await post_json(world, asked(pipeline=pipeline)), 404, "pipeline_not_found")
 
@@ -186,16 +171,14 @@ async def test_an_unknown_pipeline_is_refused_and_the_known_ones_named(world: Wo
     ],
     ids=lambda value: f"{value[:24]!r} {len(value)}" if isinstance(value, bytes) else None,
 )
-async def test_json_that_is_not_a_request_is_refused(
-    world: World, body: bytes, status: int, kind: str
-) -> None:
+async def test_bad_json_is_refused(world: World, body: bytes, status: int, kind: str) -> None:
     refused(await post_json(world, body), status, kind)
 
 
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "", "application/xml", "image/jpeg", "multipart/mixed"]
 )
-async def test_another_content_type_is_not_read(world: World, content_type: str) -> None:
+async def test_other_content_types_are_refused(world: World, content_type: str) -> None:
     headers = {"Content-Type": content_type} if content_type else {}
     reply = await world.client.post("/answer", content=PHOTO, headers=headers)
     refused(reply, 415, "unsupported_media_type")

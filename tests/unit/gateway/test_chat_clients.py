@@ -1,72 +1,115 @@
-"""Request bodies as chat clients send them: Open WebUI and LibreChat, by their published shapes."""
+"""Request bodies as chat clients and apps for glasses send them, by their published sources.
 
+Open WebUI, LibreChat, OpenGlasses (`straff2002/OpenGlasses`, `LLMService.swift`), VisionClaw
+(`Intent-Lab/VisionClaw`, `OpenClawBridge.swift`), and the server of Xiaozhi boards
+(`xinnan-tech/xiaozhi-esp32-server`, `providers/vllm/openai.py`).
+"""
+
+import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.unit.gateway.platform import World
+from chassis.keys import ApiKey
+from gateway.settings import GatewaySettings
+from tests.unit.chassis.pictures import encoded, scene
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 
 pytestmark = pytest.mark.anyio
 
-_HISTORY = "<chat_history>\nUSER: who wrote this\nASSISTANT: Ada wrote it.\n</chat_history>"
 
-OPEN_WEBUI_CHAT = {
-    "stream": True,
+def data_uri(photo: bytes) -> str:
+    return f"data:image/jpeg;base64,{base64.b64encode(photo).decode()}"
+
+
+def with_photo(text: str, photo: bytes = PHOTO, **more: str) -> dict[str, Any]:
+    return {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": text},
+            {"type": "image_url", "image_url": {"url": data_uri(photo), **more}},
+        ],
+    }
+
+
+OLDER_PHOTO = encoded(scene(400, 300), "JPEG")
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": f"Use this to {name.replace('_', ' ')}.",
+            "parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": []},
+        },
+    }
+    for name in ("capture_photo", "set_timer", "get_weather", "web_search", "remember")
+]
+SYSTEM = {
+    "role": "system",
+    "content": "You are a voice assistant in glasses. Answer in one or two sentences, without lists.\n"
+    + "Tools: "
+    + "You may call one when it helps. " * 1_000,
+}
+OPENGLASSES_ASKS = {
     "model": "loreglass",
-    "messages": [
-        {"role": "system", "content": "You are helpful."},
-        {"role": "user", "content": "hello"},
-        {"role": "assistant", "content": "I don't know."},
-        {"role": "user", "content": [{"type": "text", "text": "What is the weather like?"}]},
-    ],
-    "temperature": 0.8,
+    "max_tokens": 1024,
+    "messages": [SYSTEM, with_photo(QUESTION)],
+    "tools": TOOLS,
+    "stream": True,
     "stream_options": {"include_usage": True},
 }
-OPEN_WEBUI_TITLE = {
+OPENGLASSES_GOES_ON = {
     "model": "loreglass",
+    "max_tokens": 1024,
     "messages": [
+        SYSTEM,
         {
             "role": "user",
-            "content": "### Task:\nFind a title of three words for the chat.\n"
-            f'### Output:\nJSON format: {{"title": "the title"}}\n{_HISTORY}',
-        }
+            "content": [
+                {"type": "text", "text": "What was that?"},
+                {"type": "text", "text": "[earlier photo omitted to save context]"},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": "call_0", "type": "function", "function": {"name": "capture_photo", "arguments": "{}"}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "call_0", "content": "Photo captured."},
+        with_photo("[Attached: the photo returned by capture_photo.]", OLDER_PHOTO),
+        {"role": "assistant", "content": "A poster."},
+        {"role": "user", "content": "Thanks"},
+        {"role": "assistant", "content": ""},
+        with_photo(QUESTION, detail="low"),
+    ],
+    "tools": TOOLS,
+    "tool_choice": "auto",
+}
+VISIONCLAW_TASK = {
+    "model": "openclaw",
+    "messages": [
+        {"role": "user", "content": "Who wrote the book on my desk?"},
+        {"role": "assistant", "content": "I don't know."},
+        {"role": "user", "content": "Search for who wrote The Lighthouse"},
     ],
     "stream": False,
-    "max_completion_tokens": 1000,
+}
+XIAOZHI_SERVER = {
+    "model": "loreglass",
+    "messages": [with_photo(f"{QUESTION}(Please reply in English)")],
+    "stream": False,
 }
 OPEN_WEBUI_TAGS = {
     "model": "loreglass",
-    "messages": [
-        {
-            "role": "user",
-            "content": "### Task:\nFind one to three tags for the chat.\n"
-            f'### Output:\nJSON format: {{"tags": ["tag"]}}\n{_HISTORY}' + "\nUSER: go on" * 400,
-        }
-    ],
+    "messages": [{"role": "user", "content": "### Task:\nFind tags for the chat." + "\nUSER: go on" * 400}],
     "stream": False,
+    "max_completion_tokens": 1000,
     "metadata": {"task": "tags_generation", "chat_id": "1"},
-}
-OPEN_WEBUI_FOLLOW_UPS = {
-    "model": "loreglass",
-    "messages": [
-        {
-            "role": "user",
-            "content": "### Task:\nSuggest three questions that the user could ask next.\n"
-            f'### Output:\nJSON format: {{"follow_ups": ["question"]}}\n{_HISTORY}',
-        }
-    ],
-    "stream": False,
-}
-LIBRECHAT_CHAT = {
-    "model": "loreglass",
-    "messages": [{"role": "user", "content": "Hi there"}],
-    "user": "6650f0c2e4b0a1b2c3d4e5f6",
-    "stream": True,
-    "temperature": 1,
-    "top_p": 1,
-    "presence_penalty": 0,
-    "frequency_penalty": 0,
 }
 LIBRECHAT_TITLE = {
     "model": "loreglass",
@@ -74,28 +117,136 @@ LIBRECHAT_TITLE = {
         {"role": "system", "content": "Name the conversation below in five words at most, without quotes."},
         {"role": "user", "content": "User: Hi there\nAI: I don't know."},
     ],
-    "temperature": 0.2,
-    "presence_penalty": 0,
-    "frequency_penalty": 0,
     "max_tokens": 16,
 }
-BODIES = {
-    name.lower(): body
-    for name, body in globals().items()
-    if name.startswith(("OPEN_WEBUI", "LIBRECHAT")) and isinstance(body, dict)
+SOME_APP = {
+    "model": "gpt-4o",
+    "messages": [{"role": "system", "content": "Be brief."}, with_photo(QUESTION, detail="high")],
+    "max_tokens": 300,
+    "temperature": 0.7,
+    "top_p": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "user": "phone",
+    "parallel_tool_calls": True,
+    "tool_choice": "auto",
+    "response_format": {"type": "text"},
+    "logprobs": False,
+    "stop": None,
+    "stream_options": None,
+    "modalities": ["text"],
+    "store": False,
+    "service_tier": "auto",
+}
+BODIES = (
+    OPENGLASSES_ASKS,
+    OPENGLASSES_GOES_ON,
+    VISIONCLAW_TASK,
+    XIAOZHI_SERVER,
+    OPEN_WEBUI_TAGS,
+    LIBRECHAT_TITLE,
+    SOME_APP,
+)
+
+
+async def complete(world: World, body: dict[str, Any], **headers: str) -> str:
+    """The words of the reply, as the app reads them from either form."""
+    reply = await world.client.post("/v1/chat/completions", json=body, headers=headers)
+    assert reply.status_code == 200, reply.text
+    if not body.get("stream"):
+        return str(reply.json()["choices"][0]["message"]["content"])
+    events = [line.removeprefix("data: ") for line in reply.text.splitlines() if line.startswith("data: ")]
+    assert events.pop() == "[DONE]"
+    choices = [choice for event in events for choice in json.loads(event)["choices"]]
+    return "".join(choice["delta"].get("content") or "" for choice in choices)
+
+
+async def test_bodies_of_known_clients_are_answered(services: FakeServices) -> None:
+    async with gateway_before(services, model_aliases=("gpt-4o", "openclaw")) as world:
+        for body in BODIES:
+            assert await complete(world, body), body
+
+
+async def test_question_is_about_the_newest_photo(world: World) -> None:
+    await complete(world, OPENGLASSES_GOES_ON)
+    ask = world.reasoner.asked[-1]
+    assert ask.photo is not None
+    assert (ask.question, ask.photo.width, ask.photo_is_new) == (QUESTION, 320, True)
+    assert [turn.answer for turn in ask.history] == ["A poster."]
+
+
+async def test_follow_up_without_a_photo_is_about_the_last_one(world: World) -> None:
+    first = OPENGLASSES_ASKS["messages"]
+    assert isinstance(first, list)
+    later = [
+        *first,
+        {"role": "assistant", "content": "Ada."},
+        {"role": "user", "content": "When was she born?"},
+    ]
+    await complete(world, {**OPENGLASSES_ASKS, "messages": later})
+    ask = world.reasoner.asked[-1]
+    assert ask.photo is not None
+    assert (ask.photo.width, ask.photo_is_new) == (320, False)
+
+
+async def test_model_aliases_serve_apps_with_a_fixed_model_name(
+    services: FakeServices,
+) -> None:
+    async with gateway_before(services) as world:
+        unknown = await world.client.post("/v1/chat/completions", json=SOME_APP)
+        async with gateway_before(services, model_aliases=("gpt-4o", "openclaw")) as named:
+            listed = [each["id"] for each in (await named.client.get("/v1/models")).json()["data"]]
+            shown = await named.client.get("/v1/models/gpt-4o")
+            said = await complete(named, SOME_APP)
+    assert unknown.status_code == 404
+    assert "loreglass" in unknown.json()["error"]["message"]
+    assert (listed[0], listed[-2:]) == ("loreglass", ["gpt-4o", "openclaw"])
+    assert (shown.status_code, shown.json()["id"]) == (200, "gpt-4o")
+    assert said
+
+
+def test_aliases_are_one_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOREGLASS_GATEWAY_MODEL_ALIASES", "gpt-4o, openclaw,")
+    assert GatewaySettings().model_aliases == ("gpt-4o", "openclaw")
+
+
+WRONG = {
+    "/v1/chat/completions": (
+        *("POST /chat/completions", "POST /v1/chat/completions/", "POST /v1//chat/completions"),
+        *("POST /v1/v1/chat/completions", "POST /v1/chat/completions/chat/completions"),
+        *("GET /chat/completions", "POST /v1/responses", "POST /v1/messages", "POST /v1/completions"),
+    ),
+    "/v1/models": ("GET /v1", "GET /v1/", "GET /models", "GET /v1/models/", "GET /v1/v1/models"),
 }
 
 
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-async def test_what_a_chat_client_sends_is_answered(world: World, body: dict[str, Any]) -> None:
-    reply = await world.client.post("/v1/chat/completions", json=body)
-    assert reply.status_code == 200, reply.text
-    if not body.get("stream"):
-        assert reply.json()["choices"][0]["message"]["content"]
-        return
-    *events, done = [line for line in reply.text.splitlines() if line.startswith("data: ")]
-    assert done == "data: [DONE]"
-    chunks = [json.loads(event.removeprefix("data: ")) for event in events]
-    assert "".join(choice["delta"].get("content", "") for each in chunks for choice in each["choices"])
-    if body.get("stream_options"):
-        assert chunks[-1]["usage"]["total_tokens"] > 0
+async def test_wrong_base_address_is_told_the_right_one(world: World) -> None:
+    for right, requests in WRONG.items():
+        for method, path in map(str.split, requests):
+            reply = await world.client.request(method, path, json=SOME_APP if method == "POST" else None)
+            error = reply.json()["error"]
+            assert (reply.status_code, right in error["message"]) == (404, True), path
+            assert (error["type"], error["code"]) == ("invalid_request_error", "not_found")
+    for method, path in (("POST", "/v1/models"), ("PUT", "/v1/chat/completions")):
+        assert (await world.client.request(method, path)).status_code == 405
+
+
+async def test_app_can_check_address_and_key(services: FakeServices, tmp_path: Path) -> None:
+    """VisionClaw asks so, and takes nothing but a 2xx for a server that is there."""
+    key = ApiKey.new()
+    keys = tmp_path / "keys.toml"
+    keys.write_text(
+        f'[[key]]\nprefix = "{key.prefix}"\nsha256 = "{key.sha256}"\ntenant = "a"\npriority = "interactive"\n'
+    )
+    async with gateway_before(services, keys=keys) as world:
+        known = {"Authorization": f"Bearer {key.text}"}
+        reply = await world.client.get("/v1/chat/completions", headers=known)
+        stranger = await world.client.get("/v1/chat/completions")
+    assert reply.json() == {
+        "object": "list",
+        "data": [],
+        "first_id": None,
+        "last_id": None,
+        "has_more": False,
+    }
+    assert (stranger.status_code, stranger.json()["error"]["code"]) == (401, "unauthorized")

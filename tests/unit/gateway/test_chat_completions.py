@@ -46,43 +46,89 @@ def extra(reply: Any) -> Answer:
     return Answer.model_validate(reply.model_extra["loreglass"])
 
 
-async def test_the_answer_is_that_of_the_answer_route_with_its_sources(
+async def test_completion_has_the_answer_its_sources_and_no_session(
     client: AsyncOpenAI, world: World
 ) -> None:
     reply = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)])
     plain = await world.ask()
-    message = reply.choices[0].message
-    assert message.content == plain.answer
-    assert [note.url_citation.url for note in message.annotations or []] == [
+    [choice] = reply.choices
+    assert (choice.message.content, choice.finish_reason) == (plain.answer, "stop")
+    assert [note.url_citation.url for note in choice.message.annotations or []] == [
         citation.url for citation in plain.citations
     ]
-    assert extra(reply).reason == plain.reason
-    assert reply.choices[0].finish_reason == "stop"
+    assert (extra(reply).reason, extra(reply).session_id) == (plain.reason, "")
 
 
-async def test_the_pipelines_are_the_models(client: AsyncOpenAI) -> None:
-    models = [model.id async for model in client.models.list()]
-    assert "loreglass" in models
-
-
-async def test_a_model_can_be_looked_up_and_one_that_there_is_not_is_not_found(client: AsyncOpenAI) -> None:
+async def test_pipelines_are_the_models(client: AsyncOpenAI) -> None:
+    assert "loreglass" in [model.id async for model in client.models.list()]
     assert (await client.models.retrieve("loreglass")).id == "loreglass"
     with pytest.raises(openai.NotFoundError):
         await client.models.retrieve("gpt-4o")
+    with pytest.raises(openai.NotFoundError, match="loreglass"):
+        await client.chat.completions.create(model="gpt-4o", messages=[user(QUESTION)])
 
 
-async def test_a_stream_spells_the_answer_and_ends_with_its_whole_body(
+async def test_stream_has_stages_then_the_answer_and_ends_with_the_whole_body(
     client: AsyncOpenAI, world: World
 ) -> None:
     plain = await world.ask()
     stream = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)], stream=True)
     chunks = [chunk async for chunk in stream]
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == plain.answer
+    deltas = [chunk.choices[0].delta.model_dump(exclude_none=True) for chunk in chunks]
+    stages = [place for place, delta in enumerate(deltas) if "reasoning_content" in delta]
+    words = [place for place, delta in enumerate(deltas) if delta.get("content")]
+    assert deltas[0] == {"role": "assistant", "content": ""}
+    assert any("text search: done after" in deltas[place]["reasoning_content"] for place in stages)
+    assert max(stages) < min(words)
+    assert "".join(deltas[place]["content"] for place in words) == plain.answer
     assert chunks[-1].choices[0].finish_reason == "stop"
     assert extra(chunks[-1]).answer == plain.answer
 
 
-async def test_earlier_messages_are_the_history_and_an_earlier_photo_is_still_seen(
+async def test_history_is_cut_to_the_length_of_a_question(client: AsyncOpenAI, world: World) -> None:
+    endless = "x" * 1_000_000
+    earlier: list[ChatCompletionMessageParam] = [user(endless), {"role": "assistant", "content": endless}]
+    reply = await client.chat.completions.create(
+        model="loreglass", messages=[*earlier, user("And who wrote it?", photo=None)]
+    )
+    (turn,) = world.reasoner.asked[-1].history
+    assert len(turn.question) == len(turn.answer) == GatewaySettings().max_question_chars
+    assert "history" in extra(reply).degraded
+
+
+async def test_options_that_are_not_supported_are_refused(client: AsyncOpenAI) -> None:
+    for name, value in {
+        "tool_choice": {"type": "function", "function": {"name": "f"}},
+        "response_format": {"type": "json_object"},
+        "logprobs": True,
+        "n": 2,
+        "function_call": {"name": "f"},
+        "modalities": ["text", "audio"],
+    }.items():
+        with pytest.raises(openai.UnprocessableEntityError, match=name):
+            await client.chat.completions.create(
+                model="loreglass", messages=[user(QUESTION)], extra_body={name: value}
+            )
+
+
+async def test_bad_messages_are_refused_as_problems_that_the_client_reads(client: AsyncOpenAI) -> None:
+    refused: list[tuple[list[ChatCompletionMessageParam], str]] = [
+        ([user(QUESTION, "https://example.org/photo.jpg")], "image_url_not_allowed"),
+        ([user(QUESTION, "data:image/jpeg;base64,%%%")], "malformed_request"),
+        ([user(QUESTION, "data:image/jpeg;base64,AAAA")], "unsupported_image"),
+        ([user("  ")], "invalid_request"),
+        ([user(QUESTION), {"role": "assistant", "content": "Ada."}], "invalid_request"),
+        ([], "invalid_request"),
+    ]
+    for messages, code in refused:
+        with pytest.raises(openai.APIStatusError) as caught:
+            await client.chat.completions.create(model="loreglass", messages=messages)
+        assert caught.value.code == code
+        assert caught.value.response.headers["content-type"].startswith("application/problem+json")
+        assert caught.value.response.json()["type"].endswith(code)
+
+
+async def test_earlier_messages_are_the_history_and_keep_their_photo(
     client: AsyncOpenAI, world: World
 ) -> None:
     await client.chat.completions.create(
@@ -102,25 +148,7 @@ async def test_earlier_messages_are_the_history_and_an_earlier_photo_is_still_se
     assert not ask.photo_is_new
 
 
-async def test_earlier_messages_are_read_no_further_than_a_question_may_be_long(
-    client: AsyncOpenAI, world: World
-) -> None:
-    endless = "x" * 1_000_000
-    earlier: list[ChatCompletionMessageParam] = [user(endless), {"role": "assistant", "content": endless}]
-    await client.chat.completions.create(
-        model="qa-dragon", messages=[*earlier, user("And who wrote it?", photo=None)]
-    )
-    reply = await client.chat.completions.create(
-        model="loreglass", messages=[*earlier, user("And who wrote it?", photo=None)]
-    )
-    (turn,) = world.reasoner.asked[-1].history
-    assert len(turn.question) == len(turn.answer) == GatewaySettings().max_question_chars
-    assert "history" in extra(reply).degraded
-
-
-async def test_of_a_long_conversation_the_newest_messages_are_read_and_that_is_said(
-    client: AsyncOpenAI, world: World
-) -> None:
+async def test_newest_messages_of_a_long_conversation_are_read(client: AsyncOpenAI, world: World) -> None:
     turns: list[ChatCompletionMessageParam] = [user("What is this?")]
     for number in range(100):
         turns += [
@@ -135,9 +163,7 @@ async def test_of_a_long_conversation_the_newest_messages_are_read_and_that_is_s
     assert "history" in extra(reply).degraded
 
 
-async def test_calls_of_tools_and_what_they_gave_are_no_part_of_the_history(
-    client: AsyncOpenAI, world: World
-) -> None:
+async def test_tool_calls_are_not_part_of_the_history(client: AsyncOpenAI, world: World) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
     messages: Any = [
         user("Who wrote it?"),
@@ -160,14 +186,14 @@ async def test_calls_of_tools_and_what_they_gave_are_no_part_of_the_history(
         {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}] * 5_000}]},
     ],
 )
-async def test_a_list_without_end_is_refused(world: World, endless: dict[str, Any]) -> None:
+async def test_endless_list_is_refused(world: World, endless: dict[str, Any]) -> None:
     asked = {"model": "loreglass", "messages": [user(QUESTION)]} | endless
     reply = await world.client.post("/v1/chat/completions", json=asked)
     assert reply.status_code == 422
     assert next(iter(endless)) in reply.json()["error"]["message"]
 
 
-async def test_a_long_text_is_read_from_both_ends_and_that_is_said(client: AsyncOpenAI, world: World) -> None:
+async def test_long_text_is_cut_in_the_middle(client: AsyncOpenAI, world: World) -> None:
     pasted = "Who wrote this? " + "word " * 10_000 + "Name the author."
     reply = await client.chat.completions.create(model="loreglass", messages=[user(pasted)])
     question = world.reasoner.asked[-1].question
@@ -177,7 +203,7 @@ async def test_a_long_text_is_read_from_both_ends_and_that_is_said(client: Async
     assert "question" in extra(reply).degraded
 
 
-async def test_who_hears_no_instructions_says_so(client: AsyncOpenAI) -> None:
+async def test_ignored_instructions_are_named_in_degraded(client: AsyncOpenAI) -> None:
     messages: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Be brief."}, user(QUESTION)]
     reply = await client.chat.completions.create(model="loreglass", messages=messages)
     assert "instructions" in extra(reply).degraded
@@ -185,9 +211,7 @@ async def test_who_hears_no_instructions_says_so(client: AsyncOpenAI) -> None:
     assert "instructions" not in extra(plain).degraded
 
 
-async def test_a_text_that_nothing_is_found_about_is_told_what_can_be_asked(
-    client: AsyncOpenAI, world: World
-) -> None:
+async def test_refusal_without_a_photo_says_what_can_be_asked(client: AsyncOpenAI, world: World) -> None:
     world.reasoner.say = lambda *_: Reply("", 0.0)
     hello = await client.chat.completions.create(model="loreglass", messages=[user("hello", photo=None)])
     assert "photo that you send" in (hello.choices[0].message.content or "")
@@ -197,7 +221,7 @@ async def test_a_text_that_nothing_is_found_about_is_told_what_can_be_asked(
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
-async def test_a_reply_is_no_longer_than_was_asked_for(client: AsyncOpenAI, name: str) -> None:
+async def test_reply_is_cut_to_max_tokens(client: AsyncOpenAI, name: str) -> None:
     asked = {"model": "loreglass", "messages": [user(QUESTION)]}
     whole = await client.chat.completions.create(**asked)
     short = await client.chat.completions.create(**asked, **{name: 2})
@@ -210,7 +234,7 @@ async def test_a_reply_is_no_longer_than_was_asked_for(client: AsyncOpenAI, name
     assert short.usage.completion_tokens == 2
 
 
-async def test_a_reply_ends_before_a_stop_sequence(client: AsyncOpenAI) -> None:
+async def test_reply_ends_before_a_stop_sequence(client: AsyncOpenAI) -> None:
     asked = {"model": "loreglass", "messages": [user(QUESTION)]}
     whole = (await client.chat.completions.create(**asked)).choices[0].message.content or ""
     _, word, *_ = whole.split()
@@ -219,7 +243,7 @@ async def test_a_reply_ends_before_a_stop_sequence(client: AsyncOpenAI) -> None:
     assert stopped.choices[0].finish_reason == "stop"
 
 
-async def test_tokens_are_told_with_and_without_a_stream(client: AsyncOpenAI) -> None:
+async def test_usage_is_reported_with_and_without_a_stream(client: AsyncOpenAI) -> None:
     asked = {"model": "loreglass", "messages": [user(QUESTION)]}
     usage = (await client.chat.completions.create(**asked)).usage
     assert usage is not None
@@ -235,88 +259,7 @@ async def test_tokens_are_told_with_and_without_a_stream(client: AsyncOpenAI) ->
     assert all(chunk.usage is None for chunk in others)
 
 
-async def test_stages_are_told_as_they_end_and_the_answer_after_them(client: AsyncOpenAI) -> None:
-    stream = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)], stream=True)
-    deltas = [chunk.choices[0].delta.model_dump(exclude_none=True) async for chunk in stream]
-    assert deltas[0] == {"role": "assistant", "content": ""}
-    told = [place for place, delta in enumerate(deltas) if "reasoning_content" in delta]
-    said = [place for place, delta in enumerate(deltas) if delta.get("content")]
-    assert any("text search: done after" in deltas[place]["reasoning_content"] for place in told)
-    assert max(told) < min(said)
-
-
-@pytest.mark.parametrize(
-    ("asked", "named"),
-    [
-        ({"tool_choice": "required"}, "tool_choice"),
-        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice"),
-        ({"response_format": {"type": "json_object"}}, "response_format"),
-        ({"logprobs": True}, "logprobs"),
-        ({"n": 2}, "n:"),
-        ({"function_call": {"name": "f"}}, "function_call"),
-        ({"modalities": ["text", "audio"]}, "modalities"),
-    ],
-)
-async def test_what_would_change_the_reply_and_is_not_done_is_refused(
-    client: AsyncOpenAI, asked: dict[str, Any], named: str
-) -> None:
-    with pytest.raises(openai.UnprocessableEntityError, match=named):
-        await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)], extra_body=asked)
-
-
-async def test_what_chat_clients_send_along_and_nobody_needs_is_taken(client: AsyncOpenAI) -> None:
-    along = {
-        "tool_choice": "auto",
-        "response_format": {"type": "text"},
-        "logprobs": False,
-        "temperature": 0.7,
-        "max_tokens": 500,
-        "stream_options": None,
-        "stop": None,
-        "modalities": ["text"],
-        "user": "somebody",
-    }
-    reply = await client.chat.completions.create(
-        model="loreglass", messages=[user(QUESTION)], extra_body=along
-    )
-    assert reply.choices[0].message.content
-
-
-async def test_nothing_of_a_carried_conversation_is_remembered(client: AsyncOpenAI) -> None:
-    reply = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)])
-    assert extra(reply).session_id == ""
-
-
-@pytest.mark.parametrize(
-    ("messages", "code"),
-    [
-        ([user(QUESTION, "https://example.org/photo.jpg")], "image_url_not_allowed"),
-        ([user(QUESTION, "file:///etc/passwd")], "image_url_not_allowed"),
-        ([user(QUESTION, "data:image/jpeg;base64,%%%")], "malformed_request"),
-        ([user(QUESTION, "data:image/jpeg;base64,AAAA")], "unsupported_image"),
-        ([user("  ")], "invalid_request"),
-        ([user(QUESTION), {"role": "assistant", "content": "Ada."}], "invalid_request"),
-        ([], "invalid_request"),
-    ],
-)
-async def test_what_cannot_be_answered_is_refused_as_the_client_expects(
-    client: AsyncOpenAI, messages: list[ChatCompletionMessageParam], code: str
-) -> None:
-    with pytest.raises(openai.APIStatusError) as caught:
-        await client.chat.completions.create(model="loreglass", messages=messages)
-    assert caught.value.code == code
-    assert caught.value.response.headers["content-type"].startswith("application/problem+json")
-    assert caught.value.response.json()["type"].endswith(code)
-
-
-async def test_an_unknown_model_is_named_as_such(client: AsyncOpenAI) -> None:
-    with pytest.raises(openai.APIStatusError, match="loreglass"):
-        await client.chat.completions.create(model="gpt-4o", messages=[user(QUESTION)])
-
-
-async def test_a_fault_of_the_reasoner_ends_the_stream_with_an_error(
-    client: AsyncOpenAI, world: World
-) -> None:
+async def test_failure_ends_the_stream_with_an_error(client: AsyncOpenAI, world: World) -> None:
     def fail(*_: object) -> Reply:
         raise RuntimeError("secret")
 
@@ -328,7 +271,7 @@ async def test_a_fault_of_the_reasoner_ends_the_stream_with_an_error(
     assert "secret" not in json.dumps(str(caught.value))
 
 
-async def test_a_stream_begins_at_once_and_is_kept_alive_while_the_question_is_worked_on(
+async def test_stream_starts_at_once_and_sends_heartbeats(
     world: World, services: FakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "HEARTBEAT_S", 0.01)

@@ -12,14 +12,14 @@ from gateway.state import Context, Query, Reply
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import BOOK, NAMES, FakeServices, Mood, image_hit, text_line
 from tests.unit.gateway.platform import QUESTION, World, closed_port, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft, quote_best
+from tests.unit.gateway.reasoners import ScriptedReasoner, quote_best
 
 pytestmark = pytest.mark.anyio
 
 TRACE_ID = "0123456789abcdef0123456789abcdef"
 
 
-async def test_a_follow_up_needs_no_photo_and_knows_what_was_said(world: World) -> None:
+async def test_follow_up_has_photo_and_history(world: World) -> None:
     first = await world.ask()
     second = await world.ask("How many pages has it?", photo=None, session_id=first.session_id)
     ask = world.reasoner.asked[-1]
@@ -32,7 +32,7 @@ async def test_a_follow_up_needs_no_photo_and_knows_what_was_said(world: World) 
     assert len(world.services.ocr.calls) == 2
 
 
-async def test_a_new_photo_in_a_session_replaces_the_old_one(world: World) -> None:
+async def test_new_photo_replaces_the_old_one(world: World) -> None:
     first = await world.ask()
     other = encoded(scene(400, 300), "JPEG")
     await world.ask("And this?", photo=other, session_id=first.session_id)
@@ -44,29 +44,17 @@ async def test_a_new_photo_in_a_session_replaces_the_old_one(world: World) -> No
     assert third.photo.width == 400
 
 
-async def test_sessions_start_anew_without_an_id(world: World) -> None:
-    first, second = await world.ask(), await world.ask()
-    assert first.session_id != second.session_id
-    assert world.reasoner.asked[1].history == ()
-
-
-async def test_a_deleted_session_is_gone(world: World) -> None:
+async def test_deleted_session_is_gone(world: World) -> None:
     session_id = (await world.ask()).session_id
     deleted = await world.client.delete(f"/sessions/{session_id}")
     again = await world.client.delete(f"/sessions/{session_id}")
     asked = await world.post(photo=None, session_id=session_id)
     assert (deleted.status_code, deleted.content) == (204, b"")
     assert [again.status_code, asked.status_code] == [404, 404]
+    assert again.headers["content-type"] == "application/problem+json"
 
 
-@pytest.mark.parametrize("session_id", ["unknown", "x" * 32, "%00", "%2e%2e%2fetc"])
-async def test_only_a_known_session_can_be_deleted(world: World, session_id: str) -> None:
-    reply = await world.client.delete(f"/sessions/{session_id}")
-    assert reply.status_code == 404
-    assert reply.headers["content-type"] == "application/problem+json"
-
-
-async def test_a_session_that_is_deleted_while_it_is_answered_costs_no_answer(services: FakeServices) -> None:
+async def test_session_deleted_during_the_answer_costs_no_answer(services: FakeServices) -> None:
     async with gateway_before(services) as world:
         session_id = (await world.ask()).session_id
         services.text_search.mood = Mood.HELD
@@ -85,27 +73,12 @@ async def test_a_session_that_is_deleted_while_it_is_answered_costs_no_answer(se
     assert answers[0].degraded == ["session"]
 
 
-async def test_turns_beyond_the_bound_push_out_the_oldest(world: World) -> None:
-    session_id = (await world.ask("Question 0?")).session_id
-    for number in range(1, 15):
-        await world.ask(f"Question {number}?", photo=None, session_id=session_id)
-    history = [turn.question for turn in world.reasoner.asked[-1].history]
-    assert history == [f"Question {number}?" for number in range(2, 14)]
-
-
-async def test_the_oldest_session_gives_way_when_there_are_too_many(services: FakeServices) -> None:
-    async with gateway_before(services, session_limit=2) as world:
-        ids = [(await world.ask()).session_id for _ in range(3)]
-        statuses = [(await world.post(photo=None, session_id=each)).status_code for each in ids]
-    assert statuses == [404, 200, 200]
-
-
 def say_what_was_asked(ask: Query, context: Context) -> Reply:
     reply = quote_best(ask, context)
     return Reply(f"{ask.question} {context.entity.name if context.entity else ''}", 0.9, reply.quotes)
 
 
-async def test_questions_at_the_same_time_do_not_see_each_other(services: FakeServices) -> None:
+async def test_concurrent_questions_do_not_mix(services: FakeServices) -> None:
     """Each photo has its own width; the fakes find a thing of that width's name."""
     services.image_search.reply = lambda call: ImageSearchReply(
         hits=[image_hit(f"Thing of {len(call[0][0])} bytes")], collection="images"
@@ -131,7 +104,7 @@ async def test_questions_at_the_same_time_do_not_see_each_other(services: FakeSe
     assert all(ask.history == () for ask in world.reasoner.asked)
 
 
-async def test_a_trace_tells_what_happened_and_nothing_of_what_was_said(services: FakeServices) -> None:
+async def test_trace_has_stages_and_no_content(services: FakeServices) -> None:
     services.reranker.mood = Mood.BUSY
     async with gateway_before(services) as world:
         reply = await world.client.post(
@@ -152,7 +125,7 @@ async def test_a_trace_tells_what_happened_and_nothing_of_what_was_said(services
     assert BOOK not in found.text
 
 
-async def test_every_service_that_is_asked_logs_the_same_trace_id(world: World) -> None:
+async def test_all_services_log_the_trace_id(world: World) -> None:
     with structlog.testing.capture_logs() as logged:
         answer = await world.ask()
     lines = [entry for entry in logged if entry["event"] == "request"]
@@ -160,30 +133,13 @@ async def test_every_service_that_is_asked_logs_the_same_trace_id(world: World) 
     assert {line["trace_id"] for line in lines} == {answer.trace_id}
 
 
-async def test_a_cancelled_search_is_in_the_trace_but_not_degraded(services: FakeServices) -> None:
-    services.image_search.mood = Mood.HANGS
-    reasoner = ScriptedReasoner(direct_draft(), before_draft=after_reading)
-    async with gateway_before(services, reasoner) as world:
-        answer = await world.ask("What does it say?")
-        trace = Trace.model_validate_json((await world.client.get(f"/traces/{answer.trace_id}")).content)
-    assert {stage.stage: stage.state for stage in trace.stages}["image_search"] == "cancelled"
-    assert answer.degraded == []
-
-
-@pytest.mark.parametrize("trace_id", [TRACE_ID, "unknown", "%00", "x" * 5000])
-async def test_an_unknown_trace_is_not_found(world: World, trace_id: str) -> None:
+@pytest.mark.parametrize("trace_id", [TRACE_ID, "%00"])
+async def test_unknown_trace_is_not_found(world: World, trace_id: str) -> None:
     reply = await world.client.get(f"/traces/{trace_id}")
     assert (reply.status_code, reply.json()["type"]) == (404, "urn:loreglass:problem:trace_not_found")
 
 
-async def test_old_traces_give_way(services: FakeServices) -> None:
-    async with gateway_before(services, trace_limit=2) as world:
-        ids = [(await world.ask()).trace_id for _ in range(3)]
-        statuses = [(await world.client.get(f"/traces/{each}")).status_code for each in ids]
-    assert statuses == [404, 200, 200]
-
-
-async def test_ready_means_that_every_service_is(services: FakeServices) -> None:
+async def test_ready_requires_every_service(services: FakeServices) -> None:
     async with gateway_before(services) as world:
         ready = await world.client.get("/health/ready")
     async with gateway_before(services, down={"ocr": closed_port()}) as world:

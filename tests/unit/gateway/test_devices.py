@@ -1,4 +1,4 @@
-"""Devices ask with a photo over a real socket, in the bytes of their own clients, and read what they can."""
+"""Devices ask with a photo over a real socket, in the bytes of their own clients."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from chassis.http.problems import PROBLEM_JSON
 from chassis.keys import ApiKey
 from contracts.devices import PhotoQuestionReply
 from tests.unit.chassis.pictures import encoded, scene
-from tests.unit.gateway.device_bytes import DEVICE, board_pieces, glasses, phone
+from tests.unit.gateway.device_bytes import board_pieces, glasses, phone
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.hostile import INSIDE
 from tests.unit.gateway.platform import PHOTO, World, gateway_before
@@ -30,7 +30,7 @@ async def by_board(world: World, question: str, photo: bytes = PHOTO, **given: s
         return await read_reply(stream)
 
 
-async def test_a_board_reads_the_answer_to_its_question(world: World) -> None:
+async def test_board_reads_the_answer(world: World) -> None:
     answered = (await world.ask("Who wrote this book?")).answer
     reply = await by_board(world, "Who wrote this book?")
     assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
@@ -38,22 +38,18 @@ async def test_a_board_reads_the_answer_to_its_question(world: World) -> None:
     assert world.reasoner.asked[-1].question == "Who wrote this book?"
 
 
-@pytest.mark.parametrize("encoder_writes", [1, 512, 1_000_000])
-async def test_a_photo_in_chunks_of_any_size_arrives_whole(world: World, encoder_writes: int) -> None:
-    pieces = board_pieces("Who wrote this book?", PHOTO, encoder_writes=encoder_writes)
+@pytest.mark.parametrize("encoder_writes", [1, 1_000_000])
+async def test_photo_in_chunks_of_any_size_arrives_whole(world: World, encoder_writes: int) -> None:
+    pieces = board_pieces("这本书是谁写的？", PHOTO, encoder_writes=encoder_writes)
     reply = await send_raw(world.url, b"".join(pieces))
     assert reply.json()["success"]
     ask = world.reasoner.asked[-1]
+    assert ask.question == "这本书是谁写的？"
     assert ask.photo is not None
     assert (ask.photo.width, ask.photo.height) == (320, 240)
 
 
-async def test_a_question_in_any_script_arrives_whole(world: World) -> None:
-    await by_board(world, "这本书是谁写的？ Qui l'a écrit ?")
-    assert world.reasoner.asked[-1].question == "这本书是谁写的？ Qui l'a écrit ?"
-
-
-async def test_glasses_ask_what_their_address_asks_and_read_the_whole_answer(world: World) -> None:
+async def test_glasses_ask_the_question_of_their_url(world: World) -> None:
     answered = await world.ask("Who wrote this book?")
     query = "?question=Who%20wrote%20this%20book%3F"
     for sent in (glasses("assistant-1", PHOTO, query), phone("assistant-1", PHOTO, query)):
@@ -66,13 +62,13 @@ async def test_glasses_ask_what_their_address_asks_and_read_the_whole_answer(wor
         assert world.reasoner.asked[-1].question == "Who wrote this book?"
 
 
-async def test_a_photo_without_a_question_asks_what_it_is(world: World) -> None:
+async def test_photo_without_a_question_asks_what_it_is(world: World) -> None:
     await send_raw(world.url, glasses("assistant-2", PHOTO))
     await by_board(world, "  ")
     assert [ask.question for ask in world.reasoner.asked] == ["What is this?"] * 2
 
 
-async def test_a_device_remembers_what_it_asked_and_never_its_old_photo(world: World) -> None:
+async def test_device_keeps_its_history_and_never_its_old_photo(world: World) -> None:
     await by_board(world, "Who wrote this book?")
     await by_board(world, "And this one?", OTHER_PHOTO)
     second = world.reasoner.asked[-1]
@@ -84,13 +80,13 @@ async def test_a_device_remembers_what_it_asked_and_never_its_old_photo(world: W
 @pytest.mark.parametrize(
     "other", [{"device": "ff:ff:ff:ff:ff:ff"}, {"client": "another"}, {"token": "another"}], ids=str
 )
-async def test_another_device_comes_into_no_conversation(world: World, other: dict[str, str]) -> None:
+async def test_another_device_does_not_join_the_conversation(world: World, other: dict[str, str]) -> None:
     await by_board(world, "Who wrote this book?")
     await by_board(world, "How many pages has it?", **other)
     assert world.reasoner.asked[-1].history == ()
 
 
-async def test_glasses_have_a_conversation_where_their_address_names_one(world: World) -> None:
+async def test_glasses_have_a_conversation_if_their_url_names_one(world: World) -> None:
     for request_id, query in (
         ("1", "?session=anna"),
         ("2", "?session=anna"),
@@ -102,9 +98,7 @@ async def test_glasses_have_a_conversation_where_their_address_names_one(world: 
 
 
 @pytest.mark.parametrize("photo", [b"", b"no photo", PHOTO[:200]], ids=["empty", "text", "cut short"])
-async def test_a_photo_that_cannot_be_read_is_said_in_words_and_the_one_before_is_not_taken(
-    world: World, photo: bytes
-) -> None:
+async def test_unreadable_photo_is_refused_in_each_devices_shape(world: World, photo: bytes) -> None:
     await by_board(world, "Who wrote this book?")
     reply = await by_board(world, "And this one?", photo)
     told = reply.json()
@@ -119,7 +113,7 @@ async def test_a_photo_that_cannot_be_read_is_said_in_words_and_the_one_before_i
     assert by_glasses.json()["success"] is False
 
 
-async def test_the_log_tells_what_failed_for_a_board_though_its_status_is_200(world: World) -> None:
+async def test_log_names_the_error_of_a_board_with_status_200(world: World) -> None:
     with capture_logs() as logs:
         await by_board(world, "And this one?", b"no photo")
         await world.quiet()
@@ -127,7 +121,7 @@ async def test_the_log_tells_what_failed_for_a_board_though_its_status_is_200(wo
     assert (line["status"], line["problem"]) == (200, "unsupported_image")
 
 
-async def test_an_app_fetches_the_answer_to_the_photo_of_its_glasses(world: World) -> None:
+async def test_app_fetches_the_answer_by_request_id(world: World) -> None:
     path = "/devices/photo-question/assistant-7"
     before = await world.client.get(path)
     sent = await send_raw(world.url, glasses("assistant-7", PHOTO))
@@ -137,18 +131,7 @@ async def test_an_app_fetches_the_answer_to_the_photo_of_its_glasses(world: Worl
     assert (await world.client.get(path + "?session=anna")).status_code == 404
 
 
-async def test_a_photo_that_comes_again_under_its_id_is_a_new_photo(world: World) -> None:
-    """Glasses that were not answered in time have the phone send another encoding of it."""
-    await send_raw(world.url, glasses("assistant-8", PHOTO))
-    again = await send_raw(world.url, phone("assistant-8", OTHER_PHOTO))
-    ask = world.reasoner.asked[-1]
-    assert ask.photo is not None
-    assert ask.photo.width == 400
-    fetched = (await world.client.get("/devices/photo-question/assistant-8")).json()
-    assert fetched["loreglass"]["trace_id"] == again.headers["x-trace-id"]
-
-
-async def test_an_app_fetches_why_there_is_no_answer_and_not_the_one_before(world: World) -> None:
+async def test_app_fetches_the_error_and_not_an_earlier_answer(world: World) -> None:
     path = "/devices/photo-question/assistant-9"
     await send_raw(world.url, glasses("assistant-9", PHOTO))
     refused = await send_raw(world.url, glasses("assistant-9", b"no photo"))
@@ -157,7 +140,7 @@ async def test_an_app_fetches_why_there_is_no_answer_and_not_the_one_before(worl
     assert fetched.json() == {"success": False, "message": refused.json()["message"]}
 
 
-async def test_while_a_newer_photo_is_asked_about_the_older_ones_answer_is_gone(
+async def test_newer_photo_removes_the_older_answer(
     services: FakeServices,
 ) -> None:
     async with gateway_before(services) as world:
@@ -175,7 +158,7 @@ async def test_while_a_newer_photo_is_asked_about_the_older_ones_answer_is_gone(
     assert (answered.status_code, while_asking.status_code) == (200, 404)
 
 
-async def test_an_app_fetches_the_answer_though_the_glasses_hung_up(services: FakeServices) -> None:
+async def test_app_fetches_the_answer_after_the_glasses_disconnected(services: FakeServices) -> None:
     async with gateway_before(services) as world:
         services.text_search.mood = Mood.HELD
         async with connection(world.url) as stream:
@@ -187,7 +170,7 @@ async def test_an_app_fetches_the_answer_though_the_glasses_hung_up(services: Fa
     assert found.json()["success"]
 
 
-async def test_an_older_photo_whose_answer_comes_late_does_not_take_the_newer_ones_place(
+async def test_late_answer_to_an_older_photo_does_not_replace_the_newer_one(
     services: FakeServices,
 ) -> None:
     async with gateway_before(services) as world:
@@ -213,7 +196,7 @@ async def _fetched(world: World, request_id: str) -> httpx.Response:
             await anyio.lowlevel.checkpoint()
 
 
-async def test_nobody_fetches_the_answer_of_another_tenant(
+async def test_other_tenants_cannot_fetch_the_answer(
     services: FakeServices, key: tuple[str, ApiKey, ApiKey]
 ) -> None:
     keys, known, stranger = key
@@ -241,7 +224,7 @@ def key(tmp_path: Path) -> tuple[str, ApiKey, ApiKey]:
     return str(file), mine, other
 
 
-async def test_a_key_is_asked_for_and_its_want_is_said_in_each_devices_shape(
+async def test_missing_key_is_refused_in_each_devices_shape(
     services: FakeServices, key: tuple[str, ApiKey, ApiKey]
 ) -> None:
     keys, known, _ = key
@@ -255,7 +238,7 @@ async def test_a_key_is_asked_for_and_its_want_is_said_in_each_devices_shape(
     assert len(world.reasoner.asked) == 2
 
 
-async def test_a_stranger_holds_no_room_for_a_photo(
+async def test_missing_key_is_refused_before_the_photo_is_read(
     services: FakeServices, key: tuple[str, ApiKey, ApiKey]
 ) -> None:
     sent = glasses("1", PHOTO)
@@ -269,22 +252,6 @@ async def test_a_stranger_holds_no_room_for_a_photo(
             assert (await read_reply(stream)).status == 200
 
 
-async def test_an_overloaded_gateway_says_so_and_when_to_come_again(services: FakeServices) -> None:
-    services.ocr.mood = services.text_search.mood = Mood.HANGS
-    services.ocr.arrived = anyio.Event()
-    async with gateway_before(services, max_in_flight=1, max_waiting=0) as world:
-        async with connection(world.url) as first:
-            await first.send(glasses("1", PHOTO, "?deadline_ms=60000"))
-            with anyio.fail_after(30):
-                await services.ocr.arrived.wait()
-            board, own = await by_board(world, "What?"), await send_raw(world.url, glasses("2", OTHER_PHOTO))
-        await world.quiet()
-    assert (board.status, board.json()["success"]) == (200, False)
-    assert own.status == 503
-    assert int(own.headers["retry-after"]) >= 1
-    assert own.json()["message"] == board.json()["message"]
-
-
 @pytest.mark.parametrize(
     ("sent", "least_ms", "most_ms"),
     [
@@ -295,7 +262,7 @@ async def test_an_overloaded_gateway_says_so_and_when_to_come_again(services: Fa
     ],
     ids=["glasses", "phone", "board", "its address says"],
 )
-async def test_an_answer_comes_before_its_device_hangs_up(
+async def test_deadline_fits_the_patience_of_the_device(
     world: World, sent: bytes, least_ms: int, most_ms: int
 ) -> None:
     reply = await send_raw(world.url, sent)
@@ -303,23 +270,21 @@ async def test_an_answer_comes_before_its_device_hangs_up(
     assert least_ms <= trace["deadline_ms"] <= most_ms
 
 
-async def test_a_gateway_that_answers_sooner_keeps_its_own_deadline(services: FakeServices) -> None:
+async def test_gateways_own_shorter_deadline_holds(services: FakeServices) -> None:
     async with gateway_before(services, answer_deadline_ms=3_000) as world:
         reply = await by_board(world, "What is this?")
         trace = (await world.client.get(f"/traces/{reply.headers['x-trace-id']}")).json()
     assert trace["deadline_ms"] == 3_000
 
 
-@pytest.mark.parametrize(
-    "query", ["?deadline_ms=soon", "?deadline_ms=-1", "?deadline_ms=9999999", f"?question={'a' * 2001}"]
-)
-async def test_what_is_wrong_in_the_address_is_named(world: World, query: str) -> None:
+@pytest.mark.parametrize("query", ["?deadline_ms=soon", "?deadline_ms=9999999", f"?question={'a' * 2001}"])
+async def test_bad_query_parameter_is_named(world: World, query: str) -> None:
     reply = await send_raw(world.url, glasses("1", PHOTO, query))
     assert reply.status == 422
     assert reply.json()["message"].startswith(query[1:].partition("=")[0])
 
 
-async def test_one_photo_is_needed(world: World) -> None:
+async def test_exactly_one_photo_is_required(world: World) -> None:
     none = await world.client.post("/devices/photo-question", files=[("requestId", (None, "1"))])
     two = await world.client.post(
         "/devices/photo-question", files=[("photo", ("a.jpg", PHOTO)), ("file", ("b.jpg", PHOTO))]
@@ -330,8 +295,8 @@ async def test_one_photo_is_needed(world: World) -> None:
     assert not any(reply.json()["success"] for reply in (none, two, text, other))
 
 
-@pytest.mark.parametrize("name", ["", "\u0000", "é", "x" * 4_000, "../../answer", "%00"], ids=repr)
-async def test_any_name_makes_a_conversation_and_none_is_an_error(world: World, name: str) -> None:
+@pytest.mark.parametrize("name", ["", "\u0000", "x" * 4_000], ids=repr)
+async def test_any_session_name_is_accepted(world: World, name: str) -> None:
     params = {"session": name, "question": "Who wrote this book?"}
     for _ in range(2):
         files = {"photo": ("a.jpg", PHOTO), "requestId": (None, name)}
@@ -340,19 +305,9 @@ async def test_any_name_makes_a_conversation_and_none_is_an_error(world: World, 
     assert len(world.reasoner.asked[-1].history) == (1 if name else 0)
 
 
-async def test_a_board_that_hangs_up_half_way_leaves_nothing_behind(world: World) -> None:
+async def test_board_that_disconnects_half_way_leaves_nothing_behind(world: World) -> None:
     async with connection(world.url) as stream:
         await stream.send(b"".join(board_pieces("What?", PHOTO)[:4]))
     await world.quiet()
     assert (await by_board(world, "Who wrote this book?")).json()["success"]
-    assert world.reasoner.asked[-1].history == ()
-
-
-async def test_an_address_of_hardware_alone_opens_no_conversation(world: World) -> None:
-    """A `Device-Id` is told to everybody nearby."""
-    await by_board(world, "Who wrote this book?")
-    files = {"file": ("camera.jpg", PHOTO, "image/jpeg")}
-    await world.client.post(
-        "/devices/photo-question", files=files, data={"question": "Who?"}, headers={"Device-Id": DEVICE}
-    )
     assert world.reasoner.asked[-1].history == ()

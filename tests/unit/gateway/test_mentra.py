@@ -1,4 +1,4 @@
-"""The app for MentraOS: its own tests, what they imitate, and the app before a real gateway."""
+"""The app for MentraOS: its own tests, their fakes, and the app with a real gateway."""
 
 import json
 import shutil
@@ -46,16 +46,14 @@ def _ran(node: NodeJs, folder: Path, *command: str) -> subprocess.CompletedProce
     )
 
 
-def test_the_apps_own_tests_pass(node: NodeJs, app: Path) -> None:
+def test_apps_own_tests_pass(node: NodeJs, app: Path) -> None:
     tests = sorted(str(path) for path in app.glob("build/test/*.test.js"))
     ran = _ran(node, app, node.node, "--test", "--test-timeout=60000", "--test-reporter=tap", *tests)
     assert ran.returncode == 0, ran.stdout[-10_000:]
     assert len(tests) == len(list(HERE.glob("test/*.test.ts"))) > 0
 
 
-async def test_a_wearer_asks_a_real_gateway_and_goes_on(
-    node: NodeJs, app: Path, world: World, tmp_path: Path
-) -> None:
+async def test_app_asks_a_real_gateway(node: NodeJs, app: Path, world: World, tmp_path: Path) -> None:
     photo = tmp_path / "photo.jpg"
     photo.write_bytes(PHOTO)
     first = await world.ask(QUESTION)
@@ -74,13 +72,10 @@ async def test_a_wearer_asks_a_real_gateway_and_goes_on(
     assert [turn.question for turn in world.reasoner.asked[-1].history] == [QUESTION]
 
 
-def test_settings_that_are_missing_are_named(node: NodeJs, app: Path) -> None:
+def test_app_names_missing_settings_and_starts_with_them(node: NodeJs, app: Path) -> None:
     ran = _ran(node, app, node.node, "build/src/main.js")
     assert ran.returncode == 2
     assert "MENTRA_PACKAGE_NAME, MENTRA_API_KEY, LOREGLASS_GATEWAY_URL" in ran.stderr
-
-
-def test_the_app_starts_and_stops(node: NodeJs, app: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -106,7 +101,7 @@ def _bodies() -> Iterator[tuple[type[BaseModel], dict[str, Any]]]:
     yield from ((Problem, body) for body in replies["problems"].values())
 
 
-def test_the_apps_fake_gateway_sends_what_the_contracts_say() -> None:
+def test_replies_of_the_apps_fake_gateway_match_the_contracts() -> None:
     for contract, body in _bodies():
         read = contract.model_validate_json(json.dumps(body), strict=False)
         assert set(body) <= set(contract.model_fields)
@@ -114,7 +109,7 @@ def test_the_apps_fake_gateway_sends_what_the_contracts_say() -> None:
             assert read.type.removeprefix("urn:loreglass:problem:") in set(ErrorKind)
 
 
-def test_the_lock_names_no_registry() -> None:
+def test_lock_names_no_registry() -> None:
     lock = json.loads((HERE / "package-lock.json").read_text())
     packages = [package for name, package in lock["packages"].items() if name]
     assert not any("resolved" in package for package in packages)

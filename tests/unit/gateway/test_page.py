@@ -1,4 +1,4 @@
-"""What the gateway sends of its page: the right files, under a strict policy, only when they have changed."""
+"""The gateway serves its page under a strict content policy, and only changed files."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ _TEXTS = (".html", ".js", ".css", ".svg", ".webmanifest")
 
 
 @pytest.mark.anyio
-async def test_the_page_may_run_and_load_only_what_comes_from_here(world: World) -> None:
+async def test_content_policy_allows_only_this_server(world: World) -> None:
     reply = await world.client.get("/")
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
     policy = dict(part.strip().split(" ", 1) for part in reply.headers["content-security-policy"].split(";"))
@@ -33,7 +33,7 @@ async def test_the_page_may_run_and_load_only_what_comes_from_here(world: World)
 
 
 @pytest.mark.anyio
-async def test_everything_that_a_file_of_the_page_names_is_there(world: World) -> None:
+async def test_every_referenced_file_exists(world: World) -> None:
     named: set[str] = {"/page/recorder.js"}
     for path in FOLDER.rglob("*"):
         if path.suffix in _TEXTS:
@@ -44,7 +44,7 @@ async def test_everything_that_a_file_of_the_page_names_is_there(world: World) -
     assert set(statuses.values()) == {200}, statuses
 
 
-def test_every_icon_that_is_used_is_drawn() -> None:
+def test_every_used_icon_exists() -> None:
     drawn = set(re.findall(r'symbol id="(\w+)"', (FOLDER / "icons.svg").read_text()))
     used: set[str] = set()
     for path in [*FOLDER.glob("*.js"), FOLDER / "index.html"]:
@@ -54,7 +54,9 @@ def test_every_icon_that_is_used_is_drawn() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_copy_that_is_still_right_is_not_sent_again(world: World) -> None:
+async def test_unchanged_file_is_not_sent_again(world: World) -> None:
+    worker = await world.client.get("/page/sw.js")
+    assert worker.headers["service-worker-allowed"] == "/"
     first = await world.client.get("/page/main.js")
     assert first.headers["cache-control"] == "no-cache"
     again = await world.client.get("/page/main.js", headers={"If-None-Match": first.headers["etag"]})
@@ -64,7 +66,7 @@ async def test_a_copy_that_is_still_right_is_not_sent_again(world: World) -> Non
 
 
 @pytest.mark.anyio
-async def test_texts_come_packed_to_those_who_can_unpack_them(world: World) -> None:
+async def test_text_is_compressed_on_request(world: World) -> None:
     async with httpx.AsyncClient(base_url=world.url) as client:
         async with client.stream("GET", "/page/style.css", headers={"Accept-Encoding": "gzip"}) as reply:
             packed = b"".join([piece async for piece in reply.aiter_raw()])
@@ -77,12 +79,12 @@ async def test_texts_come_packed_to_those_who_can_unpack_them(world: World) -> N
 @pytest.mark.parametrize(
     "name", ["../settings.py", "%2e%2e/settings.py", "..%2fsettings.py", "nothing.js", ""]
 )
-async def test_nothing_but_the_pages_files_is_sent(world: World, name: str) -> None:
+async def test_only_files_of_the_page_are_served(world: World, name: str) -> None:
     reply = await world.client.get(f"/page/{name}")
     assert (reply.status_code, reply.json()["type"]) == (404, "urn:loreglass:problem:not_found")
 
 
-def test_the_worker_knows_every_file_and_changes_with_each(tmp_path: Path) -> None:
+def test_service_worker_lists_every_file_and_changes_with_each(tmp_path: Path) -> None:
     for name, content in {"index.html": "a", "sw.js": "work();", "main.js": "b", "vendor/x.js": "c"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
@@ -94,13 +96,7 @@ def test_the_worker_knows_every_file_and_changes_with_each(tmp_path: Path) -> No
 
 
 @pytest.mark.anyio
-async def test_the_worker_may_look_after_the_whole_address(world: World) -> None:
-    reply = await world.client.get("/page/sw.js")
-    assert reply.headers["service-worker-allowed"] == "/"
-
-
-@pytest.mark.anyio
-async def test_the_page_is_told_whether_anything_is_indexed(services: FakeServices) -> None:
+async def test_setup_says_whether_anything_is_indexed(services: FakeServices) -> None:
     async with gateway_before(services, answer_deadline_ms=7_000) as world:
         full = (await world.client.get("/page/setup.json")).json()
         services.collections.reply = Collections(collections=[])
@@ -118,7 +114,7 @@ async def test_the_page_is_told_whether_anything_is_indexed(services: FakeServic
 
 
 @pytest.mark.anyio
-async def test_the_page_itself_needs_no_key(services: FakeServices, tmp_path: Path) -> None:
+async def test_page_needs_no_key(services: FakeServices, tmp_path: Path) -> None:
     key, keys = ApiKey.new(), tmp_path / "keys.toml"
     keys.write_text(keys_entry(key, "anna"))
     async with gateway_before(services, keys=str(keys)) as world:
@@ -126,7 +122,7 @@ async def test_the_page_itself_needs_no_key(services: FakeServices, tmp_path: Pa
             assert (await world.client.get(address)).status_code == 200
 
 
-def test_the_manifest_names_icons_of_the_sizes_that_it_says() -> None:
+def test_manifest_icons_have_their_sizes() -> None:
     icons = json.loads((FOLDER / "manifest.webmanifest").read_text())["icons"]
     for icon in icons:
         path = FOLDER / icon["src"].removeprefix("/page/")
@@ -136,7 +132,7 @@ def test_the_manifest_names_icons_of_the_sizes_that_it_says() -> None:
     assert {"any", "192x192", "512x512"} <= {icon["sizes"] for icon in icons}
 
 
-def test_whatever_is_not_ours_is_named_with_its_version_and_licence() -> None:
+def test_vendored_files_are_documented() -> None:
     names = {path.name for path in (FOLDER / "vendor").iterdir()} - {"README.md"}
     told = (FOLDER / "vendor" / "README.md").read_text()
     assert names

@@ -1,4 +1,4 @@
-"""What a browser would run is no source: indexes refuse it, and the gateway drops it whoever let it in."""
+"""Indexes refuse source URLs that a browser would run, and the gateway drops them."""
 
 import pytest
 from pydantic import ValidationError
@@ -24,7 +24,7 @@ RUN = [
 
 
 @pytest.mark.parametrize("url", RUN)
-def test_write_routes_refuse_what_is_no_address(url: str) -> None:
+def test_indexes_refuse_unsafe_urls(url: str) -> None:
     assert not is_source_address(url)
     with pytest.raises(ValidationError, match="must be an http://"):
         Chunk(id="1", url=url, title="A", text="B")
@@ -33,14 +33,14 @@ def test_write_routes_refuse_what_is_no_address(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["https://a.example/b c?d=é#f", "HTTP://a.example", "file:a/salt.html"])
-def test_pages_of_the_web_and_of_folders_have_addresses(url: str) -> None:
+def test_web_and_file_urls_are_accepted(url: str) -> None:
     assert is_source_address(url)
     assert Chunk(id="1", url=url, title="A", text="B").url == url
     assert ImageItem(id="1", entity="A").url == ""
 
 
 @pytest.mark.anyio
-async def test_what_an_index_holds_all_the_same_is_cited_by_nobody(services: FakeServices) -> None:
+async def test_gateway_does_not_cite_unsafe_urls(services: FakeServices) -> None:
     async with gateway_before(services) as world:
         assert (await world.ask()).citations
         pages, things = services.text_search.reply, services.image_search.reply

@@ -47,9 +47,7 @@ async def address(world: World, **fields: str) -> str:
     return speech
 
 
-async def test_the_address_gives_the_sound_of_the_answer_to_whoever_has_it(
-    world: World, servers: SpeechServers
-) -> None:
+async def test_address_gives_the_sound_of_the_answer(world: World, servers: SpeechServers) -> None:
     answer = await world.ask()
     assert answer.speech is not None
     assert servers.said == []  # nothing is spoken before somebody listens
@@ -63,9 +61,7 @@ async def test_the_address_gives_the_sound_of_the_answer_to_whoever_has_it(
     assert said["response_format"] == "mp3"
 
 
-async def test_who_listens_slowly_keeps_nobody_from_the_server(
-    services: FakeServices, servers: SpeechServers
-) -> None:
+async def test_slow_client_does_not_hold_the_server(services: FakeServices, servers: SpeechServers) -> None:
     """What was sent is more than the network holds, so that the gateway cannot send it all."""
     async with speaking(services, servers, tts_at_once=1) as world:
         slow, other = await address(world), await address(world)
@@ -78,7 +74,7 @@ async def test_who_listens_slowly_keeps_nobody_from_the_server(
             assert sum([len(piece) async for piece in unread.aiter_bytes()]) == 24 * 2**20 + 3
 
 
-async def test_transcripts_and_sounds_take_their_turns_apart(
+async def test_transcription_and_synthesis_have_separate_queues(
     services: FakeServices, servers: SpeechServers
 ) -> None:
     one = {"stt_at_once": 1, "tts_at_once": 1, "max_waiting": 0}
@@ -97,66 +93,40 @@ async def test_transcripts_and_sounds_take_their_turns_apart(
     assert 'loreglass_admission_in_flight{tier="tts"} 1.0' in metrics
 
 
-async def test_it_can_be_heard_again_and_is_made_once(world: World, servers: SpeechServers) -> None:
-    speech = await address(world)
-    first, second = [await world.client.get(speech) for _ in range(2)]
-    assert (first.content, first.headers["content-type"]) == (second.content, second.headers["content-type"])
-    assert len(servers.said) == 1
-
-
-RANGES = {
-    "bytes=0-1": (0, 2),
-    "bytes=10-": (10, None),
-    "bytes=-7": (-7, None),
-    "bytes=49990-999999": (49_990, None),
-    "Bytes=0-1": (0, 2),
-}
-
-
-@pytest.mark.parametrize(("asked", "place"), RANGES.items())
-async def test_a_player_may_ask_for_parts(
-    world: World, servers: SpeechServers, asked: str, place: tuple[int, int | None]
-) -> None:
-    reply = await world.client.get(await address(world), headers={"Range": asked})
-    part = servers.sound[place[0] : place[1]]
-    assert (reply.status_code, reply.content) == (206, part)
-    first = servers.sound.index(part) if place[0] == 0 else len(servers.sound) - len(part)
-    last = first + len(part) - 1
-    assert reply.headers["content-range"] == f"bytes {first}-{last}/{len(servers.sound)}"
-    assert reply.headers["cache-control"] == "private, no-store"
-
-
-async def test_parts_beyond_the_end_there_are_none_and_odd_wishes_get_all(
-    world: World, servers: SpeechServers
-) -> None:
-    speech = await address(world)
+async def test_sound_is_made_once_and_sent_in_parts(world: World, servers: SpeechServers) -> None:
+    speech, size = await address(world), len(servers.sound)
+    for byte_range, first, last in (
+        ("bytes=0-1", 0, 1),
+        ("bytes=10-", 10, size - 1),
+        ("bytes=-7", size - 7, size - 1),
+        ("Bytes=49990-999999", 49_990, size - 1),
+    ):
+        part = await world.client.get(speech, headers={"Range": byte_range})
+        assert (part.status_code, part.content) == (206, servers.sound[first : last + 1])
+        assert part.headers["content-range"] == f"bytes {first}-{last}/{size}"
+        assert part.headers["cache-control"] == "private, no-store"
     beyond = await world.client.get(speech, headers={"Range": "bytes=60000-"})
-    assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{len(servers.sound)}")
+    assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{size}")
     for odd in ("bytes=0-1,4-5", "seconds=1-2", "bytes=-", "bytes=a-b", "bytes=5-3"):
         whole = await world.client.get(speech, headers={"Range": odd})
         assert (whole.status_code, whole.content) == (200, servers.sound)
+    assert len(servers.said) == 1
 
 
-async def test_a_sound_that_is_too_long_to_be_kept_is_given_in_parts_too(
-    world: World, servers: SpeechServers
-) -> None:
+async def test_sound_too_large_for_the_cache_is_sent_in_parts(world: World, servers: SpeechServers) -> None:
     servers.sound = b"ID3" + bytes(5 * 2**20)
     reply = await world.client.get(await address(world), headers={"Range": "bytes=1-2"})
     assert (reply.status_code, reply.content) == (206, b"D3")
     assert reply.headers["content-range"] == f"bytes 1-2/{len(servers.sound)}"
 
 
-async def test_an_address_lives_as_long_as_an_answer_is_kept_for_who_asks_again(
-    services: FakeServices, servers: SpeechServers
-) -> None:
+async def test_address_lives_as_long_as_a_session(services: FakeServices, servers: SpeechServers) -> None:
     async with speaking(services, servers, session_ttl_s=5_000) as world:
         _, until, _ = (await address(world)).split(".")
     assert 4_900 < int(until, 16) - time.time() <= 5_000
 
 
-async def test_model_voice_format_and_key_are_the_operators(
-    services: FakeServices, servers: SpeechServers
-) -> None:
+async def test_operator_sets_model_voice_and_format(services: FakeServices, servers: SpeechServers) -> None:
     chosen = {"tts_model": "kokoro", "tts_voice": "af_heart", "tts_format": "opus", "tts_key": "secret"}
     async with speaking(services, servers, **chosen) as world:
         await world.client.get(await address(world))
@@ -164,9 +134,7 @@ async def test_model_voice_format_and_key_are_the_operators(
     assert (said["model"], said["voice"], said["response_format"]) == ("kokoro", "af_heart", "opus")
 
 
-async def test_a_refusal_is_spoken_with_what_would_help(
-    services: FakeServices, servers: SpeechServers
-) -> None:
+async def test_refusal_is_spoken_with_its_advice(services: FakeServices, servers: SpeechServers) -> None:
     async with speaking(services, servers, stt_url=closed_port()) as world:
         silent = await world.client.post("/answer", files={"audio": tone(0.5, peak=0)})
         answer = Answer.model_validate_json(silent.content)
@@ -183,7 +151,7 @@ async def test_without_a_speech_server_there_is_no_address(services: FakeService
     assert reply.status_code == 501
 
 
-async def test_no_key_is_needed_to_listen_but_one_to_have_something_said(
+async def test_only_listening_needs_no_key(
     services: FakeServices, servers: SpeechServers, tmp_path: Path
 ) -> None:
     key, keys = ApiKey.new(), tmp_path / "keys.toml"
@@ -213,7 +181,7 @@ def forged(speech: str) -> dict[str, str]:
     }
 
 
-async def test_what_is_forged_is_not_found_as_what_never_was(world: World, servers: SpeechServers) -> None:
+async def test_forged_address_is_not_found(world: World, servers: SpeechServers) -> None:
     for forgery in forged(await address(world)).values():
         reply = await world.client.get(forgery)
         assert reply.status_code == 404
@@ -221,31 +189,21 @@ async def test_what_is_forged_is_not_found_as_what_never_was(world: World, serve
     assert servers.said == []
 
 
-FAILING = {
-    Manner.FAILS: 503,
-    Manner.BUSY: 503,
-    Manner.REFUSES_REQUEST: 503,
-    Manner.REFUSES_KEY: 503,
-    Manner.OTHER_SHAPE: 503,
-}
-
-
-@pytest.mark.parametrize(("manner", "status"), FAILING.items())
-async def test_a_server_that_fails_before_a_sound_is_a_problem_with_a_status(
-    world: World, servers: SpeechServers, manner: Manner, status: int
-) -> None:
+async def test_failure_before_the_sound_is_a_problem(world: World, servers: SpeechServers) -> None:
     speech = await address(world)
-    servers.manner = manner
-    reply = await world.client.get(speech)
-    assert reply.status_code == status
-    assert reply.headers["content-type"] == "application/problem+json"
-    assert "inside" not in reply.text
+    servers.manner = Manner.FAILS
+    failed = await world.client.get(speech)
+    servers.manner, servers.sound = Manner.WELL, b""
+    empty = await world.client.get(speech)
+    for reply in (failed, empty):
+        assert (reply.status_code, reply.headers["content-type"]) == (503, "application/problem+json")
+        assert "inside" not in reply.text
+    servers.sound, servers.media_type = b"RIFF", "audio/wav"
+    assert (await world.client.get(speech)).headers["content-type"] == "audio/wav"
 
 
 @pytest.mark.parametrize("manner", [Manner.BREAKS_OFF, Manner.ENDLESS])
-async def test_a_sound_that_breaks_off_is_not_taken_for_the_whole(
-    world: World, servers: SpeechServers, manner: Manner
-) -> None:
+async def test_broken_sound_has_no_regular_end(world: World, servers: SpeechServers, manner: Manner) -> None:
     speech = await address(world)
     servers.manner = manner
     with pytest.raises(httpx.RemoteProtocolError):
@@ -253,32 +211,14 @@ async def test_a_sound_that_breaks_off_is_not_taken_for_the_whole(
     assert len(servers.said) == 1  # and it is not begun again
 
 
-async def test_an_empty_sound_is_none(world: World, servers: SpeechServers) -> None:
-    speech = await address(world)
-    servers.sound = b""
-    assert (await world.client.get(speech)).status_code == 503
-
-
-async def test_a_servers_own_format_is_told_as_it_is(world: World, servers: SpeechServers) -> None:
-    speech = await address(world)
-    servers.media_type = "audio/wav"
-    assert (await world.client.get(speech)).headers["content-type"] == "audio/wav"
-
-
 @pytest.mark.parametrize(
     ("manner", "note"),
-    [(Manner.WELL, "ok"), (Manner.REFUSES_KEY, "tts refuses the key"), (Manner.ENDLESS, "ok")],
+    [(Manner.REFUSES_KEY, "tts refuses the key"), (Manner.ENDLESS, "ok")],
 )
-async def test_readiness_says_how_the_server_is(
+async def test_readiness_reports_the_speech_server(
     world: World, servers: SpeechServers, manner: Manner, note: str
 ) -> None:
     servers.manner = manner
     ready = await world.client.get("/health/ready")
     assert ready.status_code == 200
     assert ready.json()["checks"]["tts"].startswith(note)
-
-
-async def test_a_question_over_chat_has_an_address_too(world: World) -> None:
-    body = {"model": "loreglass", "messages": [{"role": "user", "content": QUESTION}]}
-    reply = await world.client.post("/v1/chat/completions", json=body)
-    assert reply.json()["loreglass"]["speech"].startswith("/speech/")

@@ -54,18 +54,15 @@ async def ask(client: AsyncOpenAI, *messages: ChatCompletionMessageParam) -> dic
     return body
 
 
-async def test_the_last_messages_sound_is_the_question(client: AsyncOpenAI, world: World) -> None:
+async def test_sound_of_the_last_message_is_the_question(client: AsyncOpenAI, world: World) -> None:
     body = await ask(client, spoken())
     assert (body["transcript"], body["reason"], body["degraded"]) == (QUESTION, "answered", [])
     assert world.reasoner.asked[-1].question == QUESTION
-
-
-async def test_words_come_before_what_was_said(client: AsyncOpenAI, world: World) -> None:
     await ask(client, spoken("About the cover:"))
     assert world.reasoner.asked[-1].question == f"About the cover:\n{QUESTION}"
 
 
-async def test_words_are_answered_though_nobody_can_hear(
+async def test_words_are_answered_if_transcription_fails(
     client: AsyncOpenAI, world: World, servers: SpeechServers
 ) -> None:
     servers.manner = Manner.FAILS
@@ -74,9 +71,7 @@ async def test_words_are_answered_though_nobody_can_hear(
     assert world.reasoner.asked[-1].question == "Who wrote it?"
 
 
-async def test_earlier_sounds_are_not_heard_and_that_is_said(
-    client: AsyncOpenAI, servers: SpeechServers
-) -> None:
+async def test_earlier_sounds_are_named_in_degraded(client: AsyncOpenAI, servers: SpeechServers) -> None:
     body = await ask(
         client, spoken("Who?"), {"role": "assistant", "content": "Ada."}, user("And when?", None)
     )
@@ -84,13 +79,13 @@ async def test_earlier_sounds_are_not_heard_and_that_is_said(
     assert servers.heard == []
 
 
-async def test_a_stream_begins_with_what_was_heard(client: AsyncOpenAI) -> None:
+async def test_stream_reports_the_transcript(client: AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(model="loreglass", messages=[spoken()], stream=True)
     thoughts = [(chunk.choices[0].delta.model_extra or {}).get("reasoning_content") async for chunk in stream]
     assert f"heard: {QUESTION}\n" in thoughts
 
 
-async def test_two_recordings_or_none_in_base64_are_refused(client: AsyncOpenAI) -> None:
+async def test_two_recordings_or_bad_base64_are_refused(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.UnprocessableEntityError, match="one recording"):
         await ask(client, spoken(times=2))
     message: Any = spoken()

@@ -55,35 +55,25 @@ async def heard(world: World, sound: bytes = SAID, **fields: Any) -> Answer:
     return Answer.model_validate_json(reply.content)
 
 
-async def test_a_spoken_question_is_answered_as_a_written_one(world: World) -> None:
+async def test_spoken_question_is_answered_as_a_written_one(world: World) -> None:
     answer = await heard(world)
     assert answer.transcript == QUESTION
-    assert answer.answer == (await world.ask()).answer
+    written = await world.ask()
+    assert (written.answer, written.transcript) == (answer.answer, None)
+    assert "transcription" not in written.timings_ms
     assert world.reasoner.asked[0].question == QUESTION
     assert "transcription" in answer.timings_ms
     assert answer.degraded == []
 
 
-async def test_a_written_question_has_no_transcript(world: World, servers: SpeechServers) -> None:
-    answer = await world.ask()
-    assert (answer.transcript, servers.heard) == (None, [])
-    assert "transcription" not in answer.timings_ms
-
-
-async def test_the_server_gets_plain_wav_with_the_operators_model_and_key(
-    services: FakeServices, servers: SpeechServers
-) -> None:
-    async with listening(services, servers, stt_model="whisper-1", stt_key="secret") as world:
+async def test_server_gets_plain_wav_model_and_key(services: FakeServices, servers: SpeechServers) -> None:
+    own = {"stt_model": "whisper-1", "stt_key": "secret"}
+    async with servers.up() as url, gateway_before(services, stt_url=f"{url}/v1/", **own) as world:
         await heard(world, recorded(SAID, "webm"))
     [asked] = servers.heard
     assert asked.wav[:4] == b"RIFF"
     assert asked.fields == {"model": "whisper-1", "response_format": "json"}
     assert asked.authorization == "Bearer secret"
-
-
-async def test_the_address_may_end_in_v1(services: FakeServices, servers: SpeechServers) -> None:
-    async with servers.up() as url, gateway_before(services, stt_url=f"{url}/v1/") as world:
-        assert (await heard(world)).transcript == QUESTION
 
 
 async def test_json_takes_the_sound_in_base64(world: World) -> None:
@@ -92,7 +82,7 @@ async def test_json_takes_the_sound_in_base64(world: World) -> None:
     assert reply.json()["transcript"] == QUESTION
 
 
-async def test_a_stream_says_what_was_understood_before_the_answer(world: World) -> None:
+async def test_stream_has_the_transcript_before_the_answer(world: World) -> None:
     events = events_of((await tell(world, headers=STREAM)).text)
     names = [name for name, _ in events]
     assert names.count("transcript") == 1
@@ -102,7 +92,7 @@ async def test_a_stream_says_what_was_understood_before_the_answer(world: World)
     assert "transcription" in [data["stage"] for name, data in events if name == "stage"]
 
 
-async def test_words_and_sound_together_or_neither_is_refused(world: World) -> None:
+async def test_either_words_or_sound_are_required(world: World) -> None:
     both = await tell(world, question="who?")
     assert both.status_code == 422
     assert "one of the two" in both.json()["detail"]
@@ -110,7 +100,7 @@ async def test_words_and_sound_together_or_neither_is_refused(world: World) -> N
     assert (neither.status_code, "question" in neither.json()["detail"]) == (422, True)
 
 
-async def test_without_a_server_that_hears_it_is_not_set_up(services: FakeServices) -> None:
+async def test_without_a_transcription_server_it_is_not_configured(services: FakeServices) -> None:
     async with gateway_before(services) as world:
         reply = await tell(world)
     assert (reply.status_code, reply.json()["type"]) == (501, "urn:loreglass:problem:not_configured")
@@ -125,7 +115,7 @@ async def test_without_a_server_that_hears_it_is_not_set_up(services: FakeServic
         (tone(3.0), 413, "payload_too_large"),
     ],
 )
-async def test_what_cannot_be_read_is_refused_before_a_stream_begins(
+async def test_unreadable_sound_is_refused_before_the_stream(
     services: FakeServices, servers: SpeechServers, sound: bytes, status: int, kind: str
 ) -> None:
     async with listening(services, servers, audio_max_s=2.0) as world:
@@ -133,7 +123,10 @@ async def test_what_cannot_be_read_is_refused_before_a_stream_begins(
     assert (reply.status_code, reply.json()["type"]) == (status, f"urn:loreglass:problem:{kind}")
 
 
-async def test_silence_is_no_question_and_is_not_sent_on(world: World, servers: SpeechServers) -> None:
+async def test_silence_is_not_a_question(world: World, servers: SpeechServers) -> None:
+    servers.words = "[BLANK_AUDIO]"
+    assert (await heard(world)).reason is Reason.NOT_HEARD
+    servers.heard.clear()
     answer = await heard(world, tone(1.0, peak=0))
     assert (answer.reason, answer.transcript, answer.abstained) == (Reason.NOT_HEARD, "", True)
     assert "did not hear a question" in answer.answer
@@ -141,24 +134,7 @@ async def test_silence_is_no_question_and_is_not_sent_on(world: World, servers: 
     assert world.reasoner.asked == []
 
 
-@pytest.mark.parametrize("words", ["", "  \n", "[BLANK_AUDIO]", "(wind blowing)", "♪♪", "...", "*coughs*"])
-async def test_a_transcript_without_words_is_no_question(
-    world: World, servers: SpeechServers, words: str
-) -> None:
-    servers.words = words
-    assert (await heard(world)).reason is Reason.NOT_HEARD
-
-
-async def test_after_silence_the_conversation_goes_on_with_the_photo(world: World) -> None:
-    silent = await heard(world, tone(1.0, peak=0))
-    again = await heard(world, photo=None, session_id=silent.session_id)
-    assert again.transcript == QUESTION
-    ask = world.reasoner.asked[-1]
-    assert ask.photo is not None
-    assert ask.history == ()
-
-
-async def test_a_photo_that_came_with_silence_stays_for_the_whole_conversation(world: World) -> None:
+async def test_photo_sent_with_silence_stays_in_the_conversation(world: World) -> None:
     session_id = (await heard(world, tone(1.0, peak=0))).session_id
     await heard(world, tone(1.0, peak=0), photo=None, session_id=session_id)
     for before in range(3):
@@ -168,18 +144,8 @@ async def test_a_photo_that_came_with_silence_stays_for_the_whole_conversation(w
         assert [turn.question for turn in ask.history] == [QUESTION] * before
 
 
-async def test_a_follow_up_may_be_spoken(world: World, servers: SpeechServers) -> None:
-    first = await heard(world)
-    servers.words = "And how many pages does it have?"
-    await heard(world, photo=None, session_id=first.session_id)
-    assert [turn.question for turn in world.reasoner.asked[-1].history] == [QUESTION]
-
-
-FAILING = [Manner.FAILS, Manner.OTHER_SHAPE, Manner.ENDLESS, Manner.REFUSES_REQUEST, Manner.REFUSES_KEY]
-
-
-@pytest.mark.parametrize("manner", FAILING)
-async def test_a_server_that_fails_is_told_in_words_and_named(
+@pytest.mark.parametrize("manner", [Manner.FAILS, Manner.OTHER_SHAPE, Manner.ENDLESS])
+async def test_failed_transcription_is_a_refusal(
     world: World, servers: SpeechServers, manner: Manner
 ) -> None:
     servers.manner = manner
@@ -190,9 +156,7 @@ async def test_a_server_that_fails_is_told_in_words_and_named(
     assert "inside" not in answer.model_dump_json()
 
 
-async def test_a_server_that_is_away_or_busy_is_told_in_words(
-    services: FakeServices, servers: SpeechServers
-) -> None:
+async def test_missing_or_busy_server_is_a_refusal(services: FakeServices, servers: SpeechServers) -> None:
     async with gateway_before(services, stt_url=closed_port()) as world:
         assert (await heard(world)).reason is Reason.UNAVAILABLE
     servers.manner = Manner.BUSY
@@ -200,7 +164,7 @@ async def test_a_server_that_is_away_or_busy_is_told_in_words(
         assert (await heard(world)).reason is Reason.OVERLOADED
 
 
-async def test_a_server_that_hangs_costs_no_more_than_its_share_of_the_time(
+async def test_hanging_server_costs_only_its_share_of_the_time(
     world: World, servers: SpeechServers, impatient: Callable[[Stage], None]
 ) -> None:
     impatient(Stage.TRANSCRIPTION)
@@ -209,9 +173,7 @@ async def test_a_server_that_hangs_costs_no_more_than_its_share_of_the_time(
     assert (answer.reason, answer.degraded) == (Reason.TIMED_OUT, ["transcription"])
 
 
-async def test_one_callers_refused_recordings_keep_nobody_else_from_the_server(
-    world: World, servers: SpeechServers
-) -> None:
+async def test_refused_recordings_do_not_open_the_breaker(world: World, servers: SpeechServers) -> None:
     servers.manner = Manner.REFUSES_REQUEST
     for _ in range(12):
         assert (await heard(world)).reason is Reason.UNAVAILABLE
@@ -219,9 +181,7 @@ async def test_one_callers_refused_recordings_keep_nobody_else_from_the_server(
     assert (await heard(world)).transcript == QUESTION
 
 
-async def test_a_server_that_keeps_failing_is_left_alone_and_metrics_say_so(
-    world: World, servers: SpeechServers
-) -> None:
+async def test_repeated_failures_open_the_breaker(world: World, servers: SpeechServers) -> None:
     servers.manner = Manner.FAILS
     for _ in range(12):
         await heard(world)
@@ -233,7 +193,7 @@ async def test_a_server_that_keeps_failing_is_left_alone_and_metrics_say_so(
     assert 'loreglass_degraded_total{kind="transcription"} 13.0' in metrics
 
 
-async def test_a_question_that_is_not_let_in_is_not_transcribed(
+async def test_question_that_is_not_admitted_is_not_transcribed(
     services: FakeServices, servers: SpeechServers
 ) -> None:
     async with listening(services, servers, max_in_flight=1, max_waiting=0) as world:
@@ -248,7 +208,7 @@ async def test_a_question_that_is_not_let_in_is_not_transcribed(
     assert servers.heard == []
 
 
-async def test_readiness_notes_a_server_that_is_away_and_stays_ready(services: FakeServices) -> None:
+async def test_missing_server_leaves_the_gateway_ready(services: FakeServices) -> None:
     async with gateway_before(services, stt_url=closed_port()) as world:
         health = await world.client.get("/health/ready")
     assert health.status_code == 200

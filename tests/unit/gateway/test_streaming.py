@@ -36,43 +36,24 @@ async def stream(world: World, question: str = QUESTION, photo: bytes = PHOTO) -
     return events_of(reply.text)
 
 
-async def test_stages_come_first_then_citations_then_words_then_the_whole(world: World) -> None:
+async def test_events_are_stages_then_citations_then_words_then_the_plain_body(world: World) -> None:
     events = await stream(world)
     order = ["stage", "citation", "token", "final"]
     ranks = [order.index(name) for name, _ in events if name != "identified"]
     assert ranks == sorted(ranks)
     assert set(ranks) == {0, 1, 2, 3}
-    assert ranks.count(3) == 1
-
-
-async def test_the_final_event_is_the_plain_body(world: World) -> None:
-    streamed = Answer.model_validate((await stream(world))[-1][1])
-    plain = await world.ask()
+    assert (events[0][1]["stage"], events[0][1]["state"]) == ("admission", "done")
+    final, plain = Answer.model_validate(events[-1][1]), await world.ask()
     of_this_request = {"timings_ms", "trace_id", "session_id"}
-    assert streamed.model_dump(exclude=of_this_request) == plain.model_dump(exclude=of_this_request)
-    assert set(streamed.timings_ms) == set(plain.timings_ms)
-
-
-async def test_the_words_and_the_citations_are_those_of_the_answer(world: World) -> None:
-    events = await stream(world)
-    final = events[-1][1]
-    assert "".join(data["text"] for name, data in events if name == "token") == final["answer"]
-    assert [data for name, data in events if name == "citation"] == final["citations"]
-
-
-async def test_every_stage_that_ended_has_its_event(world: World) -> None:
-    events = await stream(world)
+    assert final.model_dump(exclude=of_this_request) == plain.model_dump(exclude=of_this_request)
+    assert "".join(data["text"] for name, data in events if name == "token") == final.answer
+    assert [data for name, data in events if name == "citation"] == events[-1][1]["citations"]
     stages = {data["stage"]: data["state"] for name, data in events if name == "stage"}
-    assert {*stages, "first_word", "total"} == {*events[-1][1]["timings_ms"], "admission"}
+    assert {*stages, "first_word", "total"} == {*final.timings_ms, "admission"}
     assert set(stages.values()) == {"done"}
 
 
-async def test_the_first_event_is_that_the_question_was_let_in(world: World) -> None:
-    name, data = (await stream(world))[0]
-    assert (name, data["stage"], data["state"]) == ("stage", "admission", "done")
-
-
-async def test_a_failed_stage_is_told_as_it_fails(services: FakeServices) -> None:
+async def test_failed_stage_has_an_event(services: FakeServices) -> None:
     services.reranker.mood = Mood.CRASHES
     async with gateway_before(services) as world:
         events = await stream(world)
@@ -100,7 +81,7 @@ class Gone(ScriptedReasoner):
         (KeyError("/srv/x"), "internal"),
     ],
 )
-async def test_a_failure_ends_the_stream_with_an_error_event(
+async def test_failure_ends_the_stream_with_an_error_event(
     services: FakeServices, error: Exception, kind: str
 ) -> None:
     async with gateway_before(services, Gone(error)) as world:
@@ -113,13 +94,13 @@ async def test_a_failure_ends_the_stream_with_an_error_event(
     assert [each for each, _ in events].count("error") == 1
 
 
-async def test_what_is_refused_at_the_door_is_a_plain_problem(world: World) -> None:
+async def test_refusal_before_the_stream_is_a_plain_problem(world: World) -> None:
     reply = await world.client.post("/answer", headers=STREAM, files={"image": PHOTO}, data={"question": " "})
     assert reply.status_code == 422
     assert reply.headers["content-type"] == "application/problem+json"
 
 
-async def test_events_arrive_while_the_work_goes_on(services: FakeServices) -> None:
+async def test_events_arrive_during_the_work(services: FakeServices) -> None:
     services.text_search.mood = Mood.HELD
     async with gateway_before(services) as world:
         request = world.client.build_request(
@@ -136,7 +117,7 @@ async def test_events_arrive_while_the_work_goes_on(services: FakeServices) -> N
     assert events_of(received)[-1][0] == "final"
 
 
-async def test_a_listener_that_leaves_takes_the_work_with_it(services: FakeServices) -> None:
+async def test_disconnected_client_cancels_the_work(services: FakeServices) -> None:
     services.text_search.mood = Mood.HANGS
     async with gateway_before(services) as world:
         request = world.client.build_request(
@@ -148,9 +129,3 @@ async def test_a_listener_that_leaves_takes_the_work_with_it(services: FakeServi
             await reply.aclose()
             await services.text_search.left.wait()
         await world.quiet()
-
-
-async def test_a_streamed_turn_is_remembered(world: World) -> None:
-    first = (await stream(world))[-1][1]
-    await world.ask("And how many pages?", photo=None, session_id=first["session_id"])
-    assert [turn.question for turn in world.reasoner.asked[-1].history] == [QUESTION]

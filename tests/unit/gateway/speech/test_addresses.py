@@ -4,7 +4,7 @@ import pytest
 
 from chassis.errors import NotFound
 from gateway.serving.stores import MemoryStore
-from gateway.speech.signed_urls import PATH, SignedSpeechUrls, SpokenText
+from gateway.speech.spoken_answers import PATH, SignedSpeechUrls, SpokenText
 from gateway.state import Priority
 from tests.unit.gateway.wired import wired_gateway
 
@@ -58,7 +58,7 @@ async def test_gateways_that_share_redis_agree_without_a_set_secret_and_others_d
         assert one.voice.signed_urls is not None
         assert two.voice.signed_urls is not None
         kept = MemoryStore()
-        one.voice.signed_urls._kept = two.voice.signed_urls._kept = kept
+        one.voice.signed_urls._store = two.voice.signed_urls._store = kept
         address = part(await one.voice.signed_urls.give(SAYING))
         if redis:
             assert await two.voice.signed_urls.find(address) == SAYING

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from gateway.speech.transcription import words_of
+from gateway.speech.servers import words_of
 
 SAID = {
     "Who wrote this?": "Who wrote this?",

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from gateway.speech.plain import spoken
+from gateway.speech.spoken_answers import spoken
 
 SAID = {
     "It is 330 m high.": "It is 330 m high.",

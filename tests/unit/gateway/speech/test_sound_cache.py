@@ -5,8 +5,8 @@ import pytest
 
 from chassis.errors import DependencyUnavailable
 from gateway.serving.stores import MemoryStore
-from gateway.speech.sound_cache import CachedSound, SoundCache
-from gateway.speech.synthesis import AudioSink
+from gateway.speech.servers import AudioSink
+from gateway.speech.spoken_answers import CachedSound, SoundCache
 
 pytestmark = pytest.mark.anyio
 

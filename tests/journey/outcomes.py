@@ -1,4 +1,4 @@
-"""Questions of the sample, asked through the public client and judged by its truth."""
+"""Ask questions of the sample through the public client, and judge the answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,7 @@ from loreglass_client import Answer, AsyncLoreglass
 
 DEADLINE_MS = 30_000
 MOST_OF_A_KIND = 3
-
-Wanted = Callable[[AskedTurn], bool]
-KINDS: dict[str, Wanted] = {
+KINDS: dict[str, Callable[[AskedTurn], bool]] = {
     "photo": lambda turn: turn.answerable and turn.needs == "photo",
     "image_kb": lambda turn: turn.answerable and turn.needs == "image_kb",
     "web": lambda turn: turn.answerable and turn.needs == "web",
@@ -24,7 +22,7 @@ KINDS: dict[str, Wanted] = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One question, its answer, and what the judge makes of it."""
+    """A question, its answer, and the judge's verdict."""
 
     conversation: Conversation
     turn: AskedTurn
@@ -38,17 +36,17 @@ class Outcome:
 
 
 Outcomes = Mapping[str, Sequence[Outcome]]
-"""What one deployment answered, by kind."""
+"""By kind."""
 
 
 async def ask_all(gateway_url: str, world: World) -> Outcomes:
-    """A few single questions of each kind."""
+    """Ask a few single questions of each kind."""
     async with AsyncLoreglass(gateway_url) as client:
         return {kind: await _ask_kind(client, world, wanted) for kind, wanted in KINDS.items()}
 
 
 async def converse(client: AsyncLoreglass, conversation: Conversation) -> list[Outcome]:
-    """Ask every turn; the photo goes with the first one only."""
+    """Ask every turn; send the photo with the first one only."""
     talk = client.conversation(conversation.photo)
     outcomes = []
     for turn in conversation.turns:
@@ -58,6 +56,8 @@ async def converse(client: AsyncLoreglass, conversation: Conversation) -> list[O
     return outcomes
 
 
-async def _ask_kind(client: AsyncLoreglass, world: World, wanted: Wanted) -> list[Outcome]:
+async def _ask_kind(
+    client: AsyncLoreglass, world: World, wanted: Callable[[AskedTurn], bool]
+) -> list[Outcome]:
     chosen = [each for each in world.single if wanted(each.turns[0])][:MOST_OF_A_KIND]
     return [outcome for each in chosen for outcome in await converse(client, each)]

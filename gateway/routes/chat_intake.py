@@ -1,0 +1,129 @@
+"""Turn a conversation in OpenAI's shape into a question.
+
+The last user message is the question, the newest photo of the conversation is its photo, the messages before
+it are the history, and system messages are instructions for the wording.
+"""
+
+import base64
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import anyio.to_thread
+
+from chassis.errors import ImageUrlNotAllowed, InvalidRequest, MalformedRequest
+from chassis.json_text import read_json
+from chassis.resilience.deadlines import Deadline
+from contracts.answer import DEFAULT_PIPELINE
+from contracts.chat import MOST_MESSAGES, ChatMessage, ChatRequest
+from gateway.reasoning.refusals import is_refusal
+from gateway.routes.intake import allowed_experiment, photo_of, question_text, sound_of, validated
+from gateway.serving.execution import Question
+from gateway.serving.sessions.port import Session
+from gateway.serving.tenants import Caller
+from gateway.settings import Reasoning
+from gateway.speech.audio import Sound
+from gateway.state import Turn
+from gateway.wiring import Gateway
+
+_MOST_INSTRUCTION_CHARS = 4_000
+
+
+def read_chat(body: bytes) -> ChatRequest:
+    """Parse the body. Blocking: photos in base64 take tens of milliseconds to read."""
+    return validated(ChatRequest, read_json(body))
+
+
+def pipeline_of(model: str, gateway: Gateway) -> str:
+    """Return the pipeline that an alias means, or the name itself."""
+    return DEFAULT_PIPELINE if model in gateway.settings.model_aliases else model
+
+
+async def to_question(
+    chat: ChatRequest, gateway: Gateway, caller: Caller, deadline_ms: int, deadline: Deadline
+) -> Question:
+    """Return the checked question; its `unread` names what was cut or ignored.
+
+    Raises `InvalidRequest`, `MalformedRequest`, `ImageUrlNotAllowed`, `ExperimentsNotAllowed`, or what
+    `photo_of` and `sound_of` raise.
+    """
+    settings = gateway.settings
+    experiment = allowed_experiment(chat.experiment, settings)
+    last, longest = chat.messages[-1], settings.max_question_chars
+    if last.role != "user":
+        raise InvalidRequest("messages: the last one must be the user's.")
+    turns = tuple(_turns(chat.messages[-MOST_MESSAGES:-1]))
+    history = tuple(
+        replace(turn, question=turn.question[:longest], answer=turn.answer[:longest]) for turn in turns
+    )
+    cut = history != turns or len(chat.messages) > MOST_MESSAGES
+    unread = ["history"] if cut or any(message.sounds for message in chat.messages[:-1]) else []
+    whole = last.text.strip()
+    text = _both_ends(whole, longest)
+    if text != whole:
+        unread.append("question")
+    system = (each.text for each in chat.messages if each.role in ("system", "developer"))
+    instructions = "\n".join(system).strip()
+    most = _MOST_INSTRUCTION_CHARS if settings.reasoning is Reasoning.VLM else 0
+    if len(instructions) > most:
+        unread.append("instructions")
+    photos = [uri for message in chat.messages for uri in message.photos]
+    photo = None
+    if photos:
+        data = await anyio.to_thread.run_sync(_photo_bytes, photos[-1])
+        photo = await photo_of(data, settings, gateway.photos, gateway.photo_slots, deadline, caller)
+    is_new = bool(last.photos)
+    carried = Session("", None if is_new else photo, history)
+    sound = await _sound(last, gateway, caller, deadline)
+    return Question(
+        text=question_text(text, settings) if text or sound is None else "",
+        sound=sound,
+        photo=photo if is_new else None,
+        session_id=None,
+        deadline_ms=deadline_ms,
+        pipeline=pipeline_of(chat.model, gateway),
+        carried=carried,
+        caller=caller,
+        instructions=instructions[:most],
+        unread=tuple(unread),
+        experiment=experiment,
+    )
+
+
+def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
+    """Yield each user message with the reply that came next. Tool calls and their results are ignored."""
+    spoken = [each for each in messages if each.role == "user" or (each.role == "assistant" and each.text)]
+    for message, reply in pairwise(spoken):
+        if (message.role, reply.role) == ("user", "assistant"):
+            yield Turn(message.text, reply.text, is_refusal(reply.text))
+
+
+def _both_ends(text: str, longest: int) -> str:
+    """Cut the middle of a long text: people put the question before or after what they paste."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2 - 2
+    return f"{text[:half].rstrip()}\n…\n{text[-half:].lstrip()}"
+
+
+async def _sound(message: ChatMessage, gateway: Gateway, caller: Caller, deadline: Deadline) -> Sound | None:
+    if not message.sounds:
+        return None
+    if len(message.sounds) > 1:
+        raise InvalidRequest("messages: one recording a message is heard.")
+    data = await anyio.to_thread.run_sync(_decoded, message.sounds[0], "recording")
+    return await sound_of(data, gateway, caller, deadline)
+
+
+def _photo_bytes(uri: str) -> bytes:
+    head, comma, body = uri.partition(",")
+    if not comma or not head.startswith("data:") or not head.endswith(";base64"):
+        raise ImageUrlNotAllowed("Send the photo as a data: URI with base64; URLs are not fetched.")
+    return _decoded(body, "photo's data: URI")
+
+
+def _decoded(text: str, what: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise MalformedRequest(f"The {what} is not valid base64.") from error
