@@ -4,12 +4,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from evaluation.calibration.conformal import Guarantee, through
-from evaluation.calibration.cutoffs import REPLAYED, CalibrationError, Cutoffs
+from evaluation.calibration.ceiling import Guarantee, through
 from evaluation.calibration.estimate import Choose
 from evaluation.calibration.grid import Objective, Search
-from evaluation.calibration.replay import rates, replay
-from evaluation.calibration.signals import Signals
+from evaluation.calibration.replay import REPLAYED, CalibrationError, Cutoffs, Signals, rates, replay
 
 
 class Best(StrEnum):

@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
-from evaluation.calibration.cutoffs import ASKED_AGAIN, CalibrationError
+from evaluation.calibration.replay import ASKED_AGAIN, CalibrationError
 from evaluation.data.model import Dataset, Part
 from evaluation.runs.asking import Asking
-from evaluation.runs.gateway import Gateway
-from evaluation.runs.progress import watched
-from evaluation.runs.running import Task, make_run
+from evaluation.runs.running import Gateway, Task, make_run
 from evaluation.runs.store import Run
-from evaluation.runs.tally import Tally
+from evaluation.runs.tally import Tally, watched
 
 MOST_RUNS = 100
 

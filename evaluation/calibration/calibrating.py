@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 import numpy as np
 
 from evaluation.calibration.aim import Aim
-from evaluation.calibration.cutoffs import REPLAYED, ROUTER, CalibrationError, Cutoffs
 from evaluation.calibration.estimate import cross_validated, gain, under, wrong_by_conversation
 from evaluation.calibration.promise import Check, Promise, Source, kept
 from evaluation.calibration.proposals import Judging, judged_together, pipeline_of, questions_of, same_system
-from evaluation.calibration.replay import replay
-from evaluation.calibration.signals import Signals
+from evaluation.calibration.replay import REPLAYED, ROUTER, CalibrationError, Cutoffs, Signals, replay
 from evaluation.calibration.threshold_file import Base
 from evaluation.runs.store import Run
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.calibration.signals import Bools, Floats, Ints
+from evaluation.calibration.replay import Bools, Floats, Ints
 
 _DECIMALS = 4
 

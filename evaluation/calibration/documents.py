@@ -3,7 +3,7 @@
 from evaluation.calibration.calibrating import Evidence
 from evaluation.calibration.estimate import Given
 from evaluation.calibration.promise import Promise
-from evaluation.calibration.signals import basis_of, unmeasured_of
+from evaluation.calibration.replay import basis_of, unmeasured_of
 
 
 def comments_of(promise: Promise, evidence: Evidence, test: Evidence | None = None) -> list[str]:

@@ -6,9 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
-from evaluation.calibration.replay import rates, replay
-from evaluation.calibration.signals import Bools, Floats, Ints, Signals
+from evaluation.calibration.replay import (
+    Bools,
+    CalibrationError,
+    Cutoffs,
+    Floats,
+    Ints,
+    Signals,
+    rates,
+    replay,
+)
 from evaluation.data.model import Part
 from evaluation.scoring.intervals import Interval, bootstrap
 from evaluation.scoring.measures import Measure, Unit

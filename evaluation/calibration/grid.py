@@ -14,15 +14,21 @@ from typing import NamedTuple
 import numpy as np
 
 from evaluation.calibration.candidates import Axis, axis, fixed
-from evaluation.calibration.cutoffs import ANSWER, REPLAYED, ROUTER, CalibrationError, Cutoffs
 from evaluation.calibration.replay import (
+    ANSWER,
+    REPLAYED,
+    ROUTER,
+    Bools,
+    CalibrationError,
+    Cutoffs,
+    Floats,
+    Signals,
     goes_direct,
     probability_of_verifier,
     replay,
     stands,
     support_under,
 )
-from evaluation.calibration.signals import Bools, Floats, Signals
 
 MOST_SETTINGS = 10_000_000
 _ROUNDS = 8

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
 
-from evaluation.calibration.cutoffs import CalibrationError
+from evaluation.calibration.replay import CalibrationError
 
 VERSION = "version"
 TABLES: Mapping[str, tuple[str, ...]] = {

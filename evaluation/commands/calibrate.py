@@ -9,7 +9,7 @@ import typer
 
 from evaluation.commands.judge import model_judge
 from evaluation.commands.run import GatewayUrl, gateway_of, opened_dataset, refuse, stops_politely
-from evaluation.judging.choice import Choice
+from evaluation.judging.verdicts import Choice
 
 if TYPE_CHECKING:
     from evaluation.calibration.aim import Aim
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evaluation.calibration.promise import Promise
     from evaluation.calibration.proposals import Judging
     from evaluation.calibration.threshold_file import Base
-    from evaluation.judging.port import Judge
+    from evaluation.judging.verdicts import Judge
     from evaluation.runs.store import Run
 
 BASE = Path("gateway/thresholds.toml")
@@ -75,10 +75,10 @@ def calibrate(
     The replay is exact for runs made with --threshold answer_confidence=0 supported=0 borderline=1 judged=0
     token_min=0 token_mean=0 direct_from=1 (each with its own --threshold): nothing is then left unsaid.
     """
-    from evaluation.calibration.cutoffs import CalibrationError
+    from evaluation.calibration.replay import CalibrationError
     from evaluation.calibration.threshold_file import read_base
     from evaluation.judging.cut import TokenizerError
-    from evaluation.judging.model import JudgeError
+    from evaluation.judging.model_judge import JudgeError
     from evaluation.judging.verdicts import JudgeDown
 
     judging = JudgedBy(judge, base_url, model, tokenizer, concurrency)
@@ -102,7 +102,7 @@ def _in_words(error: Exception) -> str:
 
 def _aim(best: str | None, ceiling: float | None, confidence: float | None, tune: list[str] | None) -> "Aim":
     from evaluation.calibration.aim import Best, aim_of
-    from evaluation.calibration.cutoffs import REPLAYED, CalibrationError
+    from evaluation.calibration.replay import REPLAYED, CalibrationError
 
     if best is not None and best not in set(Best):
         raise CalibrationError(f"{best!r} is none of {', '.join(Best)}.")
@@ -110,7 +110,7 @@ def _aim(best: str | None, ceiling: float | None, confidence: float | None, tune
 
 
 def _not_there_yet(out: Path, overwrite: bool) -> None:
-    from evaluation.calibration.cutoffs import CalibrationError
+    from evaluation.calibration.replay import CalibrationError
 
     for path in (out, promise_file(out)):
         if path.exists() and not overwrite:
@@ -171,8 +171,8 @@ async def _collected(
 
 async def opened_judge(judged: JudgedBy, stack: AsyncExitStack) -> "Judging":
     """That judge, until the stack is closed. Raises `CalibrationError` for people, and `JudgeError`."""
-    from evaluation.calibration.cutoffs import CalibrationError
     from evaluation.calibration.proposals import Judging
+    from evaluation.calibration.replay import CalibrationError
     from evaluation.judging.cut import open_cut
     from evaluation.judging.rules import RuleJudge
 
@@ -186,9 +186,9 @@ async def opened_judge(judged: JudgedBy, stack: AsyncExitStack) -> "Judging":
 
 async def _asked_again(folders: list[Path], asked: _Asked, out: Path) -> "list[Run]":
     from evaluation.calibration.asking_again import ask_again, combinations, only_part
-    from evaluation.calibration.cutoffs import CalibrationError
+    from evaluation.calibration.replay import CalibrationError
     from evaluation.data.squad import SquadChoice
-    from evaluation.runs.gateway import reached
+    from evaluation.runs.running import reached
     from evaluation.runs.store import load_run
 
     settings = combinations(asked.again)

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from chassis.picture_cache import NotAPicture, PictureCache
-from evaluation.data.checks import BadRow
-from evaluation.data.inside import photo_inside
+from evaluation.data.checks import BadRow, photo_inside
 from evaluation.data.progress import OnProgress
 
 _LINKS = ("http://", "https://")

@@ -20,7 +20,6 @@ from itertools import pairwise
 from typing import TypeVar
 
 from evaluation.data.model import AnswerType, Truth
-from evaluation.judging.port import Case, Judgement, Verdict
 from evaluation.judging.quantities import (
     NUMBER_WORDS,
     CalendarDate,
@@ -32,6 +31,7 @@ from evaluation.judging.quantities import (
 )
 from evaluation.judging.spans import says
 from evaluation.judging.text import Token, canonical, claim, is_refusal, negated, tokens, truncate
+from evaluation.judging.verdicts import Case, Judgement, Verdict
 
 _MOST_READ = 800
 """Characters that are read: enough for 75 tokens and for a gold of a few sentences."""

@@ -1,12 +1,15 @@
-"""Answers with their judgements, and what a protocol makes of them."""
+"""Answers with their verdicts, as each protocol counts them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from evaluation.data.model import Part
 from evaluation.judging.cut import APPROXIMATE, Cut
-from evaluation.judging.port import Case, Judgement, Verdict
+from evaluation.judging.model_judge import MODEL, version_of
+from evaluation.judging.rules import RuleJudge, judge_by_rules
+from evaluation.judging.verdicts import HUMAN, Case, Judgement, Verdict, key_of, verdict_file, verdicts_on
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol, given_up, stop_early
 
@@ -124,3 +127,52 @@ def by_session(scored: Iterable[Scored]) -> dict[tuple[Part, str], list[Scored]]
     for each in scored:
         sessions[each.record.part, each.record.session_id].append(each)
     return {name: sorted(turns, key=lambda each: each.record.turn) for name, turns in sessions.items()}
+
+
+class NotJudged(Exception):
+    """A judge has no verdicts on a run, or not on all of it; the message says how to get them."""
+
+
+def judgements_of(
+    records: Sequence[TurnRecord], folder: Path, judge: str, cut: Cut = APPROXIMATE
+) -> dict[str, Judgement]:
+    """By interaction id. The rules judge here and now; another judge's verdicts are in the run's folder.
+
+    Raises `NotJudged` where there are none.
+    """
+    if judge == RuleJudge.name:
+        return {record.interaction_id: judge_by_rules(case_of(record, cut)) for record in records}
+    said = APPROXIMATE if judge == HUMAN else cut  # people saw the whole answer, whatever the cut
+    judgements = kept_on(records, verdict_file(folder, judge), judge, said)
+    if not judgements:
+        raise NotJudged(
+            f"{judge} has judged nothing of {folder}, or other answers than are there now: "
+            f"loreglass eval judge {folder} {_how(judge)}"
+        )
+    return judgements
+
+
+def kept_on(records: Sequence[TurnRecord], file: Path, judge: str, cut: Cut) -> dict[str, Judgement]:
+    """The verdicts in that file on just these answers, as the judge is now."""
+    version = version_of(judge)
+    keys = {record.interaction_id: key_of(case_of(record, cut), judge, version) for record in records}
+    return verdicts_on(file, keys)
+
+
+def judged(
+    records: Sequence[TurnRecord], folder: Path, judge: str, cut: Cut = APPROXIMATE
+) -> tuple[list[Scored], int]:
+    """The records that the judge has a verdict on, ready to be scored, and how many it has none on.
+
+    People judge samples, so what they left out is no error; what a model left out was not asked yet.
+    Raises `NotJudged`.
+    """
+    judgements = judgements_of(records, folder, judge, cut)
+    scored = scored_with(records, judgements, cut, by_hand=judge == HUMAN)
+    return scored, len(records) - len(scored)
+
+
+def _how(judge: str) -> str:
+    if judge == HUMAN:
+        return "--judge human --labels FILE"
+    return f"--judge model --model {judge.removeprefix(MODEL)}"

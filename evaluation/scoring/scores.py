@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluation.data.model import Part
-from evaluation.judging.port import Verdict
+from evaluation.judging.verdicts import Verdict
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled, settle
 

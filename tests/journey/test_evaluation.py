@@ -14,10 +14,9 @@ from clients.settings import AgentSettings
 from evaluation.cli import app
 from evaluation.data.opening import open_dataset
 from evaluation.data.world import World
-from evaluation.judging.port import Verdict
+from evaluation.judging.verdicts import Verdict
 from evaluation.runs.asking import Asking
-from evaluation.runs.gateway import reached
-from evaluation.runs.running import Task, make_run
+from evaluation.runs.running import Task, make_run, reached
 from evaluation.runs.store import load_run
 from evaluation.runs.tally import Tally
 from tests.journey.deployments import Deployment, OneProcess

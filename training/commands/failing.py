@@ -11,9 +11,9 @@ def says_why() -> Iterator[None]:
     """Ends the process with 1 where the settings, the data or a server will not do."""
     from chassis.models.pretrained import WrongWeights
     from chassis.startup import CannotStart
-    from evaluation.calibration.cutoffs import CalibrationError
+    from evaluation.calibration.replay import CalibrationError
     from evaluation.data.model import DatasetError
-    from evaluation.judging.model import JudgeError
+    from evaluation.judging.model_judge import JudgeError
     from evaluation.judging.verdicts import JudgeDown
     from evaluation.runs.store import RunError
     from training.config import WrongConfig

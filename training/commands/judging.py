@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluation.judging.choice import Choice
+from evaluation.judging.verdicts import Choice
 
 if TYPE_CHECKING:
-    from evaluation.judging.port import Judge
+    from evaluation.judging.verdicts import Judge
     from training.data.referee import RememberingReferee
 
 JudgedBy = Annotated[Choice, typer.Option("--judge", help="of answers and results: rules or model")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluation.judging.choice import Choice
+from evaluation.judging.verdicts import Choice
 from training.commands.failing import says_why
 from training.commands.judging import BaseUrl, Concurrency, JudgedBy, ModelName, no_people, open_referee
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from evaluation.data.model import Truth
 from evaluation.judging.cut import APPROXIMATE
-from evaluation.judging.port import Case, Verdict
 from evaluation.judging.rules import judge_by_rules
 from evaluation.judging.spans import exact_match
+from evaluation.judging.verdicts import Case, Verdict
 from gateway.pipelines.wiki_prf.lenient import read_plan
 from gateway.pipelines.wiki_prf.tags import knowledge_in_form, plan_in_form
 from training.samples import QuestionSample

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
 from training.cli import app
 from training.runs import AFTER, BEFORE, METRICS, SUMMARY, Prediction, RunFolder
 from training.samples import RejectedRow, Task

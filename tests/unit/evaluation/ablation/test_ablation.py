@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 from contracts.answer import Reason, Route
 from evaluation.ablation.published import paper_tables, systems_for
 from evaluation.cli import app
+from evaluation.runs.running import System
 from evaluation.runs.store import load_run
-from evaluation.runs.systems import System
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway

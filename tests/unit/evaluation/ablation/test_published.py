@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from evaluation.ablation.published import PaperTable, Row, Section, paper_tables, systems_for
-from evaluation.runs.systems import System
+from evaluation.runs.running import System
 from gateway.pipelines.baselines import ablation as direct_rag
 from gateway.pipelines.loreglass import ablation as loreglass
 from gateway.pipelines.qa_dragon import ablation as qa_dragon

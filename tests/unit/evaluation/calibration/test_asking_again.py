@@ -12,8 +12,8 @@ import typer
 from typer.testing import CliRunner, Result
 
 from evaluation.calibration.asking_again import combinations
-from evaluation.calibration.cutoffs import CalibrationError
 from evaluation.calibration.promise import Promise
+from evaluation.calibration.replay import CalibrationError
 from evaluation.cli import app as evaluation_app
 from evaluation.commands.calibrate import calibrate, promise_file
 from evaluation.runs.store import load_run

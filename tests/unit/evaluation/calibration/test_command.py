@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from evaluation.calibration.aim import Aim
-from evaluation.calibration.conformal import Guarantee
+from evaluation.calibration.ceiling import Guarantee
 from evaluation.calibration.estimate import Given
 from evaluation.calibration.promise import kept
 from evaluation.calibration.threshold_file import Base, render

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.calibration.conformal import Guarantee, binomial_tail, p_value, through
-from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
-from evaluation.calibration.replay import replay
-from evaluation.calibration.signals import Signals
+from evaluation.calibration.ceiling import Guarantee, binomial_tail, p_value, through
+from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, replay
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 DRAWS = 500

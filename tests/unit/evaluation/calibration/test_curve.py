@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.calibration.curve import Candidate, risk_coverage
+from evaluation.reporting.confidence import Candidate, risk_coverage
 
 
 def candidates(*pairs: tuple[float, float]) -> list[Candidate]:

@@ -12,17 +12,15 @@ from typer.testing import CliRunner
 
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
-from evaluation.calibration.cutoffs import CalibrationError
-from evaluation.calibration.drafts import Drafts, drafts_of
-from evaluation.calibration.proposals import Judging, judged
+from evaluation.calibration.proposals import Drafts, Judging, drafts_of, judged
+from evaluation.calibration.replay import CalibrationError
 from evaluation.data.opening import open_dataset
-from evaluation.judging.port import Case, Judgement, Verdict
 from evaluation.judging.rules import RuleJudge
+from evaluation.judging.verdicts import Case, Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking
-from evaluation.runs.gateway import reached
 from evaluation.runs.running import Task as Asked
-from evaluation.runs.running import make_run
+from evaluation.runs.running import make_run, reached
 from evaluation.runs.store import TURNS, Run
 from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Draft, Query

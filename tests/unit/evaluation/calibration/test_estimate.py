@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from evaluation.calibration.aim import Aim
-from evaluation.calibration.conformal import Guarantee
-from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
+from evaluation.calibration.ceiling import Guarantee
 from evaluation.calibration.estimate import cross_validated, gain, under, wrong_by_conversation
 from evaluation.calibration.promise import kept
-from evaluation.calibration.signals import Signals, joined
+from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 AIM = Aim(tuned=("answer_confidence", "judged"))

@@ -7,11 +7,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from evaluation.calibration.cutoffs import Cutoffs
-from evaluation.calibration.replay import replay
-from evaluation.calibration.signals import Signals, signals_of
+from evaluation.calibration.replay import Cutoffs, Signals, replay, signals_of
 from evaluation.data.model import Part
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
 from loreglass_client.models import Answer, Explanation, Reason, Route
 from tests.unit.evaluation.calibration.generated_runs import OPEN, THRESHOLDS

@@ -8,10 +8,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evaluation.calibration.cutoffs import ANSWER, CalibrationError, Cutoffs
 from evaluation.calibration.grid import Objective, Search
-from evaluation.calibration.replay import rates, replay
-from evaluation.calibration.signals import Signals, basis_of, joined
+from evaluation.calibration.replay import (
+    ANSWER,
+    CalibrationError,
+    Cutoffs,
+    Signals,
+    basis_of,
+    joined,
+    rates,
+    replay,
+)
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 BY_DOUBT = ("answer_confidence", "supported", "borderline", "judged")

@@ -8,9 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from evaluation.calibration.cutoffs import ANSWER, ROUTER, CalibrationError, Cutoffs
-from evaluation.calibration.replay import rates, replay
-from evaluation.calibration.signals import Signals
+from evaluation.calibration.replay import ANSWER, ROUTER, CalibrationError, Cutoffs, Signals, rates, replay
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, bend, generated
 
 

@@ -11,7 +11,7 @@ from corpus.items import PageItem, page_items
 from evaluation.data.model import AnswerType, Dataset, DatasetError, Part
 from evaluation.data.opening import open_dataset
 from evaluation.data.squad import NO_ANSWER, SquadChoice
-from evaluation.runs.pages import write_pages
+from evaluation.runs.running import write_pages
 from tests.unit.chassis.picture_hosts import picture
 from tests.unit.evaluation.data.small_squad import (
     BELL,

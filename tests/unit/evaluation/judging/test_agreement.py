@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.judging.agreement import agreement
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
 
 C, M, X = Verdict.CORRECT, Verdict.MISSING, Verdict.INCORRECT
 VERDICTS = st.lists(st.tuples(st.sampled_from(Verdict), st.sampled_from(Verdict)), max_size=30)

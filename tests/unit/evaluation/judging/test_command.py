@@ -13,8 +13,7 @@ from fastapi import Response
 from typer.testing import CliRunner, Result
 
 from evaluation.cli import app
-from evaluation.judging.port import Judgement, Verdict
-from evaluation.judging.verdicts import read_verdicts, verdict_file
+from evaluation.judging.verdicts import Judgement, Verdict, read_verdicts, verdict_file
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import RunStore
 from tests.unit.evaluation.judging.scripted_judge import (

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.judging.port import Case, Verdict
 from evaluation.judging.rules import RuleJudge, judge_by_rules
+from evaluation.judging.verdicts import Case, Verdict
 
 PRICE = ("how much does this magazine cost?", "The Fjord Weekly costs 4.50 euros.")
 PAGES = ("how many pages does this book have?", "The 2019 edition of Salt Road has 312 pages.")

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.data.model import Rejected
-from evaluation.judging.human import LabelsError, read_human
-from evaluation.judging.port import Verdict
+from evaluation.judging.verdicts import LabelsError, Verdict, read_human
 
 CSV = """interaction_id,label,annotator
 i1,perfect,x

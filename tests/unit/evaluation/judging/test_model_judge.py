@@ -9,8 +9,8 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from evaluation.judging import prompt
-from evaluation.judging.model import JudgeError, ModelJudge
-from evaluation.judging.port import Case, Judgement, Verdict
+from evaluation.judging.model_judge import JudgeError, ModelJudge
+from evaluation.judging.verdicts import Case, Judgement, Verdict
 from tests.unit.evaluation.judging.scripted_judge import (
     Body,
     Script,

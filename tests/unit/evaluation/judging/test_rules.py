@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from evaluation.data.model import Truth
-from evaluation.judging.port import Verdict
 from evaluation.judging.rules import judge
 from evaluation.judging.text import truncate
+from evaluation.judging.verdicts import Verdict
 
 
 def truth(kind: str, value: Any, *accepted: str, **more: Any) -> Truth:

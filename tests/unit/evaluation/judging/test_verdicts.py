@@ -7,9 +7,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from evaluation.judging.port import Case, Judgement, Verdict
 from evaluation.judging.verdicts import (
+    Case,
     JudgeDown,
+    Judgement,
+    Verdict,
     VerdictCache,
     counts,
     judge_all,

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.reporting.confidence import Point, confidence_of, curve, points, reliability
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, settle

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from evaluation.data.model import AnswerType, Truth
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.reporting.failures import MOST, MOST_OF_A_CELL, Lesson, gold_in_evidence, instructive
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled, settle

@@ -10,10 +10,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from evaluation.commands import report as command
-from evaluation.judging.model import version_of
-from evaluation.judging.port import Judgement, Verdict
-from evaluation.judging.verdicts import VerdictCache, key_of, verdict_file
-from evaluation.reporting.photos import NoPhoto, small_photo
+from evaluation.judging.model_judge import version_of
+from evaluation.judging.verdicts import Judgement, Verdict, VerdictCache, key_of, verdict_file
+from evaluation.reporting.formatting import NoPhoto, small_photo
 from evaluation.scoring.scored import case_of
 from tests.unit.evaluation.reporting.generated import Generated, Skill, questions, run, written
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.reporting.readings import Estimate, Unit, signed, span, written
-from evaluation.reporting.text import short, shown
+from evaluation.reporting.formatting import Estimate, Unit, short, shown, signed, span, written
 
 
 @given(st.text(max_size=400))

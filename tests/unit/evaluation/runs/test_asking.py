@@ -9,10 +9,8 @@ from chassis.keys import ApiKey
 from clients.keys import entry
 from evaluation.data.opening import open_dataset
 from evaluation.record import TurnRecord
-from evaluation.runs.asking import NO_PHOTO, Asking
-from evaluation.runs.gateway import reached
-from evaluation.runs.patience import GatewayLost, GatewayRefuses, Patience
-from evaluation.runs.running import Made, Task, make_run
+from evaluation.runs.asking import NO_PHOTO, Asking, GatewayLost, GatewayRefuses, Patience
+from evaluation.runs.running import Made, Task, make_run, reached
 from evaluation.runs.store import RunStore, load_run
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.evaluation.runs.small_world import BROKEN, PAGES, SMELL, WHO, Turn, script, write_world

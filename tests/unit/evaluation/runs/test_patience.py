@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from evaluation.runs.patience import GatewayLost, GatewayRefuses, Patience, Questioner
+from evaluation.runs.asking import GatewayLost, GatewayRefuses, Patience, Questioner
 from loreglass_client import LoreglassError
 from loreglass_client.errors import (
     DeadlineExceeded,

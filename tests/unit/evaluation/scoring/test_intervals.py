@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.data.model import Part
-from evaluation.judging.port import Judgement, Verdict
-from evaluation.scoring.intervals import bootstrap, holm, paired
+from evaluation.judging.verdicts import Judgement, Verdict
+from evaluation.scoring.intervals import bootstrap, holm, paired, sign_flip_p
 from evaluation.scoring.measures import (
     Measure,
     accuracy,
@@ -28,7 +28,6 @@ from evaluation.scoring.measures import (
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored
 from evaluation.scoring.scores import scores_of
-from evaluation.scoring.signs import sign_flip_p
 from tests.unit.evaluation.scoring.predictions import GOLD, prediction_set, scored, turn_record
 
 KDD, BASELINE = Protocol.KDD_CUP_2025, Protocol.CRAG_MM_2026

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.scoring.overlap import overlap
+from evaluation.scoring.measures import overlap
 
 
 @pytest.mark.parametrize(

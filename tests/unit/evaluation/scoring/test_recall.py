@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from evaluation.data.model import AnswerType, Part, Truth
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
-from evaluation.scoring.measures import model_usage
-from evaluation.scoring.recall import image_recall, page_recall
+from evaluation.scoring.measures import image_recall, model_usage, page_recall
 from evaluation.scoring.scored import Scored
 from loreglass_client.models import Answer, Explanation, Reason, Route, SearchResult
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.data.model import Part
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.scoring.latency import percentile
 from evaluation.scoring.protocols import Protocol, given_up, stop_early
 from evaluation.scoring.scored import Scored
