@@ -25,8 +25,8 @@ from evaluation.commands.report import show_run, write_report
 from evaluation.commands.run import opened_dataset, stops_politely
 from evaluation.data.model import Dataset
 from evaluation.data.squad import PREFIX, squad_choice
-from evaluation.judging.cut import APPROXIMATE
-from evaluation.judging.rules import RuleJudge
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.text import APPROXIMATE
 from evaluation.runs.asking import Asking
 from evaluation.runs.running import reached, write_pages
 from evaluation.runs.tally import ask_several

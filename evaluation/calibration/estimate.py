@@ -1,7 +1,7 @@
 """What thresholds give, with intervals, and what they would give on questions that they were not chosen
 on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -11,7 +11,6 @@ from evaluation.calibration.replay import (
     CalibrationError,
     Cutoffs,
     Floats,
-    Ints,
     Signals,
     rates,
     replay,
@@ -22,7 +21,6 @@ from evaluation.scoring.measures import Measure, Unit
 
 FOLDS = 5
 Choose = Callable[[Signals], Cutoffs]
-Value = Callable[[Signals, Cutoffs], float]
 
 
 class Given(BaseModel):
@@ -73,46 +71,25 @@ def gain(signals: Signals, before: Cutoffs, after: Cutoffs) -> Interval:
     return _interval(signals, replay(signals, after).points - replay(signals, before).points)
 
 
-def cross_validated(
-    rivals: Sequence[Signals], choose: Choose, value: Value, *, folds: int = FOLDS, seed: int = 0
-) -> Given | None:
-    """Every conversation under thresholds chosen on the others: what was chosen on all flatters itself.
+def cross_validated(signals: Signals, choose: Choose, *, folds: int = FOLDS, seed: int = 0) -> Given | None:
+    """Return the figures of every conversation under thresholds chosen on the others.
 
-    `rivals`: runs over the same questions, question by question, of which the one with the best `value` is
-    chosen as well. None where there are too few conversations to choose without some of them.
+    Whole conversations are drawn into a fold at random. None if there are too few to leave some out.
     """
-    first = rivals[0]
-    fold_of = folds_of_sessions(first, folds, seed)
-    points = None if fold_of is None else held_out(rivals, choose, value, fold_of)
-    return None if points is None else figures(first, points)
-
-
-def folds_of_sessions(signals: Signals, folds: int = FOLDS, seed: int = 0) -> Ints | None:
-    """A fold for every question, at random and whole conversations together; None for too few of these."""
     sessions, place = np.unique(signals.session, return_inverse=True)
     if len(sessions) < folds:
         return None
-    order = np.empty(len(sessions), np.int64)
-    order[np.random.default_rng(seed).permutation(len(sessions))] = np.arange(len(sessions)) % folds
-    return order[place]
-
-
-def held_out(rivals: Sequence[Signals], choose: Choose, value: Value, fold_of: Ints) -> Floats | None:
-    """The points of every question under thresholds chosen on the other folds; None where they allow none.
-
-    `rivals` as in `cross_validated`; `fold_of`: the number of each question's fold.
-    """
-    points = np.zeros(len(rivals[0]))
-    for fold in np.unique(fold_of):
-        held = fold_of == fold
+    fold_of = np.empty(len(sessions), np.int64)
+    fold_of[np.random.default_rng(seed).permutation(len(sessions))] = np.arange(len(sessions)) % folds
+    points = np.zeros(len(signals))
+    for fold in range(folds):
+        inside = fold_of[place] == fold
         try:
-            settings = [choose(rival.where(~held)) for rival in rivals]
+            cutoffs = choose(signals.where(~inside))
         except CalibrationError:
             return None
-        values = [value(rival.where(~held), each) for rival, each in zip(rivals, settings, strict=True)]
-        best = int(np.argmax(values))
-        points[held] = replay(rivals[best].where(held), settings[best]).points
-    return points
+        points[inside] = replay(signals.where(inside), cutoffs).points
+    return figures(signals, points)
 
 
 def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs) -> tuple[float, float]:

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined, signals_of
-from evaluation.judging.cut import APPROXIMATE, Cut
-from evaluation.judging.rules import RuleJudge
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.text import APPROXIMATE, Cut
 from evaluation.judging.verdicts import Judge, Judgement, Verdict, VerdictCache, judge_all, verdict_file
 from evaluation.record import TurnRecord
 from evaluation.runs.store import Run

@@ -11,8 +11,8 @@ question went the whole way (`direct_from=1`), with four reservations:
 - Time is not replayed: a question that ran out of it has no answer under any thresholds.
 
 `Replayed.exact` says of which questions the first three hold no doubt. `verify_from`, `same_thing`,
-`decisive`, `tau_coarse` and `tau_fine` change what an answer is made from; for those the platform must be
-asked again.
+`decisive`, `tau_coarse` and `tau_fine` change what an answer is made from; for those make a run
+each (`eval run --threshold NAME=VALUE`) and calibrate on it.
 """
 
 import math
@@ -77,20 +77,6 @@ class Cutoffs:
 REPLAYED = tuple(field.name for field in fields(Cutoffs))
 ROUTER = ("direct_confidence", "direct_from")
 ANSWER = tuple(name for name in REPLAYED if name not in ROUTER)
-
-ASKED_AGAIN = ("verify_from", "same_thing", "decisive", "tau_coarse", "tau_fine")
-"""They change what an answer is made from, so that no record tells what it would have been."""
-
-EVERYTHING_SEEN: Mapping[str, float] = {
-    "answer_confidence": 0.0,
-    "supported": 0.0,
-    "borderline": 1.0,
-    "judged": 0.0,
-    "token_min": 0.0,
-    "token_mean": 0.0,
-}
-"""Overrides for a run whose every replay is exact: nothing is withheld, and the judge is always asked."""
-
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

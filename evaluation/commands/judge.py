@@ -13,8 +13,8 @@ from evaluation.judging.verdicts import Choice
 
 if TYPE_CHECKING:
     from evaluation.data.model import Rejected
-    from evaluation.judging.cut import Cut
     from evaluation.judging.model_judge import ModelJudge
+    from evaluation.judging.text import Cut
     from evaluation.judging.verdicts import Case, Judge, Judgement
     from evaluation.runs.store import Run
 
@@ -40,8 +40,8 @@ def judge_run(
     """
     import anyio
 
-    from evaluation.judging.cut import TokenizerError, open_cut
     from evaluation.judging.model_judge import JudgeError
+    from evaluation.judging.text import TokenizerError, open_cut
     from evaluation.judging.verdicts import JudgeDown, LabelsError
     from evaluation.runs.store import RunError, load_run
 
@@ -72,7 +72,7 @@ def agreement_of(
     examples: Annotated[int, typer.Option(min=0, help="disagreements to show")] = 10,
 ) -> None:
     """How far two judges agree on a run, and where they part."""
-    from evaluation.judging.cut import TokenizerError, open_cut
+    from evaluation.judging.text import TokenizerError, open_cut
     from evaluation.runs.store import RunError, load_run
     from evaluation.scoring.protocols import Protocol
     from evaluation.scoring.scored import NotJudged
@@ -88,7 +88,7 @@ def agreement_of(
 
 
 def _by_rules(runs: "list[Run]", cut: "Cut") -> None:
-    from evaluation.judging.rules import RuleJudge, judge_by_rules
+    from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
     from evaluation.judging.verdicts import VerdictCache, key_of, verdict_file
     from evaluation.scoring.scored import case_of
 
@@ -226,7 +226,7 @@ async def _judged(
     judge: Choice, cases: "Sequence[GoldCase]", base_url: str, model: str
 ) -> "tuple[str, dict[str, Judgement]]":
     from evaluation.judging.agreement import judged_by
-    from evaluation.judging.rules import RuleJudge
+    from evaluation.judging.rule_judge import RuleJudge
 
     if judge is Choice.RULES:
         return RuleJudge.name, await judged_by(RuleJudge(), cases)

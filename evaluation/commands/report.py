@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluation.commands.run import refuse
-from evaluation.judging.cut import Cut, TokenizerError, open_cut
+from evaluation.judging.text import Cut, TokenizerError, open_cut
 from evaluation.reporting.comparison import ReportError
 from evaluation.scoring.protocols import Protocol
 
@@ -112,8 +112,8 @@ def squad(
 
 def show_run(folder: Path, console: "Console") -> None:
     """The tables of one run. Raises `ReportError` where it is none, or one on other questions."""
-    from evaluation.judging.cut import APPROXIMATE
-    from evaluation.judging.rules import RuleJudge
+    from evaluation.judging.rule_judge import RuleJudge
+    from evaluation.judging.text import APPROXIMATE
     from evaluation.reporting.comparison import ReportError, judged_run
     from evaluation.reporting.spans import show, span_report
     from evaluation.runs.tally import print_spans

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from evaluation.calibration.proposals import PROPOSED, saying
 from evaluation.data.model import Part
-from evaluation.judging.cut import Cut
-from evaluation.judging.rules import RuleJudge
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.text import Cut
 from evaluation.judging.verdicts import HUMAN, verdict_file
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.reporting.formatting import plural, short

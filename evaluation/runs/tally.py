@@ -15,7 +15,7 @@ from rich.table import Table
 from tqdm import tqdm
 
 from evaluation.data.model import Dataset, Part
-from evaluation.judging.rules import RuleJudge
+from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.verdicts import Judgement
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.data.model import AnswerType, Part
-from evaluation.judging.spans import normalised, says
-from evaluation.judging.text import canonical
+from evaluation.judging.text import canonical, normalised, says
 from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol

@@ -32,7 +32,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from itertools import pairwise
 
-from evaluation.judging.refusals import literal_refusal, plain_refusal
+from evaluation.judging.text import literal_refusal, plain_refusal
 from evaluation.judging.verdicts import Verdict
 
 _STOP_AFTER = 2

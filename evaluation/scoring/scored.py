@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.data.model import Part
-from evaluation.judging.cut import APPROXIMATE, Cut
 from evaluation.judging.model_judge import MODEL, version_of
-from evaluation.judging.rules import RuleJudge, judge_by_rules
+from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
+from evaluation.judging.text import APPROXIMATE, Cut
 from evaluation.judging.verdicts import HUMAN, Case, Judgement, Verdict, key_of, verdict_file, verdicts_on
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol, given_up, stop_early

@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from evaluation.judging.agreement import Agreement, agreement
-from evaluation.judging.cut import Cut
 from evaluation.judging.model_judge import undisputed
+from evaluation.judging.text import Cut
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol

@@ -19,7 +19,7 @@ from corpus.ingest import ingest_pages
 from deploy.one_process import Platform, platform
 from deploy.settings import PocketSettings
 from evaluation.data.model import AskedTurn, Dataset
-from evaluation.judging.rules import judge
+from evaluation.judging.rule_judge import judge
 from evaluation.judging.verdicts import Verdict
 from evaluation.runs.running import write_pages
 from loreglass_client import AsyncLoreglass, LoreglassError

@@ -31,7 +31,7 @@ async def open_referee(
 ) -> AsyncIterator[tuple["RememberingReferee", "Judge"]]:
     """It keeps what it says in the folder. `named`: a model's server and name; else the settings'."""
     from evaluation.commands.judge import model_judge
-    from evaluation.judging.rules import RuleJudge
+    from evaluation.judging.rule_judge import RuleJudge
     from training.data.referee import ModelReferee, Referee, RememberingReferee, RuleReferee, open_model
 
     async with AsyncExitStack() as stack:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from bench.node import LLAMA_ON_VLLM_0_10_2, ServerTraits
-from evaluation.judging.rules import RuleJudge
+from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.verdicts import Case, Judgement, Verdict
 from evaluation.runs.store import RunError, load_run
 from gateway.llm.lines import in_lines

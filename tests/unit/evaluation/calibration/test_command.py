@@ -10,11 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from evaluation.calibration.aim import Aim
-from evaluation.calibration.ceiling import Guarantee
 from evaluation.calibration.estimate import Given
-from evaluation.calibration.promise import kept
-from evaluation.calibration.threshold_file import Base, render
+from evaluation.calibration.report import Base, kept, render
 from evaluation.commands.calibrate import calibrate, promise_file
 from evaluation.scoring.intervals import Interval
 from gateway.thresholds import PACKAGED, load_thresholds
@@ -109,8 +106,6 @@ def test_names_of_datasets_stay_in_their_comment(dev: Path, tmp_path: Path) -> N
         (["--best", "luck"], "none of truthfulness, accuracy"),
         (["--best", "truthfulness", "--ceiling", "0.1"], "Either"),
         (["--tune", "tau_fine"], "cannot be tuned by replay"),
-        (["--ask", "tau_fine=0.4,0.5"], "--dataset"),
-        (["--ask", "supported=0.4", "--dataset", "x"], "--ask takes"),
         (["--judge", "human"], "withheld"),
     ],
 )
@@ -187,6 +182,6 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         truthfulness_range=Interval(low=0.7, high=0.9),
         risk=wrong / (0.8 + wrong),
     )
-    held, told = kept(Aim(guarantee=Guarantee(0.02)), found, found)
+    held, told = kept(0.02, found, found)
     assert held is expected
     assert "at most 2 %" in told

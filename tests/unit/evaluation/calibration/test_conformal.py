@@ -14,7 +14,7 @@ from evaluation.calibration.ceiling import Guarantee, binomial_tail, p_value, th
 from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, replay
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
-DRAWS = 500
+DRAWS = 150
 PATH = [replace(OPEN, answer_confidence=k / 20) for k in range(21)]
 
 

@@ -15,7 +15,7 @@ from contracts.domain_router import Domain
 from evaluation.calibration.proposals import Drafts, Judging, drafts_of, judged
 from evaluation.calibration.replay import CalibrationError
 from evaluation.data.opening import open_dataset
-from evaluation.judging.rules import RuleJudge
+from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.verdicts import Case, Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking

@@ -11,7 +11,7 @@ from evaluation.cli import app
 from evaluation.judging import prompt
 from evaluation.judging.agreement import gold_cases, held, score_of
 from evaluation.judging.model_judge import undisputed
-from evaluation.judging.rules import judge_by_rules
+from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.verdicts import Judgement, Verdict
 from tests.unit.evaluation.judging.scripted_judge import Body, ScriptedJudge, case_in, marks, serving
 

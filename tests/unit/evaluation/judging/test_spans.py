@@ -3,8 +3,8 @@
 import pytest
 
 from evaluation.data.model import AnswerType, Truth
-from evaluation.judging.rules import judge_by_rules
-from evaluation.judging.spans import exact_match, normalised, says, word_f1
+from evaluation.judging.rule_judge import judge_by_rules
+from evaluation.judging.text import exact_match, normalised, says, word_f1
 from evaluation.judging.verdicts import Case, Verdict
 
 GOLDS = ("12 May 1881", "May 1881")

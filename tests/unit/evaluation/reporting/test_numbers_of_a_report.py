@@ -10,8 +10,8 @@ import pytest
 
 from evaluation.commands.report import write_report
 from evaluation.data.model import Part
-from evaluation.judging.cut import APPROXIMATE
-from evaluation.judging.rules import judge_by_rules
+from evaluation.judging.rule_judge import judge_by_rules
+from evaluation.judging.text import APPROXIMATE
 from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
 from evaluation.runs.store import load_run

@@ -13,7 +13,7 @@ from PIL import Image
 
 from evaluation.commands.report import write_report
 from evaluation.data.model import Part
-from evaluation.judging.cut import APPROXIMATE
+from evaluation.judging.text import APPROXIMATE
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from evaluation.cli import app
 from evaluation.commands.report import write_report
-from evaluation.judging.cut import APPROXIMATE
+from evaluation.judging.text import APPROXIMATE
 from evaluation.reporting.comparison import judged_run
 from evaluation.reporting.spans import STEPS, span_report
 from evaluation.scoring.protocols import Protocol

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.data.model import AnswerType, Part, Truth
-from evaluation.judging.rules import judge_by_rules
-from evaluation.judging.spans import exact_match, normalised, says, word_f1
-from evaluation.judging.text import is_refusal
+from evaluation.judging.rule_judge import judge_by_rules
+from evaluation.judging.text import exact_match, is_refusal, normalised, says, word_f1
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Scored, case_of
 from evaluation.scoring.spans import marked, outcomes, span_scores

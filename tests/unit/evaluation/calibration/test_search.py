@@ -8,7 +8,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evaluation.calibration.grid import Objective, Search
 from evaluation.calibration.replay import (
     ANSWER,
     CalibrationError,
@@ -19,6 +18,7 @@ from evaluation.calibration.replay import (
     rates,
     replay,
 )
+from evaluation.calibration.search import Objective, Search
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 BY_DOUBT = ("answer_confidence", "supported", "borderline", "judged")
@@ -120,7 +120,7 @@ def test_a_basis_is_told_and_two_are_told_apart() -> None:
 
 
 def test_thinned_settings_are_sharpened_one_by_one() -> None:
-    signals = generated(np.random.default_rng(6), 300, tokens=False)
+    signals = generated(np.random.default_rng(6), 150, tokens=False)
     everything = Search(USUAL, Objective(), BY_DOUBT).best(signals)
     thinned = Search(USUAL, Objective(), BY_DOUBT, settings=200).best(signals)
     best, close = (value(signals, each, Objective()) for each in (everything, thinned))
@@ -139,10 +139,10 @@ def test_the_router_is_searched_where_every_question_went_the_whole_way() -> Non
 
 
 def test_a_ceiling_is_kept_and_one_that_cannot_be_is_refused() -> None:
-    signals = generated(np.random.default_rng(8), 200)
+    signals = generated(np.random.default_rng(8), 80)
     found = Search(USUAL, Objective(0.02)).best(signals)
     assert rates(replay(signals, found).points).hallucination <= 0.02
-    hopeless = replace(signals, went_direct=np.ones(200, bool), draft=np.full(200, -1.0))
+    hopeless = replace(signals, went_direct=np.ones(80, bool), draft=np.full(80, -1.0))
     with pytest.raises(CalibrationError, match="No thresholds"):
         Search(USUAL, Objective(0.02)).best(hopeless)
 
