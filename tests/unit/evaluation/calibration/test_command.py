@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from evaluation.calibration.estimate import Given
-from evaluation.calibration.report import Base, kept, render
+from evaluation.calibration.report import kept
 from evaluation.commands.calibrate import calibrate, promise_file
 from evaluation.scoring.intervals import Interval
 from gateway.thresholds import PACKAGED, load_thresholds
@@ -39,16 +38,6 @@ def test_the_file_that_is_written_is_one_that_the_gateway_loads(dev: Path, tmp_p
     assert loaded.version == packaged.version + 1
     assert loaded.answer_confidence != packaged.answer_confidence
     assert loaded.same_thing == packaged.same_thing
-
-
-def test_the_tables_are_those_of_the_packaged_file(dev: Path, tmp_path: Path) -> None:
-    out = tmp_path / "thresholds.toml"
-    asked(dev, "--out", out)
-    shapes = []
-    for path in (PACKAGED, out):
-        content = tomllib.loads(path.read_text("utf-8"))
-        shapes.append({name: list(table) for name, table in content.items() if isinstance(table, dict)})
-    assert shapes[0] == shapes[1]
 
 
 def test_the_promise_tells_what_was_and_what_is_to_be_expected(dev: Path, tmp_path: Path) -> None:
@@ -138,29 +127,6 @@ def test_a_place_that_cannot_be_written_is_refused_with_a_sentence(dev: Path, tm
     result = asked(dev, "--out", tmp_path / "file" / "thresholds.toml")
     assert (result.exit_code, type(result.exception)) == (1, SystemExit)
     assert "cannot be written: " in result.output
-
-
-def test_a_check_that_shares_some_questions_is_refused(dev: Path, tmp_path: Path) -> None:
-    out = tmp_path / "thresholds.toml"
-    part = write_run(tmp_path / "part", seed=1, sessions=3, fingerprint="of the part")
-    assert "chosen on (3 of them)" in asked(dev, "--out", out, "--check", part).output
-    assert "in two of these runs" in asked(dev, part, "--out", out).output
-    assert not out.exists()
-
-
-def test_a_long_comment_is_wrapped_and_not_cut() -> None:
-    text = render({}, Base(1, {}), ["word " * 40 + "end."])
-    assert "end." in text
-    assert all(line.startswith("# ") or line == "version = 2" for line in text.splitlines())
-    assert max(map(len, text.splitlines())) <= 112
-
-
-def test_several_runs_are_calibrated_as_one(dev: Path, tmp_path: Path) -> None:
-    out = tmp_path / "thresholds.toml"
-    more = write_run(tmp_path / "more", seed=7, sessions=20)
-    assert asked(dev, more, "--out", out).exit_code == 0
-    promise = json.loads(promise_file(out).read_text("utf-8"))
-    assert promise["before"]["questions"] == promise["before"]["sessions"] == 100
 
 
 @pytest.mark.parametrize(

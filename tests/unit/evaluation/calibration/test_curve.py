@@ -41,16 +41,6 @@ def test_a_score_that_is_no_number_is_withheld_first() -> None:
     assert curve.points[-2].risk == 0.0
 
 
-def test_without_answers_there_is_no_curve() -> None:
-    assert risk_coverage([], questions=5).points == ()
-    assert math.isnan(risk_coverage([]).aurc)
-
-
-def test_more_answers_than_questions_are_a_mistake() -> None:
-    with pytest.raises(ValueError, match="2 answers to 1"):
-        risk_coverage(candidates((0.1, 0.0), (0.2, 0.0)), questions=1)
-
-
 @given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=40))
 def test_coverage_only_grows_and_ends_at_the_mean_loss(pairs: list[tuple[float, float]]) -> None:
     curve = risk_coverage(candidates(*pairs))

@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.calibration.calibrating import Aim
 from evaluation.calibration.ceiling import Guarantee
-from evaluation.calibration.estimate import cross_validated, gain, under, wrong_by_conversation
+from evaluation.calibration.estimate import cross_validated, under, wrong_by_conversation
 from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined
 from evaluation.calibration.report import kept
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
@@ -82,11 +82,6 @@ def test_a_guarantee_is_held_to_what_it_bounds_conversations_and_not_questions()
     held, told = kept(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
     assert held is True
     assert "every conversation counts alike" in told
-
-
-def test_nothing_changes_between_a_setting_and_itself() -> None:
-    unchanged = gain(noise(5), USUAL, USUAL)
-    assert (unchanged.low, unchanged.high) == (0.0, 0.0)
 
 
 def test_joined_runs_keep_their_conversations_apart() -> None:

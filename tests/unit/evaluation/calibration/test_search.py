@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from evaluation.calibration.replay import (
-    ANSWER,
     CalibrationError,
     Cutoffs,
     Signals,
@@ -19,7 +18,7 @@ from evaluation.calibration.replay import (
     replay,
 )
 from evaluation.calibration.search import Objective, Search
-from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
+from tests.unit.evaluation.calibration.generated_signals import USUAL, generated
 
 BY_DOUBT = ("answer_confidence", "supported", "borderline", "judged")
 
@@ -48,20 +47,6 @@ def test_nothing_on_a_full_raster_is_better_than_what_is_found(seed: int, ceilin
     found = Search(USUAL, objective, BY_DOUBT).best(signals)
     best = exhaustively(signals, objective, BY_DOUBT, 5)
     assert value(signals, found, objective) == pytest.approx(best)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_token_thresholds_are_searched_together_with_the_others(seed: int) -> None:
-    signals = generated(np.random.default_rng(seed), 120, coarse=6)
-    names = ("token_min", "token_mean", "answer_confidence")
-    found = Search(replace(USUAL, supported=0.0, borderline=0.0), Objective(), names).best(signals)
-    base = replace(USUAL, supported=0.0, borderline=0.0)
-    raster = [k / 12 for k in range(13)]
-    best = max(
-        value(signals, base.with_values(dict(zip(names, values, strict=True))), Objective())
-        for values in product(raster, repeat=3)
-    )
-    assert value(signals, found, Objective()) >= best - 1e-9
 
 
 def test_a_planted_optimum_is_found_and_lies_in_the_middle_of_its_gap() -> None:
@@ -156,14 +141,3 @@ def test_when_all_are_right_nothing_is_withheld_and_when_all_are_wrong_nothing_i
     signals = replace(signals, proposed=np.full(50, points), draft=drafts, p_direct=drafts)
     found = replay(signals, Search(USUAL).best(signals))
     assert found.points.sum() == (np.count_nonzero(signals.citable) if points > 0 else 0.0)
-
-
-@pytest.mark.parametrize("count", [1, 30])
-def test_constant_signals_and_a_single_question_are_no_trouble(count: int) -> None:
-    signals = generated(np.random.default_rng(10), count)
-    same = np.full(count, 0.5)
-    signals = replace(signals, answer_confidence=same, support=same, evidence_support=same)
-    signals = replace(signals, judged=same, token_min=same, token_mean=same)
-    found = Search(OPEN).best(signals)
-    assert rates(replay(signals, found).points).truthfulness >= 0.0
-    assert all(0.0 <= getattr(found, name) <= 1.0 for name in ANSWER)

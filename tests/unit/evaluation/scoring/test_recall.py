@@ -131,13 +131,6 @@ def test_questions_that_no_page_can_be_told_by_do_not_count(gold: Truth | None) 
     assert page_recall(1).values([scored(1, [page("It has 312 pages.")], gold)]) == {}
 
 
-def test_a_photo_whose_thing_nobody_names_does_not_count() -> None:
-    assert (
-        image_recall("image_search", 1).values([scored(1, [thing("Salt Road")], truth(photographed=""))])
-        == {}
-    )
-
-
 def test_calls_and_tokens_are_means_over_answers() -> None:
     answers = [
         scored(1, None, None, calls=2, prompt_tokens=900, completion_tokens=40),
