@@ -22,8 +22,7 @@ from evaluation.ablation.published import (
 )
 from evaluation.data.model import Part
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored
-from evaluation.scoring.scores import degradations
+from evaluation.scoring.scored import Scored, degradations
 
 _NOT_OFFERED = "not on this gateway"
 

@@ -8,10 +8,20 @@ from enum import StrEnum
 import numpy as np
 
 from evaluation.calibration.ceiling import Guarantee, through
-from evaluation.calibration.estimate import Choose, cross_validated, gain, under, wrong_by_conversation
 from evaluation.calibration.proposals import Judging, judged_together, pipeline_of, questions_of, same_system
 from evaluation.calibration.replay import REPLAYED, ROUTER, CalibrationError, Cutoffs, Signals, replay
-from evaluation.calibration.report import Base, Check, Promise, Source, kept
+from evaluation.calibration.report import (
+    Base,
+    Check,
+    Choose,
+    Promise,
+    Source,
+    cross_validated,
+    gain,
+    kept,
+    under,
+    wrong_by_conversation,
+)
 from evaluation.calibration.search import Objective, Search
 from evaluation.runs.store import Run
 

@@ -158,7 +158,7 @@ def _close(made: "Made", tally: "Tally") -> None:
 def opened_dataset(source: str, **choice: Any) -> Dataset:
     """The dataset, with a progress bar where opening takes long; else ends the command with why not."""
     from evaluation.data.opening import open_dataset
-    from evaluation.data.progress import progress_bars
+    from evaluation.data.photos import progress_bars
 
     try:
         with progress_bars() as on_progress:

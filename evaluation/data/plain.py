@@ -10,7 +10,7 @@ from typing import Any
 from evaluation.data.checks import LONGEST_ID, BadRow, identifier, photo_inside, text
 from evaluation.data.labels import canonical
 from evaluation.data.model import AskedTurn, Conversation, Part, Rejected
-from evaluation.data.progress import OnProgress
+from evaluation.data.photos import OnProgress
 from evaluation.data.tables import json_lines
 
 PLAIN = "questions.jsonl"

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evaluation.data.checks import BadRow
-from evaluation.data.crag_mm import COLUMNS
 from evaluation.data.labels import Labels, labels_of
 from evaluation.data.model import DatasetError
 
 SUFFIXES = (".parquet", ".jsonl", ".json")
+COLUMNS = ("session_id", "image_url", "turns", "answers", "image_quality")
+"""What is read of a row, besides `image`."""
 IMAGE = "image"
 LONGEST_LINE = 64 * 2**20
 """Bytes of one line of JSONL: it may hold a photo in base64."""

@@ -18,8 +18,16 @@ from evaluation.scoring import measures
 from evaluation.scoring.intervals import Paired, bootstrap, holm, paired
 from evaluation.scoring.measures import Measure
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, Settled, settle
-from evaluation.scoring.scores import Refusals, degradations, errors, failed_judgements, refusals
+from evaluation.scoring.scored import (
+    Refusals,
+    Scored,
+    Settled,
+    degradations,
+    errors,
+    failed_judgements,
+    refusals,
+    settle,
+)
 
 
 @dataclass(frozen=True, slots=True)

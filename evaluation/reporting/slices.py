@@ -8,7 +8,7 @@ from statistics import mean
 from evaluation.data.model import Part
 from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
-from evaluation.scoring.latency import percentile
+from evaluation.scoring.measures import percentile
 from evaluation.scoring.scored import Settled
 from loreglass_client.models import CitationKind, Trace
 

@@ -22,8 +22,7 @@ from evaluation.runs.asking import Asking
 from evaluation.runs.running import Gateway, Made, OnRecord, System, Task, make_run
 from evaluation.runs.store import Run
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, case_of, scored_with
-from evaluation.scoring.scores import Scores, scores_of
+from evaluation.scoring.scored import Scored, Scores, case_of, scored_with, scores_of
 from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
 
 FAILED = "failed"

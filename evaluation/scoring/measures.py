@@ -274,3 +274,9 @@ def _is_told_by_pages(record: TurnRecord) -> bool:
 def _has_answer(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
     accepted = record.truth.accepted if record.truth else ()
     return any(says(f"{each.title}\n{each.text}", accepted) for each in results)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least `share` of all do not exceed (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

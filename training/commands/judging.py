@@ -1,12 +1,13 @@
-"""Who judges, for commands: rules, or a model, whose judgements are kept where they are needed again."""
+"""Judges for commands, and errors that end a command with one sentence."""
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evaluation.commands.run import refuse
 from evaluation.judging.verdicts import Choice
 
 if TYPE_CHECKING:
@@ -41,3 +42,29 @@ async def open_referee(
             judge = await stack.enter_async_context(model_judge(*named))
             referee = ModelReferee(judge, await stack.enter_async_context(open_model(*named)))
         yield stack.enter_context(RememberingReferee(referee, folder, concurrency)), judge
+
+
+@contextmanager
+def says_why() -> Iterator[None]:
+    """Ends the process with 1 where the settings, the data or a server will not do."""
+    from chassis.models.pretrained import WrongWeights
+    from chassis.startup import CannotStart
+    from evaluation.calibration.replay import CalibrationError
+    from evaluation.data.model import DatasetError
+    from evaluation.judging.model_judge import JudgeError
+    from evaluation.judging.verdicts import JudgeDown
+    from evaluation.runs.store import RunError
+    from training.config import WrongConfig
+    from training.grpo.rollout import ServicesDown
+    from training.models import CannotMerge
+    from training.runs import RunRefused
+    from training.samples import UnreadableData
+
+    of_evaluation = (CalibrationError, DatasetError, JudgeError, JudgeDown, RunError)
+    of_training = (CannotMerge, RunRefused, ServicesDown, UnreadableData, WrongConfig)
+    try:
+        yield
+    except (*of_evaluation, *of_training, CannotStart, WrongWeights) as error:
+        refuse(str(error))
+    except KeyboardInterrupt:
+        refuse("Stopped. What is done is kept: the same command goes on from there.", 130)

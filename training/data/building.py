@@ -10,7 +10,7 @@ import anyio
 
 from evaluation.calibration.proposals import Judging, drafts_of
 from evaluation.calibration.replay import CalibrationError
-from evaluation.data.progress import OnProgress, unseen
+from evaluation.data.photos import OnProgress, unseen
 from evaluation.judging.verdicts import Judge
 from evaluation.runs.store import Run, load_run
 from training.data.referee import NoJudgement, RememberingReferee

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 from PIL import Image
 
 from gateway.llm.completion import Token
-from training.chat import Chats
-from training.replies import Probabilities
+from training.chat import Chats, Probabilities
 
 
 @dataclass(frozen=True, slots=True)

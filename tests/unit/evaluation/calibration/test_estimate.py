@@ -9,9 +9,8 @@ import pytest
 
 from evaluation.calibration.calibrating import Aim
 from evaluation.calibration.ceiling import Guarantee
-from evaluation.calibration.estimate import cross_validated, under, wrong_by_conversation
 from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined
-from evaluation.calibration.report import kept
+from evaluation.calibration.report import cross_validated, kept, under, wrong_by_conversation
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 AIM = Aim(tuned=("answer_confidence", "judged"))

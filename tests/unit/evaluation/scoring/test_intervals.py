@@ -26,8 +26,7 @@ from evaluation.scoring.measures import (
     turns_succeeded,
 )
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored
-from evaluation.scoring.scores import scores_of
+from evaluation.scoring.scored import Scored, scores_of
 from tests.unit.evaluation.scoring.predictions import GOLD, prediction_set, scored, turn_record
 
 KDD, BASELINE = Protocol.KDD_CUP_2025, Protocol.CRAG_MM_2026

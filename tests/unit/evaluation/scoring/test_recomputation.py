@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scores import Scores, scores_of
+from evaluation.scoring.scored import Scores, scores_of
 from tests.unit.evaluation.scoring.predictions import (
     JUDGED,
     SAID,

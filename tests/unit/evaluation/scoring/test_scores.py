@@ -8,8 +8,8 @@ import pytest
 from evaluation.data.model import Part
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.scoring.protocols import Protocol, stop_early
-from evaluation.scoring.scored import Scored
-from evaluation.scoring.scores import (
+from evaluation.scoring.scored import (
+    Scored,
     degradations,
     errors,
     failed_judgements,
