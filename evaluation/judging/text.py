@@ -13,10 +13,9 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 MAX_ANSWER_TOKENS = 75
 """CRAG-MM judges the first 75 tokens of an answer."""
@@ -65,53 +64,23 @@ def is_refusal(answer: str) -> bool:
     return not spaced or any(refusal in spaced for refusal in _REFUSALS)
 
 
-class Cut(Protocol):
-    """Cuts an answer to its length."""
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Cuts an answer to what is judged of it. `name`: in reports."""
 
-    @property
-    def name(self) -> str:
-        """How reports name it."""
-        ...
+    name: str
+    apply: Callable[[str], str]
 
     def __call__(self, answer: str) -> str:
-        """What is judged of the answer."""
-        ...
+        return self.apply(answer)
 
 
 class TokenizerError(Exception):
     """There is no tokenizer there; the message says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApproximateCut:
-    """By pieces of words; nothing to install and no file."""
-
-    name: str = f"approximation, {MAX_ANSWER_TOKENS} tokens"
-
-    def __call__(self, answer: str) -> str:
-        """An answer of no more characters than tokens is whole."""
-        return answer if len(answer) <= MAX_ANSWER_TOKENS else truncate(answer)
-
-
-APPROXIMATE = ApproximateCut()
-
-
-class TokenizerCut:
-    """As the kits do it: encoded, cut with its special tokens counted, decoded without them."""
-
-    def __init__(self, tokenizer: Any, name: str) -> None:
-        self._tokenizer = tokenizer
-        self._tokenizer.enable_truncation(max_length=MAX_ANSWER_TOKENS)
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        """The file's, with its folder's, which is the model's by custom."""
-        return self._name
-
-    def __call__(self, answer: str) -> str:
-        """Short answers go the same way, since decoding also drops special tokens that stand in them."""
-        return str(self._tokenizer.decode(self._tokenizer.encode(answer).ids))
+APPROXIMATE = Cut(f"approximation, {MAX_ANSWER_TOKENS} tokens", truncate)
+"""By pieces of words; it needs no file."""
 
 
 def open_cut(tokenizer: Path | None) -> Cut:
@@ -132,7 +101,9 @@ def open_cut(tokenizer: Path | None) -> Cut:
         loaded = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises no narrower class
         raise TokenizerError(f"{path} is not a tokenizer's file: {error}") from error
-    return TokenizerCut(loaded, f"{path.parent.name}/{path.name}, {MAX_ANSWER_TOKENS} tokens")
+    loaded.enable_truncation(max_length=MAX_ANSWER_TOKENS)
+    name = f"{path.parent.name}/{path.name}, {MAX_ANSWER_TOKENS} tokens"
+    return Cut(name, lambda answer: str(loaded.decode(loaded.encode(answer).ids)))
 
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9\s]")
