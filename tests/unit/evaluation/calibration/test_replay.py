@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from evaluation.calibration.replay import ANSWER, ROUTER, CalibrationError, Cutoffs, Signals, replay
+from evaluation.calibration.replay import ANSWER, ROUTER, Cutoffs, Signals, replay
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, bend, generated
 
 
@@ -119,8 +119,3 @@ def test_turns_after_a_changed_answer_are_said_to_be_uncertain() -> None:
     replayed = replay(signals, replace(OPEN, answer_confidence=0.5))
     assert list(replayed.given) == [True, False, True, True]
     assert list(replayed.exact) == [True, True, False, False]
-
-
-def test_a_pipeline_without_thresholds_is_refused() -> None:
-    with pytest.raises(CalibrationError, match="no thresholds"):
-        Cutoffs.among({"supported": 0.5})

@@ -105,14 +105,6 @@ def test_of_a_limit_as_many_are_unanswerable_as_is_said(tmp_path: Path, seed: in
     assert len({"f3", "b2"} & set(asked)) == 1
 
 
-@pytest.mark.parametrize(("limit", "told"), [(None, "only be said of a limit"), (2, "3 cannot")])
-def test_more_unanswerable_questions_than_a_limit_has_are_refused(
-    tmp_path: Path, limit: int | None, told: str
-) -> None:
-    with pytest.raises(DatasetError, match=told):
-        chosen(tmp_path, limit=limit, unanswerable=3)
-
-
 def test_every_question_can_be_asked_with_one_photo(tmp_path: Path) -> None:
     photo = tmp_path / "street.jpg"
     photo.write_bytes(picture())

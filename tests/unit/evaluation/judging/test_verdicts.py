@@ -140,12 +140,6 @@ async def test_an_endpoint_that_only_fails_is_given_up() -> None:
     assert len(judge.asked) <= 10
 
 
-async def test_failures_after_a_verdict_are_borne() -> None:
-    judge = Counting(lambda case: RIGHT if case.interaction_id == "i0" else FAILED)
-    found = await judge_all(cases(30), judge, concurrency=1)
-    assert counts(found) == {"correct": 1, "failed": 29}
-
-
 @pytest.mark.parametrize(
     ("one", "two"),
     [("model:a/b", "model:a-b"), ("model:../../x", "x"), ("model:a:b", "model:a b"), ("rules", "Rules")],
