@@ -21,17 +21,15 @@ from corpus.cli import index
 from corpus.ingest import ingest_pages
 from deploy.one_process import started_platform
 from deploy.settings import PocketSettings, told_by_environment
-from evaluation.commands.report import write_report
+from evaluation.commands.report import show_run, write_report
 from evaluation.commands.run import opened_dataset, stops_politely
-from evaluation.commands.squad import show_run
 from evaluation.data.model import Dataset
 from evaluation.data.squad import PREFIX, squad_choice
-from evaluation.judging.cut import APPROXIMATE
-from evaluation.judging.rules import RuleJudge
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.text import APPROXIMATE
 from evaluation.runs.asking import Asking
-from evaluation.runs.gateway import reached
-from evaluation.runs.pages import write_pages
-from evaluation.runs.several import ask_several
+from evaluation.runs.running import reached, write_pages
+from evaluation.runs.tally import ask_several
 from evaluation.scoring.protocols import Protocol
 
 _MEASURED = ("chassis", "corpus", "gateway", "language", "proto/contracts", "services")

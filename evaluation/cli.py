@@ -7,11 +7,9 @@ import typer
 
 from evaluation.commands.ablate import ablate
 from evaluation.commands.calibrate import calibrate
-from evaluation.commands.gold import gold
-from evaluation.commands.judge import agreement_of, judge_run
-from evaluation.commands.report import report
+from evaluation.commands.judge import agreement_of, gold, judge_run
+from evaluation.commands.report import report, squad
 from evaluation.commands.run import run
-from evaluation.commands.squad import squad
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

@@ -3,13 +3,9 @@
 import typer
 
 from training.commands.data import data
-from training.commands.grpo import grpo
-from training.commands.head import head
-from training.commands.merge import merge
-from training.commands.presets import presets
 from training.commands.reader import reader
 from training.commands.report import report
-from training.commands.sft import sft
+from training.commands.train import grpo, head, merge, presets, sft
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 

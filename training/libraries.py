@@ -1,7 +1,9 @@
-"""The libraries that training needs, found before anything is begun."""
+"""The libraries that training needs, and progress bars on stderr."""
 
 import importlib
 import importlib.util
+from collections.abc import Iterable, Sized
+from typing import TypeVar
 
 from chassis.models.torchvision_ops import make_importable
 from training.config import WrongConfig
@@ -18,3 +20,20 @@ def require(*names: str) -> None:
             "or `make .venv/.training` in a clone."
         )
     make_importable()
+
+
+Item = TypeVar("Item")
+
+
+def bar(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
+    """The same items, shown as they go by."""
+    from tqdm import tqdm
+
+    length = total if total is not None or not isinstance(items, Sized) else len(items)
+    shown: Iterable[Item] = tqdm(items, desc=what, total=length, dynamic_ncols=True, leave=False)
+    return shown
+
+
+def silent(items: Iterable[Item], what: str) -> Iterable[Item]:
+    """The same items, unseen: where another process shows them."""
+    return items

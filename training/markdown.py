@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from evaluation.reporting.text import LONG, shown
+from evaluation.reporting.formatting import LONG, shown
 
 
 def quoted(text: str, limit: int = LONG) -> str:

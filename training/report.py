@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from evaluation.judging.port import Case, Judgement
+from evaluation.judging.verdicts import Case, Judgement
 from training.data.referee import NoJudgement
 from training.markdown import bullets, quoted, table
 from training.runs import AFTER, BEFORE, CONFIG, LEFT_OUT, ROLLOUTS, Rollout, RunFolder, Summary

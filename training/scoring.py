@@ -17,9 +17,8 @@ from pydantic import ValidationError
 
 from chassis.validation import first_fault
 from evaluation.data.model import Truth
-from evaluation.judging.cut import APPROXIMATE
-from evaluation.judging.port import Case, Judgement, Verdict
-from evaluation.judging.spans import says, word_f1
+from evaluation.judging.text import APPROXIMATE, says, word_f1
+from evaluation.judging.verdicts import Case, Judgement, Verdict
 from training.runs import Prediction
 from training.samples import Task, UnreadableData
 

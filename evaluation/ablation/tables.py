@@ -6,20 +6,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from evaluation.ablation.measuring import (
+from evaluation.ablation.published import (
+    NOT_PRINTED,
+    Column,
     Difference,
     Figure,
+    PaperTable,
+    Row,
+    Section,
     differences,
     figure,
     measure_of,
     only_where,
     plain,
 )
-from evaluation.ablation.published import NOT_PRINTED, Column, PaperTable, Row, Section
 from evaluation.data.model import Part
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored
-from evaluation.scoring.scores import degradations
+from evaluation.scoring.scored import Scored, degradations
 
 _NOT_OFFERED = "not on this gateway"
 

@@ -1,20 +1,102 @@
-"""A calibration from the runs to the promise: what was asked of whom, what was chosen, what it gives."""
+"""From runs to thresholds and their promise: the aim, the evidence, the choice, the check."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 
 import numpy as np
 
-from evaluation.calibration.aim import Aim
-from evaluation.calibration.cutoffs import REPLAYED, ROUTER, CalibrationError, Cutoffs
-from evaluation.calibration.estimate import cross_validated, gain, under, wrong_by_conversation
-from evaluation.calibration.promise import Check, Promise, Source, kept
+from evaluation.calibration.ceiling import Guarantee, through
 from evaluation.calibration.proposals import Judging, judged_together, pipeline_of, questions_of, same_system
-from evaluation.calibration.replay import replay
-from evaluation.calibration.signals import Signals
-from evaluation.calibration.threshold_file import Base
+from evaluation.calibration.replay import REPLAYED, ROUTER, CalibrationError, Cutoffs, Signals, replay
+from evaluation.calibration.report import (
+    Base,
+    Check,
+    Choose,
+    Promise,
+    Source,
+    cross_validated,
+    gain,
+    kept,
+    under,
+    wrong_by_conversation,
+)
+from evaluation.calibration.search import Objective, Search
 from evaluation.runs.store import Run
+
+
+class Best(StrEnum):
+    """What an exhaustive search looks for."""
+
+    TRUTHFULNESS = "truthfulness"
+    ACCURACY = "accuracy"
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """The best of something, found by search; or with a `guarantee`, the most answers that it allows."""
+
+    objective: Objective = field(default_factory=Objective)
+    guarantee: Guarantee | None = None
+    tuned: Collection[str] = REPLAYED
+
+    def chooser(self, present: Cutoffs) -> Choose:
+        """How thresholds are chosen on some questions. Raises, when called, `CalibrationError`."""
+
+        def search(signals: Signals) -> Cutoffs:
+            return Search(present, self.objective, self.tuned).best(signals)
+
+        def promise(signals: Signals) -> Cutoffs:
+            assert self.guarantee is not None
+            return self.guarantee.choose(signals, through(present))
+
+        return search if self.guarantee is None else promise
+
+    @property
+    def ceiling(self) -> float | None:
+        """The most that may be answered wrongly, if there is such."""
+        return self.objective.ceiling if self.guarantee is None else self.guarantee.ceiling
+
+    @property
+    def told(self) -> str:
+        """In a sentence."""
+        if self.ceiling is None:
+            return "The best truthfulness."
+        wrong = f"{100 * self.ceiling:g} % wrong among all questions"
+        if self.guarantee is None:
+            return f"The most accuracy with at most {wrong} where it was chosen; no guarantee elsewhere."
+        wrong += ", conversations counting alike"
+        if self.guarantee.confidence is None:
+            return f"At most {wrong}, on average over calibrations (conformal risk control)."
+        sure = f"{100 * self.guarantee.confidence:g} %"
+        return f"At most {wrong}, in {sure} of all calibrations (Learn then Test)."
+
+
+def aim_of(
+    best: Best | None,
+    ceiling: float | None,
+    confidence: float | None,
+    tuned: Collection[str],
+) -> Aim:
+    """What a command asks for. Raises `CalibrationError` for what does not go together."""
+    unknown = [name for name in tuned if name not in REPLAYED]
+    if unknown:
+        raise CalibrationError(f"{unknown[0]} cannot be tuned by replay; choose among {', '.join(REPLAYED)}.")
+    if ceiling is None:
+        if best is Best.ACCURACY or confidence is not None:
+            raise CalibrationError("Accuracy and a confidence need a --ceiling on wrong answers.")
+        return Aim(tuned=tuned)
+    if best is Best.TRUTHFULNESS:
+        raise CalibrationError("Either the best truthfulness, or a ceiling on wrong answers.")
+    guarantee = Guarantee(ceiling, confidence)
+    if best is Best.ACCURACY:
+        if confidence is not None:
+            raise CalibrationError("Accuracy under a ceiling is found by search: it has no confidence.")
+        return Aim(Objective(ceiling), tuned=tuned)
+    if set(tuned) != set(REPLAYED):
+        raise CalibrationError("A guarantee moves all thresholds of the answer together; leave out --tune.")
+    return Aim(guarantee=guarantee)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +134,13 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """`present`: the thresholds to do better than; `chosen`: what does. `rivals`: what else could have been
-    chosen, the same questions asked under other thresholds, `evidence` among them.
-    """
+    """`present`: the thresholds to improve on; `chosen`: those that do."""
 
     evidence: Evidence
     aim: Aim
     present: Cutoffs
     chosen: Cutoffs
     base: Base
-    rivals: Sequence[Signals]
 
     @property
     def values(self) -> dict[str, float]:
@@ -76,25 +155,10 @@ async def collect(runs: Sequence[Run], judging: Judging) -> Evidence:
     return Evidence(runs, thresholds, found.signals, judging.judge.name, found.unjudged)
 
 
-def calibrated(candidates: Sequence[Evidence], aim: Aim, base: Base) -> Calibrated:
-    """The thresholds that reach the aim, of the candidate that reaches it best. Raises `CalibrationError`.
-
-    Several candidates are the same questions asked under other thresholds; a guarantee allows but one.
-    """
-    if len(candidates) > 1 and aim.guarantee is not None:
-        raise CalibrationError(
-            "A guarantee is lost by choosing among several runs: choose by --best first, then promise with "
-            "other questions."
-        )
-    if len({len(candidate.signals) for candidate in candidates}) > 1:
-        raise CalibrationError("A run is not complete; the same command goes on with it.")
-    rivals = [candidate.signals for candidate in candidates]
-    settings = []
-    for candidate in candidates:
-        present = present_cutoffs(candidate, base)
-        chosen = aim.chooser(present)(candidate.signals)
-        settings.append(Calibrated(candidate, aim, present, chosen, base, rivals))
-    return max(settings, key=lambda setting: aim.value(setting.evidence.signals, setting.chosen))
+def calibrated(evidence: Evidence, aim: Aim, base: Base) -> Calibrated:
+    """Return the thresholds that reach the aim. Raises `CalibrationError`."""
+    present = present_cutoffs(evidence, base)
+    return Calibrated(evidence, aim, present, aim.chooser(present)(evidence.signals), base)
 
 
 def present_cutoffs(evidence: Evidence, base: Base) -> Cutoffs:
@@ -108,7 +172,7 @@ def present_cutoffs(evidence: Evidence, base: Base) -> Cutoffs:
 def promise_of(calibration: Calibrated) -> Promise:
     """What is to be expected, on the questions it was chosen on and on others."""
     signals, aim = calibration.evidence.signals, calibration.aim
-    expected = cross_validated(calibration.rivals, aim.chooser(calibration.present), aim.value)
+    expected = cross_validated(signals, aim.chooser(calibration.present))
     before, values = calibration.base.values, calibration.values
     return Promise(
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -142,7 +206,7 @@ def checked(promise: Promise, calibration: Calibrated, evidence: Evidence) -> Pr
     wrong = None
     if calibration.aim.guarantee is not None:
         wrong = wrong_by_conversation(signals, after)
-    held, told = kept(calibration.aim, promise.expected or promise.after, found, wrong)
+    held, told = kept(calibration.aim.ceiling, promise.expected or promise.after, found, wrong)
     check = Check(
         runs=evidence.sources,
         before=under(signals, calibration.present),

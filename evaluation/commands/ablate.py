@@ -109,8 +109,8 @@ def _asked(
     import anyio
 
     from evaluation.ablation.published import systems_for
-    from evaluation.runs.gateway import reached
-    from evaluation.runs.several import ask_several
+    from evaluation.runs.running import reached
+    from evaluation.runs.tally import ask_several
 
     url, key = gateway_of(gateway_url)
 
@@ -130,7 +130,7 @@ def write_tables(runs: "Sequence[Run]", dataset: str, judge: str, wanted: Sequen
     """Both files, from the verdicts that there are. The page; ends the command where it cannot be made."""
     from evaluation.ablation.published import paper_tables
     from evaluation.ablation.tables import Systems, as_values, made, markdown
-    from evaluation.scoring.judged import NotJudged, judged
+    from evaluation.scoring.scored import NotJudged, judged
 
     try:
         scored = {run.header.name: judged(run.records, run.folder, judge)[0] for run in runs}

@@ -1,48 +1,24 @@
 """`loreglass eval calibrate`: thresholds from a run, a promise, and whether another run keeps it."""
 
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evaluation.commands.judge import model_judge
-from evaluation.commands.run import GatewayUrl, gateway_of, opened_dataset, refuse, stops_politely
-from evaluation.judging.choice import Choice
+from evaluation.commands.run import refuse, stops_politely
+from evaluation.judging.verdicts import Choice
 
 if TYPE_CHECKING:
-    from evaluation.calibration.aim import Aim
-    from evaluation.calibration.calibrating import Calibrated, Evidence
-    from evaluation.calibration.promise import Promise
+    from evaluation.calibration.calibrating import Aim, Calibrated, Evidence
     from evaluation.calibration.proposals import Judging
-    from evaluation.calibration.threshold_file import Base
-    from evaluation.judging.port import Judge
-    from evaluation.runs.store import Run
+    from evaluation.calibration.report import Promise
 
 BASE = Path("gateway/thresholds.toml")
 _SETTING = "LOREGLASS_GATEWAY_THRESHOLDS"
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What of the command concerns runs that must be made."""
-
-    again: list[str]
-    dataset: str | None
-    gateway: str | None
-    concurrency: int
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedBy:
-    """What of a command concerns the judge of drafts and withheld answers."""
-
-    choice: Choice
-    base_url: str
-    model: str
-    tokenizer: Path | None
-    concurrency: int
 
 
 def calibrate(
@@ -58,11 +34,6 @@ def calibrate(
     tune: Annotated[list[str] | None, typer.Option(help="only these", metavar="NAME")] = None,
     check: Annotated[Path | None, typer.Option(help="a run on other questions", metavar="TEST_RUN")] = None,
     base: Annotated[Path, typer.Option(help="the thresholds file to start from", dir_okay=False)] = BASE,
-    ask: Annotated[
-        list[str] | None, typer.Option(help="ask again under each of these", metavar="NAME=V1,V2,…")
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="what DEV_RUN asked, for --ask")] = None,
-    gateway: GatewayUrl = None,
     judge: Annotated[Choice, typer.Option(help="who judges: rules or model")] = Choice.RULES,
     base_url: Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")] = "",
     model: Annotated[str, typer.Option(help="its name there; else LOREGLASS_JUDGE_MODEL")] = "",
@@ -75,150 +46,94 @@ def calibrate(
     The replay is exact for runs made with --threshold answer_confidence=0 supported=0 borderline=1 judged=0
     token_min=0 token_mean=0 direct_from=1 (each with its own --threshold): nothing is then left unsaid.
     """
-    from evaluation.calibration.cutoffs import CalibrationError
-    from evaluation.calibration.threshold_file import read_base
-    from evaluation.judging.cut import TokenizerError
-    from evaluation.judging.model import JudgeError
+    import anyio
+
+    from evaluation.calibration.calibrating import calibrated, checked, promise_of
+    from evaluation.calibration.replay import CalibrationError
+    from evaluation.calibration.report import read_base
+    from evaluation.judging.model_judge import JudgeError
+    from evaluation.judging.text import TokenizerError
     from evaluation.judging.verdicts import JudgeDown
 
-    judging = JudgedBy(judge, base_url, model, tokenizer, concurrency)
-    asked = _Asked(ask or [], dataset, gateway, concurrency)
+    judging = partial(opened_judge, judge, base_url, model, tokenizer, concurrency)
     with stops_politely():
         try:
             aim = _aim(best, ceiling, confidence, tune)
-            _not_there_yet(out, overwrite)
-            made = _calibrate(runs, check, aim, read_base(base), judging, asked, out)
-            _write(*made, out, overwrite)
-            _tell(made[0], out)
-        except (CalibrationError, JudgeError, JudgeDown, TokenizerError, OSError) as error:
-            refuse(_in_words(error))
+            for path in (out, promise_file(out)):
+                if path.exists() and not overwrite:
+                    raise CalibrationError(f"{path} is there already; --overwrite replaces it.")
+            evidence, test = anyio.run(_collect, runs, check, judging)
+            calibration = calibrated(evidence, aim, read_base(base))
+            promise = promise_of(calibration)
+            if test:
+                promise = checked(promise, calibration, test)
+            _write(promise, calibration, test, out, overwrite)
+        except OSError as error:
+            refuse(f"{error.filename or 'A file'} cannot be written: {error.strerror}.")
+        except (CalibrationError, JudgeError, JudgeDown, TokenizerError) as error:
+            refuse(str(error))
 
 
-def _in_words(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return f"{error.filename or 'A file'} cannot be written: {error.strerror}."
-    return str(error)
+def promise_file(out: Path) -> Path:
+    """Return where the promise of a thresholds file is."""
+    return out.with_suffix(".promise.json")
 
 
 def _aim(best: str | None, ceiling: float | None, confidence: float | None, tune: list[str] | None) -> "Aim":
-    from evaluation.calibration.aim import Best, aim_of
-    from evaluation.calibration.cutoffs import REPLAYED, CalibrationError
+    from evaluation.calibration.calibrating import Best, aim_of
+    from evaluation.calibration.replay import REPLAYED, CalibrationError
 
     if best is not None and best not in set(Best):
         raise CalibrationError(f"{best!r} is none of {', '.join(Best)}.")
     return aim_of(Best(best) if best else None, ceiling, confidence, tune or REPLAYED)
 
 
-def _not_there_yet(out: Path, overwrite: bool) -> None:
-    from evaluation.calibration.cutoffs import CalibrationError
-
-    for path in (out, promise_file(out)):
-        if path.exists() and not overwrite:
-            raise CalibrationError(f"{path} is there already; --overwrite replaces it.")
-
-
-def promise_file(out: Path) -> Path:
-    """Where the promise of a thresholds file is."""
-    return out.with_suffix(".promise.json")
-
-
-def _calibrate(
-    runs: list[Path],
-    check: Path | None,
-    aim: "Aim",
-    base: "Base",
-    judged: JudgedBy,
-    asked: _Asked,
-    out: Path,
-) -> "tuple[Promise, Calibrated, Evidence | None]":
-    import anyio
-
-    from evaluation.calibration.calibrating import calibrated, checked, promise_of
-
-    candidates, test = anyio.run(_collected, runs, check, judged, asked, out)
-    calibration = calibrated(candidates, aim, base)
-    promise = promise_of(calibration)
-    return (checked(promise, calibration, test) if test else promise), calibration, test
-
-
-def _tell(promise: "Promise", out: Path) -> None:
-    from rich.console import Console
-
-    from evaluation.calibration.showing import show
-
-    console = Console()
-    show(promise, console)
-    told = f"Written: {out} and {promise_file(out)}. To verify: {_SETTING}={out} and ask again."
-    console.print(told, markup=False, highlight=False, soft_wrap=True)
-
-
-async def _collected(
-    folders: list[Path], check: Path | None, judged: JudgedBy, asked: _Asked, out: Path
-) -> "tuple[list[Evidence], Evidence | None]":
+async def _collect(
+    folders: list[Path], check: Path | None, opened: "Callable[[], AbstractAsyncContextManager[Judging]]"
+) -> "tuple[Evidence, Evidence | None]":
     from evaluation.calibration.calibrating import collect
     from evaluation.runs.store import load_run
 
     runs = [load_run(folder) for folder in folders]
-    async with AsyncExitStack() as stack:
-        judging = await opened_judge(judged, stack)
-        if asked.again:
-            again = await _asked_again(folders, asked, out)
-            candidates = [await collect([run], judging) for run in again]
-        else:
-            candidates = [await collect(runs, judging)]
-        return candidates, await collect([load_run(check)], judging) if check else None
+    async with opened() as judging:
+        evidence = await collect(runs, judging)
+        return evidence, await collect([load_run(check)], judging) if check else None
 
 
-async def opened_judge(judged: JudgedBy, stack: AsyncExitStack) -> "Judging":
-    """That judge, until the stack is closed. Raises `CalibrationError` for people, and `JudgeError`."""
-    from evaluation.calibration.cutoffs import CalibrationError
+@asynccontextmanager
+async def opened_judge(
+    choice: Choice, base_url: str, model: str, tokenizer: Path | None, concurrency: int
+) -> "AsyncIterator[Judging]":
+    """The judge of drafts and withheld answers. Raises `CalibrationError` for people, and `JudgeError`."""
     from evaluation.calibration.proposals import Judging
-    from evaluation.judging.cut import open_cut
-    from evaluation.judging.rules import RuleJudge
+    from evaluation.calibration.replay import CalibrationError
+    from evaluation.judging.rule_judge import RuleJudge
+    from evaluation.judging.text import open_cut
 
-    judge: Judge = RuleJudge()
-    if judged.choice is Choice.HUMAN:
+    if choice is Choice.HUMAN:
         raise CalibrationError("People judged what was said, not what was withheld: --judge rules or model.")
-    if judged.choice is Choice.MODEL:
-        judge = await stack.enter_async_context(model_judge(judged.base_url, judged.model))
-    return Judging(judge, open_cut(judged.tokenizer), judged.concurrency)
-
-
-async def _asked_again(folders: list[Path], asked: _Asked, out: Path) -> "list[Run]":
-    from evaluation.calibration.asking_again import ask_again, combinations, only_part
-    from evaluation.calibration.cutoffs import CalibrationError
-    from evaluation.data.squad import SquadChoice
-    from evaluation.runs.gateway import reached
-    from evaluation.runs.store import load_run
-
-    settings = combinations(asked.again)
-    if len(folders) != 1 or asked.dataset is None:
-        raise CalibrationError("--ask needs one DEV_RUN, and its --dataset.")
-    like = load_run(folders[0])
-    header = like.header
-    kept = header.settings.get("squad")
-    opened = opened_dataset(
-        asked.dataset,
-        part=only_part(like),
-        limit=header.limit,
-        seed=header.seed,
-        squad=SquadChoice.model_validate(kept) if kept else None,
-    )
-    url, key = gateway_of(asked.gateway or header.gateway or None)
-    async with reached(url, key) as gateway:
-        folder = out.with_suffix(".asked")
-        return await ask_again(like, opened, settings, folder, gateway, asked.concurrency)
+    if choice is Choice.RULES:
+        yield Judging(RuleJudge(), open_cut(tokenizer), concurrency)
+        return
+    async with model_judge(base_url, model) as judge:
+        yield Judging(judge, open_cut(tokenizer), concurrency)
 
 
 def _write(
     promise: "Promise", calibration: "Calibrated", test: "Evidence | None", out: Path, overwrite: bool
 ) -> None:
-    """Write the thresholds and the promise."""
-    from evaluation.calibration.documents import basis_told, comments_of
-    from evaluation.calibration.threshold_file import render, write_once
+    """Write the thresholds and the promise, and print it."""
+    from rich.console import Console
 
-    text = render(promise.thresholds, calibration.base, comments_of(promise, calibration.evidence, test))
+    from evaluation.calibration.report import basis_told, comments_of, render, show, write_once
+
+    bases = calibration.evidence.signals, test.signals if test else None
+    text = render(promise.thresholds, calibration.base, comments_of(promise, *bases))
     write_once(out, text, overwrite=overwrite)
-    for line in basis_told(calibration.evidence, test):
+    for line in basis_told(*bases):
         typer.echo(line, err=True)
     write_once(promise_file(out), promise.model_dump_json(indent=2) + "\n", overwrite=overwrite)
+    console = Console()
+    show(promise, console)
+    told = f"Written: {out} and {promise_file(out)}. To verify: {_SETTING}={out} and ask again."
+    console.print(told, markup=False, highlight=False, soft_wrap=True)

@@ -1,5 +1,6 @@
-"""`loreglass eval judge` and `loreglass eval agreement`."""
+"""`loreglass eval judge`, `agreement` and `gold`."""
 
+import math
 import sys
 from collections import Counter
 from pathlib import Path
@@ -8,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluation.commands.run import refuse
-from evaluation.judging.choice import Choice
+from evaluation.judging.verdicts import Choice
 
 if TYPE_CHECKING:
     from evaluation.data.model import Rejected
-    from evaluation.judging.cut import Cut
-    from evaluation.judging.model import ModelJudge
-    from evaluation.judging.port import Case, Judge, Judgement
+    from evaluation.judging.model_judge import ModelJudge
+    from evaluation.judging.text import Cut
+    from evaluation.judging.verdicts import Case, Judge, Judgement
     from evaluation.runs.store import Run
 
 Tokenizer = Annotated[
@@ -39,10 +40,9 @@ def judge_run(
     """
     import anyio
 
-    from evaluation.judging.cut import TokenizerError, open_cut
-    from evaluation.judging.human import LabelsError
-    from evaluation.judging.model import JudgeError
-    from evaluation.judging.verdicts import JudgeDown
+    from evaluation.judging.model_judge import JudgeError
+    from evaluation.judging.text import TokenizerError, open_cut
+    from evaluation.judging.verdicts import JudgeDown, LabelsError
     from evaluation.runs.store import RunError, load_run
 
     try:
@@ -72,10 +72,10 @@ def agreement_of(
     examples: Annotated[int, typer.Option(min=0, help="disagreements to show")] = 10,
 ) -> None:
     """How far two judges agree on a run, and where they part."""
-    from evaluation.judging.cut import TokenizerError, open_cut
+    from evaluation.judging.text import TokenizerError, open_cut
     from evaluation.runs.store import RunError, load_run
-    from evaluation.scoring.judged import NotJudged
     from evaluation.scoring.protocols import Protocol
+    from evaluation.scoring.scored import NotJudged
     from evaluation.scoring.showing import show_agreement
 
     if protocol not in set(Protocol):
@@ -88,7 +88,7 @@ def agreement_of(
 
 
 def _by_rules(runs: "list[Run]", cut: "Cut") -> None:
-    from evaluation.judging.rules import RuleJudge, judge_by_rules
+    from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
     from evaluation.judging.verdicts import VerdictCache, key_of, verdict_file
     from evaluation.scoring.scored import case_of
 
@@ -104,7 +104,7 @@ def _by_rules(runs: "list[Run]", cut: "Cut") -> None:
 
 def model_judge(base_url: str, model: str) -> "ModelJudge":
     """The model that is named here, or by `LOREGLASS_JUDGE_*`. Raises `JudgeError`."""
-    from evaluation.judging.model import ModelJudge
+    from evaluation.judging.model_judge import ModelJudge
     from evaluation.settings import JudgeSettings
 
     given = JudgeSettings()
@@ -148,8 +148,7 @@ async def _watched(
 
 def _import_labels(runs: "list[Run]", labels: Path | None) -> None:
     """Labels are of answers, which differ from run to run, so a file is for one run."""
-    from evaluation.judging.human import HUMAN, read_human
-    from evaluation.judging.verdicts import VerdictCache, key_of, verdict_file
+    from evaluation.judging.verdicts import HUMAN, VerdictCache, key_of, read_human, verdict_file
     from evaluation.scoring.scored import case_of
 
     if labels is None:
@@ -187,3 +186,84 @@ def _tell(run: "Run", judge: str, judgements: "dict[str, Judgement]") -> None:
     told = ", ".join(f"{name} {count}" for name, count in counts(judgements).items()) or "nothing"
     line = f"{run.header.name}, judged by {judge}: {told}. {verdict_file(run.folder, judge)}"
     Console().print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evaluation.judging.agreement import Agreement, GoldCase
+    from evaluation.judging.verdicts import Judgement
+
+
+def gold(
+    judge: Annotated[Choice, typer.Option(help="rules or model")] = Choice.RULES,
+    base_url: Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")] = "",
+    model: Annotated[str, typer.Option(help="its name there; else LOREGLASS_JUDGE_MODEL")] = "",
+) -> None:
+    """How far a judge agrees with the stored verdicts of our gold set, by kind and by verdict.
+
+    A model's key is read from LOREGLASS_JUDGE_KEY. Fails where the judge gave no verdict at all.
+    """
+    import anyio
+
+    from evaluation.judging.agreement import gold_cases, held
+    from evaluation.judging.model_judge import JudgeError
+
+    if judge is Choice.HUMAN:
+        raise typer.BadParameter("people's verdicts are what judges are held against", param_hint="--judge")
+    cases = gold_cases()
+    try:
+        name, judgements = anyio.run(_judged, judge, cases, base_url, model)
+    except JudgeError as error:
+        refuse(str(error))
+    found = held(cases, judgements)
+    _show(name, cases, judgements, found)
+    if not found.count:
+        sys.exit(1)
+
+
+async def _judged(
+    judge: Choice, cases: "Sequence[GoldCase]", base_url: str, model: str
+) -> "tuple[str, dict[str, Judgement]]":
+    from evaluation.judging.agreement import judged_by
+    from evaluation.judging.rule_judge import RuleJudge
+
+    if judge is Choice.RULES:
+        return RuleJudge.name, await judged_by(RuleJudge(), cases)
+    async with model_judge(base_url, model) as asked:
+        return f"{asked.name}, prompt {asked.version}", await judged_by(asked, cases)
+
+
+def _show(
+    name: str, cases: "Sequence[GoldCase]", judgements: "dict[str, Judgement]", found: "Agreement"
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from evaluation.judging.agreement import PUBLISHED, PUBLISHED_F1, held, score_of
+
+    console = Console()
+    failed = f", {found.failed} without a verdict" if found.failed else ""
+    line = f"{name}: {found.count} answers{failed}, equal {found.accuracy:.1%}, kappa {_number(found.kappa)}"
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    by_verdict = Table("verdict", "accuracy", "precision", "recall", "F1", "published: accuracy", "F1")
+    for verdict, accuracy in PUBLISHED.items():
+        score = score_of(verdict, found)
+        shares = (score.accuracy, score.precision, score.recall, score.f1)
+        published = (f"{accuracy:.1f}", f"{PUBLISHED_F1[verdict]:.1f}")
+        by_verdict.add_row(verdict.value, *(_percent(share) for share in shares), *published)
+    console.print(by_verdict)
+    by_kind = Table("kind", "answers", "equal")
+    for kind in dict.fromkeys(each.kind for each in cases):
+        of_kind = [each for each in cases if each.kind == kind]
+        part = held(of_kind, judgements)
+        by_kind.add_row(kind, str(part.count), _percent(part.accuracy))
+    console.print(by_kind)
+
+
+def _percent(share: float) -> str:
+    return "–" if math.isnan(share) else f"{100 * share:.1f}"
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}"

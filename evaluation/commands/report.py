@@ -1,15 +1,15 @@
-"""`loreglass eval report`: compare runs on one page, with the numbers beside it."""
+"""`loreglass eval report` and `squad`."""
 
 import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evaluation.commands.run import refuse
-from evaluation.judging.cut import Cut, TokenizerError, open_cut
+from evaluation.judging.text import Cut, TokenizerError, open_cut
 from evaluation.reporting.comparison import ReportError
 from evaluation.scoring.protocols import Protocol
 
@@ -63,8 +63,7 @@ def write_report(
             "`pip install 'loreglass[evaluation-report]'`."
         )
     from evaluation.reporting.analysis import Choices, analysed
-    from evaluation.reporting.comparison import compared
-    from evaluation.reporting.loading import judged_run
+    from evaluation.reporting.comparison import compared, judged_run
 
     comparison = compared([judged_run(folder, judge, cut) for folder in runs])
     by_folder = {run.folder.resolve(): name for name, run in comparison.runs.items()}
@@ -76,7 +75,7 @@ def write_report(
         baseline=_named(baseline, by_folder),
         studied=_named(failures_of, by_folder),
     )
-    from evaluation.reporting.pages import write_files
+    from evaluation.reporting.page import write_files
 
     analysis = analysed(comparison, choices)
     try:
@@ -87,3 +86,41 @@ def write_report(
 
 def _named(wanted: str | None, by_folder: Mapping[Path, str]) -> str | None:
     return None if wanted is None else by_folder.get(Path(wanted).resolve(), wanted)
+
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def squad(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="folders of runs", show_default=False)],
+) -> None:
+    """Show RUNs on questions of squad:FILE: outcomes, exact match and F1, risk and coverage.
+
+    By the rule judge: right is what holds a gold answer as whole words.
+    """
+    from rich.console import Console
+
+    from evaluation.reporting.comparison import ReportError
+
+    try:
+        for folder in runs:
+            show_run(folder, Console())
+    except ReportError as error:
+        refuse(str(error))
+
+
+def show_run(folder: Path, console: "Console") -> None:
+    """The tables of one run. Raises `ReportError` where it is none, or one on other questions."""
+    from evaluation.judging.rule_judge import RuleJudge
+    from evaluation.judging.text import APPROXIMATE
+    from evaluation.reporting.comparison import ReportError, judged_run
+    from evaluation.reporting.spans import show, span_report
+    from evaluation.runs.tally import print_spans
+
+    run = judged_run(folder, RuleJudge.name, APPROXIMATE)
+    report = span_report(run)
+    if report is None:
+        raise ReportError(f"{folder} is no run on questions of SQuAD's kind: see `loreglass eval report`.")
+    print_spans(run.header.name, report.scores, console)
+    show(run.header.name, report, console)

@@ -113,7 +113,7 @@ def _require_gateway(gateway_url: str | None, pipeline: str | None) -> None:
     """Nothing is indexed for a gateway that then does not answer. Raises `RunStopped`."""
     import anyio
 
-    from evaluation.runs.gateway import reached
+    from evaluation.runs.running import reached
 
     url, key = gateway_of(gateway_url)
 
@@ -127,10 +127,8 @@ def _require_gateway(gateway_url: str | None, pipeline: str | None) -> None:
 def _make(task: "Task", gateway_url: str | None) -> "tuple[Made, Tally]":
     import anyio
 
-    from evaluation.runs.gateway import reached
-    from evaluation.runs.progress import watched
-    from evaluation.runs.running import make_run
-    from evaluation.runs.tally import Tally
+    from evaluation.runs.running import make_run, reached
+    from evaluation.runs.tally import Tally, watched
 
     tally = Tally()
     url, key = gateway_of(gateway_url)
@@ -160,7 +158,7 @@ def _close(made: "Made", tally: "Tally") -> None:
 def opened_dataset(source: str, **choice: Any) -> Dataset:
     """The dataset, with a progress bar where opening takes long; else ends the command with why not."""
     from evaluation.data.opening import open_dataset
-    from evaluation.data.progress import progress_bars
+    from evaluation.data.photos import progress_bars
 
     try:
         with progress_bars() as on_progress:
@@ -176,7 +174,7 @@ def index_texts(texts: Sequence[Text], folder: Path, url: str) -> None:
     from corpus.cli import index
     from corpus.ingest import ingest_pages
     from corpus.settings import corpus_settings
-    from evaluation.runs.pages import write_pages
+    from evaluation.runs.running import write_pages
 
     pages = write_pages(texts, folder)
     if index(
@@ -211,7 +209,7 @@ def thresholds_of(given: list[str]) -> dict[str, float]:
 @contextmanager
 def stops_politely() -> Iterator[None]:
     """What ends a run becomes one sentence; what has been answered is kept."""
-    from evaluation.runs.patience import RunStopped
+    from evaluation.runs.asking import RunStopped
     from evaluation.runs.store import RunError
 
     try:

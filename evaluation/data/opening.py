@@ -10,11 +10,10 @@ from pathlib import Path
 from chassis.http.fetching import PublicFetcher
 from chassis.picture_cache import PictureCache
 from evaluation.data import hub
+from evaluation.data.crag_mm import Reading, with_photos
 from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rejected
-from evaluation.data.photos import Photos
+from evaluation.data.photos import OnProgress, Photos, unseen
 from evaluation.data.plain import PLAIN, is_plain, read_plain, with_photos_inside
-from evaluation.data.progress import OnProgress, unseen
-from evaluation.data.rows import Reading, with_photos
 from evaluation.data.squad import PREFIX, SquadChoice, read_squad
 from evaluation.data.tables import SUFFIXES, UnreadableFile, open_table, split_of, table_files
 from evaluation.data.world import TRUTH, Sampled, load_world, sample

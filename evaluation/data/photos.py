@@ -1,14 +1,42 @@
-"""Every row's photo as a file: what is embedded is written to the cache, what is linked is fetched to it."""
+"""Photos of rows as files: embedded ones are written to the cache, linked ones fetched to it."""
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from chassis.picture_cache import NotAPicture, PictureCache
-from evaluation.data.checks import BadRow
-from evaluation.data.inside import photo_inside
-from evaluation.data.progress import OnProgress
+from evaluation.data.checks import BadRow, photo_inside
+
+OnProgress = Callable[[str, int, int], None]
+"""What is being done (`rows`; `images` inside the files; `photos` elsewhere), how much of it is done, of how
+many (0: not known).
+"""
+
+
+def unseen(what: str, done: int, total: int) -> None:
+    """Shows nothing."""
+
+
+@contextmanager
+def progress_bars() -> Iterator[OnProgress]:
+    """A bar on standard error for each kind of work."""
+    from tqdm import tqdm
+
+    bars: dict[str, Any] = {}
+    with ExitStack() as stack:
+
+        def show(what: str, done: int, total: int) -> None:
+            if what not in bars:
+                bars[what] = stack.enter_context(tqdm(desc=what, unit="", file=sys.stderr, leave=False))
+            bars[what].total = total or None
+            bars[what].update(done - bars[what].n)
+
+        yield show
+
 
 _LINKS = ("http://", "https://")
 _LONGEST_PATH = 1024

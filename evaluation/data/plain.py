@@ -7,11 +7,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from evaluation.data.checks import LONGEST_ID, BadRow, identifier, text
-from evaluation.data.inside import photo_inside
+from evaluation.data.checks import LONGEST_ID, BadRow, identifier, photo_inside, text
 from evaluation.data.labels import canonical
 from evaluation.data.model import AskedTurn, Conversation, Part, Rejected
-from evaluation.data.progress import OnProgress
+from evaluation.data.photos import OnProgress
 from evaluation.data.tables import json_lines
 
 PLAIN = "questions.jsonl"

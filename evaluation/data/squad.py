@@ -14,8 +14,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
-from evaluation.data.checks import BadRow, identifier, text
-from evaluation.data.inside import photo_inside
+from evaluation.data.checks import BadRow, identifier, photo_inside, text
 from evaluation.data.model import (
     AnswerType,
     AskedTurn,

@@ -5,14 +5,15 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from evaluation.data.checks import BadRow
-from evaluation.data.crag_mm import COLUMNS
 from evaluation.data.labels import Labels, labels_of
 from evaluation.data.model import DatasetError
 
 SUFFIXES = (".parquet", ".jsonl", ".json")
+COLUMNS = ("session_id", "image_url", "turns", "answers", "image_quality")
+"""What is read of a row, besides `image`."""
 IMAGE = "image"
 LONGEST_LINE = 64 * 2**20
 """Bytes of one line of JSONL: it may hold a photo in base64."""
@@ -30,28 +31,7 @@ class UnreadableFile(Exception):
     """A file as a whole cannot be read; the message says why, in one sentence."""
 
 
-class Table(Protocol):
-    """One file. Rows are numbered from 0; both methods raise `UnreadableFile`."""
-
-    @property
-    def path(self) -> Path:
-        """Where it is."""
-        ...
-
-    def labels(self) -> Labels:
-        """What its label codes mean."""
-        ...
-
-    def rows(self) -> Iterator[Numbered]:
-        """Every row without its image."""
-        ...
-
-    def images(self, wanted: Collection[int]) -> Iterator[tuple[int, object]]:
-        """The `image` of these rows, as it is stored, a few in memory at a time."""
-        ...
-
-
-def open_table(path: Path, folder: Path) -> Table:
+def open_table(path: Path, folder: Path) -> "Table":
     """`folder`: the dataset's, in which the features of a JSON file may be described."""
     return ParquetTable(path) if path.suffix.lower() == ".parquet" else JsonTable(path, folder)
 
@@ -174,6 +154,10 @@ class JsonTable:
         for number, row in enumerate(_json_rows(self.path)):
             fault = BadRow("malformed_row", "The row is not a JSON object.")
             yield number, row if isinstance(row, dict) else fault
+
+
+Table = ParquetTable | JsonTable
+"""One file: rows from 0, images a few at a time. Both methods raise `UnreadableFile`."""
 
 
 def json_lines(path: Path) -> Iterator[Numbered]:

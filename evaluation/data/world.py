@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from evaluation.data.checks import BadRow, text
+from evaluation.data.checks import BadRow, photo_inside, text
 from evaluation.data.crag_mm import parse_row
-from evaluation.data.inside import photo_inside
 from evaluation.data.labels import Labels
 from evaluation.data.model import AskedTurn, Conversation, DatasetError, Part, Truth
 from evaluation.data.tables import UnreadableFile, json_lines

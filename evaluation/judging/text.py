@@ -1,9 +1,21 @@
-"""Plain words of an answer: cut to length, canonical spelling, tokens, refusals, negation."""
+"""Text of answers: spelling, refusals, the cut to 75 tokens, and SQuAD's measures.
+
+The cut: both published kits cut with the `tokenizer.json` of meta-llama/Llama-3.2-1B-Instruct, which is
+gated. Its begin-of-text token is one of the 75. Without the file, `truncate` cuts by words, which is close
+but not the same.
+
+Exact match and F1 (Rajpurkar et al. 2016, section 6.1) are computed as the official scripts do (v1.1 and
+v2.0): lower case, without ASCII punctuation and articles, white space squeezed; the best over all golds
+counts. The empty answer means "there is no answer here".
+"""
 
 import re
+import string
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 MAX_ANSWER_TOKENS = 75
 """CRAG-MM judges the first 75 tokens of an answer."""
@@ -25,32 +37,6 @@ _SPELLINGS = str.maketrans(
     }
 )
 _REFUSALS = ("i dont know", "i do not know")
-_NEGATIONS = frozenset(
-    (
-        "not", "never", "neither", "nor", "cannot", "without",
-        "isn", "wasn", "aren", "weren", "didn", "doesn", "don",
-    )
-)  # fmt: skip
-_TURNS = frozenset(("but", "rather", "instead", "however"))
-_CONTRASTS = frozenset(
-    (
-        "while", "whereas", "although", "though", "but", "against", "than", "compared", "versus", "vs",
-        "unlike", "formerly", "previously",
-    )
-)  # fmt: skip
-_NEGATION_REACH = 4
-_TOKEN = re.compile(r"[^\W_]+|[.,;:!?()\n]")
-_TIME = re.compile(r"\b(\d{1,2}):(\d{2})\s*(?:([ap])\.?m\b\.?)?|\b(\d{1,2})(?:\.(\d{2}))?\s*([ap])\.?m\b\.?")
-_TIME_RANGE = re.compile(r"(t\d{4})\s*(?:-|to|until|till|and)\s*(?=t\d{4})")
-_BARE_START = re.compile(r"\b(\d{1,2})\s*(?:-|to|until|till)\s*(?=t\d{4})")
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word in canonical spelling; `clause` counts the breaks before it."""
-
-    word: str
-    clause: int
 
 
 def truncate(answer: str, limit: int = MAX_ANSWER_TOKENS) -> str:
@@ -78,48 +64,113 @@ def is_refusal(answer: str) -> bool:
     return not spaced or any(refusal in spaced for refusal in _REFUSALS)
 
 
-def tokens(text: str) -> tuple[Token, ...]:
-    """Words with their clauses; times of day become one word each, such as `t0930`."""
-    found: list[Token] = []
-    clause = 0
-    for match in _TOKEN.finditer(_spell_times(canonical(text))):
-        word = match.group()
-        if not word[0].isalnum():
-            clause += 1
-            continue
-        clause += word in _TURNS
-        found.append(Token(word, clause))
-    return tuple(found)
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Cuts an answer to what is judged of it. `name`: in reports."""
+
+    name: str
+    apply: Callable[[str], str]
+
+    def __call__(self, answer: str) -> str:
+        return self.apply(answer)
 
 
-def negated(words: Sequence[Token], start: int) -> bool:
-    """Whether the word at `start` stands under a negation of its own clause."""
-    clause = words[start].clause
-    before = words[max(0, start - _NEGATION_REACH) : start]
-    return any(token.word in _NEGATIONS for token in before if token.clause == clause)
+class TokenizerError(Exception):
+    """There is no tokenizer there; the message says what to do."""
 
 
-def claim(words: tuple[Token, ...]) -> tuple[Token, ...]:
-    """What is asserted before the answer turns to something else ("A, while B …", "A rather than B").
+APPROXIMATE = Cut(f"approximation, {MAX_ANSWER_TOKENS} tokens", truncate)
+"""By pieces of words; it needs no file."""
 
-    An answer that opens with the contrast ("Unlike B, A …") is taken from its next clause.
+
+def open_cut(tokenizer: Path | None) -> Cut:
+    """The cut by that `tokenizer.json`, or by that folder's; without one, the approximation.
+
+    Raises `TokenizerError`.
     """
-    start = 0
-    if words and words[0].word in _CONTRASTS:
-        start = next((i for i, token in enumerate(words) if token.clause > words[0].clause), len(words))
-    cut = (i for i, token in enumerate(words) if i >= start and token.word in _CONTRASTS)
-    return words[start : next(cut, len(words))]
+    if tokenizer is None:
+        return APPROXIMATE
+    path = tokenizer / "tokenizer.json" if tokenizer.is_dir() else tokenizer
+    if not path.is_file():
+        raise TokenizerError(f"{path} is not there; it should be the tokenizer.json of a model")
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise TokenizerError("cutting by a tokenizer needs: pip install tokenizers") from error
+    try:
+        loaded = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises no narrower class
+        raise TokenizerError(f"{path} is not a tokenizer's file: {error}") from error
+    loaded.enable_truncation(max_length=MAX_ANSWER_TOKENS)
+    name = f"{path.parent.name}/{path.name}, {MAX_ANSWER_TOKENS} tokens"
+    return Cut(name, lambda answer: str(loaded.decode(loaded.encode(answer).ids)))
 
 
-def _spell_times(text: str) -> str:
-    text = text.replace("noon", "12:00").replace("midnight", "00:00")
-    text = _TIME_RANGE.sub(r"\1 ", _TIME.sub(_spell_time, text))
-    return _BARE_START.sub(lambda start: f"t{int(start[1]):02d}00 ", text)
+_NOT_PLAIN = re.compile(r"[^a-z0-9\s]")
 
 
-def _spell_time(match: re.Match[str]) -> str:
-    hour, minute = int(match[1] or match[4]), int(match[2] or match[5] or 0)
-    half = match[3] or match[6]
-    if half:
-        hour = hour % 12 + (12 if half == "p" else 0)
-    return f" t{hour:02d}{minute:02d} " if hour < 25 and minute < 60 else match.group()
+def literal_refusal(said: str) -> bool:
+    """KDD Cup 2025's rule: these very characters, in any case; a typographic apostrophe is another."""
+    return "i don't know" in said.lower()
+
+
+def plain_refusal(said: str) -> bool:
+    """CRAG-MM 2026's rule: all but a-z, 0-9 and white space is taken out first, apostrophes too."""
+    plain = _NOT_PLAIN.sub("", said.lower())
+    return "i dont know" in plain or "i do not know" in plain
+
+
+def refusal_by_all(said: str) -> bool:
+    """Whether both kits take it for missing, so that no judge needs to be asked."""
+    return literal_refusal(said) and plain_refusal(said)
+
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+_WORD = re.compile(r"[^\W_]+")
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+def normalised(text: str) -> str:
+    """The text as both measures compare it."""
+    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(said: str, golds: Sequence[str]) -> float:
+    """1 if the answer is one of the golds, else 0. No golds: 1 if nothing is said."""
+    return max(float(normalised(said) == gold) for gold in _targets(golds))
+
+
+def word_f1(said: str, golds: Sequence[str]) -> float:
+    """The harmonic mean of precision and recall in words, 0..1, of the best gold; as `exact_match` where the
+    answer or a gold is empty.
+    """
+    return max(_f1(normalised(said).split(), gold.split()) for gold in _targets(golds))
+
+
+def says(said: str, golds: Sequence[str]) -> bool:
+    """Whether a gold stands in the answer as whole words in their order.
+
+    Two spellings are tried: SQuAD's, and words as runs of letters and digits, since the first glues together
+    what punctuation parts ("red/green").
+    """
+    return any(_holds(spelled(said), spelled(gold)) for gold in golds for spelled in (normalised, _parted))
+
+
+def _targets(golds: Sequence[str]) -> list[str]:
+    return [gold for gold in map(normalised, golds) if gold] or [""]
+
+
+def _f1(said: Sequence[str], gold: Sequence[str]) -> float:
+    if not said or not gold:
+        return float(said == gold)
+    shared = (Counter(said) & Counter(gold)).total()
+    return 2 * shared / (len(said) + len(gold))
+
+
+def _holds(said: str, gold: str) -> bool:
+    return bool(gold) and f" {gold} " in f" {said} "
+
+
+def _parted(text: str) -> str:
+    return " ".join(word for word in _WORD.findall(text.lower()) if word not in _ARTICLES)

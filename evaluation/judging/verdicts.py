@@ -1,23 +1,93 @@
-"""Verdicts on disk, one JSON line each, so that no judge is asked twice for the same answer.
+"""Verdicts: what judges return, where runs keep them, and people's labels.
 
-`<run>/verdicts/<judge>.jsonl`. A later line on the same question replaces an earlier one; half a line at the
-end, of a process that was killed, is left out. Judgements that failed are kept, to be counted, and asked for
-again.
+`<run>/verdicts/<judge>.jsonl` has one JSON line a verdict, so that no judge is asked twice about an answer.
+A later line on the same question replaces an earlier one; half a line at the end, of a killed process, is
+ignored. Failed judgements are kept, to be counted, and asked for again.
 """
 
+import csv
 import hashlib
+import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import Protocol, TextIO
 
 import anyio
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evaluation.judging.port import Case, Judge, Judgement, Verdict
+from evaluation.data.model import Rejected, Truth
+
+
+class Verdict(StrEnum):
+    """CRAG-MM's outcomes, which score 1, 0 and -1; people also say `acceptable`, which scores 0.5."""
+
+    CORRECT = "correct"
+    ACCEPTABLE = "acceptable"
+    MISSING = "missing"
+    INCORRECT = "incorrect"
+
+    @property
+    def points(self) -> float:
+        """What it adds to truthfulness."""
+        return _POINTS[self]
+
+
+_POINTS = {Verdict.CORRECT: 1.0, Verdict.ACCEPTABLE: 0.5, Verdict.MISSING: 0.0, Verdict.INCORRECT: -1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`why`: what decided, for whoever reads the results. `failed`: the judge gave no verdict (it timed out,
+    or what it wrote could not be read); the verdict is then `incorrect`, as the benchmark has it.
+    """
+
+    verdict: Verdict
+    why: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One answer to be judged, cut to its length already.
+
+    `abstained`: the system itself says that this is a refusal; `failed`: there was no answer at all.
+    """
+
+    interaction_id: str
+    question: str
+    gold: str
+    answer: str
+    truth: Truth | None = None
+    abstained: bool = False
+    failed: bool = False
+
+
+class Judge(Protocol):
+    """Says whether an answer is right. Raises nothing: what goes wrong is a judgement that `failed`."""
+
+    @property
+    def name(self) -> str:
+        """Under which its verdicts are kept: `rules`, `model:<model>`, `human`."""
+        ...
+
+    async def judge(self, case: Case) -> Judgement:
+        """The verdict."""
+        ...
+
+
+class Choice(StrEnum):
+    """A kind of judge."""
+
+    RULES = "rules"
+    MODEL = "model"
+    HUMAN = "human"
+
 
 FOLDER = "verdicts"
 _GIVE_UP_AFTER = 8
@@ -216,3 +286,82 @@ def counts(judgements: Mapping[str, Judgement]) -> dict[str, int]:
     """How many of each verdict, failures apart."""
     names = ["failed" if each.failed else each.verdict.value for each in judgements.values()]
     return {name: names.count(name) for name in dict.fromkeys(sorted(names))}
+
+
+HUMAN = "human"
+
+OnRejected = Callable[[Rejected], None]
+
+_LABELS = {
+    "perfect": Verdict.CORRECT,
+    "acceptable": Verdict.ACCEPTABLE,
+    "missing": Verdict.MISSING,
+    "incorrect": Verdict.INCORRECT,
+}
+_ID, _LABEL = "interaction_id", "label"
+
+
+class LabelsError(Exception):
+    """The file of labels cannot be read at all; the message says why."""
+
+
+def read_human(
+    path: Path, known: Collection[str] | None = None, on_rejected: OnRejected | None = None
+) -> dict[str, Judgement]:
+    """Judgements by interaction id, from CSV with a heading or from JSON lines, by the file's name.
+
+    `known`: the interactions that there are. Rows that cannot be used are told to `on_rejected`
+    (`malformed_row`, `unknown_label`, `unknown_interaction`, `repeated_interaction`). Raises `LabelsError`.
+    """
+    judgements: dict[str, Judgement] = {}
+
+    def reject(kind: str, where: str, why: str) -> None:
+        if on_rejected is not None:
+            on_rejected(Rejected(kind, where, why))
+
+    for where, row in _label_rows(path):
+        interaction_id, label = row.get(_ID), row.get(_LABEL)
+        if not isinstance(interaction_id, str) or not isinstance(label, str) or not interaction_id.strip():
+            reject("malformed_row", where, f"a row needs {_ID} and {_LABEL}")
+            continue
+        name = interaction_id.strip()
+        verdict = _LABELS.get(label.strip().lower())
+        if verdict is None:
+            reject("unknown_label", where, f"{label[:80]!r} is none of {', '.join(_LABELS)}")
+        elif known is not None and name not in known:
+            reject("unknown_interaction", where, f"{name[:80]!r} was not asked in this run")
+        elif name in judgements:
+            reject("repeated_interaction", where, f"{name[:80]!r} has a label already")
+        else:
+            judgements[name] = Judgement(verdict, f"a person: {label.strip().lower()}")
+    return judgements
+
+
+def _label_rows(path: Path) -> Iterator[tuple[str, dict[str, object]]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LabelsError(f"{path} cannot be read as text") from error
+    if path.suffix.lower() == ".csv":
+        yield from _csv_rows(path, text)
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except (json.JSONDecodeError, RecursionError):
+                row = {}
+            yield f"{path.name}, line {number}", row if isinstance(row, dict) else {}
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, object]]]:
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    headings = [(heading or "").strip().lower() for heading in rows.fieldnames or ()]
+    if _ID not in headings or _LABEL not in headings:
+        raise LabelsError(f"{path.name} needs the columns {_ID} and {_LABEL} in its first line")
+    try:
+        for row in rows:
+            named: dict[str, object] = {(key or "").strip().lower(): value for key, value in row.items()}
+            yield f"{path.name}, line {rows.line_num}", named
+    except csv.Error as error:
+        raise LabelsError(f"{path.name}, line {rows.line_num}: {error}") from error

@@ -1,4 +1,4 @@
-"""From runs that can be compared to everything that a report says of them."""
+"""The content of a report, computed from runs that can be compared."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,23 +6,130 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from evaluation.data.model import Part
-from evaluation.judging.port import Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
+from evaluation.record import RunHeader, TurnRecord
 from evaluation.reporting.comparison import Comparison, JudgedRun, ReportError
-from evaluation.reporting.confidence import curve, points, reliability
-from evaluation.reporting.content import Pair, PartScores, Reply, Report, ShownFailure, SystemReport
+from evaluation.reporting.confidence import Curve, Reliability, curve, points, reliability
 from evaluation.reporting.failures import RULE, Failure, instructive
-from evaluation.reporting.photos import NoPhoto, small_photo
-from evaluation.reporting.readings import Estimate, MeasureName
-from evaluation.reporting.slices import sliced
-from evaluation.reporting.spans import span_report
-from evaluation.reporting.text import plural
-from evaluation.reporting.timing import stage_times
+from evaluation.reporting.formatting import Estimate, MeasureName, NoPhoto, plural, small_photo
+from evaluation.reporting.slices import Sliced, StageTimes, sliced, stage_times
+from evaluation.reporting.spans import SpanReport, span_report
 from evaluation.scoring import measures
-from evaluation.scoring.intervals import bootstrap, holm, paired
+from evaluation.scoring.intervals import Paired, bootstrap, holm, paired
 from evaluation.scoring.measures import Measure
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, Settled, settle
-from evaluation.scoring.scores import degradations, errors, failed_judgements, refusals
+from evaluation.scoring.scored import (
+    Refusals,
+    Scored,
+    Settled,
+    degradations,
+    errors,
+    failed_judgements,
+    refusals,
+    settle,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PartScores:
+    """One system on one part: `single`, `multi` or `all`."""
+
+    part: str
+    questions: int
+    sessions: int
+    estimates: Mapping[MeasureName, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemReport:
+    """What one run came to. `parts`: those that were asked, the whole last; `number`: its place, from 1.
+
+    `folder` is the run's, for whoever wants to look further. `failed`: requests without an answer, by kind;
+    `judge_failures`: verdicts that the judge did not give, by why. `spans`: where the golds are stretches of
+    a text.
+    """
+
+    number: int
+    name: str
+    folder: str
+    header: RunHeader
+    asked: int
+    parts: tuple[PartScores, ...]
+    failed: Mapping[str, int]
+    asked_again: int
+    judge_failures: Mapping[str, int]
+    degraded: Mapping[str, int]
+    refusals: Refusals
+    stages: tuple[StageTimes, ...]
+    curve: Curve
+    reliability: Reliability
+    spans: SpanReport | None = None
+
+    @property
+    def whole(self) -> PartScores:
+        """All parts together."""
+        return self.parts[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two systems on the same sessions: `one` less `other` in truthfulness; `corrected`: p after Holm."""
+
+    one: str
+    other: str
+    paired: Paired
+    corrected: float
+
+    @property
+    def stars(self) -> str:
+        """By the corrected p."""
+        return "".join("*" for limit in (0.05, 0.01, 0.001) if self.corrected < limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one system said to a question, and how it was judged."""
+
+    system: str
+    record: TurnRecord
+    judgement: Judgement
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFailure:
+    """A failure with the replies of all systems, its own first. `photo`: a small JPEG, or why none."""
+
+    failure: Failure
+    replies: tuple[Reply, ...]
+    photo: bytes | None
+    no_photo: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`asked`: questions that any of the runs asked; `questions`: those that all did, in whole sessions, and
+    that are compared. `remarks`: what a reader must know of how this came about. `made_at`: Unix seconds.
+    """
+
+    dataset: str
+    made_at: float
+    judge: str
+    protocol: str
+    cut: str
+    baseline: str | None
+    asked: int
+    questions: int
+    sessions: int
+    rejected: Mapping[str, int]
+    remarks: tuple[str, ...]
+    systems: tuple[SystemReport, ...]
+    slices: tuple[Sliced, ...]
+    pairs: tuple[Pair, ...]
+    studied: str
+    rule: str
+    failures: tuple[ShownFailure, ...]
+
 
 WHOLE = "all"
 _ENOUGH_SESSIONS = 30

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evaluation.data.model import AnswerType
-from evaluation.judging.port import Verdict
+from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Settled
 

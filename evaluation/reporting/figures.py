@@ -14,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from evaluation.reporting.content import Report, SystemReport
-from evaluation.reporting.readings import READINGS, MeasureName, Unit
+from evaluation.reporting.analysis import Report, SystemReport
+from evaluation.reporting.formatting import READINGS, MeasureName, Unit
 from evaluation.reporting.spans import SpanReport
 from evaluation.scoring.spans import Outcomes
 

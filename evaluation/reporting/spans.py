@@ -9,7 +9,7 @@ from rich.console import Console
 
 from evaluation.reporting.comparison import JudgedRun
 from evaluation.reporting.confidence import confidence_of
-from evaluation.runs.spans import outcome_cells, outcome_table
+from evaluation.runs.tally import outcome_cells, outcome_table
 from evaluation.scoring.scored import Scored
 from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
 

@@ -1,20 +1,82 @@
-"""One system asked one dataset, from the first question, or from where it stopped, to the last."""
+"""Make a run: ask one system one data set, from the start or from where it stopped."""
 
+import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.to_thread
+from pydantic import BaseModel
 
-from evaluation.data.model import Dataset
+from chassis.errors import LoreglassError as ServiceError
+from chassis.http.calls import ServiceClient, http_client
+from chassis.resilience.deadlines import Deadline
+from evaluation.data.model import Dataset, Text
 from evaluation.record import RunHeader, TurnRecord
-from evaluation.runs.asking import Asking, Interview
-from evaluation.runs.gateway import Gateway
-from evaluation.runs.patience import Patience, RunStopped
-from evaluation.runs.store import Run, RunStore, load_run
+from evaluation.runs.asking import Asking, GatewayLost, GatewayRefuses, Interview, Patience, RunStopped
+from evaluation.runs.store import Run, RunError, RunStore, load_run
+from loreglass_client import AsyncLoreglass, LoreglassError, Retries
+from loreglass_client.errors import Unauthorized
+
+_PATIENCE_MS = 15_000
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A gateway that is up. `pipelines`: names, in the gateway's order."""
+
+    url: str
+    version: str
+    pipelines: tuple[str, ...]
+    client: AsyncLoreglass
+
+    def require(self, pipeline: str | None) -> None:
+        """Raises `GatewayRefuses` where it has no such pipeline."""
+        if pipeline is not None and pipeline not in self.pipelines:
+            raise GatewayRefuses(
+                f"There is no pipeline {pipeline!r}; there are: {', '.join(self.pipelines)}."
+            )
+
+
+@asynccontextmanager
+async def reached(url: str, key: str = "") -> AsyncIterator[Gateway]:
+    """The gateway at that URL, with connections that are closed afterwards. Raises `GatewayLost`."""
+    async with AsyncExitStack() as stack:
+        try:  # how long a question is asked for is `Questioner`'s to say
+            client = await stack.enter_async_context(AsyncLoreglass(url, key, retries=Retries(most=0)))
+            pipelines = await client.pipelines()
+        except Unauthorized as error:
+            raise GatewayRefuses(f"{error.detail} It is read from LOREGLASS_API_KEY.") from error
+        except LoreglassError as error:
+            where = "" if url in error.detail else f" ({url})"
+            hint = "To ask another gateway, set --gateway or LOREGLASS_GATEWAY_URL."
+            raise GatewayLost(f"{error.detail}{where}\n{hint}") from error
+        yield Gateway(url, await _version(url, key), pipelines, client)
+
+
+class _Info(BaseModel):
+    version: str
+
+
+class _Description(BaseModel):
+    info: _Info
+
+
+async def _version(url: str, key: str) -> str:
+    """As the gateway describes itself; nothing where it does not."""
+    async with http_client() as http:
+        try:
+            told = await ServiceClient(http, "The gateway", url, token=key).get(
+                "/openapi.json", _Description, Deadline.after_ms(_PATIENCE_MS)
+            )
+        except ServiceError:
+            return ""
+    return told.info.version
+
 
 OnRecord = Callable[[TurnRecord], Awaitable[None]]
 
@@ -116,3 +178,34 @@ def _header(task: Task, gateway: Gateway) -> RunHeader:
             "squad": task.choice.get("squad"),
         },
     )
+
+
+PAGES = "pages.jsonl"
+
+
+def write_pages(texts: Iterable[Text], folder: Path) -> Path:
+    """The file, in the run's folder. Raises `RunError`."""
+    path = folder / PAGES
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in texts), encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}.") from error
+    return path
+
+
+_LEFT_OUT = "-no-"
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A pipeline as it is asked. `without`: the modules that each question is answered without."""
+
+    pipeline: str
+    without: tuple[str, ...] = ()
+
+    @classmethod
+    def named(cls, name: str) -> "System":
+        """By its name in reports: `qa-dragon-no-reranking` is `qa-dragon` without `reranking`."""
+        pipeline, *without = name.split(_LEFT_OUT)
+        return cls(pipeline, tuple(without))

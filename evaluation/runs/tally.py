@@ -1,23 +1,29 @@
-"""What the rule judge makes of a run while it is made, and the tables at its end."""
+"""Progress and summary of a run, by the rule judge."""
 
+import math
+import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from tqdm import tqdm
 
-from evaluation.data.model import Part
-from evaluation.judging.port import Judgement
-from evaluation.judging.rules import RuleJudge
+from evaluation.data.model import Dataset, Part
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.verdicts import Judgement
 from evaluation.record import TurnRecord
-from evaluation.runs.running import Made
-from evaluation.runs.spans import print_spans
+from evaluation.runs.asking import Asking
+from evaluation.runs.running import Gateway, Made, OnRecord, System, Task, make_run
 from evaluation.runs.store import Run
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, case_of, scored_with
-from evaluation.scoring.scores import Scores, scores_of
-from evaluation.scoring.spans import marked, span_scores
+from evaluation.scoring.scored import Scored, Scores, case_of, scored_with, scores_of
+from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
 
 FAILED = "failed"
 _COST = "there is no refusal curve, no evidence shown with failures, and nothing to calibrate on"
@@ -107,3 +113,96 @@ def _cells(scores: Scores) -> list[str]:
 def _count(console: Console, label: str, counts: Mapping[str, int]) -> None:
     told = ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
     console.print(f"{label}: {told}", highlight=False, markup=False)
+
+
+_LEGEND = (
+    "questions: answerable + unanswerable; right, wrong, not known: of the answerable; unans. answered: of "
+    "the others; EM, F1: of all, by SQuAD's definition; words: of the median answer"
+)
+_OUTCOMES = ("right", "wrong", "not known", "unans. answered")
+
+
+def print_spans(name: str, scores: SpanScores, console: Console) -> None:
+    """The outcomes, SQuAD's figures, and how long answers are and take."""
+    table = outcome_table(name, "questions")
+    for heading in ("EM", "F1", "words", "p95"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    found = scores.outcomes
+    table.add_row(
+        f"{found.answerable} + {found.unanswerable}",
+        *outcome_cells(found),
+        *(_percent(share) for share in (scores.exact, scores.f1)),
+        _number(scores.words_median),
+        f"{_number(scores.p95_ms)} ms",
+    )
+    console.print(table)
+    shares = {"HasAns EM": scores.has_exact, "F1": scores.has_f1, "NoAns": scores.no_answer}
+    summary = ", ".join(f"{name} {_percent(share)}" for name, share in shares.items())
+    summary += f"; the answer or the closest passage holds a gold answer: {_percent(scores.held)}"
+    summary += f"; an answer in ten is longer than {_number(scores.words_p90)} words"
+    console.print(summary, highlight=False, markup=False)
+    console.print(_LEGEND, style="dim", soft_wrap=True)
+
+
+def outcome_table(title: str, first: str) -> Table:
+    """A table of outcomes whose first column has that heading; columns may be added to its right."""
+    table = Table(
+        title=escape(title), title_justify="left", title_style="bold", box=None, padding=(0, 1, 0, 0)
+    )
+    table.add_column(first, no_wrap=True)
+    for heading in _OUTCOMES:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def outcome_cells(found: Outcomes) -> list[str]:
+    """The cells below the outcomes' headings."""
+    return [_percent(share) for share in (found.right, found.wrong, found.not_known, found.answered)]
+
+
+def _percent(share: float) -> str:
+    return "–" if math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.0f}"
+
+
+@contextmanager
+def watched(tally: Tally, turns: int, label: str = "") -> Iterator[OnRecord]:
+    """Shows what the tally makes of each turn; what was answered before counts as done."""
+    with tqdm(total=turns, unit="question", desc=label or None, file=sys.stderr, dynamic_ncols=True) as bar:
+
+        async def on_record(record: TurnRecord) -> None:
+            await tally.add(record)
+            bar.set_postfix(tally.counts, refresh=False)
+            bar.update()
+
+        yield on_record
+
+
+async def ask_several(
+    dataset: Dataset,
+    folder: Path,
+    systems: Sequence[str],
+    asking: Asking,
+    gateway: Gateway,
+    choice: Mapping[str, Any],
+) -> list[tuple[Run, list[Scored]]]:
+    """Each system's run in `folder`/<its name>, complete, with what the rule judge says of it.
+
+    What was asked before is not asked again. One at a time, so that no system waits for another's questions.
+    Raises `RunStopped` and `RunError`; what has been answered until then is kept.
+    """
+    done: list[tuple[Run, list[Scored]]] = []
+    for name in systems:
+        system = System.named(name)
+        asked = replace(asking, pipeline=system.pipeline, without=system.without)
+        task = Task(dataset, folder / name, asked, name, choice)
+        tally = Tally()
+        with watched(tally, task.turns, name) as on_record:
+            made = await make_run(task, gateway, on_record=on_record)
+        if made.stopped:
+            raise made.stopped
+        done.append((made.run, tally.scored(made.run.records)))
+    return done

@@ -1,17 +1,24 @@
-"""What can be measured of scored answers: a value a turn, and how the values become one figure."""
+"""Measures of scored answers: rates, overlap, times, usage, and recall at k of searches.
+
+Recall as in CRAG-MM, Figures 3 and 6, from the search results in explanations.
+"""
 
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.data.model import Part
-from evaluation.judging.port import Verdict
-from evaluation.scoring.overlap import overlap
+from evaluation.data.model import AnswerType, Part
+from evaluation.judging.text import canonical, normalised, says
+from evaluation.judging.verdicts import Verdict
+from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled, settle
+from loreglass_client.models import SearchResult
 
 Floats = npt.NDArray[np.float64]
 Unit = tuple[Part, str, int]
@@ -168,3 +175,108 @@ def _over_settled(name: str, protocol: Protocol, value: Callable[[Settled], floa
         return {unit_of(turn.scored): value(turn) for turn in settle(scored, protocol)}
 
     return Measure(name, values)
+
+
+_WORD = re.compile(r"[^\W_]+")
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+def overlap(answer: str, gold: str) -> float:
+    """The share of the gold answer's words that the answer has too, in 0..1; 1 where the gold has none.
+
+    QA-Dragon (section 4.1.1) reports a "rule-based overlap" beside accuracy (about 41 % where accuracy is
+    21 %), but neither its paper nor its code says how it counts. Ours is recall of words: lower case, accents
+    and punctuation folded, articles left out, each word as often as it stands in both.
+    """
+    wanted = _word_counts(gold)
+    total = wanted.total()
+    return (wanted & _word_counts(answer)).total() / total if total else 1.0
+
+
+def _word_counts(text: str) -> Counter[str]:
+    words = _WORD.findall(canonical(text).replace("'", ""))
+    return Counter(word for word in words if word not in _ARTICLES)
+
+
+WHOLE_PHOTO, CROPS, PAGES = "image_search", "crop_search", "text_search"
+"""The stages."""
+
+_TOLD_BY_A_PAGE = frozenset({AnswerType.NUMBER, AnswerType.DATE, AnswerType.NAME, AnswerType.SPAN})
+
+Found = Callable[[TurnRecord, Sequence[SearchResult]], bool]
+
+
+def image_recall(stage: str, k: int) -> Measure:
+    """Whether the photographed thing is among the first `k` things; of photos whose thing is known."""
+    return _recall(stage, k, _has_thing, _names_a_thing)
+
+
+def page_recall(k: int) -> Measure:
+    """Whether what was brought of the first `k` pages says the answer, the paper's estimate of recall.
+
+    Of questions for pages whose answer is a number, date, name or stretch of text.
+    """
+    return _recall(PAGES, k, _has_answer, _is_told_by_pages)
+
+
+def _recall(stage: str, k: int, has: Found, counts: Callable[[TurnRecord], bool]) -> Measure:
+    """0 or 1 a turn with a gold that was searched for; NaN for all where no search brought `k`."""
+
+    def values(scored: Sequence[Scored]) -> Valued:
+        valued: Valued = {}
+        most = 0
+        for each in scored:
+            results = results_of(each.record, stage) if counts(each.record) else None
+            if results is not None:
+                most = max(most, len(results))
+                valued[unit_of(each)] = float(has(each.record, results[:k]))
+        return valued if most >= k else dict.fromkeys(valued, math.nan)
+
+    return Measure(f"{stage}_recall_at_{k}", values)
+
+
+def results_of(record: TurnRecord, stage: str) -> list[SearchResult] | None:
+    """What a search brought, best first, each thing or page once; None where nobody searched, or told.
+
+    What was brought of a page is put together in its first place.
+    """
+    answer = record.answer
+    if answer is None or answer.explanation is None:
+        return None
+    if stage not in answer.timings_ms or stage in answer.degraded:
+        return None
+    results: dict[str, SearchResult] = {}
+    for each in answer.explanation.found:
+        if each.stage == stage:
+            key = each.url if stage == PAGES else each.title
+            known = results.get(key)
+            text = f"{known.text}\n{each.text}" if known else each.text
+            results[key] = each.model_copy(update={"text": text})
+    return list(results.values())
+
+
+def _names_a_thing(record: TurnRecord) -> bool:
+    return record.truth is not None and bool(record.truth.photographed)
+
+
+def _has_thing(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
+    thing = normalised(record.truth.photographed) if record.truth else ""
+    return any(normalised(each.title) == thing for each in results)
+
+
+def _is_told_by_pages(record: TurnRecord) -> bool:
+    truth = record.truth
+    if truth is None or not truth.accepted or truth.answer_type not in _TOLD_BY_A_PAGE:
+        return False
+    return not truth.needs or "web" in truth.needs
+
+
+def _has_answer(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
+    accepted = record.truth.accepted if record.truth else ()
+    return any(says(f"{each.title}\n{each.text}", accepted) for each in results)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least `share` of all do not exceed (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

@@ -32,8 +32,8 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from itertools import pairwise
 
-from evaluation.judging.port import Verdict
-from evaluation.judging.refusals import literal_refusal, plain_refusal
+from evaluation.judging.text import literal_refusal, plain_refusal
+from evaluation.judging.verdicts import Verdict
 
 _STOP_AFTER = 2
 _GOOD = frozenset({Verdict.CORRECT, Verdict.ACCEPTABLE})

@@ -1,12 +1,16 @@
-"""Answers with their judgements, and what a protocol makes of them."""
+"""Answers with their verdicts, as each protocol counts them, and CRAG-MM's scores of them."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from evaluation.data.model import Part
-from evaluation.judging.cut import APPROXIMATE, Cut
-from evaluation.judging.port import Case, Judgement, Verdict
+from evaluation.judging.model_judge import MODEL, version_of
+from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
+from evaluation.judging.text import APPROXIMATE, Cut
+from evaluation.judging.verdicts import HUMAN, Case, Judgement, Verdict, key_of, verdict_file, verdicts_on
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol, given_up, stop_early
 
@@ -124,3 +128,143 @@ def by_session(scored: Iterable[Scored]) -> dict[tuple[Part, str], list[Scored]]
     for each in scored:
         sessions[each.record.part, each.record.session_id].append(each)
     return {name: sorted(turns, key=lambda each: each.record.turn) for name, turns in sessions.items()}
+
+
+class NotJudged(Exception):
+    """A judge has no verdicts on a run, or not on all of it; the message says how to get them."""
+
+
+def judgements_of(
+    records: Sequence[TurnRecord], folder: Path, judge: str, cut: Cut = APPROXIMATE
+) -> dict[str, Judgement]:
+    """By interaction id. The rules judge here and now; another judge's verdicts are in the run's folder.
+
+    Raises `NotJudged` where there are none.
+    """
+    if judge == RuleJudge.name:
+        return {record.interaction_id: judge_by_rules(case_of(record, cut)) for record in records}
+    said = APPROXIMATE if judge == HUMAN else cut  # people saw the whole answer, whatever the cut
+    judgements = kept_on(records, verdict_file(folder, judge), judge, said)
+    if not judgements:
+        raise NotJudged(
+            f"{judge} has judged nothing of {folder}, or other answers than are there now: "
+            f"loreglass eval judge {folder} {_how(judge)}"
+        )
+    return judgements
+
+
+def kept_on(records: Sequence[TurnRecord], file: Path, judge: str, cut: Cut) -> dict[str, Judgement]:
+    """The verdicts in that file on just these answers, as the judge is now."""
+    version = version_of(judge)
+    keys = {record.interaction_id: key_of(case_of(record, cut), judge, version) for record in records}
+    return verdicts_on(file, keys)
+
+
+def judged(
+    records: Sequence[TurnRecord], folder: Path, judge: str, cut: Cut = APPROXIMATE
+) -> tuple[list[Scored], int]:
+    """The records that the judge has a verdict on, ready to be scored, and how many it has none on.
+
+    People judge samples, so what they left out is no error; what a model left out was not asked yet.
+    Raises `NotJudged`.
+    """
+    judgements = judgements_of(records, folder, judge, cut)
+    scored = scored_with(records, judgements, cut, by_hand=judge == HUMAN)
+    return scored, len(records) - len(scored)
+
+
+def _how(judge: str) -> str:
+    if judge == HUMAN:
+        return "--judge human --labels FILE"
+    return f"--judge model --model {judge.removeprefix(MODEL)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Rates over turns in 0..1 that add up to 1, and truthfulness in -1..1; all NaN where `count` is 0.
+
+    `truthfulness`: the mean of 1, .5, 0 and -1 over turns. `session_truthfulness`: the mean over
+    conversations of their turns' mean, after the early stop in both protocols. `early_stopped`: the share of
+    multi-turn conversations with two failures in a row (the paper's Table 9); None where there is none such.
+    """
+
+    count: int
+    accuracy: float
+    missing: float
+    hallucination: float
+    truthfulness: float
+    acceptable: float = 0.0
+    early_stopped: float | None = None
+    session_truthfulness: float = math.nan
+
+
+NO_SCORES = Scores(0, math.nan, math.nan, math.nan, math.nan, math.nan)
+
+
+def scores_of(scored: Iterable[Scored], protocol: Protocol) -> Scores:
+    """Return the scores of whole conversations."""
+    settled = settle(scored, protocol)
+    if not settled:
+        return NO_SCORES
+    counts = Counter(turn.counted(protocol) for turn in settled)
+    total = len(settled)
+    sessions: defaultdict[tuple[Part, str], list[Settled]] = defaultdict(list)
+    for turn in settled:
+        sessions[turn.scored.record.part, turn.scored.record.session_id].append(turn)
+    talks = [turns for (part, _), turns in sessions.items() if part is Part.MULTI]
+    return Scores(
+        count=total,
+        accuracy=counts[Verdict.CORRECT] / total,
+        missing=counts[Verdict.MISSING] / total,
+        hallucination=counts[Verdict.INCORRECT] / total,
+        truthfulness=math.fsum(verdict.points * count for verdict, count in counts.items()) / total,
+        acceptable=counts[Verdict.ACCEPTABLE] / total,
+        early_stopped=sum(turns[0].given_up for turns in talks) / len(talks) if talks else None,
+        session_truthfulness=math.fsum(
+            math.fsum(turn.stopped.points for turn in turns) / len(turns) for turns in sessions.values()
+        )
+        / len(sessions),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """How refusing and knowing go together.
+
+    `kept`: refusals of what cannot be known; `timid`: refusals of what can.
+    """
+
+    unanswerable: int
+    kept: int
+    answerable: int
+    timid: int
+
+
+def refusals(scored: Iterable[Scored], protocol: Protocol) -> Refusals:
+    """Refusals by whether they were right; a failed request is no refusal."""
+    counts = Counter(
+        (each.record.answerable, each.verdict(protocol) is Verdict.MISSING and each.record.error is None)
+        for each in scored
+    )
+    return Refusals(
+        unanswerable=counts[False, True] + counts[False, False],
+        kept=counts[False, True],
+        answerable=counts[True, True] + counts[True, False],
+        timid=counts[True, True],
+    )
+
+
+def errors(scored: Iterable[Scored]) -> Mapping[str, int]:
+    """Failed requests by the name of their error."""
+    return dict(Counter(each.record.error for each in scored if each.record.error is not None))
+
+
+def failed_judgements(scored: Iterable[Scored]) -> Mapping[str, int]:
+    """Judgements that a judge failed to give, by why."""
+    return dict(Counter(each.judgement.why for each in scored if each.judgement.failed))
+
+
+def degradations(scored: Iterable[Scored]) -> Mapping[str, int]:
+    """How often each optional stage did not deliver."""
+    answers = (each.record.answer for each in scored)
+    return dict(Counter(stage for answer in answers if answer for stage in answer.degraded))

@@ -10,13 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from evaluation.judging.agreement import Agreement, agreement
-from evaluation.judging.cut import Cut
-from evaluation.judging.model import undisputed
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.model_judge import undisputed
+from evaluation.judging.text import Cut
+from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
-from evaluation.scoring.judged import judged
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import case_of
+from evaluation.scoring.scored import case_of, judged
 
 _MOST_SHOWN = 300
 

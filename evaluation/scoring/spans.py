@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from evaluation.data.model import AnswerType
-from evaluation.judging.spans import exact_match, says, word_f1
-from evaluation.judging.text import is_refusal
+from evaluation.judging.text import exact_match, is_refusal, says, word_f1
 from evaluation.record import TurnRecord
-from evaluation.scoring.latency import percentile
+from evaluation.scoring.measures import percentile
 from evaluation.scoring.scored import Scored
 
 Measured = Callable[[str, Sequence[str]], float]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from evaluation.data.model import AskedTurn, Conversation
 from evaluation.data.world import World, truth_of
-from evaluation.judging.port import Verdict
-from evaluation.judging.rules import judge
+from evaluation.judging.rule_judge import judge
+from evaluation.judging.verdicts import Verdict
 from loreglass_client import Answer, AsyncLoreglass
 
 DEADLINE_MS = 30_000

@@ -10,7 +10,7 @@ import pytest
 
 from deploy.sample import SAMPLE
 from evaluation.data.world import World
-from evaluation.judging.port import Verdict
+from evaluation.judging.verdicts import Verdict
 from loreglass_client import AsyncLoreglass
 from loreglass_client.errors import SessionNotFound
 from loreglass_client.models import CitationKind, Reason

@@ -19,9 +19,9 @@ from corpus.ingest import ingest_pages
 from deploy.one_process import Platform, platform
 from deploy.settings import PocketSettings
 from evaluation.data.model import AskedTurn, Dataset
-from evaluation.judging.port import Verdict
-from evaluation.judging.rules import judge
-from evaluation.runs.pages import write_pages
+from evaluation.judging.rule_judge import judge
+from evaluation.judging.verdicts import Verdict
+from evaluation.runs.running import write_pages
 from loreglass_client import AsyncLoreglass, LoreglassError
 from loreglass_client.models import Experiment
 from tests.real_models.recorder import Exchange, Recorder

@@ -16,7 +16,7 @@ import typer
 
 from evaluation.data.model import AskedTurn, is_answerable
 from evaluation.data.world import load_world, truth_of
-from evaluation.judging.spans import says
+from evaluation.judging.text import says
 from gateway.llm.delimiting import shown_pieces
 from gateway.llm.lines import in_lines
 

@@ -85,19 +85,17 @@ def test_tokens_that_others_wrote_teach_nothing(
             trajectory.mask = [0] * len(trajectory.mask)
         return made
 
-    before, learnt = load_file(str(adapter / "adapter_model.safetensors")), {}
+    before = load_file(str(adapter / "adapter_model.safetensors"))
+    monkeypatch.setattr(tuning.Rollouts, "_rolled_out", by_others)
     with served(finding_nothing()) as settings, base_saying("312") as base:
         config = grpo_config(data, weights, adapter=str(adapter), base=base, most_steps=2)
-        for name in ("own", "others"):
-            run = begun(tmp_path / name, config)
-            tune(config, run, settings)
-            learnt[name] = load_file(str(run.path / ADAPTER / "adapter_model.safetensors"))
-            monkeypatch.setattr(tuning.Rollouts, "_rolled_out", by_others)
-    assert all(learnt["others"][key].equal(before[key]) for key in before)
-    assert not all(learnt["own"][key].equal(before[key]) for key in before)
+        run = begun(tmp_path / "run", config)
+        tune(config, run, settings)
+    learnt = load_file(str(run.path / ADAPTER / "adapter_model.safetensors"))
+    assert all(learnt[key].equal(before[key]) for key in before)
 
 
-def test_a_seed_twice_and_a_run_that_was_broken_off_give_the_same(
+def test_a_run_that_was_broken_off_gives_the_same_as_a_whole_one(
     weights: Path, started: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, adapter = started
@@ -106,7 +104,7 @@ def test_a_seed_twice_and_a_run_that_was_broken_off_give_the_same(
         config = grpo_config(
             data, weights, adapter=str(adapter), base=base, most_steps=4, checkpoint_every=2, temperature=1.2
         )
-        for name in ("one", "same", "broken"):
+        for name in ("one", "broken"):
             runs[name] = begun(tmp_path / name, config)
             if name == "broken":
                 break_off(monkeypatch, config, runs[name], settings)
@@ -114,10 +112,9 @@ def test_a_seed_twice_and_a_run_that_was_broken_off_give_the_same(
     learnt = {
         name: load_file(str(run.path / ADAPTER / "adapter_model.safetensors")) for name, run in runs.items()
     }
-    for name in ("same", "broken"):
-        assert all(learnt["one"][key].equal(learnt[name][key]) for key in learnt["one"])
-        assert runs["one"].rollouts() == runs[name].rollouts()
-        assert runs["one"].predictions(BEFORE) == runs[name].predictions(BEFORE)
+    assert all(learnt["one"][key].equal(learnt["broken"][key]) for key in learnt["one"])
+    assert runs["one"].rollouts() == runs["broken"].rollouts()
+    assert runs["one"].predictions(BEFORE) == runs["broken"].predictions(BEFORE)
     assert len({rollout["plan"] for rollout in runs["one"].rollouts()}) > 2
 
 

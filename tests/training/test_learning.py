@@ -9,8 +9,7 @@ import torch
 from tests.training.made import conversation, sft_config, three_tasks, trained
 from tests.training.tiny_models import tiny_mllama, tiny_qwen3_vl, tiny_qwen25_vl
 from training.chat import NO_LOSS, Chats, Turn
-from training.merging import merge, tensors
-from training.models import load
+from training.models import load, merge, tensors
 from training.runs import ADAPTER
 from training.samples import Message, Piece, Task
 from training.sft.finetuning import predictions

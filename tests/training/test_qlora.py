@@ -9,8 +9,7 @@ from tests.training.made import sft_config, three_tasks, trained
 from tests.training.tiny_models import tiny_qwen25_vl
 from training.chat import Chats
 from training.config import ModelSettings
-from training.merging import merge, tensors
-from training.models import Loaded, load
+from training.models import Loaded, load, merge, tensors
 from training.runs import ADAPTER
 from training.sft.mixture import read_mixture
 from training.sft.settings import SftConfig

@@ -13,8 +13,7 @@ from tests.training.made import conversation, ended, sft_config, three_tasks, to
 from tests.training.tiny_models import tiny_qwen3_vl
 from training.chat import Chats, Turn, UnfitSample
 from training.config import ModelSettings, WrongConfig, dump_config
-from training.merging import CannotMerge, merge, preset_of
-from training.models import Loaded, load
+from training.models import CannotMerge, Loaded, load, merge, preset_of
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 from training.samples import Label, Part, Task, read_samples, write_samples
 from training.sft import finetuning
@@ -35,15 +34,6 @@ def adapter(run: RunFolder) -> dict[str, Any]:
     from safetensors.torch import load_file
 
     return dict(load_file(str(run.path / ADAPTER / "adapter_model.safetensors")))
-
-
-def test_a_seed_twice_gives_the_same_and_another_seed_does_not(weights: Path, tmp_path: Path) -> None:
-    data = three_tasks(tmp_path / "data", 4)
-    config = sft_config(data, weights, batch_size=4, device_batch_size=4, lora={"rank": 4, "dropout": 0.1})
-    one, same = (adapter(trained(config, tmp_path / name)) for name in ("one", "same"))
-    other = adapter(trained(config.model_copy(update={"seed": 7}), tmp_path / "other"))
-    assert all(one[name].equal(same[name]) for name in one)
-    assert not all(one[name].equal(other[name]) for name in one)
 
 
 @pytest.mark.parametrize("checkpointing", [False, True])
@@ -161,13 +151,6 @@ def test_answers_that_are_all_refusals_are_named_as_a_fault(weights: Path, tmp_p
     config = sft_config(tmp_path, weights, tasks=["answer"])
     faults = read_mixture(config, Chats(load(config.model).processor)).faults
     assert any("All 4 answers to learn are refusals" in fault for fault in faults)
-
-
-def test_nothing_to_learn_is_said_with_the_first_reason(weights: Path, tmp_path: Path) -> None:
-    write_samples(tmp_path, Task.ANSWER, [conversation(tmp_path, 2, Task.ANSWER, "word " * 10_000)])
-    config = sft_config(tmp_path, weights, tasks=["answer"])
-    with pytest.raises(WrongConfig, match=r"1 rows were left out.*tokens to read"):
-        read_mixture(config, Chats(load(config.model).processor))
 
 
 def test_what_is_held_out_is_never_learnt_and_every_task_is_replied_to(weights: Path, tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from gateway.llm.alignment import align
 from tests.training.made import sft_config
 from tests.training.tiny_models import tiny_qwen25_vl
 from training.chat import Chats
-from training.grpo.together import Together
-from training.grpo.writing import Ask, Continuation, OwnWriter, ended
+from training.grpo.writing import Ask, Continuation, OwnWriter, Together, ended
 from training.models import load, with_lora
 
 PLAN = "<think>Small.</think>\n<tool>\n1. grounding: the book\n</tool>"

@@ -21,7 +21,7 @@ from tests.training.made import LABELS, SYSTEM, sft_config, three_tasks, trained
 from tests.training.tiny_models import tiny_qwen3_vl, tiny_qwen25_vl
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving_on_v0, serving_preset
-from training.merging import merge
+from training.models import merge
 from training.runs import ADAPTER
 from training.samples import ConversationSample, Message, Piece, Task, read_samples, write_samples
 

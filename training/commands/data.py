@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluation.commands.run import Split
-from evaluation.judging.choice import Choice
-from training.commands.failing import says_why
-from training.commands.judging import BaseUrl, Concurrency, JudgedBy, ModelName, no_people, open_referee
+from evaluation.judging.verdicts import Choice
+from training.commands.judging import (
+    BaseUrl,
+    Concurrency,
+    JudgedBy,
+    ModelName,
+    no_people,
+    open_referee,
+    says_why,
+)
 from training.samples import HELD_OUT_SHARE, Task
 
 if TYPE_CHECKING:
@@ -55,9 +62,9 @@ def data(
 
 
 async def _built(plan: "Plan", choice: Choice, named: tuple[str, str], concurrency: int) -> "Built":
-    from evaluation.data.progress import progress_bars
+    from evaluation.data.photos import progress_bars
     from training.data.building import build
-    from training.progress import bar
+    from training.libraries import bar
 
     async with open_referee(choice, named, plan.out, concurrency) as (referee, judge):
         with progress_bars() as on_progress:

@@ -1,16 +1,17 @@
-"""Who judges, for commands: rules, or a model, whose judgements are kept where they are needed again."""
+"""Judges for commands, and errors that end a command with one sentence."""
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluation.judging.choice import Choice
+from evaluation.commands.run import refuse
+from evaluation.judging.verdicts import Choice
 
 if TYPE_CHECKING:
-    from evaluation.judging.port import Judge
+    from evaluation.judging.verdicts import Judge
     from training.data.referee import RememberingReferee
 
 JudgedBy = Annotated[Choice, typer.Option("--judge", help="of answers and results: rules or model")]
@@ -31,7 +32,7 @@ async def open_referee(
 ) -> AsyncIterator[tuple["RememberingReferee", "Judge"]]:
     """It keeps what it says in the folder. `named`: a model's server and name; else the settings'."""
     from evaluation.commands.judge import model_judge
-    from evaluation.judging.rules import RuleJudge
+    from evaluation.judging.rule_judge import RuleJudge
     from training.data.referee import ModelReferee, Referee, RememberingReferee, RuleReferee, open_model
 
     async with AsyncExitStack() as stack:
@@ -41,3 +42,29 @@ async def open_referee(
             judge = await stack.enter_async_context(model_judge(*named))
             referee = ModelReferee(judge, await stack.enter_async_context(open_model(*named)))
         yield stack.enter_context(RememberingReferee(referee, folder, concurrency)), judge
+
+
+@contextmanager
+def says_why() -> Iterator[None]:
+    """Ends the process with 1 where the settings, the data or a server will not do."""
+    from chassis.models.pretrained import WrongWeights
+    from chassis.startup import CannotStart
+    from evaluation.calibration.replay import CalibrationError
+    from evaluation.data.model import DatasetError
+    from evaluation.judging.model_judge import JudgeError
+    from evaluation.judging.verdicts import JudgeDown
+    from evaluation.runs.store import RunError
+    from training.config import WrongConfig
+    from training.grpo.rollout import ServicesDown
+    from training.models import CannotMerge
+    from training.runs import RunRefused
+    from training.samples import UnreadableData
+
+    of_evaluation = (CalibrationError, DatasetError, JudgeError, JudgeDown, RunError)
+    of_training = (CannotMerge, RunRefused, ServicesDown, UnreadableData, WrongConfig)
+    try:
+        yield
+    except (*of_evaluation, *of_training, CannotStart, WrongWeights) as error:
+        refuse(str(error))
+    except KeyboardInterrupt:
+        refuse("Stopped. What is done is kept: the same command goes on from there.", 130)

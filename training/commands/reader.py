@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from training.commands.failing import says_why
+from training.commands.judging import says_why
 
 _WINDOW_TOKENS = 224
 

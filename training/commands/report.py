@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluation.judging.choice import Choice
-from training.commands.failing import says_why
-from training.commands.judging import BaseUrl, Concurrency, JudgedBy, ModelName, no_people, open_referee
+from evaluation.judging.verdicts import Choice
+from training.commands.judging import (
+    BaseUrl,
+    Concurrency,
+    JudgedBy,
+    ModelName,
+    no_people,
+    open_referee,
+    says_why,
+)
 
 if TYPE_CHECKING:
     from training.report import RunReport

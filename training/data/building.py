@@ -8,11 +8,10 @@ from typing import Any
 
 import anyio
 
-from evaluation.calibration.cutoffs import CalibrationError
-from evaluation.calibration.drafts import drafts_of
-from evaluation.calibration.proposals import Judging
-from evaluation.data.progress import OnProgress, unseen
-from evaluation.judging.port import Judge
+from evaluation.calibration.proposals import Judging, drafts_of
+from evaluation.calibration.replay import CalibrationError
+from evaluation.data.photos import OnProgress, unseen
+from evaluation.judging.verdicts import Judge
 from evaluation.runs.store import Run, load_run
 from training.data.referee import NoJudgement, RememberingReferee
 from training.data.tasks import OF_THE_DATA_SET, NothingToLearn, Tasks

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from contracts.domain_router import Domain
 from evaluation.data.model import is_answerable
-from evaluation.judging.cut import APPROXIMATE
-from evaluation.judging.port import Verdict
+from evaluation.judging.text import APPROXIMATE
+from evaluation.judging.verdicts import Verdict
 from evaluation.scoring.scored import case_of
 from gateway.llm.assembly import read_reply
 from gateway.llm.completion import Written

@@ -7,7 +7,7 @@ from pathlib import Path
 from chassis.errors import LoreglassError
 from chassis.images import ImageLimits, clean_image
 from evaluation.data.opening import open_dataset
-from evaluation.data.progress import OnProgress
+from evaluation.data.photos import OnProgress
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.asking import unasked
 from evaluation.runs.store import HEADER, Run, load_run

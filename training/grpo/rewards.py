@@ -6,10 +6,9 @@ The form that is checked is the strict one of `gateway.pipelines.wiki_prf.tags`;
 from dataclasses import dataclass
 
 from evaluation.data.model import Truth
-from evaluation.judging.cut import APPROXIMATE
-from evaluation.judging.port import Case, Verdict
-from evaluation.judging.rules import judge_by_rules
-from evaluation.judging.spans import exact_match
+from evaluation.judging.rule_judge import judge_by_rules
+from evaluation.judging.text import APPROXIMATE, exact_match
+from evaluation.judging.verdicts import Case, Verdict
 from gateway.pipelines.wiki_prf.lenient import read_plan
 from gateway.pipelines.wiki_prf.tags import knowledge_in_form, plan_in_form
 from training.samples import QuestionSample

@@ -30,8 +30,7 @@ from gateway.thresholds import Thresholds
 from training.chat import Chats, Turn
 from training.grpo.rewards import RolledOut
 from training.grpo.settings import ForcedPlan
-from training.grpo.together import Together
-from training.grpo.writing import Ask, Continuation, Writer
+from training.grpo.writing import Ask, Continuation, Together, Writer
 from training.samples import Message, Piece, QuestionSample
 
 PLAN, FILTER, ANSWER = "plan_tools", "filter_knowledge", "answer_from_knowledge"

@@ -21,8 +21,8 @@ from training.grpo.rewards import NAMES, rewards
 from training.grpo.rollout import Asked, Platform, Roller, Trajectory, messages_of
 from training.grpo.settings import GrpoConfig
 from training.grpo.writing import OwnWriter
+from training.libraries import bar
 from training.models import load, with_lora, without_input_gradients
-from training.progress import bar
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 from training.samples import Part, RejectedRow, Task, read_samples
 from training.trainers import arguments, last_checkpoint, on_main, quiet, shared_out, shown_in

@@ -1,15 +1,15 @@
-"""Tokens from the model that is trained: sequences go in, what it writes after each of them comes out."""
+"""Tokens from the model that is trained, written for many coroutines in one batch."""
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from PIL import Image
 
 from gateway.llm.completion import Token
-from training.chat import Chats
-from training.replies import Probabilities
+from training.chat import Chats, Probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +138,55 @@ def ended(ids: Sequence[int], ask: Ask, tokenizer: Any) -> list[int]:
         return kept
     shortest = next(n for n in range(1, len(kept) + 1) if ask.ends_with in tokenizer.decode(kept[:n]))
     return kept[: shortest + 1] if kept[shortest : shortest + 1] == [end] else kept[:shortest]
+
+
+Request = TypeVar("Request")
+Reply = TypeVar("Reply")
+
+
+@dataclass(slots=True)
+class _Waiting(Generic[Request, Reply]):
+    place: int
+    request: Request
+    reply: "asyncio.Future[Reply]"
+
+
+class Together(Generic[Request, Reply]):
+    """`answer` is given the requests of all who are still at work, in the order of their places.
+
+    It blocks: while it runs nobody else has anything to do. Each coroutine asks one thing at a time.
+    """
+
+    def __init__(self, answer: Callable[[Sequence[Request]], Sequence[Reply]], members: int) -> None:
+        self._answer = answer
+        self._members = members
+        self._waiting: list[_Waiting[Request, Reply]] = []
+        self.failure: Exception | None = None
+
+    async def ask(self, place: int, request: Request) -> Reply:
+        """The reply, once all others ask too or have ended. Raises what `answer` raises."""
+        waiting = _Waiting[Request, Reply](place, request, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        self._answer_if_all_wait()
+        return await waiting.reply
+
+    def leave(self) -> None:
+        """A member has ended, and will ask no more."""
+        self._members -= 1
+        self._answer_if_all_wait()
+
+    def _answer_if_all_wait(self) -> None:
+        waiting = [each for each in self._waiting if not each.reply.done()]
+        if not waiting or len(waiting) < self._members:
+            return
+        self._waiting = []
+        waiting.sort(key=lambda each: each.place)
+        try:
+            replies = self._answer([each.request for each in waiting])
+        except Exception as error:  # noqa: BLE001 - raised where it was asked for, and kept
+            self.failure = error
+            for each in waiting:
+                each.reply.set_exception(error)
+            return
+        for each, reply in zip(waiting, replies, strict=True):
+            each.reply.set_result(reply)

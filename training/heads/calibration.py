@@ -1,10 +1,13 @@
-"""Whether probabilities can be believed: reliability, expected calibration error, risk and coverage."""
+"""Calibration of probabilities: reliability, expected calibration error, risk and coverage."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from services.domain_router.measures import Labels
 
 Matrix = NDArray[np.float64]
 
@@ -63,3 +66,27 @@ def table(right: Matrix, named: Mapping[str, Matrix]) -> str:
         ends = f"{aurc(right, probability):8.3f}{calibration_error(right, probability):8.3f}"
         lines.append(f"{name:16.16} {cells}{ends}")
     return "\n".join(lines)
+
+
+def classified(labels: Labels, named: Mapping[str, Matrix]) -> dict[str, Any]:
+    """Figures of the likeliest class: `named` probabilities (n, classes), `labels` (n,)."""
+    return calibrated(
+        {
+            name: (np.asarray(rows.argmax(axis=1) == labels, np.float64), rows.max(axis=1))
+            for name, rows in named.items()
+        },
+    )
+
+
+def calibrated(named: Mapping[str, tuple[Matrix, Matrix]]) -> dict[str, Any]:
+    """Figures by name, of whether it was right (n,) and of the probability that was said (n,)."""
+    return {
+        "calibration": {
+            name: {
+                "calibration_error": round(calibration_error(right, said), 4),
+                "aurc": round(aurc(right, said), 4),
+                "reliability": [asdict(each) for each in reliability(right, said)],
+            }
+            for name, (right, said) in named.items()
+        }
+    }

@@ -17,12 +17,12 @@ from chassis.models.qformer import DEFAULT_MODEL, QFormer
 from chassis.models.witness import witness
 from services.reranker.engines.coarse_head import CoarseHead
 from training.config import WrongConfig
+from training.heads.calibration import calibrated
 from training.heads.contrastive import ContrastiveLearner, Encoded, projected, recall, similarities
 from training.heads.epochs import fit
 from training.heads.parts import Parts, pixels, read_parts
-from training.heads.reporting import calibrated
 from training.heads.settings import CoarseRerankerConfig
-from training.progress import bar
+from training.libraries import bar
 from training.runs import RunFolder
 from training.samples import PassagesSample, Task
 

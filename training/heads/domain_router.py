@@ -25,10 +25,10 @@ from services.domain_router.measures import (
     measure,
     softmax,
 )
+from training.heads.calibration import classified
 from training.heads.encoders import Encoder, FrozenEncoder, QFormerEncoder
 from training.heads.epochs import SCORE, TIE, fit
 from training.heads.parts import Parts, read_parts
-from training.heads.reporting import classified
 from training.heads.settings import DomainRouterConfig, Recipe
 from training.runs import RunFolder
 from training.samples import DomainSample, Task

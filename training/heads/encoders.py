@@ -11,7 +11,7 @@ from chassis.models.qformer import QFormer, Question
 from services.domain_router.engine import IMAGE_SIDE
 from services.domain_router.engines.blip2 import pooled
 from training.heads.parts import pixels
-from training.progress import bar
+from training.libraries import bar
 
 Asked = tuple[str, Path | None]
 """A question, and where its photo is."""

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from training.heads.settings import Recipe
-from training.progress import bar
+from training.libraries import bar
 from training.runs import RunFolder
 
 STATE = "epochs.pt"

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from chassis.calibration import LogisticCurve
 from chassis.models.cross_encoder import CrossEncoder
-from evaluation.judging.spans import says
+from evaluation.judging.text import says
 from services.reader.engine import Query
 from services.reader.engines.builtin import CrossEncoderModel
 from services.reader.engines.extractive import FEATURES, ExtractiveReader, ReadingOptions

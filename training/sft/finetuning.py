@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from training.chat import Chats
+from training.chat import Chats, replies
+from training.libraries import bar, silent
 from training.models import load, with_lora, without_input_gradients
-from training.progress import bar, silent
-from training.replies import replies
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 from training.samples import Task
 from training.sft.mixture import Located, Mixture, read_mixture

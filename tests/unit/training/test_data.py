@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 from bench.node import LLAMA_ON_VLLM_0_10_2, ServerTraits
-from evaluation.judging.port import Case, Judgement, Verdict
-from evaluation.judging.rules import RuleJudge
-from evaluation.runs.store import RunError, load_run
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.verdicts import Case, Judgement
+from evaluation.runs.store import RunError
 from gateway.llm.lines import in_lines
 from tests.unit.training.asked_runs import Question, asked_run, jpeg
 from training.data.building import Built, Plan, build
@@ -136,13 +136,6 @@ async def test_the_list_names_the_results_that_help_as_they_were_shown_in_the_re
         in_lines({"query": RIGHT.query}) if in_words else json.dumps({"query": RIGHT.query})
     )
     assert sample.source is Label.JUDGED
-
-
-async def test_where_nothing_helps_the_list_is_empty(tmp_path: Path) -> None:
-    await asked_run(tmp_path / "run", [Question(1, helpful=("It is red.",))])
-    await built(tmp_path / "data", tmp_path / "run", tasks=(Task.RERANK,))
-    (sample,) = conversations(tmp_path / "data", Task.RERANK)
-    assert sample.label == '{"relevant": []}'
 
 
 async def test_a_sample_is_what_the_model_was_shown_with_photo_and_history(tmp_path: Path) -> None:
@@ -313,10 +306,3 @@ async def test_questions_and_domains_need_no_run(tmp_path: Path) -> None:
     assert [row.where for row in data.rejected] == ["own, questions.jsonl, line 3"], data.rejected
     with pytest.raises(RunError, match="run"):
         await built(tmp_path / "other", tmp_path / "own", tasks=(Task.ANSWER,))
-
-
-async def test_the_verdict_of_rules_is_the_evaluation_s(tmp_path: Path) -> None:
-    run = await asked_run(tmp_path / "run", [RIGHT])
-    case = Case("i", RIGHT.text, RIGHT.gold, "1931", run.records[0].truth)
-    assert (await RuleReferee().verdict(case)).verdict is Verdict.CORRECT
-    assert load_run(tmp_path / "run").records == run.records

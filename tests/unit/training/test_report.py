@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
 from training.cli import app
 from training.runs import AFTER, BEFORE, METRICS, SUMMARY, Prediction, RunFolder
 from training.samples import RejectedRow, Task
@@ -140,19 +140,6 @@ def test_a_model_that_says_one_thing_or_more_that_is_wrong_is_named(tmp_path: Pa
     assert "less truthful than before: -60%, and was 20%" in warned
 
 
-def test_a_model_that_refuses_just_what_it_had_wrong_is_not_scolded(tmp_path: Path) -> None:
-    before = predictions([("Paris", 0.5), ("Rome", 0.3), (WRONG, 0.6), (WRONG, 0.4)])
-    after = predictions([("Paris", 0.9), ("Rome", 0.8), (IDK, 0.9), (IDK, 0.9)])
-    assert reported(run_of(tmp_path / "run", before, after))[1] == ""
-
-
-def test_replies_that_are_less_like_their_labels_are_named(tmp_path: Path) -> None:
-    before = predictions([("Paris", 0.9), ("Rome", 0.9)], Task.QUERY)
-    after = predictions([("Paris", 0.9), (WRONG, 0.9)], Task.QUERY)
-    _, warned = reported(run_of(tmp_path / "run", before, after))
-    assert warned == "run: query: it is less like the labels than before: 50%, and was 100%.\n"
-
-
 def test_samples_that_are_few_or_not_the_same_before_and_after_are_named(tmp_path: Path) -> None:
     said = predictions([("Paris", 0.9)])
     _, warned = reported(run_of(tmp_path / "few", said[:2], said[:2]))
@@ -233,14 +220,6 @@ def test_several_runs_are_one_page_which_has_to_be_named(tmp_path: Path) -> None
     refused = CliRunner().invoke(app, ["report", *(str(run.path) for run in runs)])
     assert refused.exit_code == 2
     assert "--out" in refused.output
-
-
-def test_a_training_that_has_not_ended_has_no_report(tmp_path: Path) -> None:
-    RunFolder(tmp_path / "run", say=lambda _: None).begin("seed: 0\n")
-    said = CliRunner().invoke(app, ["report", str(tmp_path / "run")])
-    assert said.exit_code == 1
-    assert "no training that has ended" in said.output
-    assert not (tmp_path / "run" / "judgements.jsonl").exists()
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,10 @@ import pytest
 from chassis.fitting import held_out
 from gateway.steps.routing import SearchRouter
 from gateway.steps.routing.artefact import RouterArtefact
-from gateway.steps.routing.features import FEATURES
 from training.config import WrongConfig, dump_config
 from training.heads.calibration import aurc, calibration_error, reliability, risks
 from training.heads.search_router import (
     ARTEFACT,
-    FEWEST,
     artefact_of,
     problem_of,
     read_drafts,
@@ -168,10 +166,6 @@ def test_a_row_that_is_no_draft_is_refused_by_its_place(tmp_path: Path) -> None:
         file.write('{"right": "yes"}\n')
     with pytest.raises(WrongConfig, match="line 121"):
         read_drafts([data])
-
-
-def test_there_are_enough_drafts_for_every_feature() -> None:
-    assert 3 * len(FEATURES) < FEWEST
 
 
 def test_risk_coverage_and_reliability_of_four_drafts() -> None:

@@ -12,8 +12,7 @@ from typer.testing import CliRunner, Result
 from contracts.answer import Reason, Route
 from evaluation.ablation.published import paper_tables, systems_for
 from evaluation.cli import app
-from evaluation.runs.store import load_run
-from evaluation.runs.systems import System
+from evaluation.runs.running import System
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
@@ -89,27 +88,6 @@ async def test_the_tables_that_there_are_are_listed_with_whom_they_ask() -> None
     assert {line for line in listed if not line.startswith(" ")} == set(paper_tables())
     at = listed.index("blackpearl-6")
     assert "three-step-no-reranking" in listed[at + 2]
-
-
-async def test_an_ablation_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    world = write_world(tmp_path / "world", [WHO], [])
-    arguments = (world, "--out", tmp_path / "out", "--tables", "qa-dragon-4")
-    first = offered()
-    assert (await invoke(first, *arguments)).exit_code == 0
-    asked = sorted(name for name, each in first.items() if each.asked)
-    assert asked == sorted(paper_tables()["qa-dragon-4"].systems)
-    (tmp_path / "out" / "runs" / "qa-dragon" / "turns.jsonl").write_bytes(b"")
-    again = offered()
-    assert (await invoke(again, *arguments)).exit_code == 0
-    assert [name for name, each in again.items() if each.asked] == ["qa-dragon"]
-    assert len(load_run(tmp_path / "out" / "runs" / "qa-dragon").records) == 1
-
-
-async def test_a_model_that_has_not_judged_is_asked_for(tmp_path: Path) -> None:
-    world = write_world(tmp_path / "world", [WHO], [])
-    result = await invoke(offered(), world, "--out", tmp_path, "--tables", "loreglass", "--judge", "model:x")
-    assert result.exit_code == 1
-    assert "eval judge" in result.output
 
 
 async def test_a_table_that_there_is_not_is_refused(tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.calibration.cutoffs import Cutoffs
-from evaluation.calibration.signals import Floats, Signals
+from evaluation.calibration.replay import Cutoffs, Floats, Signals
 
 USUAL = Cutoffs(
     direct_confidence=0.6,

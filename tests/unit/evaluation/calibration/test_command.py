@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from evaluation.calibration.aim import Aim
-from evaluation.calibration.conformal import Guarantee
-from evaluation.calibration.estimate import Given
-from evaluation.calibration.promise import kept
-from evaluation.calibration.threshold_file import Base, render
+from evaluation.calibration.report import Given, kept
 from evaluation.commands.calibrate import calibrate, promise_file
 from evaluation.scoring.intervals import Interval
 from gateway.thresholds import PACKAGED, load_thresholds
@@ -42,16 +37,6 @@ def test_the_file_that_is_written_is_one_that_the_gateway_loads(dev: Path, tmp_p
     assert loaded.version == packaged.version + 1
     assert loaded.answer_confidence != packaged.answer_confidence
     assert loaded.same_thing == packaged.same_thing
-
-
-def test_the_tables_are_those_of_the_packaged_file(dev: Path, tmp_path: Path) -> None:
-    out = tmp_path / "thresholds.toml"
-    asked(dev, "--out", out)
-    shapes = []
-    for path in (PACKAGED, out):
-        content = tomllib.loads(path.read_text("utf-8"))
-        shapes.append({name: list(table) for name, table in content.items() if isinstance(table, dict)})
-    assert shapes[0] == shapes[1]
 
 
 def test_the_promise_tells_what_was_and_what_is_to_be_expected(dev: Path, tmp_path: Path) -> None:
@@ -109,8 +94,6 @@ def test_names_of_datasets_stay_in_their_comment(dev: Path, tmp_path: Path) -> N
         (["--best", "luck"], "none of truthfulness, accuracy"),
         (["--best", "truthfulness", "--ceiling", "0.1"], "Either"),
         (["--tune", "tau_fine"], "cannot be tuned by replay"),
-        (["--ask", "tau_fine=0.4,0.5"], "--dataset"),
-        (["--ask", "supported=0.4", "--dataset", "x"], "--ask takes"),
         (["--judge", "human"], "withheld"),
     ],
 )
@@ -145,29 +128,6 @@ def test_a_place_that_cannot_be_written_is_refused_with_a_sentence(dev: Path, tm
     assert "cannot be written: " in result.output
 
 
-def test_a_check_that_shares_some_questions_is_refused(dev: Path, tmp_path: Path) -> None:
-    out = tmp_path / "thresholds.toml"
-    part = write_run(tmp_path / "part", seed=1, sessions=3, fingerprint="of the part")
-    assert "chosen on (3 of them)" in asked(dev, "--out", out, "--check", part).output
-    assert "in two of these runs" in asked(dev, part, "--out", out).output
-    assert not out.exists()
-
-
-def test_a_long_comment_is_wrapped_and_not_cut() -> None:
-    text = render({}, Base(1, {}), ["word " * 40 + "end."])
-    assert "end." in text
-    assert all(line.startswith("# ") or line == "version = 2" for line in text.splitlines())
-    assert max(map(len, text.splitlines())) <= 112
-
-
-def test_several_runs_are_calibrated_as_one(dev: Path, tmp_path: Path) -> None:
-    out = tmp_path / "thresholds.toml"
-    more = write_run(tmp_path / "more", seed=7, sessions=20)
-    assert asked(dev, more, "--out", out).exit_code == 0
-    promise = json.loads(promise_file(out).read_text("utf-8"))
-    assert promise["before"]["questions"] == promise["before"]["sessions"] == 100
-
-
 @pytest.mark.parametrize(
     ("wrong", "low", "expected"), [(0.01, 0.0, True), (0.03, 0.01, None), (0.06, 0.03, False)]
 )
@@ -187,6 +147,6 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         truthfulness_range=Interval(low=0.7, high=0.9),
         risk=wrong / (0.8 + wrong),
     )
-    held, told = kept(Aim(guarantee=Guarantee(0.02)), found, found)
+    held, told = kept(0.02, found, found)
     assert held is expected
     assert "at most 2 %" in told

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.calibration.curve import Candidate, risk_coverage
+from evaluation.reporting.confidence import Candidate, risk_coverage
 
 
 def candidates(*pairs: tuple[float, float]) -> list[Candidate]:
@@ -39,16 +39,6 @@ def test_a_score_that_is_no_number_is_withheld_first() -> None:
     curve = risk_coverage(candidates((math.nan, 1.0), (0.1, 0.0)))
     assert curve.points[-1].threshold == -math.inf
     assert curve.points[-2].risk == 0.0
-
-
-def test_without_answers_there_is_no_curve() -> None:
-    assert risk_coverage([], questions=5).points == ()
-    assert math.isnan(risk_coverage([]).aurc)
-
-
-def test_more_answers_than_questions_are_a_mistake() -> None:
-    with pytest.raises(ValueError, match="2 answers to 1"):
-        risk_coverage(candidates((0.1, 0.0), (0.2, 0.0)), questions=1)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=40))

@@ -12,18 +12,16 @@ from typer.testing import CliRunner
 
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
-from evaluation.calibration.cutoffs import CalibrationError
-from evaluation.calibration.drafts import Drafts, drafts_of
-from evaluation.calibration.proposals import Judging, judged
+from evaluation.calibration.proposals import Drafts, Judging, drafts_of, judged
+from evaluation.calibration.replay import CalibrationError
 from evaluation.data.opening import open_dataset
-from evaluation.judging.port import Case, Judgement, Verdict
-from evaluation.judging.rules import RuleJudge
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.verdicts import Case, Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking
-from evaluation.runs.gateway import reached
 from evaluation.runs.running import Task as Asked
-from evaluation.runs.running import make_run
-from evaluation.runs.store import TURNS, Run
+from evaluation.runs.running import make_run, reached
+from evaluation.runs.store import Run
 from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Draft, Query
 from loreglass_client.models import Explanation, Route
@@ -32,10 +30,7 @@ from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft
 from training.cli import app
-from training.data.building import Plan, build
-from training.data.referee import RememberingReferee, RuleReferee
 from training.heads.search_router import artefact_of, read_drafts
-from training.samples import Task
 
 pytestmark = pytest.mark.anyio
 
@@ -157,33 +152,6 @@ async def test_drafts_of_a_fallback_and_drafts_without_a_verdict_teach_nothing(t
     drafts = await exported(run, Counting(frozenset({"questions-2.0"})))
     assert [row.record.interaction_id for row in drafts.rows] == ["questions-0.0", "questions-3.0"]
     assert (drafts.fallback, drafts.unjudged) == (1, 1)
-
-
-async def test_a_draft_without_a_measured_confidence_teaches_nothing(tmp_path: Path) -> None:
-    run = await run_of(tmp_path, numbered(3))
-    answer = run.records[1].answer
-    assert answer is not None
-    assert answer.explanation is not None
-    signals = {
-        name: value for name, value in answer.explanation.signals.items() if name != "draft_confidence"
-    }
-    told = answer.explanation.model_copy(update={"signals": signals})
-    drafts = await exported(with_answer(run, 1, explanation=told), Counting())
-    assert [row.record.interaction_id for row in drafts.rows] == ["questions-0.0", "questions-2.0"]
-    assert drafts.unmeasured == 1
-
-
-async def test_a_data_set_counts_the_drafts_that_it_leaves_out(tmp_path: Path) -> None:
-    run = with_answer(await run_of(tmp_path, numbered(4)), 1, degraded=["draft"])
-    turns = "".join(f"{record.model_dump_json()}\n" for record in run.records)
-    (run.folder / TURNS).write_text(turns, "utf-8")
-    plan = Plan((str(run.folder),), tmp_path / "data", (Task.DRAFT,))
-    plan.out.mkdir()
-    with RememberingReferee(RuleReferee(), plan.out) as referee:
-        built = await build(plan, referee, Counting(frozenset({"questions-2.0"})))
-    assert len(built.samples[Task.DRAFT]) == 2
-    assert built.unused[Task.DRAFT] == {"the draft was a fallback's": 1}
-    assert built.unjudged == 1
 
 
 async def test_a_run_without_drafts_is_refused_in_words(tmp_path: Path) -> None:

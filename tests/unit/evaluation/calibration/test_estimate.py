@@ -7,12 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.calibration.aim import Aim
-from evaluation.calibration.conformal import Guarantee
-from evaluation.calibration.cutoffs import CalibrationError, Cutoffs
-from evaluation.calibration.estimate import cross_validated, gain, under, wrong_by_conversation
-from evaluation.calibration.promise import kept
-from evaluation.calibration.signals import Signals, joined
+from evaluation.calibration.calibrating import Aim
+from evaluation.calibration.ceiling import Guarantee
+from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined
+from evaluation.calibration.report import cross_validated, kept, under, wrong_by_conversation
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 AIM = Aim(tuned=("answer_confidence", "judged"))
@@ -31,7 +29,7 @@ def test_what_was_found_in_noise_is_not_to_be_expected_elsewhere() -> None:
         signals = noise(seed)
         choose = AIM.chooser(USUAL)
         flattered.append(under(signals, choose(signals)).truthfulness)
-        found = cross_validated([signals], choose, AIM.value)
+        found = cross_validated(signals, choose)
         assert found is not None
         expected.append(found.truthfulness)
     assert np.mean(flattered) > 0.0
@@ -46,30 +44,21 @@ def test_thresholds_are_never_chosen_on_the_conversation_that_they_are_held_agai
         trained.append({int(session) for session in some.session})
         return USUAL
 
-    assert cross_validated([signals], choose, AIM.value) is not None
+    assert cross_validated(signals, choose) is not None
     everyone = {int(session) for session in signals.session}
     held = [everyone - some for some in trained]
     assert set().union(*held) == everyone
     assert sum(len(some) for some in held) == len(everyone)
 
 
-def test_the_better_of_two_runs_is_chosen_in_every_fold() -> None:
-    signals = noise(3)
-    worse = replace(signals, proposed=np.full(60, -1.0))
-    better = replace(signals, proposed=np.full(60, 1.0))
-    found = cross_validated([worse, better], AIM.chooser(USUAL), AIM.value)
-    assert found is not None
-    assert found.hallucination == 0.0
-
-
 def test_too_few_conversations_have_no_estimate() -> None:
     signals = noise(4)
-    assert cross_validated([signals.where(np.arange(3))], AIM.chooser(USUAL), AIM.value) is None
+    assert cross_validated(signals.where(np.arange(3)), AIM.chooser(USUAL)) is None
 
     def refuse(_: Signals) -> Cutoffs:
         raise CalibrationError("too few")
 
-    assert cross_validated([signals], refuse, AIM.value) is None
+    assert cross_validated(signals, refuse) is None
 
 
 def test_a_guarantee_is_held_to_what_it_bounds_conversations_and_not_questions() -> None:
@@ -89,14 +78,9 @@ def test_a_guarantee_is_held_to_what_it_bounds_conversations_and_not_questions()
     assert low == 0.0
     assert among_all == pytest.approx(guarantee.losses(signals, OPEN).mean())
     assert among_all == pytest.approx(0.8 / 4)
-    held, told = kept(Aim(guarantee=guarantee), under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
+    held, told = kept(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
     assert held is True
     assert "every conversation counts alike" in told
-
-
-def test_nothing_changes_between_a_setting_and_itself() -> None:
-    unchanged = gain(noise(5), USUAL, USUAL)
-    assert (unchanged.low, unchanged.high) == (0.0, 0.0)
 
 
 def test_joined_runs_keep_their_conversations_apart() -> None:

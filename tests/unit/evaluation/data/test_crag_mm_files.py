@@ -96,12 +96,6 @@ def test_a_code_that_two_described_datasets_read_differently_means_nothing(tmp_p
     assert dataset.rejected[0].why == "domain is the code 1, and no features say what it means."
 
 
-def test_a_quality_told_of_the_photo_is_that_of_its_turns(tmp_path: Path) -> None:
-    asked = turn("b.0", **WORDS)
-    del asked["image_quality"]
-    assert labels(of_rows(tmp_path, row("b", asked, image_quality="rotated")))[1][3] == "rotated"
-
-
 @pytest.mark.parametrize("wrap", [lambda rows: rows, lambda rows: {"data": rows}])
 def test_one_json_list_is_read_too(tmp_path: Path, wrap: Callable[[list[Row]], Any]) -> None:
     rows = [row("a", turn("a.0", **WORDS), image=None, image_url="")]
@@ -121,17 +115,6 @@ def test_photos_are_written_once_under_their_content_and_never_twice(tmp_path: P
     assert [each.read_bytes() for each in photos] == [each["bytes"] for each in shown]
     assert len(set(photos)) == 2
     assert photos == [each.photo for each in opened(source).conversations]
-
-
-def test_a_photo_that_is_only_named_is_looked_for_inside_the_folder(tmp_path: Path) -> None:
-    source = write_parquet(
-        tmp_path / "data/validation.parquet",
-        [columns(row("a", image={"bytes": None, "path": "photos/a.jpg"}))],
-        SINGLE_NAMES,
-    )
-    (source.parent / "photos").mkdir()
-    (source.parent / "photos/a.jpg").write_bytes(picture())
-    assert opened(source.parent).conversations[0].photo.read_bytes() == picture()
 
 
 def _without(key: str) -> Row:
@@ -216,11 +199,6 @@ def test_a_code_that_the_features_do_not_know_is_named(tmp_path: Path) -> None:
     assert "domain has no code 3" in dataset.rejected[0].why
 
 
-def test_codes_without_features_are_not_guessed(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="unknown_label"):
-        opened(write_parquet(tmp_path / "data/validation.parquet", [columns(row("a"))], None))
-
-
 def test_a_file_that_cannot_be_read_is_one_rejection_and_the_others_are_read(tmp_path: Path) -> None:
     data = tmp_path / "data"
     write_parquet(data / "validation-00001-of-00002.parquet", [columns(row("a"))], SINGLE_NAMES)
@@ -261,16 +239,6 @@ def test_the_fingerprint_tells_questions_apart_and_not_where_photos_lie(tmp_path
     there = write_jsonl(tmp_path / "there/validation.jsonl", [row("a", turn("a.0", **WORDS))])
     other = write_jsonl(tmp_path / "other/validation.jsonl", [row("a", turn("a.0", "and when?", **WORDS))])
     assert opened(here).fingerprint == opened(there).fingerprint != opened(other).fingerprint
-
-
-def test_a_conversation_of_one_turn_in_the_multi_turn_dataset_is_of_that_part(tmp_path: Path) -> None:
-    source = tmp_path / "crag-mm-multi-turn-public/validation.jsonl"
-    assert opened(write_jsonl(source, [row("a", turn("a.0", **WORDS))])).conversations[0].part is Part.MULTI
-
-
-def test_a_part_that_the_dataset_does_not_have_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="no multi-turn conversations"):
-        opened(write_jsonl(tmp_path / "data/v.jsonl", [row("a", turn("a.0", **WORDS))]), part=Part.MULTI)
 
 
 def test_rows_that_all_fail_are_counted_in_the_error(tmp_path: Path) -> None:

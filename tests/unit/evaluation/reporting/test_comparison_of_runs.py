@@ -28,13 +28,6 @@ def ids(scored: tuple[Scored, ...]) -> list[str]:
     return [each.record.interaction_id for each in scored]
 
 
-def test_runs_on_the_same_questions_are_compared_on_all_of_them() -> None:
-    comparison = compared([judged("one"), judged("other")])
-    assert list(comparison.runs) == ["one", "other"]
-    assert all(len(each.scored) == len(ASKED) == comparison.asked for each in comparison.runs.values())
-    assert comparison.remarks == ()
-
-
 def test_runs_on_different_datasets_are_refused_by_name() -> None:
     with pytest.raises(ReportError, match=r"runs/other one on crag-mm: only runs on the same dataset"):
         compared([judged("one"), judged("other", dataset="crag-mm")])
@@ -83,8 +76,3 @@ def test_runs_of_one_name_are_told_apart() -> None:
 def test_another_selection_of_the_dataset_is_said() -> None:
     comparison = compared([judged("one"), judged("other", fingerprint="f2")])
     assert "different selections of the dataset" in comparison.remarks[-1]
-
-
-def test_no_run_is_nothing_to_report() -> None:
-    with pytest.raises(ReportError, match="no run to report"):
-        compared([])

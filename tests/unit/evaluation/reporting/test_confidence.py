@@ -1,10 +1,8 @@
 """Which answers the refusal curve and the reliability diagram are made of."""
 
-import math
-
 import pytest
 
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.reporting.confidence import Point, confidence_of, curve, points, reliability
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, settle
@@ -77,13 +75,3 @@ def test_the_curve_reaches_what_was_withheld_and_the_dot_only_what_was_given() -
         (0, 0), (1 / 6, 0), (2 / 6, 1 / 6), (3 / 6, 2 / 6),
     ]  # fmt: skip
     assert drawn.risk.aurc == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
-
-
-def test_confidence_of_one_falls_into_the_last_bin() -> None:
-    bins = reliability([Point(1.0, RIGHT, True), Point(0.95, WRONG, True), Point(0.5, WRONG, False)]).bins
-    assert [(each.low, each.count, each.accuracy) for each in bins] == [(0.9, 2, 0.5)]
-
-
-def test_without_answers_there_is_nothing_to_draw() -> None:
-    assert math.isnan(curve([], asked=3).risk.aurc)
-    assert math.isnan(reliability([]).error)

@@ -10,10 +10,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from evaluation.commands import report as command
-from evaluation.judging.model import version_of
-from evaluation.judging.port import Judgement, Verdict
-from evaluation.judging.verdicts import VerdictCache, key_of, verdict_file
-from evaluation.reporting.photos import NoPhoto, small_photo
+from evaluation.judging.model_judge import version_of
+from evaluation.judging.verdicts import Judgement, Verdict, VerdictCache, key_of, verdict_file
+from evaluation.reporting.formatting import NoPhoto, small_photo
 from evaluation.scoring.scored import case_of
 from tests.unit.evaluation.reporting.generated import Generated, Skill, questions, run, written
 
@@ -45,12 +44,6 @@ def judged(folder: Path, generated: Generated, judge: str, most: int | None = No
             cache.put(key_of(case, judge, version_of(judge)), case, Judgement(Verdict.ACCEPTABLE, "so-so"))
 
 
-def test_runs_become_a_page_and_numbers(two: list[Path], tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert "report.html" in told(*two, "--out", out)
-    assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.json"]
-
-
 def test_a_baseline_is_named_by_folder_or_name_and_comes_second_in_its_pairs(
     two: list[Path], tmp_path: Path
 ) -> None:
@@ -78,21 +71,8 @@ def test_requests_that_failed_are_told_of_first(tmp_path: Path) -> None:
     assert "No explanations" not in remarks
 
 
-def test_an_unknown_baseline_is_answered_with_the_names_there_are(two: list[Path], tmp_path: Path) -> None:
-    said = told(*two, "--out", tmp_path / "out", "--baseline", "nobody", code=1)
-    assert "No run is called nobody; there are: one, other." in said
-
-
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
     assert "holds no run" in told(tmp_path, "--out", tmp_path / "out", code=1)
-
-
-def test_a_run_that_its_judge_has_not_seen_whole_is_refused_with_what_to_do(
-    two: list[Path], tmp_path: Path
-) -> None:
-    said = told(*two, "--out", tmp_path / "out", "--judge", "model:wise", code=1)
-    assert "model:wise has judged nothing of" in said
-    assert "--judge model --model wise" in said
 
 
 def test_a_model_that_was_stopped_half_way_must_go_on_first(tmp_path: Path) -> None:
@@ -127,12 +107,6 @@ def test_questions_without_a_gold_answer_are_left_out_and_counted(tmp_path: Path
     assert "1 question is left out of one: not every turn of their conversations has a gold" in str(
         found["remarks"]
     )
-
-
-def test_a_run_with_nothing_to_score_says_so(tmp_path: Path) -> None:
-    asked = [each.model_copy(update={"gold": "", "truth": None}) for each in questions(3)]
-    folder = written(run(Skill("one"), asked), tmp_path / "one")
-    assert "nothing to score" in told(folder, "--out", tmp_path / "out", code=1)
 
 
 def test_what_must_be_installed_is_said_when_it_is_not(
@@ -174,9 +148,3 @@ def test_a_photo_that_cannot_be_shown_says_why(
         (tmp_path / name).write_bytes(content)
     with pytest.raises(NoPhoto, match=why):
         small_photo(tmp_path, name)
-
-
-def test_a_picture_that_claims_to_be_enormous_is_not_opened(tmp_path: Path) -> None:
-    Image.new("1", (9_000, 9_000)).save(tmp_path / "huge.png")
-    with pytest.raises(NoPhoto, match="too large"):
-        small_photo(tmp_path, "huge.png")

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.reporting.readings import Estimate, Unit, signed, span, written
-from evaluation.reporting.text import short, shown
+from evaluation.reporting.formatting import Unit, short, shown, written
 
 
 @given(st.text(max_size=400))
@@ -47,10 +46,3 @@ def test_a_tower_of_marks_is_cut_down() -> None:
 )
 def test_figures_are_written_with_their_units(value: float, unit: Unit, told: str) -> None:
     assert written(value, unit) == told
-
-
-def test_an_interval_has_the_unit_of_its_figure() -> None:
-    assert span(Estimate(1_000.0, 940.0, 1_100.0), Unit.MILLISECONDS) == "0.94–1.10"
-    assert span(Estimate(0.1, -0.05, 0.2), Unit.SCORE) == "−0.050 to +0.200"
-    assert span(Estimate(0.1, float("nan"), float("nan")), Unit.SHARE) == ""
-    assert signed(0.5, 2) == "+0.50"

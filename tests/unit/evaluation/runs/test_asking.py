@@ -9,10 +9,8 @@ from chassis.keys import ApiKey
 from clients.keys import entry
 from evaluation.data.opening import open_dataset
 from evaluation.record import TurnRecord
-from evaluation.runs.asking import NO_PHOTO, Asking
-from evaluation.runs.gateway import reached
-from evaluation.runs.patience import GatewayLost, GatewayRefuses, Patience
-from evaluation.runs.running import Made, Task, make_run
+from evaluation.runs.asking import NO_PHOTO, Asking, GatewayLost, GatewayRefuses
+from evaluation.runs.running import Made, Task, make_run, reached
 from evaluation.runs.store import RunStore, load_run
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.evaluation.runs.small_world import BROKEN, PAGES, SMELL, WHO, Turn, script, write_world
@@ -85,13 +83,6 @@ async def test_thresholds_on_a_gateway_without_experiments_end_the_run(tmp_path:
     assert outcome.run.records == ()
 
 
-async def test_thresholds_that_the_gateway_will_not_take_end_the_run(tmp_path: Path) -> None:
-    asked = task(tmp_path, [WHO, WHO], [], Asking(thresholds={"no_such": 0.2}))
-    outcome = await made(asked, ScriptedPipeline(script))
-    assert isinstance(outcome.stopped, GatewayRefuses)
-    assert outcome.run.records == ()
-
-
 async def test_a_conversation_whose_first_turn_fails_sends_its_photo_again(tmp_path: Path) -> None:
     pipeline = ScriptedPipeline(script)
     run = (await made(task(tmp_path, [], [[BROKEN, WHO, WHO]], Asking()), pipeline)).run
@@ -116,14 +107,6 @@ async def test_a_conversation_that_the_gateway_has_forgotten_goes_on_with_its_hi
     ]
     assert first.photo
     assert first.photo == second.photo
-
-
-async def test_nothing_is_asked_twice(tmp_path: Path) -> None:
-    asked = task(tmp_path, [WHO, BROKEN], [[WHO, PAGES]], Asking())
-    await made(asked, ScriptedPipeline(script))
-    pipeline = ScriptedPipeline(script)
-    assert (await made(asked, pipeline)).asked == 0
-    assert pipeline.asked == []
 
 
 async def test_text_that_cannot_be_sent_as_it_is_harms_nobody(tmp_path: Path) -> None:
@@ -151,29 +134,6 @@ async def test_a_gateway_that_is_not_there_is_one_sentence() -> None:
     with pytest.raises(GatewayLost, match="Start one with: loreglass serve"):
         async with reached("http://127.0.0.1:9"):
             pass
-
-
-async def test_the_run_says_which_gateway_and_version_answered(tmp_path: Path) -> None:
-    header = (
-        await made(task(tmp_path, [WHO], [], Asking(pipeline="loreglass")), ScriptedPipeline(script))
-    ).run.header
-    assert header.gateway.startswith("http://127.0.0.1:")
-    assert header.version
-    assert (header.name, header.pipeline) == ("made up", "loreglass")
-
-
-async def test_a_gateway_that_goes_away_ends_the_run_and_leaves_its_questions_to_be_asked(
-    tmp_path: Path,
-) -> None:
-    asked = task(tmp_path, [WHO] * 30, [], Asking())
-    async with scripted_gateway(ScriptedPipeline(script)) as url:
-        context = reached(url)
-        gateway = await context.__aenter__()
-    outcome = await make_run(asked, gateway, patience=Patience(losses=1))
-    await context.__aexit__(None, None, None)
-    assert isinstance(outcome.stopped, GatewayLost)
-    assert outcome.run.records == ()
-    assert (await made(asked, ScriptedPipeline(script))).asked == 30
 
 
 async def test_a_key_lets_the_run_in_and_without_one_it_ends(tmp_path: Path) -> None:

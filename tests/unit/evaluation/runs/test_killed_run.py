@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from evaluation.runs.store import TURNS, Run, load_run
+from evaluation.runs.store import TURNS, load_run
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
@@ -48,19 +48,13 @@ def command(world: Path, out: Path, url: str) -> list[str]:
     ]  # fmt: skip
 
 
-def answers(run: Run) -> list[tuple[str, str, str | None]]:
-    return [
-        (each.interaction_id, each.answer.answer if each.answer else "", each.error) for each in run.records
-    ]
-
-
 async def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     answered = SINGLES + 2  # so that it is killed inside conversations
     questions = numbered(SINGLES + 6)
     world = write_world(
         tmp_path / "world", questions[:SINGLES], [questions[SINGLES : SINGLES + 3], questions[-3:]]
     )
-    pipeline, broken, whole = HoldingPipeline(answered), tmp_path / "broken", tmp_path / "whole"
+    pipeline, broken = HoldingPipeline(answered), tmp_path / "broken"
     async with scripted_gateway(pipeline, experiments=True) as url:
         process = await anyio.open_process(command(world, broken, url), cwd=ROOT, stdout=None, stderr=None)
         with anyio.fail_after(60):
@@ -74,8 +68,9 @@ async def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
             turns.write(b'{"interaction_id": "ques')  # as if it had been killed while it wrote
         gone_on = await anyio.run_process(command(world, broken, url), cwd=ROOT)
         asked = Counter(ask.question for ask in pipeline.asked)
-        await anyio.run_process(command(world, whole, url), cwd=ROOT)
     assert f"{len(questions) - answered} asked now, {len(questions)} in all" in gone_on.stdout.decode()
     assert set(asked) == {question for question, _, _ in questions}
     assert sum(asked.values()) <= len(questions) + CONCURRENCY
-    assert answers(load_run(broken)) == answers(load_run(whole))
+    assert [each.answer.answer for each in load_run(broken).records if each.answer] == [
+        "It is by Mira Holm."
+    ] * len(questions)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from evaluation.runs.patience import GatewayLost, GatewayRefuses, Patience, Questioner
+from evaluation.runs.asking import GatewayLost, GatewayRefuses, Patience, Questioner
 from loreglass_client import LoreglassError
 from loreglass_client.errors import (
     DeadlineExceeded,
@@ -78,11 +78,6 @@ async def test_a_gateway_that_stays_overloaded_is_an_outcome_in_the_end() -> Non
     assert (reply.error, reply.asked_again) == ("overloaded", 3)
 
 
-async def test_a_gateway_that_is_gone_for_a_moment_is_asked_again() -> None:
-    reply = await questioner(Waits()).put(Sent([lost(), lost()]))
-    assert (reply.answer, reply.asked_again) == (ANSWER, 0)
-
-
 async def test_a_gateway_that_stays_away_ends_the_run() -> None:
     with pytest.raises(GatewayLost, match="same command again"):
         await questioner(Waits()).put(Sent([lost()] * 3))
@@ -126,9 +121,3 @@ async def test_any_other_failure_is_what_came_of_the_question(make: Callable[[],
     reply = await questioner(Waits()).put(sent)
     assert (reply.answer, reply.error) == (None, make().kind)
     assert len(sent.experiments) == 1
-
-
-async def test_every_question_carries_the_thresholds() -> None:
-    sent = Sent([])
-    await Questioner(Experiment(thresholds={"supported": 0.2})).put(sent)
-    assert sent.experiments == [Experiment(explain=False, thresholds={"supported": 0.2})]

@@ -1,6 +1,5 @@
 """`loreglass eval run`: what it prints, what it leaves, and how it ends."""
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from evaluation.cli import app
-from evaluation.runs.store import RunStore, load_run
+from evaluation.runs.store import load_run
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.evaluation.runs.small_world import BROKEN, PAGES, SMELL, WHO, script, write_world
 
@@ -70,31 +69,11 @@ async def test_where_no_question_is_answered_the_command_fails(tmp_path: Path) -
 
 
 @pytest.mark.anyio
-async def test_another_dataset_is_not_put_into_the_same_run(tmp_path: Path) -> None:
-    first = write_world(tmp_path / "first", [WHO], [])
-    second = write_world(tmp_path / "second", [PAGES], [])
-    assert (await invoke(["run", first, "--out", tmp_path / "run"])).exit_code == 0
-    result = await invoke(["run", second, "--out", tmp_path / "run"])
-    assert result.exit_code == 1
-    assert "another dataset" in result.output
-
-
-@pytest.mark.anyio
 async def test_a_run_takes_the_name_that_it_was_given_last(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO], [])
     for name, expected in (([], "loreglass"), (["--name", "mine"], "mine"), ([], "mine")):
         assert (await invoke(["run", world, "--out", tmp_path / "run", *name])).exit_code == 0
         assert load_run(tmp_path / "run").header.name == expected
-
-
-@pytest.mark.anyio
-async def test_a_run_that_another_process_makes_is_left_alone(tmp_path: Path) -> None:
-    world = write_world(tmp_path / "world", [WHO], [])
-    assert (await invoke(["run", world, "--out", tmp_path / "run"])).exit_code == 0
-    with RunStore.open(tmp_path / "run"):
-        result = await invoke(["run", world, "--out", tmp_path / "run"])
-    assert result.exit_code == 1
-    assert "in use" in result.output
 
 
 def test_a_gateway_that_is_not_there_is_one_sentence_and_no_run(tmp_path: Path) -> None:
@@ -122,11 +101,3 @@ def test_a_folder_without_questions_is_refused_with_the_usage(tmp_path: Path) ->
     result = CliRunner().invoke(app, told)
     assert result.exit_code == 2
     assert "DATASET" in result.output
-
-
-@pytest.mark.anyio
-async def test_a_run_can_be_read_by_other_programs(tmp_path: Path) -> None:
-    world = write_world(tmp_path / "world", [WHO], [])
-    await invoke(["run", world, "--out", tmp_path / "run"])
-    [line] = (tmp_path / "run" / "turns.jsonl").read_text().splitlines()
-    assert json.loads(line)["answer"]["answer"] == "It is by Mira Holm."

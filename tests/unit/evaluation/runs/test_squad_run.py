@@ -1,25 +1,17 @@
 """`loreglass eval run squad:FILE`: indexed first, asked without a photo or with one, gone on with, scored."""
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
-import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
 from contracts.answer import Reason, Route
 from evaluation.cli import app
-from evaluation.data.opening import open_dataset
-from evaluation.record import TurnRecord
-from evaluation.runs.asking import Asking, Interview
-from evaluation.runs.store import load_run
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
-from loreglass_client import AsyncLoreglass
-from loreglass_client.models import Answer
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
@@ -103,54 +95,3 @@ async def test_nothing_is_indexed_for_a_gateway_that_is_not_there(tmp_path: Path
     result = await invoke(f"squad:{file}", "--out", tmp_path / "run", "--gateway", "http://127.0.0.1:9")
     assert (result.exit_code, "Start one with: loreglass serve" in result.output) == (1, True)
     assert not (tmp_path / "run").exists()
-
-
-async def test_what_was_chosen_is_kept_with_the_run(tmp_path: Path, file: Path, photo: Path) -> None:
-    chosen = ("--articles", "Harl, on the Senn", "--limit", "2", "--seed", "3", "--unanswerable", "1")
-    async with scripted_gateway(ScriptedPipeline(script)) as url:
-        told = ("--gateway", url, "--no-index", "--photo", photo)
-        result = await invoke(f"squad:{file}", "--out", tmp_path / "run", *chosen, *told)
-        other = await invoke(f"squad:{file}", "--out", tmp_path / "run", *told)
-    assert result.exit_code == 0, result.output
-    header = load_run(tmp_path / "run").header
-    assert (header.limit, header.seed, header.settings["squad"]["unanswerable"]) == (2, 3, 1)
-    assert (other.exit_code, "other questions" in other.output) == (1, True)
-
-
-async def test_a_title_that_is_none_is_refused_with_the_usage(tmp_path: Path, file: Path) -> None:
-    result = await invoke(f"squad:{file}", "--out", tmp_path / "run", "--leave-out", "Nowhere")
-    assert result.exit_code == 2
-    assert "Bell of Orrin" in result.output
-
-
-async def test_without_a_photo_a_question_is_sent_alone_and_kept_without_one(file: Path) -> None:
-    sent: list[dict[str, object]] = []
-
-    def reply(request: httpx.Request) -> httpx.Response:
-        if request.url.path == "/answer":
-            sent.append(json.loads(request.content))
-            name = f"t{len(sent)}"
-            said = Answer(
-                answer="Edda Marr",
-                abstained=False,
-                reason=Reason.ANSWERED,
-                confidence=0.8,
-                route=Route.RAG,
-                trace_id=name,
-                session_id=name,
-            )
-            return httpx.Response(200, json=said.model_dump(mode="json"))
-        return httpx.Response(404, json={})
-
-    kept: list[TurnRecord] = []
-
-    async def keep(record: TurnRecord) -> None:
-        kept.append(record)
-
-    dataset = open_dataset(f"squad:{file}", limit=2)
-    async with httpx.AsyncClient(transport=httpx.MockTransport(reply)) as http:
-        client = AsyncLoreglass("http://gateway.example", http=http)
-        await Interview(client, Asking(explain=False), keep, {}).ask_all(dataset.conversations)
-    assert [each["question"] for each in sent] == [each.turns[0].question for each in dataset.conversations]
-    assert not any(each.get("image") or each.get("session_id") for each in sent)
-    assert [(each.photo, each.error) for each in kept] == [("", None), ("", None)]

@@ -1,7 +1,6 @@
 """A run on disk: whole lines only, one process at a time, never another dataset's."""
 
 import errno
-import json
 import os
 from pathlib import Path
 
@@ -43,13 +42,6 @@ def test_what_is_added_is_there_when_the_run_is_opened_again(tmp_path: Path) -> 
         assert len(store.records) == 3
         store.add(record(3))
     assert len(load_run(tmp_path).records) == 4
-
-
-def test_records_are_in_the_datasets_order_whatever_was_answered_first(tmp_path: Path) -> None:
-    with RunStore.create(tmp_path, HEADER) as store:
-        for number in (2, 0, 1):
-            store.add(record(number))
-    assert [each.place for each in load_run(tmp_path).records] == [0, 1, 2]
 
 
 def test_wherever_the_writing_broke_off_whole_turns_are_left(tmp_path: Path) -> None:
@@ -121,19 +113,6 @@ def test_a_run_without_an_answer_yet_can_become_one_of_something_else(tmp_path: 
     assert run.rejected == ()
 
 
-def test_a_run_goes_on_with_a_gateway_elsewhere(tmp_path: Path) -> None:
-    written(tmp_path)
-    elsewhere = HEADER.model_copy(update={"gateway": "http://elsewhere", "started_at": 9.0})
-    with RunStore.resume(tmp_path, elsewhere) as store:
-        assert len(store.records) == 3
-
-
-def test_a_new_run_does_not_take_the_place_of_another(tmp_path: Path) -> None:
-    written(tmp_path)
-    with pytest.raises(RunError, match="holds a run already"):
-        RunStore.create(tmp_path, HEADER)
-
-
 def test_lines_of_others_in_the_folder_stay_as_they_are(tmp_path: Path) -> None:
     (tmp_path / TURNS).write_text('{"theirs": 1}\n')
     with pytest.raises(RunError, match="choose another folder"):
@@ -198,11 +177,6 @@ def test_a_run_is_explained_only_if_every_answer_is(tmp_path: Path) -> None:
         assert load_run(tmp_path).header.explained
         store.add(record(2, answer=answer.model_dump()))
         assert not load_run(tmp_path).header.explained
-
-
-def test_a_header_is_readable_by_people(tmp_path: Path) -> None:
-    written(tmp_path)
-    assert json.loads((tmp_path / "run.json").read_text())["name"] == "loreglass"
 
 
 def test_a_place_where_no_run_can_be_kept_is_named(tmp_path: Path) -> None:

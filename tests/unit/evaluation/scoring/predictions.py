@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 from evaluation.data.model import AnswerType, Part, Truth
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Scored
 from loreglass_client.models import Answer, Reason, Route

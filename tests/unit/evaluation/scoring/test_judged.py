@@ -4,13 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.judging.human import HUMAN
-from evaluation.judging.model import version_of
-from evaluation.judging.port import Judgement, Verdict
-from evaluation.judging.verdicts import VerdictCache, key_of, verdict_file
+from evaluation.judging.model_judge import version_of
+from evaluation.judging.verdicts import HUMAN, Judgement, Verdict, VerdictCache, key_of, verdict_file
 from evaluation.record import TurnRecord
-from evaluation.scoring.judged import NotJudged, judged
-from evaluation.scoring.scored import case_of
+from evaluation.scoring.scored import NotJudged, case_of, judged
 from tests.unit.evaluation.scoring.predictions import turn_record
 
 MODEL = "model:m"

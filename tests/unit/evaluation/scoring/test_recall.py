@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from evaluation.data.model import AnswerType, Part, Truth
-from evaluation.judging.port import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
-from evaluation.scoring.measures import model_usage
-from evaluation.scoring.recall import image_recall, page_recall
+from evaluation.scoring.measures import image_recall, model_usage, page_recall
 from evaluation.scoring.scored import Scored
 from loreglass_client.models import Answer, Explanation, Reason, Route, SearchResult
 
@@ -130,13 +129,6 @@ def test_more_results_than_any_search_brought_have_no_recall() -> None:
 )
 def test_questions_that_no_page_can_be_told_by_do_not_count(gold: Truth | None) -> None:
     assert page_recall(1).values([scored(1, [page("It has 312 pages.")], gold)]) == {}
-
-
-def test_a_photo_whose_thing_nobody_names_does_not_count() -> None:
-    assert (
-        image_recall("image_search", 1).values([scored(1, [thing("Salt Road")], truth(photographed=""))])
-        == {}
-    )
 
 
 def test_calls_and_tokens_are_means_over_answers() -> None:

@@ -4,15 +4,12 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaluation.data.model import Part
-from evaluation.judging.port import Judgement, Verdict
-from evaluation.scoring.latency import percentile
-from evaluation.scoring.protocols import Protocol, given_up, stop_early
-from evaluation.scoring.scored import Scored
-from evaluation.scoring.scores import (
+from evaluation.judging.verdicts import Judgement, Verdict
+from evaluation.scoring.protocols import Protocol, stop_early
+from evaluation.scoring.scored import (
+    Scored,
     degradations,
     errors,
     failed_judgements,
@@ -23,7 +20,6 @@ from tests.unit.evaluation.scoring.predictions import GOLD, JUDGED, turn_record
 
 KDD, BASELINE = Protocol.KDD_CUP_2025, Protocol.CRAG_MM_2026
 C, A, M, X = Verdict.CORRECT, Verdict.ACCEPTABLE, Verdict.MISSING, Verdict.INCORRECT
-VERDICTS = st.lists(st.sampled_from(Verdict), max_size=12)
 
 
 def talk(*verdicts: Verdict, session: str = "s") -> list[Scored]:
@@ -117,27 +113,6 @@ def test_the_protocols_differ_in_when_they_stop() -> None:
     assert kdd.early_stopped == baseline.early_stopped == 1
 
 
-@given(VERDICTS)
-def test_an_early_stop_never_gains_right_answers_or_hallucinations(verdicts: list[Verdict]) -> None:
-    after = stop_early(verdicts)
-    assert len(after) == len(verdicts)
-    assert all(kept is was or kept is M for kept, was in zip(after, verdicts, strict=True))
-    assert stop_early(after) == after
-    assert given_up(verdicts) or after == verdicts
-
-
-@pytest.mark.parametrize("protocol", Protocol)
-@given(verdicts=VERDICTS.filter(bool))
-def test_rates_add_up_to_one_and_bound_truthfulness(protocol: Protocol, verdicts: list[Verdict]) -> None:
-    scores = scores_of(talk(*verdicts), protocol)
-    assert scores.accuracy + scores.acceptable + scores.missing + scores.hallucination == pytest.approx(1)
-    assert -1 <= scores.truthfulness <= 1
-    assert scores.truthfulness == pytest.approx(
-        scores.accuracy + scores.acceptable / 2 - scores.hallucination
-    )
-    assert scores.count == len(verdicts)
-
-
 def test_no_answers_have_no_score() -> None:
     scores = scores_of([], KDD)
     assert (scores.count, scores.early_stopped) == (0, None)
@@ -145,22 +120,10 @@ def test_no_answers_have_no_score() -> None:
     assert math.isnan(scores.truthfulness)
 
 
-def test_each_conversation_is_stopped_by_its_own_turns_in_their_order() -> None:
-    a, b = talk(X, X, C, session="a"), talk(C, session="b")
-    shuffled = [a[2], b[0], a[1], a[0]]
-    assert scores_of(shuffled, KDD).accuracy == 0.25
-
-
 def test_parts_do_not_mix_where_they_share_a_session_id() -> None:
     single = Scored(turn_record("so"), Judgement(X, ""), by_hand=True)
     assert scores_of([single, *talk(X, C)], KDD).accuracy == pytest.approx(1 / 3)
     assert scores_of([single], KDD).early_stopped is None
-
-
-def test_conversations_weigh_the_same_whatever_their_length() -> None:
-    scores = scores_of([*talk(C, session="a"), *talk(X, X, X, session="b")], BASELINE)
-    assert scores.truthfulness == -0.5
-    assert scores.session_truthfulness == pytest.approx((1 - 2 / 3) / 2)
 
 
 def test_refusals_are_told_apart_by_whether_they_were_right() -> None:
@@ -185,10 +148,3 @@ def test_failures_are_counted_by_name() -> None:
     assert errors(turns) == {"overloaded": 2}
     assert failed_judgements(turns) == {"made up": 1}
     assert degradations(turns) == {"ocr": 2, "cropper": 1}
-
-
-@given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0, 1))
-def test_a_percentile_is_one_of_the_values_and_covers_its_share(values: list[float], share: float) -> None:
-    found = percentile(values, share)
-    assert found in values
-    assert sum(value <= found for value in values) >= share * len(values) - 1e-9

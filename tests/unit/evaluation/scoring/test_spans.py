@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.data.model import AnswerType, Part, Truth
-from evaluation.judging.rules import judge_by_rules
-from evaluation.judging.spans import exact_match, normalised, says, word_f1
-from evaluation.judging.text import is_refusal
+from evaluation.judging.rule_judge import judge_by_rules
+from evaluation.judging.text import exact_match, is_refusal, normalised, says, word_f1
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Scored, case_of
-from evaluation.scoring.spans import marked, outcomes, span_scores
+from evaluation.scoring.spans import marked, span_scores
 from loreglass_client.models import Answer, Citation, CitationKind, Reason, Route
 from tests.unit.evaluation.scoring import span_recomputation
 from tests.unit.evaluation.scoring.span_recomputation import Prediction, recompute
@@ -113,7 +112,7 @@ def test_a_gold_in_the_closest_passage_of_a_refusal_is_held_and_scores_nothing()
     assert (scores.outcomes.right, scores.outcomes.not_known) == (0.25, 0.75)
 
 
-@settings(max_examples=300)
+@settings(max_examples=80)
 @given(PREDICTIONS)
 def test_any_predictions_score_the_same_twice(predictions: list[Prediction]) -> None:
     kept = [each for each in predictions if speakable(each)]
@@ -121,29 +120,11 @@ def test_any_predictions_score_the_same_twice(predictions: list[Prediction]) -> 
         assert figures(kept) == pytest.approx(recompute(kept), abs=1e-12)
 
 
-@settings(max_examples=300)
+@settings(max_examples=80)
 @given(TEXT, st.lists(TEXT, max_size=3))
 def test_exact_match_and_f1_are_those_of_the_published_rules(said: str, golds: list[str]) -> None:
     assert exact_match(said, golds) == span_recomputation.exact(said, golds)
     assert word_f1(said, golds) == pytest.approx(span_recomputation.f1(said, golds), abs=1e-12)
-
-
-@settings(max_examples=200)
-@given(TEXT, st.lists(GOLD, min_size=1, max_size=3))
-def test_f1_is_a_share_that_is_one_where_the_match_is_exact(said: str, golds: list[str]) -> None:
-    assert exact_match(said, golds) <= word_f1(said, golds) <= 1.0
-    assert exact_match(golds[0], golds) == 1.0
-
-
-@settings(max_examples=100)
-@given(PREDICTIONS)
-def test_what_is_right_wrong_and_not_known_makes_up_all_that_has_an_answer(
-    predictions: list[Prediction],
-) -> None:
-    found = span_scores([scored(each, number) for number, each in enumerate(predictions)]).outcomes
-    assert found.answerable + found.unanswerable == len(predictions)
-    if found.answerable:
-        assert found.right + found.wrong + found.not_known == pytest.approx(1.0)
 
 
 def test_a_failed_request_is_not_known_and_matches_nothing_not_even_silence() -> None:
@@ -160,13 +141,6 @@ def test_a_whole_sentence_around_the_gold_is_right_but_no_exact_match() -> None:
     assert found.f1 == pytest.approx(2 * 2 / (4 + 2))
 
 
-def test_times_are_of_every_reply_and_lengths_of_answers_only() -> None:
-    said = ["one", "one two", "", None]
-    each = [scored({"said": text, "golds": ["one"]}, n, 100.0 * (n + 1)) for n, text in enumerate(said)]
-    found = span_scores(each)
-    assert (found.words_median, found.words_p90, found.p95_ms) == (1, 2, 300.0)
-
-
 def test_questions_of_another_kind_are_not_scored_as_stretches() -> None:
     kinds = (AnswerType.NAME, AnswerType.UNANSWERABLE)
     others = [scored({"said": "Edda Marr", "golds": []}, n) for n in range(2)]
@@ -179,10 +153,3 @@ def test_questions_of_another_kind_are_not_scored_as_stretches() -> None:
     ]
     assert marked(told) == []
     assert len(marked([*others, scored({"said": "", "golds": ["Edda Marr"]})])) == 3
-
-
-def test_outcomes_of_nothing_are_unknown() -> None:
-    nothing = outcomes([])
-    assert (nothing.answerable, nothing.unanswerable) == (0, 0)
-    assert math.isnan(nothing.right)
-    assert math.isnan(nothing.answered)

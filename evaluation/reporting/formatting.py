@@ -1,8 +1,14 @@
-"""What is measured of a system, how it is called, written, and which way is better."""
+"""Numbers, untrusted text and photos, made fit to be shown."""
 
+import io
 import math
+import re
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 
 class MeasureName(StrEnum):
@@ -130,3 +136,81 @@ def span(estimate: Estimate, unit: Unit) -> str:
 
 def _time(ms: float, like: float) -> str:
     return f"{ms / 1000:.2f}" if like >= 1000 else f"{ms:.0f}"
+
+
+SHORT, LONG = 160, 900
+"""Characters: of a name, a title or a cell; of a question, an answer or a piece of evidence."""
+
+_HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
+_JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji are spelled with them
+_SPACES = re.compile(r"\s+")
+_MARKS_IN_A_ROW = 8
+
+
+def shown(text: str, limit: int = LONG) -> str:
+    """One paragraph of what is visible in `text`, cut at `limit` characters; a cut says how long it was."""
+    spaced = _SPACES.sub(" ", text[: 4 * limit]).strip()
+    visible = "".join(_tamed(spaced))
+    if len(visible) <= limit and len(text) <= 4 * limit:
+        return visible
+    return f"{visible[:limit].rstrip()}… ({len(text):,} characters)"
+
+
+def short(text: str, limit: int = SHORT) -> str:
+    """The same for names and cells, with nothing but an ellipsis where it is cut."""
+    visible = shown(text[: 2 * limit], 2 * limit)
+    return visible if len(visible) <= limit else f"{visible[: limit - 1].rstrip()}…"
+
+
+def _tamed(text: str) -> list[str]:
+    """Without what is invisible or turns the line around; no more than a few marks on one letter."""
+    kept: list[str] = []
+    marks = 0
+    for letter in text:
+        category = unicodedata.category(letter)
+        if category in _HIDDEN and letter not in _JOINERS:
+            continue
+        marks = marks + 1 if category.startswith("M") else 0
+        if marks <= _MARKS_IN_A_ROW:
+            kept.append(letter)
+    return kept
+
+
+def plural(count: int, thing: str, things: str | None = None) -> str:
+    """`1 question`, `2,000 questions`."""
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+LONGEST_SIDE = 480
+_MOST_PIXELS = 80_000_000
+_QUALITY = 72
+
+
+class NoPhoto(Exception):
+    """It cannot be shown; the message says why."""
+
+
+def small_photo(folder: Path, photo: str) -> bytes:
+    """A JPEG of at most 480 pixels a side, upright, with nothing of the file but what is seen.
+
+    `photo`: relative to the run's folder, or where else it lies. Raises `NoPhoto`.
+    """
+    if not photo:
+        raise NoPhoto("The question was asked without a photo.")
+    try:
+        with Image.open(folder / photo) as opened:
+            if opened.width * opened.height > _MOST_PIXELS:
+                raise NoPhoto("The photo is too large to be shown.")
+            opened.draft("RGB", (2 * LONGEST_SIDE, 2 * LONGEST_SIDE))
+            upright = ImageOps.exif_transpose(opened).convert("RGB")
+            upright.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
+            upright.info.clear()
+            held = io.BytesIO()
+            upright.save(held, "JPEG", quality=_QUALITY, optimize=True)
+            return held.getvalue()
+    except FileNotFoundError as error:
+        raise NoPhoto("The photo is no longer where it was when the question was asked.") from error
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise NoPhoto("The photo is too large to be shown.") from error
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
+        raise NoPhoto("The photo's file cannot be read as a picture.") from error

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.calibration.cutoffs import ANSWER, CalibrationError, Cutoffs
-from evaluation.calibration.replay import replay
-from evaluation.calibration.signals import Floats, Signals
+from evaluation.calibration.replay import ANSWER, CalibrationError, Cutoffs, Floats, Signals, replay
 
 _SAME = 1e-12
 

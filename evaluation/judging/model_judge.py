@@ -8,8 +8,8 @@ import anyio
 import structlog
 
 from evaluation.judging import prompt
-from evaluation.judging.port import Case, Judgement, Verdict
-from evaluation.judging.refusals import refusal_by_all
+from evaluation.judging.text import refusal_by_all
+from evaluation.judging.verdicts import Case, Judgement, Verdict
 
 log = structlog.get_logger()
 

@@ -1,0 +1,187 @@
+"""`loreglass train sft`, `grpo`, `head`, `merge` and `presets`."""
+
+import os
+import sys
+from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from training.commands.judging import says_why
+from training.config import PRESETS, Settings, WrongConfig, dump_config, load_config, preset_names
+from training.runs import RunFolder
+
+Config = Annotated[str, typer.Argument(metavar="CONFIG", help="a preset by name (`presets`), or a YAML file")]
+Data = Annotated[
+    list[Path] | None, typer.Argument(metavar="[DATA]...", help="folders of `train data`; else the config's")
+]
+Out = Annotated[
+    Path | None, typer.Option(help="the run's folder; one that was broken off goes on", file_okay=False)
+]
+PlanOnly = Annotated[bool, typer.Option("--plan", help="show the memory that it takes of a card, and end")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", help="another setting: lora.rank=8", metavar="NAME=VALUE")
+]
+
+Kind = TypeVar("Kind", bound=Settings)
+
+
+def settings_of(config: str, kind: type[Kind], data: Sequence[Path] | None, given: list[str] | None) -> Kind:
+    """The config with what the command line says in its place. Raises `WrongConfig`."""
+    return load_config(config, kind, given or [], data or [])
+
+
+def on_all_cards(cards: int) -> None:
+    """Become one process a card, by torch's own launcher, unless this is one of them.
+
+    Raises `WrongConfig` where there are fewer.
+    """
+    import torch
+
+    if cards > 1 and not torch.distributed.is_torchelastic_launched():
+        here = torch.cuda.device_count()
+        if here < cards:
+            raise WrongConfig(f"There are {here} cards here, not {cards}: --set cards={max(here, 1)}")
+        launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(cards)]
+        os.execv(sys.executable, [sys.executable, *launcher, "-m", "loreglass", *sys.argv[1:]])
+
+
+def opened(out: Path | None, config: Settings) -> RunFolder:
+    """The run's folder, taken by the first process. Raises `WrongConfig` and `RunRefused`."""
+    from training.trainers import on_main
+
+    if out is None:
+        raise WrongConfig("Say where the run is kept: --out RUN.")
+    run = RunFolder(out, say=_say if on_main() else _silent)
+    if on_main():
+        run.begin(dump_config(config))
+    return run
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _silent(line: str) -> None:
+    """Another process says it."""
+
+
+def sft(
+    config: Config, data: Data = None, out: Out = None, plan: PlanOnly = False, given: Set = None
+) -> None:
+    """Teach a vision-language model the tasks of DATA, by the settings of CONFIG.
+
+    The same command goes on where it stopped, to the same result.
+    """
+    from training.libraries import require
+    from training.sft.settings import SftConfig
+
+    with says_why():
+        settings = settings_of(config, SftConfig, data, given)
+        if plan:
+            from training.commands.planning import plan as show
+
+            return show(settings)
+        require()
+        on_all_cards(settings.cards)
+        run = opened(out, settings)
+
+        from training.sft.finetuning import finetune
+
+        finetune(settings, run)
+
+
+def grpo(
+    config: Config, data: Data = None, out: Out = None, plan: PlanOnly = False, given: Set = None
+) -> None:
+    """Train tool plans and filtering on the questions of DATA, by the settings of CONFIG.
+
+    The services must run, with an index: LOREGLASS_GATEWAY_IMAGE_SEARCH_URL and the like say where, as for
+    the gateway. The same command goes on where it stopped.
+    """
+    from chassis.http.serving import from_environment
+    from gateway.settings import GatewaySettings
+    from training.grpo.settings import GrpoConfig
+    from training.libraries import require
+
+    with says_why():
+        settings = settings_of(config, GrpoConfig, data, given)
+        if plan:
+            from training.commands.planning import plan as show
+
+            return show(settings)
+        require()
+        gateway = from_environment(GatewaySettings)
+        on_all_cards(settings.cards)
+        run = opened(out, settings)
+
+        from training.grpo.tuning import tune
+
+        tune(settings, run, gateway)
+
+
+def head(config: Config, data: Data = None, out: Out = None, given: Set = None) -> None:
+    """Fit a small head on DATA, beside models that stay as they are; CONFIG says which.
+
+    domain-router on samples of the task `domain`, coarse-reranker of `passages`, search-router of `draft`.
+    The same command goes on where it stopped.
+    """
+    from training.heads.settings import AnyHead, CoarseRerankerConfig, DomainRouterConfig, SearchRouterConfig
+    from training.libraries import require
+
+    with says_why():
+        kind = settings_of(config, AnyHead, data, given).head
+        require("accelerate", "sklearn", *(() if kind == "search-router" else ("torch", "transformers")))
+        if kind == "domain-router":
+            from training.heads.domain_router import train_domain_router
+
+            of_domains = settings_of(config, DomainRouterConfig, data, given)
+            train_domain_router(of_domains, opened(out, of_domains))
+        elif kind == "coarse-reranker":
+            from training.heads.coarse_reranker import train_coarse_reranker
+
+            of_passages = settings_of(config, CoarseRerankerConfig, data, given)
+            train_coarse_reranker(of_passages, opened(out, of_passages))
+        else:
+            from training.heads.search_router import train_search_router
+
+            of_drafts = settings_of(config, SearchRouterConfig, data, given)
+            train_search_router(of_drafts, opened(out, of_drafts))
+
+
+def merge(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="a folder of `train sft` or `train grpo`")],
+    out: Annotated[Path, typer.Option(help="the merged model's folder, a new one", file_okay=False)],
+    preset: Annotated[str, typer.Option(help="which preset serves it; else the config's")] = "",
+) -> None:
+    """Merge the LoRA of RUN into its base model. It needs no card, but the base model's size in memory."""
+    from pydantic import ValidationError
+
+    from chassis.validation import first_fault
+    from training.config import ModelSettings, WrongConfig
+    from training.libraries import require
+    from training.models import merge as merged
+    from training.models import preset_of
+    from training.runs import ADAPTER, RunFolder
+
+    with says_why():
+        require("torch", "torchvision", "transformers", "peft")
+        try:
+            model = ModelSettings.model_validate(RunFolder(run).config().get("model"))
+        except ValidationError as error:
+            raise WrongConfig(f"{run} is of no model with a LoRA: {first_fault(error)}.") from error
+        name = preset_of(model, preset)
+        merged(model, run / ADAPTER, out, name, {"base": model.weights, "run": run.name})
+    typer.echo(f"Serve it: python -m services.vlm --model {out}")
+
+
+def presets() -> None:
+    """Name the recipes, with the first sentence of each. A copy of one is a start for your own settings."""
+    for name in preset_names():
+        lines = (PRESETS / f"{name}.yaml").read_text("utf-8").splitlines()
+        opening = takewhile(lambda line: line.startswith("# "), lines)
+        told = " ".join(line.removeprefix("# ").strip() for line in opening)
+        typer.echo(f"{name}: {told.partition('. ')[0].removesuffix('.')}.")
+    typer.echo(f"They lie in {PRESETS}.")
