@@ -36,7 +36,7 @@ def open_engine(settings: CropperSettings, resources: EngineResources) -> Croppe
 
 
 def _open_grounding_dino(settings: CropperSettings, resources: EngineResources) -> Cropper:
-    from services.cropper.detection.detector import DEFAULT_MODEL, GroundingDinoDetector
+    from services.cropper.detector import DEFAULT_MODEL, GroundingDinoDetector
     from services.cropper.engines.grounding_dino import DetectionOptions, GroundingDinoCropper
 
     accelerator = resources.open_accelerator(settings.placement)

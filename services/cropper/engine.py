@@ -1,4 +1,4 @@
-"""What the routes need from an engine."""
+"""The engine interface, and how every engine describes a region."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,3 +36,27 @@ class Cropper(Protocol):
     def crop(self, photo: RGB, labels: Sequence[str], limit: int) -> list[FoundRegion]:
         """At most `limit` regions, best first; may be empty. `labels` say what the caller looks for."""
         ...
+
+
+SMALL = 0.02
+"""Of the photo's area: QA-Dragon drops smaller regions; here they are flagged."""
+
+EDGE_MARGIN = 0.006
+"""Of the photo's longer side: a region that comes nearer to the frame may go on outside of it."""
+
+LONGEST_SIDE = 1024
+"""Of a crop, in pixels."""
+
+
+def is_small(area: float, photo: RGB) -> bool:
+    """Whether so many square pixels are too little of the photo to tell much."""
+    return bool(area < SMALL * photo.shape[0] * photo.shape[1])
+
+
+def touches_edge(corners: Corners, photo: RGB) -> bool:
+    """Whether the frame may have cut the thing off."""
+    height, width = photo.shape[:2]
+    margin = EDGE_MARGIN * max(width, height)
+    return any(
+        x <= margin or y <= margin or x >= width - 1 - margin or y >= height - 1 - margin for x, y in corners
+    )

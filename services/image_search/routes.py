@@ -1,12 +1,14 @@
 """Search photos, write them into a version, embed them."""
 
+import base64
+import binascii
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Depends, File, Form, Request, UploadFile
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
@@ -20,7 +22,7 @@ from chassis.validation import first_fault
 from chassis.vectors.names import is_point_id
 from contracts.collections import Indexed
 from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchReply, ImageTextSearchRequest
-from services.image_search.embeddings import Embedding, EmbeddingsReply, EmbeddingsRequest, data_of_uri
+from contracts.message import Message
 from services.image_search.engine import ImageSearchEngine, KnownThing, StillWanted, ThingSeen
 from services.image_search.settings import ImageSearchSettings
 from services.image_search.thumbnails import Thumbnails
@@ -35,6 +37,38 @@ Pool = Annotated[EnginePool[ImageSearchEngine], Depends(engine_pool)]
 Photos = Annotated[list[UploadFile], File()]
 
 PUBLISHED = "images"
+
+
+class EmbeddingsRequest(Message):
+    """Infinity's request; `input` holds `data:` URIs only. Unknown options are ignored, as clients expect."""
+
+    model: str = ""
+    input: list[str] = Field(min_length=1, max_length=64, fail_fast=True)
+    modality: Literal["image"] = "image"
+
+
+class Embedding(Message):
+    """One vector; `index` is the place of its input."""
+
+    object: Literal["embedding"] = "embedding"
+    index: int
+    embedding: list[float]
+
+
+class EmbeddingsUsage(Message):
+    """Images cost no tokens; clients of the shape read the field."""
+
+    prompt_tokens: int = 0
+    total_tokens: int = 0
+
+
+class EmbeddingsReply(Message):
+    """OpenAI's list."""
+
+    object: Literal["list"] = "list"
+    data: list[Embedding]
+    model: str
+    usage: EmbeddingsUsage = EmbeddingsUsage()
 
 
 @router.post("/v1/image-search")
@@ -190,3 +224,14 @@ def _hit(seen: ThingSeen) -> ImageHit:
         inliers=seen.inliers,
         cosine=seen.cosine,
     )
+
+
+def data_of_uri(uri: str) -> bytes:
+    """The bytes of a base64 `data:` URI. Raises `InvalidRequest` and `MalformedRequest`."""
+    head, comma, body = uri.partition(",")
+    if not comma or not head.startswith("data:") or not head.endswith(";base64"):
+        raise InvalidRequest("Each input must be a data: URI with base64; URLs are not fetched.")
+    try:
+        return base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise MalformedRequest("An input is not valid base64.") from error

@@ -40,3 +40,10 @@ class Reranker(Protocol):
     def probe(self) -> object:
         """Do a little work in every part. Raises what that raises."""
         ...
+
+
+def with_entity(query: str, entity: str | None) -> str:
+    """The query with the entity's name added, unless it is named there already."""
+    if not entity or entity.casefold() in query.casefold():
+        return query
+    return f"{query} (about {entity})"

@@ -34,6 +34,6 @@ def open_engine(settings: VerifierSettings, _: EngineResources) -> Verifier:
     builtin = BuiltinVerifier()
     if settings.engine is Engine.BUILTIN:
         return builtin
-    from services.verifier.engines.white_box import WhiteBoxVerifier
+    from services.verifier.engines.certainty import WhiteBoxVerifier
 
     return WhiteBoxVerifier(builtin)

@@ -1,8 +1,6 @@
 """The harness of the benchmarks: what it measures is what happened."""
 
 import asyncio
-import math
-import os
 import socket
 from pathlib import Path
 
@@ -10,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.arrivals import Outcome, Reply, closed_loop, evenly, open_loop, poisson
+from bench.arrivals import Outcome, Reply, closed_loop, open_loop
 from bench.deployment import calls, fate_of, fates
-from bench.figures import Table, number, percentile, share
+from bench.figures import Table, percentile
 from bench.generator import reply_of
 from bench.photographs import to_index_and_ask
 from bench.ports import free_ports
-from bench.processes import cpu_seconds, memory_mib, tree
-from bench.report import About, rewritten, section, write
+from bench.report import About, section, write
 from bench.settings import environment
 
 pytestmark = pytest.mark.anyio
@@ -90,17 +87,6 @@ async def test_a_generator_that_falls_behind_counts_from_when_the_request_was_du
     assert [(outcome.sent_s, outcome.ms) for outcome in outcomes] == [(0.0, 0.0), (3.0, 2_000.0)]
 
 
-async def test_outcomes_stay_in_the_order_in_which_requests_were_due() -> None:
-    time = VirtualTime()
-
-    async def send(index: int) -> Reply:
-        await time.sleep([5.0, 1.0][index])
-        return Reply(200, kind=str(index))
-
-    outcomes = await time.run(asyncio.create_task(open_loop([0.0, 1.0], send, time.clock, time.sleep)))
-    assert [outcome.reply.kind for outcome in outcomes] == ["0", "1"]
-
-
 async def test_a_closed_loop_never_has_more_requests_out_than_callers() -> None:
     time, out, most = VirtualTime(), 0, 0
 
@@ -116,33 +102,11 @@ async def test_a_closed_loop_never_has_more_requests_out_than_callers() -> None:
     assert (len(outcomes), most, time.now) == (10, 3, 4.0)
 
 
-def test_even_arrivals_are_the_same_time_apart() -> None:
-    assert evenly(4.0, 1.0) == [0.0, 0.25, 0.5, 0.75]
-
-
-def test_poisson_arrivals_follow_their_seed_and_rate() -> None:
-    offsets = poisson(100.0, 60.0, seed=3)
-    assert offsets == poisson(100.0, 60.0, seed=3) != poisson(100.0, 60.0, seed=4)
-    assert offsets == sorted(offsets)
-    assert max(offsets) < 60.0
-    assert len(offsets) == pytest.approx(6_000, rel=0.05)
-
-
-def test_percentiles_are_values_that_occurred() -> None:
-    values = [float(value) for value in range(1, 101)]
-    assert [percentile(values, share) for share in (0.0, 0.5, 0.99, 1.0)] == [1, 50, 99, 100]
-    assert math.isnan(percentile([], 0.5))
-
-
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.01, 1.0))
 def test_a_percentile_is_not_exceeded_by_its_share(values: list[float], wanted: float) -> None:
     found = percentile(values, wanted)
     assert found in values
     assert sum(value <= found for value in values) >= wanted * len(values) - 1e-9
-
-
-def test_what_cannot_be_measured_is_shown_as_a_dash() -> None:
-    assert [number(math.nan), share(1, 0), number(1234.56), share(1, 3)] == ["–", "–", "1,234.6", "33.3 %"]
 
 
 def test_a_reply_is_told_by_its_reason_or_its_problem() -> None:
@@ -179,22 +143,6 @@ def test_calls_of_a_service_that_was_started_anew_count_from_its_start() -> None
     assert calls(before, {"ocr": 12}) == 2
 
 
-def test_a_section_names_what_it_shows_its_goal_and_its_machine() -> None:
-    text = section(ABOUT, [TABLE], "make bench", "a machine")
-    order = [
-        "<!-- bench:one -->",
-        "## 1. One",
-        "Shows",
-        "**Goal:**",
-        "| a | 1.0 |",
-        "It is",
-        "- Meas",
-        "a machine",
-    ]
-    places = [text.index(part) for part in order]
-    assert places == sorted(places)
-
-
 def test_only_the_sections_that_ran_are_written_anew(tmp_path: Path) -> None:
     page, order = tmp_path / "benchmarks.md", ["one", "two"]
     first = {"one": section(ABOUT, [TABLE], "a", "m"), "two": "<!-- bench:two -->\n## 2. Two\n\nOld.\n"}
@@ -206,29 +154,10 @@ def test_only_the_sections_that_ran_are_written_anew(tmp_path: Path) -> None:
     assert page.read_text("utf-8") == before.replace("Old.", "New.")
 
 
-def test_sections_keep_their_order_whatever_ran_last() -> None:
-    two = rewritten("", ["one", "two"], {"two": "<!-- bench:two -->\nsecond\n"})
-    both = rewritten(two, ["one", "two"], {"one": "<!-- bench:one -->\nfirst\n"})
-    assert both.index("first") < both.index("second")
-
-
-def test_a_process_is_measured_without_asking_it() -> None:
-    mine = os.getpid()
-    assert tree(mine)[0] == mine
-    assert cpu_seconds(mine) > 0
-    assert memory_mib(mine) > 1
-
-
 def test_measured_processes_do_not_inherit_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOREGLASS_GATEWAY_MAX_IN_FLIGHT", "1")
     assert "LOREGLASS_GATEWAY_MAX_IN_FLIGHT" not in environment({})
     assert environment({"LOREGLASS_PORT": "1"})["LOREGLASS_PORT"] == "1"
-
-
-def test_ports_are_neighbours_and_given_out_once() -> None:
-    first, second = free_ports(5), free_ports(5)
-    assert first == list(range(first[0], first[0] + 5))
-    assert not set(first) & set(second)
 
 
 def test_no_port_is_one_that_an_outgoing_connection_may_be_lent() -> None:

@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image, ImageOps
+from PIL import Image
 
 from bench.load.figures import summary
-from bench.wearers.material import PHONE, Conversation, MaterialError, another_shot, load, plain, write
-from bench.wearers.memory import NotTold, read_resident_bytes
+from bench.wearers.material import Conversation, MaterialError, another_shot, load, plain, write
 from bench.wearers.notebook import Notebook
 from bench.wearers.objectives import verdicts
 from bench.wearers.records import Asked, Fate, Record, Results, of_reply
 from bench.wearers.replies import Expected, Reply, read_reply
-from bench.wearers.shape import Phase, Shape, phase_at, wearers_at
+from bench.wearers.shape import Shape
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route
 
 JSON, EVENTS, PROBLEM = "application/json", "text/event-stream", "application/problem+json"
@@ -208,32 +207,9 @@ def test_a_soak_may_fill_its_caches_but_not_go_on_growing() -> None:
     assert missed(run(GOOD, Shape.SOAK, memory={"http://gateway": []})) == {"memory"}
 
 
-def test_memory_is_read_from_a_page_of_metrics() -> None:
-    page = "# HELP process_resident_memory_bytes x\nprocess_resident_memory_bytes 2.5e+08\nother 1\n"
-    assert read_resident_bytes(page) == 250_000_000
-    with pytest.raises(NotTold):
-        read_resident_bytes("other 1\n")
-
-
-def test_the_ramp_rises_to_its_peak_and_comes_back() -> None:
-    many = [wearers_at(Shape.RAMP, at, 100, 4, 5.0) for at in range(100)]
-    assert (many[0], max(many), many[-1]) == (4, 20, 4)
-    assert many[: many.index(20)] == sorted(many[: many.index(20)])
-    assert {wearers_at(Shape.SOAK, at, 0, 4, 5.0) for at in range(100)} == {4}
-    phases = [phase_at(Shape.RAMP, at, 100, 10) for at in range(100)]
-    assert list(dict.fromkeys(phases)) == list(Phase)
-
-
 @pytest.fixture(scope="module")
 def signs() -> list[Conversation]:
     return plain()
-
-
-def test_plain_photos_are_a_phone_s_and_stand_upright(signs: list[Conversation]) -> None:
-    for each in signs:
-        with Image.open(io.BytesIO(each.photo)) as photo:
-            assert ImageOps.exif_transpose(photo).size == PHONE
-        assert 150_000 < len(each.photo) < 450_000
 
 
 def test_another_shot_has_other_pixels_of_the_same_thing(signs: list[Conversation]) -> None:
@@ -276,7 +252,3 @@ def test_results_survive_the_way_to_a_file(tmp_path: Path) -> None:
     assert Results.read(tmp_path / "results.json") == results
     told = dict(summary(results))
     assert (told["questions"], told["turned away"], told["server errors"]) == ("103", "1 %", "1")
-
-
-def test_a_run_without_questions_can_be_told() -> None:
-    assert dict(summary(run([])))["p50, s"] == "–"

@@ -12,8 +12,6 @@ import torch
 from PIL import Image
 from transformers import (
     AutoTokenizer,
-    BertConfig,
-    BertModel,
     GroundingDinoForObjectDetection,
     GroundingDinoImageProcessorPil,
     GroundingDinoProcessor,
@@ -25,7 +23,7 @@ from chassis.models.pretrained import WrongWeights
 from chassis.startup import CannotStart
 from contracts.cropper import CropReply
 from services.cropper.app import create_app
-from services.cropper.detection.detector import CANVAS_STEP, Boxes, GroundingDinoDetector, Sight
+from services.cropper.detector import Boxes, GroundingDinoDetector, Sight
 from services.cropper.engines.grounding_dino import DetectionOptions, GroundingDinoCropper
 from services.cropper.settings import CropperSettings, Engine
 from tests.live import live
@@ -141,14 +139,6 @@ def test_a_box_is_called_by_the_callers_label_that_its_words_come_from(
         assert any(word in f"{phrase} ." for word in f"{region.label} .".lower().split())
 
 
-def test_a_prompt_has_the_tokens_that_transformers_processor_writes(
-    detector: GroundingDinoDetector, reference: Reference
-) -> None:
-    (prompt,) = detector.prompts.write(LABELS, 6)
-    written = reference.processor(images=noise(64, 64), text=[LABELS], return_tensors="pt")
-    assert list(prompt.token_ids) == written["input_ids"][0].tolist()
-
-
 def test_who_else_is_in_a_batch_changes_nothing(detector: GroundingDinoDetector, parity: Parity) -> None:
     sizes = [(256, 384), (300, 400), (400, 300), (480, 270), (300, 300)]
     prompts = detector.prompts.write(LABELS, 2)
@@ -249,13 +239,6 @@ def test_a_folder_without_a_model_is_refused_in_a_sentence(tmp_path: Path, folde
         GroundingDinoDetector(model, GroundingDinoImageProcessorPil(), other, CPU)
 
 
-def test_another_architecture_is_refused(tmp_path: Path) -> None:
-    config = BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=1)
-    BertModel(config).save_pretrained(tmp_path)
-    with pytest.raises(WrongWeights, match="grounding-dino"):
-        GroundingDinoDetector.from_pretrained(str(tmp_path), CPU)
-
-
 @pytest.mark.anyio
 async def test_the_service_does_not_start_with_a_wrong_folder(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match=r"could not start: .*'grounding-dino' is needed"):
@@ -297,10 +280,6 @@ async def test_the_service_finds_regions_by_label_with_the_model(folder: Path) -
     assert info.json()["engine"] == "grounding_dino"
 
 
-def test_the_canvas_is_the_step_that_the_references_were_padded_to() -> None:
-    assert CANVAS_STEP == 64
-
-
 def scripted(*boxes: tuple[int, tuple[float, float, float, float], float]) -> Any:
     """A forward pass with known results: (prompt, corners as fractions, score of its first token)."""
 
@@ -330,12 +309,6 @@ def test_things_that_are_small_or_cut_by_the_frame_come_after_all_others(
     assert flags == [(False, False), (False, True), (True, False)]
     assert [region.score for region in regions] == pytest.approx([0.45, 0.95, 0.9])
     assert regions[1].corners[0] == pytest.approx((0, 60))
-
-
-def test_several_things_of_one_label_are_several_regions(detector: GroundingDinoDetector) -> None:
-    forward = scripted((0, (0.1, 0.2, 0.4, 0.8), 0.8), (0, (0.5, 0.2, 0.9, 0.8), 0.7))
-    regions = GroundingDinoCropper(detector, forward, PAIRS).crop(noise(300, 400), ["cat"], 5)
-    assert [region.label for region in regions] == ["cat", "cat"]
 
 
 def test_one_thing_under_two_labels_is_one_region_with_the_surer_label(

@@ -137,14 +137,6 @@ def test_who_else_is_in_the_batch_does_not_matter(qformer: QFormer, photos: list
         np.testing.assert_allclose(vector, qformer.text_vectors([text])[0], atol=1e-5)
 
 
-def test_question_and_photo_both_tell(qformer: QFormer, photos: list[Photo]) -> None:
-    first, other_photo, other_question = qformer.encode_questions(
-        [(QUESTIONS[0], photos[0]), (QUESTIONS[0], photos[1]), (QUESTIONS[1], photos[0])]
-    )
-    assert np.abs(first - other_photo).max() > 0.01
-    assert np.abs(first - other_question).max() > 0.01
-
-
 def test_a_question_without_a_photo_sees_a_plain_picture(
     qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo]
 ) -> None:

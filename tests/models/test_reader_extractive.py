@@ -19,7 +19,6 @@ from services.reader.app import create_app
 from services.reader.engine import Answer, Passage, PassageKind, Query
 from services.reader.engines.extractive import ExtractiveReader, ReadingOptions, uncalibrated
 from services.reader.engines.windows import Logits, QuestionAnsweringModel, Window, WindowLimits
-from services.reader.measure_passages import PRESETS, random_reader, seconds_a_call
 from services.reader.settings import ReaderSettings
 from tests.live import live
 from tests.models.tiny_bge import tiny_bge
@@ -331,22 +330,6 @@ def test_weights_without_a_head_for_questions_are_refused(tmp_path: Path, bert_f
     tokenizer.cls_token = None
     with pytest.raises(WrongWeights, match="needs a fast tokenizer"):
         QuestionAnsweringModel(head, tokenizer, CPU, "tiny")
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_the_measurement_reads_every_passage_once_a_call(preset: str) -> None:
-    small = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 3000}
-    reader = random_reader({**PRESETS[preset], **small}, CPU)
-    counted: list[int] = []
-    forward = reader._forward
-
-    def counting(windows: Sequence[Window]) -> Sequence[Logits]:
-        counted.extend(window.passage for window in windows)
-        return forward(windows)
-
-    reader._forward = counting
-    assert min(seconds_a_call(reader, 3, 20, 2)) > 0
-    assert sorted(counted) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
 def _settings(folder: Path, **changes: Any) -> ReaderSettings:

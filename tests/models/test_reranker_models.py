@@ -23,7 +23,6 @@ from services.reranker.app import create_app
 from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
 from services.reranker.engines.coarse_head import question_vectors
 from services.reranker.engines.qwen3 import DEFAULT_INSTRUCTION, Qwen3Options, Qwen3Reranker
-from services.reranker.measure_batching import Counted, measure
 from services.reranker.settings import RerankerSettings
 from tests.live import live
 from tests.models.tiny_blip2 import tiny_blip2
@@ -182,14 +181,6 @@ def test_a_tokenizer_of_another_model_is_refused(qwen3_folder: Path, blip2_folde
         Qwen3Reranker(model, tokenizer, CPU)
     with pytest.raises(WrongWeights, match="holds a 'blip-2' model; 'qwen3' is needed"):
         Qwen3Reranker.from_pretrained(str(blip2_folder), CPU)
-
-
-def test_sixteen_callers_share_forward_passes(judge: Qwen3Reranker) -> None:
-    forward = Counted(judge.score)
-    measured = measure(forward, [(QUERY, DOCUMENTS[i % 5]) for i in range(16)])
-    assert measured.sequential_passes == 16
-    assert measured.concurrent_passes <= 4
-    assert measured.difference < 1e-5
 
 
 def _settings(blip2: Path, qwen3: Path, **changes: Any) -> RerankerSettings:

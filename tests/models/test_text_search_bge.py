@@ -2,8 +2,6 @@
 
 import asyncio
 import shutil
-import subprocess
-import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -147,33 +145,6 @@ def test_what_is_no_bert_like_encoder_is_refused_in_one_sentence(weights: Path, 
         with pytest.raises(WrongWeights, match=said) as raised:
             BgeModel(str(source), CPU)
         assert "\n" not in str(raised.value)
-
-
-BARE = """
-import importlib.abc, sys
-sys.path[:0] = {paths!r}
-
-class Nothing(importlib.abc.MetaPathFinder):
-    absent = {{"fastapi", "starlette", "uvicorn", "pydantic", "structlog", "prometheus_client"}}
-
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in self.absent:
-            raise ImportError(f"{{name}} is not here")
-
-sys.meta_path.insert(0, Nothing())
-from chassis.models.torchvision_ops import make_importable
-make_importable()
-from chassis.accelerator import Placement, open_accelerator
-from services.text_search.engines.bge import BgeEncoder, BgeModel
-encoder = BgeEncoder(BgeModel({folder!r}, open_accelerator(Placement("cpu"))))
-print(encoder.queries(["Is it a book?"])[0].shape)
-"""
-
-
-def test_the_encoder_runs_where_there_is_only_torch_and_transformers(weights: Path) -> None:
-    program = BARE.format(paths=[path for path in sys.path if path], folder=str(weights))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout == f"({SIZE},)\n", done.stderr
 
 
 # Through the real service, over HTTP.

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from services.cropper.detection.detector import Boxes, GroundingDinoDetector, Sight
-from services.cropper.detection.prompts import Prompt
-from services.cropper.detection.selection import Detection, clipped, label_of, without_doubles
-from services.cropper.engine import RGB, Corners, FoundRegion
-from services.cropper.framing import LONGEST_SIDE, is_small, touches_edge
+from services.cropper.detection import Detection, Prompt, clipped, label_of, without_doubles
+from services.cropper.detector import Boxes, GroundingDinoDetector, Sight
+from services.cropper.engine import LONGEST_SIDE, RGB, Corners, FoundRegion, is_small, touches_edge
 
 SMALLEST_PHOTO = 16
 SMALLEST_SIDE = 4.0

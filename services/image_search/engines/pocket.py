@@ -13,10 +13,15 @@ import structlog
 from chassis.errors import NotSupported
 from chassis.models.wanted import while_wanted
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.classical.artefact import Artefact, load
-from services.image_search.classical.calibration import Claim, settle
-from services.image_search.classical.features import DescribeOptions, LocalFeatures, describe
-from services.image_search.classical.sidecar import DamagedFeatures, FeatureFolder, content_key
+from services.image_search.classical.calibration import Artefact, Claim, load, settle
+from services.image_search.classical.features import (
+    DamagedFeatures,
+    DescribeOptions,
+    FeatureFolder,
+    LocalFeatures,
+    content_key,
+    describe,
+)
 from services.image_search.classical.verification import Evidence, QueryFeatures, glance, verify
 from services.image_search.classical.vlad import FEWEST_KEYPOINTS
 from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen

@@ -11,8 +11,7 @@ import cv2
 import numpy as np
 
 from services.ocr.engine import RGB, Page, Progress, Quadrilateral, RecognizedLine
-from services.ocr.engines.bounds import batches, most_useful
-from services.ocr.engines.layout import reading_order
+from services.ocr.engines.layout import batches, most_useful, reading_order
 from services.ocr.engines.light import brightened
 from services.ocr.engines.rapid import BGR, Crop, Points, RapidModels, cut_line
 

@@ -10,8 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from services.reranker.engine import SAMPLE, Photo
-from services.reranker.engines.naming import with_entity
+from services.reranker.engine import SAMPLE, Photo, with_entity
 
 Result = TypeVar("Result")
 Vectors = NDArray[np.float32]

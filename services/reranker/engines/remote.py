@@ -7,8 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from chassis.http.remote import RemoteServer
-from services.reranker.engine import SAMPLE, Photo
-from services.reranker.engines.naming import with_entity
+from services.reranker.engine import SAMPLE, Photo, with_entity
 
 
 class RemoteShape(StrEnum):

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
 from services.text_search.encoding import TextEncoder, Vector
 from services.text_search.engine import Candidate, FusedHit, Passage
-from services.text_search.fusion import fuse
 from services.text_search.lexical import TERMS, Bm25, TermWeights
-from services.text_search.storage import OVERFETCH, URL, Vectors, candidate, unfit, write_passages
+from services.text_search.pages import OVERFETCH, URL, Vectors, candidate, fuse, unfit, write_passages
 
 MEANING = "meaning"
 """Name of the dense vector in a collection."""

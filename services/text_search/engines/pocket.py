@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from chassis.models.wanted import while_wanted
 from chassis.vectors.port import CollectionSchema, VectorStore
 from services.text_search.engine import Candidate, FusedHit, Passage
-from services.text_search.fusion import fuse
 from services.text_search.lexical import TERMS, Bm25, TermWeights
-from services.text_search.storage import OVERFETCH, URL, candidate, unfit, write_passages
+from services.text_search.pages import OVERFETCH, URL, candidate, fuse, unfit, write_passages
 
 _SCHEMA = CollectionSchema(sparse=(TERMS,), idf=(TERMS,), keywords=(URL,))
 

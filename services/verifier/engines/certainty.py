@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from contracts.verifier import CheckName
-from services.verifier.engine import CheckOutcome, ModelSignals
+from services.verifier.engine import NO_SIGNALS, CheckOutcome, ModelSignals, Verdict, Verifier
 
 JUDGED_CORRECT_FROM = 0.5
 _MOST_DIGITS = 17
@@ -83,3 +83,31 @@ def _told_apart(score: float, threshold: float) -> tuple[str, str]:
         if spelled[0] != spelled[1]:
             return spelled
     return repr(score), repr(threshold)
+
+
+class WhiteBoxVerifier:
+    """Believes the models' signals; reads the evidence itself only when there is none.
+
+    The judge has read question, photo, evidence and answer already, so a lexical check of the same evidence
+    would only add its own errors. `lexical` is for answers whose server gave no token probabilities and
+    which nobody judged.
+    """
+
+    name = "white-box"
+
+    def __init__(self, lexical: Verifier) -> None:
+        self._lexical = lexical
+
+    def verify(
+        self,
+        question: str,
+        answer: str,
+        evidence: Sequence[str],
+        entity: str | None,
+        signals: ModelSignals = NO_SIGNALS,
+    ) -> Verdict:
+        """Judge by the signals that are there; by the evidence without any."""
+        certainty = certainty_of(signals)
+        if certainty is None:
+            return self._lexical.verify(question, answer, evidence, entity)
+        return Verdict(certainty.probability, None, certainty.checks, refused=not certainty.accepted)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from services.cropper.detection.prompts import Phrase
-from services.cropper.detection.selection import Detection, clipped, label_of, overlaps, without_doubles
+from services.cropper.detection import Detection, Phrase, clipped, label_of, overlaps, without_doubles
 
 CAR, RED_CAR = Phrase("car", 1, 3), Phrase("red car", 3, 6)
 

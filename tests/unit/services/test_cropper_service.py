@@ -58,9 +58,3 @@ async def test_a_wrong_call_is_answered_with_its_problem(
         files = {"image": ("photo.jpg", jpeg() if content is None else content, "image/jpeg")}
         reply = await client.post("/v1/crop", files=files, data=fields)
     assert reply.json()["type"] == f"urn:loreglass:problem:{kind}"
-
-
-async def test_readiness_runs_the_engine() -> None:
-    async with live(create_app(CropperSettings(port=0))) as client:
-        ready = await client.get("/health/ready")
-    assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}

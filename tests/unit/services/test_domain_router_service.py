@@ -54,9 +54,3 @@ async def test_an_empty_question_is_refused() -> None:
         answer = await client.post("/v1/classify", data={"question": "", "recognized_text": "x"})
     assert answer.status_code == 422
     assert "question" in answer.json()["detail"]
-
-
-async def test_readiness_runs_the_engine() -> None:
-    async with live(create_app(DomainRouterSettings(port=0))) as client:
-        ready = await client.get("/health/ready")
-    assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}

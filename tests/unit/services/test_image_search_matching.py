@@ -7,23 +7,20 @@ import cv2
 import numpy as np
 import pytest
 
-from services.image_search.classical.artefact import Artefact, UnusableArtefact, load, save
-from services.image_search.classical.calibration import Claim, settle
+from services.image_search.classical.calibration import Artefact, Claim, UnusableArtefact, load, save, settle
 from services.image_search.classical.features import (
     RGB,
+    DamagedFeatures,
     DescribeOptions,
+    FeatureFolder,
     LocalFeatures,
+    content_key,
+    decode,
     describe,
+    encode,
     unit_descriptors,
 )
 from services.image_search.classical.matching import mutual_matches
-from services.image_search.classical.sidecar import (
-    DamagedFeatures,
-    FeatureFolder,
-    content_key,
-    decode,
-    encode,
-)
 from services.image_search.classical.verification import QueryFeatures, verify
 from services.image_search.classical.vlad import aggregate, normalised
 from tests.unit.services.sample_pictures import KINDS, SIBLINGS, picture, warped

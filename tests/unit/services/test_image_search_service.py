@@ -161,9 +161,3 @@ async def test_wrong_items_are_named(settings: ImageSearchSettings, items: str, 
         reply = await client.put("/v1/collections/images-1/images", files=files, data={"items": items})
     assert reply.json()["type"] == f"urn:loreglass:problem:{kind}"
     assert "items" in reply.json()["detail"]
-
-
-async def test_readiness_runs_the_engine(settings: ImageSearchSettings) -> None:
-    async with live(create_app(settings)) as client:
-        ready = await client.get("/health/ready")
-    assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}

@@ -14,7 +14,7 @@ from chassis.errors import DeadlineExceeded
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from services.ocr.engine import RGB, OcrEngine, Page, Progress, RecognizedLine
-from services.ocr.engines.bounds import batches, most_useful
+from services.ocr.engines.layout import batches, most_useful
 from services.ocr.engines.pocket import PocketOcr, PocketOcrOptions
 from services.ocr.engines.rapid import Crop, RapidModels
 from services.ocr.reading import PhotoReader

@@ -10,8 +10,7 @@ from chassis.scope import scope_of
 from contracts.headers import CACHE_SCOPE
 from contracts.ocr import OcrReply
 from services.ocr.app import create_app
-from services.ocr.cache import ReplyCache
-from services.ocr.reading import PhotoReader
+from services.ocr.reading import PhotoReader, ReplyCache
 from services.ocr.settings import OcrSettings
 from tests.live import live
 from tests.unit.services.ocr_pictures import page, squeezed
@@ -71,12 +70,6 @@ async def test_a_missing_photo_is_named() -> None:
     assert "image" in reply.json()["detail"]
 
 
-async def test_readiness_reads_a_picture() -> None:
-    async with live(create_app(OcrSettings(port=0))) as client:
-        ready = await client.get("/health/ready")
-    assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}
-
-
 def test_the_cache_forgets_the_least_recently_used() -> None:
     cache = ReplyCache(2)
     replies = [OcrReply(lines=[], width=side, height=side) for side in (1, 2, 3)]
@@ -86,9 +79,3 @@ def test_the_cache_forgets_the_least_recently_used() -> None:
     cache.put(("", "c"), replies[2])
     assert cache.get(("", "b")) is None
     assert (cache.get(("", "a")), cache.get(("", "c")), len(cache)) == (replies[0], replies[2], 2)
-
-
-def test_a_cache_without_room_keeps_nothing() -> None:
-    cache = ReplyCache(0)
-    cache.put(("", "a"), OcrReply(lines=[], width=1, height=1))
-    assert cache.get(("", "a")) is None

@@ -38,12 +38,6 @@ async def test_top_n_limits_the_results() -> None:
     assert len(reply["results"]) == 1
 
 
-async def test_readiness_runs_the_engine() -> None:
-    async with live(create_app(RerankerSettings(port=0))) as client:
-        ready = await client.get("/health/ready")
-    assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}
-
-
 async def test_an_empty_query_is_a_problem_that_names_the_field() -> None:
     async with live(create_app(RerankerSettings(port=0))) as client:
         reply = await client.post("/v1/rerank", json={"query": "", "documents": []})

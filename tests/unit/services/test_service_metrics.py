@@ -15,7 +15,6 @@ from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import CollectionInfo
 from services.image_search.app import create_app as create_image_search
 from services.image_search.settings import ImageSearchSettings
-from services.ocr.cache import ReplyCache
 from services.text_search.app import create_app as create_text_search
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
@@ -88,10 +87,3 @@ def test_a_store_that_is_away_leaves_a_gap_and_no_failure(
     monkeypatch.setattr(EdgeStore, "collections", away)
     assert b"loreglass_collection_points{" not in metrics.exposition()[0]
     store.close()
-
-
-def test_each_lookup_of_the_reply_cache_is_told() -> None:
-    told: list[bool] = []
-    cache = ReplyCache(1, told.append)
-    cache.get("a")
-    assert told == [False]

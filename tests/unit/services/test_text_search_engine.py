@@ -11,7 +11,7 @@ from chassis.errors import CollectionNotFound
 from chassis.vectors.edge import EdgeStore
 from services.text_search.engine import Candidate, Passage
 from services.text_search.engines.pocket import PocketTextSearch
-from services.text_search.fusion import fuse
+from services.text_search.pages import fuse
 
 
 def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Passage:

@@ -139,9 +139,3 @@ async def test_a_wrong_call_is_answered_with_its_problem(
     async with live(create_app(settings)) as client:
         reply = await client.request(method, path, json=body)
     assert reply.json()["type"] == f"urn:loreglass:problem:{kind}"
-
-
-async def test_readiness_runs_the_engine(settings: TextSearchSettings) -> None:
-    async with live(create_app(settings)) as client:
-        ready = await client.get("/health/ready")
-    assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}

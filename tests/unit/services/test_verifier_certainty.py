@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from contracts.verifier import CheckName
 from services.verifier.engine import NO_SIGNALS, ModelSignals, Verdict
 from services.verifier.engines.builtin import BuiltinVerifier
-from services.verifier.engines.certainty import Certainty, certainty_of
-from services.verifier.engines.white_box import WhiteBoxVerifier
+from services.verifier.engines.certainty import Certainty, WhiteBoxVerifier, certainty_of
 
 BUILTIN = BuiltinVerifier()
 WHITE_BOX = WhiteBoxVerifier(BUILTIN)

@@ -4,8 +4,7 @@ import pytest
 
 from services.verifier.engine import ModelSignals, Verifier
 from services.verifier.engines.builtin import BuiltinVerifier
-from services.verifier.engines.certainty import certainty_of
-from services.verifier.engines.white_box import WhiteBoxVerifier
+from services.verifier.engines.certainty import WhiteBoxVerifier, certainty_of
 
 QUESTION, EVIDENCE = "How many pages?", ["The Salt Road has 312 pages."]
 BUILTIN = BuiltinVerifier()

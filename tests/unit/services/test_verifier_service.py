@@ -115,10 +115,3 @@ async def test_an_empty_answer_is_refused() -> None:
         reply = await client.post("/v1/verify", json={"question": "x", "answer": "", "evidence": []})
     assert reply.status_code == 422
     assert reply.json()["detail"].startswith("answer:")
-
-
-@pytest.mark.parametrize("engine", Engine)
-async def test_readiness_runs_the_engine(engine: Engine) -> None:
-    async with live(create_app(VerifierSettings(port=0, engine=engine))) as client:
-        ready = await client.get("/health/ready")
-    assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}

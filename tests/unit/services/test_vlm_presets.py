@@ -91,39 +91,6 @@ def test_speed_follows_from_sizes_that_can_be(preset: Preset) -> None:
     assert preset.most_sequences >= preset.sequences
 
 
-def qwen25_parameters(
-    hidden: int, inner: int, layers: int, kv: int, vocabulary: int, *, tied: bool
-) -> tuple[int, int, int]:
-    """Qwen2.5-VL's parameters from its config: all, those read for a token, those of the vision tower."""
-    attention = 2 * hidden * hidden + hidden + 2 * (hidden * kv + kv)
-    decoder = layers * (attention + 3 * hidden * inner + 2 * hidden) + hidden
-    table = vocabulary * hidden
-    width, wide, merged = 1280, 3420, 4 * 1280
-    block = 4 * width * width + 4 * width + 3 * width * wide + 2 * wide + width + 2 * width
-    merger = width + merged * merged + merged + merged * hidden + hidden
-    vision = 3 * 2 * 14 * 14 * width + 32 * block + merger
-    return decoder + table * (1 if tied else 2) + vision, decoder + table, vision
-
-
-@pytest.mark.parametrize(
-    ("name", "config", "published"),
-    [
-        ("qwen2.5-vl-3b", (2048, 11008, 36, 2 * 128, 151_936), 3_754_622_976),
-        ("qwen2.5-vl-7b", (3584, 18944, 28, 4 * 128, 152_064), 8_292_166_656),
-    ],
-)
-def test_sizes_are_counted_from_the_model_s_config(
-    name: str, config: tuple[int, int, int, int, int], published: int
-) -> None:
-    preset = PRESETS[name]
-    every, read, vision = qwen25_parameters(*config, tied=name.endswith("3b"))
-    assert every == published
-    assert preset.weights_gb == pytest.approx(2 * every / 1e9, abs=0.05)
-    assert preset.decode_weights_gb == preset.prefill_gflop == pytest.approx(2 * read / 1e9, abs=0.05)
-    assert preset.vision_tflop == pytest.approx(2 * vision * 5_120 / 1e12, abs=0.06)
-    assert preset.kv_bytes_per_token == 2 * 2 * config[2] * config[3]
-
-
 @pytest.mark.parametrize("name", ["llama-3.2-11b-vision", "qwen2.5-vl-7b"])
 def test_the_8_bit_twin_is_smaller_and_served_alike(name: str) -> None:
     whole, small = PRESETS[name], PRESETS[f"{name}-fp8"]

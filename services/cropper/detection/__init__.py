@@ -1,1 +1,0 @@
-"""Open-vocabulary detection: labels to prompts, prompts and photos to boxes, boxes to regions."""

@@ -1,1 +1,0 @@
-"""Region proposals from edges, lines and strokes; no neural network."""
