@@ -14,7 +14,7 @@ from gateway.clients.services import Services
 from gateway.routes import answer, chat, devices, misdirected, sessions, speech, traces
 from gateway.routes.dependencies import caller_of
 from gateway.routes.page import page_router
-from gateway.serving.startup import log_start
+from gateway.serving.service_info import log_start
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import Gateway, background_task, wire
 

@@ -58,7 +58,7 @@ from gateway.routes.openai_errors import openai_error, refused
 from gateway.routes.streaming import DataStream, Send, pieces
 from gateway.serving.closest import in_words
 from gateway.serving.execution import Admitted, Answered, Question
-from gateway.serving.sessions.port import Session
+from gateway.serving.sessions import Session
 from gateway.serving.tenants import Caller
 from gateway.settings import Reasoning
 from gateway.speech.audio import Sound

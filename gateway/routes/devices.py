@@ -38,7 +38,7 @@ from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import MAX_FORM_FIELDS, MAX_FORM_FILES, Files, as_fields, to_question
 from gateway.serving.closest import SPOKEN_CHARS, in_words
-from gateway.serving.sessions.port import ID_BYTES
+from gateway.serving.sessions import ID_BYTES
 
 router = Router(prefix="/devices")
 
