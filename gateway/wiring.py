@@ -36,18 +36,20 @@ from gateway.planning.planner import Planner
 from gateway.planning.run import side_by_side
 from gateway.reasoners import Check, OpenReasoners, Reasoners, open_reasoners
 from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.budget_metrics import BudgetMetrics
 from gateway.serving.execution import Execution, Tier
 from gateway.serving.guards import Guards
 from gateway.serving.idempotency import Idempotency
-from gateway.serving.measures import DecoderMetrics, QuestionMetrics, QuestionRecord, log_question
-from gateway.serving.placement_watch import PlacementWatch
+from gateway.serving.metrics import (
+    BudgetMetrics,
+    DecoderMetrics,
+    QuestionMetrics,
+    QuestionRecord,
+    log_question,
+)
 from gateway.serving.quotas import Quotas, SharedRates
-from gateway.serving.redis_values import answers
-from gateway.serving.sessions.memory import MemorySessionStore
-from gateway.serving.sessions.port import SessionLimits, SessionStore
-from gateway.serving.sessions.redis import RedisSessionStore, connect
-from gateway.serving.stores import MemoryStore, RedisStore
+from gateway.serving.service_info import PlacementWatch
+from gateway.serving.sessions import MemorySessionStore, RedisSessionStore, SessionLimits, SessionStore
+from gateway.serving.stores import MemoryStore, RedisStore, answers, connect
 from gateway.serving.tenants import Keys, Quota
 from gateway.serving.traces import MemoryTraceStore, SharedTraceStore, TraceStore
 from gateway.serving.voice import Voice, voice_note

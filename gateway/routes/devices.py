@@ -45,7 +45,7 @@ from gateway.routes.intake import (
     validated,
 )
 from gateway.serving.closest import SPOKEN_CHARS, in_words
-from gateway.serving.sessions.port import ID_BYTES
+from gateway.serving.sessions import ID_BYTES
 
 router = Router(prefix="/devices")
 

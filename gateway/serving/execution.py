@@ -33,8 +33,8 @@ from gateway.planning.stages import REPLY_RESERVE_MS, Stage
 from gateway.reasoning.calls import ModelCalls, calls_counted
 from gateway.serving.admission import Admission
 from gateway.serving.closest import SPOKEN_CHARS, in_words
-from gateway.serving.measures import OnEnd, QuestionRecord, no_op
-from gateway.serving.sessions.port import Session, SessionStore, new_session_id
+from gateway.serving.metrics import OnEnd, QuestionRecord, no_op
+from gateway.serving.sessions import Session, SessionStore, new_session_id
 from gateway.serving.tenants import PUBLIC, Caller
 from gateway.serving.traces import TraceStore
 from gateway.serving.voice import NO_VOICE, Voice, with_words

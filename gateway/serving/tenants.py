@@ -20,7 +20,7 @@ from chassis.resilience.deadlines import Clock
 from chassis.startup import WrongSettings
 from chassis.toml_files import checked, read_toml
 from contracts import headers
-from gateway.serving.holdings import Allowance
+from gateway.serving.stores import Allowance
 from gateway.state import Priority
 
 PUBLIC = "public"

@@ -10,8 +10,17 @@ from redis.exceptions import RedisError
 
 from chassis.errors import TraceNotFound
 from contracts.answer import Trace
-from gateway.serving.holdings import Allowance, AllowanceOf, Holdings, RedisHoldings, unlimited
-from gateway.serving.redis_values import Unreadable, delete_unreadable, reading, redis_errors
+from gateway.serving.stores import (
+    Allowance,
+    AllowanceOf,
+    Holdings,
+    RedisHoldings,
+    Unreadable,
+    delete_unreadable,
+    reading,
+    redis_errors,
+    unlimited,
+)
 
 _FORMAT = "1"
 """Part of every key: a gateway that writes traces in another way does not find these."""

@@ -26,8 +26,7 @@ from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.execution import Execution, Tier
 from gateway.serving.idempotency import Idempotency
 from gateway.serving.quotas import Quotas
-from gateway.serving.sessions.memory import MemorySessionStore
-from gateway.serving.sessions.port import SessionLimits
+from gateway.serving.sessions import MemorySessionStore, SessionLimits
 from gateway.serving.stores import MemoryStore
 from gateway.serving.tenants import Keys
 from gateway.serving.traces import MemoryTraceStore

@@ -7,7 +7,7 @@ from redis.asyncio import Redis
 
 from gateway.planning import stages
 from gateway.planning.stages import Stage, StageBudget
-from gateway.serving.sessions.redis import connect
+from gateway.serving.stores import connect
 from gateway.steps import photo
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import World, gateway_before

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.serving.fairness import SHARES, Claim, Entry, FairQueue
+from gateway.serving.admission import SHARES, Claim, Entry, FairQueue
 from gateway.state import Priority
 
 INTERACTIVE, STANDARD, BACKGROUND = Priority

@@ -16,9 +16,8 @@ from gateway.planning.planner import Planner
 from gateway.planning.run import Run, ignore_events
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.execution import Execution, Question, Tier
-from gateway.serving.measures import QuestionMetrics, QuestionRecord
-from gateway.serving.sessions.memory import MemorySessionStore
-from gateway.serving.sessions.port import SessionStore
+from gateway.serving.metrics import QuestionMetrics, QuestionRecord
+from gateway.serving.sessions import MemorySessionStore, SessionStore
 from gateway.serving.tenants import PUBLIC
 from gateway.serving.traces import MemoryTraceStore
 from gateway.state import Photo, Query, Turn

@@ -33,8 +33,7 @@ from gateway.planning.run import Run, ignore_events
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.execution import Execution, Question, Tier
-from gateway.serving.sessions.memory import MemorySessionStore
-from gateway.serving.sessions.port import SessionLimits
+from gateway.serving.sessions import MemorySessionStore, SessionLimits
 from gateway.serving.traces import MemoryTraceStore
 from gateway.state import Context, Evidence, Query, Quote, Reply
 from gateway.steps.conclusion import Outcome, refusal

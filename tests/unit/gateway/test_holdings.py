@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from gateway.serving.holdings import Allowance, Holdings, RedisHoldings
+from gateway.serving.stores import Allowance, Holdings, RedisHoldings
 
 
 def test_a_full_store_evicts_its_oldest_key_whoever_stored_it() -> None:

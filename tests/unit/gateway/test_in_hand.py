@@ -13,7 +13,7 @@ from gateway.planning.planner import Planner
 from gateway.planning.run import Run, ignore_events
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.execution import Execution, Question, Tier
-from gateway.serving.sessions.memory import MemorySessionStore
+from gateway.serving.sessions import MemorySessionStore
 from gateway.serving.traces import MemoryTraceStore
 from gateway.state import Context, Evidence, Query, Quote, Reply, Unverified
 from gateway.steps.conclusion import CAUTION, REFUSALS, Outcome, refusal

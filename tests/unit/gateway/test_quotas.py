@@ -16,7 +16,7 @@ from clients.keys import entry
 from contracts.headers import IDEMPOTENCY_KEY
 from gateway.planning.run import side_by_side
 from gateway.serving.quotas import Exceeded, MemoryRates, Quotas, Rates, SharedRates
-from gateway.serving.sessions.redis import connect
+from gateway.serving.stores import connect
 from gateway.serving.tenants import Keys, Quota
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.serving import BoundApp, listen, running
 from gateway.clients.services import Services
-from gateway.serving.startup import log_start
+from gateway.serving.service_info import log_start
 from gateway.settings import GatewaySettings, Reasoning
 from tests.unit.gateway.fakes import FakeServices, Mood, service_settings
 from tests.unit.gateway.platform import closed_port, gateway_before

@@ -12,9 +12,7 @@ from structlog.testing import capture_logs
 
 from chassis.errors import DependencyUnavailable
 from gateway.expiring_store import ExpiringStore
-from gateway.serving.holdings import Allowance
-from gateway.serving.sessions.redis import connect
-from gateway.serving.stores import MemoryStore, RedisStore
+from gateway.serving.stores import Allowance, MemoryStore, RedisStore, connect
 from gateway.serving.tenants import PUBLIC
 from tests.unit.gateway.sessions.harness import ManualClock
 
@@ -54,18 +52,18 @@ async def store(request: pytest.FixtureRequest, anyio_backend: object) -> AsyncI
 
 async def test_what_is_put_is_got_until_its_time_is_over(store: Store) -> None:
     assert await store.kept.get("a") is None
-    await store.kept.put("a", b"\x00\xff", LONG)
-    await store.kept.put("a", b"newer", LONG)
+    await store.kept.put("a", b"\x00\xff", LONG, PUBLIC)
+    await store.kept.put("a", b"newer", LONG, PUBLIC)
     assert await store.kept.get("a") == b"newer"
     await store.pass_long("a")
     assert await store.kept.get("a") is None
 
 
 async def test_of_several_claims_the_first_one_holds(store: Store) -> None:
-    assert await store.kept.claim("a", b"first", LONG) is None
-    assert await store.kept.claim("a", b"second", LONG) == b"first"
+    assert await store.kept.claim("a", b"first", LONG, PUBLIC) is None
+    assert await store.kept.claim("a", b"second", LONG, PUBLIC) == b"first"
     await store.pass_long("a")
-    assert await store.kept.claim("a", b"third", LONG) is None
+    assert await store.kept.claim("a", b"third", LONG, PUBLIC) is None
     await store.kept.drop("a", PUBLIC)
     assert await store.kept.get("a") is None
 
@@ -73,10 +71,10 @@ async def test_of_several_claims_the_first_one_holds(store: Store) -> None:
 async def test_memory_stays_within_its_bound_and_the_oldest_give_way() -> None:
     kept = MemoryStore(max_bytes=100)
     for number in range(50):
-        await kept.put(f"{number:02}", bytes(18), LONG)
+        await kept.put(f"{number:02}", bytes(18), LONG, PUBLIC)
     held = [number for number in range(50) if await kept.get(f"{number:02}") is not None]
     assert held == [45, 46, 47, 48, 49]
-    await kept.put("large", bytes(1_000), LONG)
+    await kept.put("large", bytes(1_000), LONG, PUBLIC)
     assert await kept.get("large") is None
     assert await kept.get("49") is not None
 
@@ -104,8 +102,8 @@ async def test_what_cannot_be_counted_is_kept_all_the_same(
     kept = RedisStore(redis_client, uuid.uuid4().hex, allowance_of=lambda _: Allowance(count=2))
     with monkeypatch.context() as broken, capture_logs() as logs:
         broken.setattr(AsyncScript, "__call__", away)
-        await kept.put("a", b"put", LONG)
-        assert await kept.claim("b", b"claimed", LONG) is None
+        await kept.put("a", b"put", LONG, PUBLIC)
+        assert await kept.claim("b", b"claimed", LONG, PUBLIC) is None
     assert [await kept.get(key) for key in ("a", "b")] == [b"put", b"claimed"]
     assert {line["event"] for line in logs} == {"holdings_not_counted"}
 
@@ -113,5 +111,5 @@ async def test_what_cannot_be_counted_is_kept_all_the_same(
 async def test_a_redis_that_is_away_is_said_to_be() -> None:
     kept = RedisStore(connect("redis://127.0.0.1:1/0", timeout_s=0.2))
     with pytest.raises(DependencyUnavailable):
-        await kept.claim("a", b"", LONG)
+        await kept.claim("a", b"", LONG, PUBLIC)
     await kept.close()

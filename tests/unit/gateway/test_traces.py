@@ -12,7 +12,7 @@ from bench.ports import free_ports
 from chassis.errors import DependencyUnavailable, TraceNotFound
 from contracts.answer import Trace
 from gateway.planning.run import side_by_side
-from gateway.serving.sessions.redis import connect
+from gateway.serving.stores import connect
 from gateway.serving.traces import _FORMAT, _WAITING, MemoryTraceStore, SharedTraceStore
 
 pytestmark = pytest.mark.anyio

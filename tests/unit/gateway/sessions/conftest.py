@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from gateway.serving.sessions.memory import MemorySessionStore
-from gateway.serving.sessions.redis import RedisSessionStore, connect
+from gateway.serving.sessions import MemorySessionStore, RedisSessionStore
+from gateway.serving.stores import connect
 from tests.unit.gateway.sessions.harness import LIMITS, ManualClock, MemorySessions, RedisSessions, Sessions
 
 

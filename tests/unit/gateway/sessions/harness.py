@@ -5,9 +5,7 @@ from typing import Protocol
 
 from redis.asyncio import Redis
 
-from gateway.serving.sessions.memory import MemorySessionStore
-from gateway.serving.sessions.port import SessionLimits, SessionStore
-from gateway.serving.sessions.redis import RedisSessionStore
+from gateway.serving.sessions import MemorySessionStore, RedisSessionStore, SessionLimits, SessionStore
 from gateway.state import Entity, Photo, Turn
 
 LIMITS = SessionLimits(max_turns=4, max_photo_bytes=2000, max_turn_bytes=1000, ttl_s=600)

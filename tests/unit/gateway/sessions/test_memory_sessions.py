@@ -7,9 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chassis.errors import SessionNotFound
-from gateway.serving.sessions.encoding import encode_turn
-from gateway.serving.sessions.memory import MemorySessionStore
-from gateway.serving.sessions.port import Session, SessionLimits, new_session_id
+from gateway.serving.sessions import MemorySessionStore, Session, SessionLimits, encode_turn, new_session_id
 from tests.unit.gateway.sessions.harness import ManualClock, photo, turn
 
 LIMITS = SessionLimits(max_turns=3, max_photo_bytes=400, max_turn_bytes=400, ttl_s=10)

@@ -14,9 +14,8 @@ from structlog.testing import capture_logs
 
 from bench.ports import free_ports
 from chassis.errors import DependencyUnavailable, SessionNotFound
-from gateway.serving.holdings import Allowance
-from gateway.serving.sessions.port import SessionStore, new_session_id
-from gateway.serving.sessions.redis import RedisSessionStore, connect
+from gateway.serving.sessions import RedisSessionStore, SessionStore, new_session_id
+from gateway.serving.stores import Allowance, connect
 from tests.unit.gateway.sessions.harness import LIMITS, photo, turn
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from chassis.errors import PayloadTooLarge, SessionNotFound
-from gateway.serving.sessions.port import Session, new_session_id
+from gateway.serving.sessions import Session, new_session_id
 from gateway.serving.tenants import PUBLIC
 from gateway.state import Turn
 from tests.unit.gateway.sessions.harness import LIMITS, Sessions, photo, turn

@@ -1,20 +1,29 @@
-"""What is measured and logged of each question, once, when it is over. Never its words or its answer's."""
+"""The gateway's metrics and the log line of a question. They never hold its words or its answer's."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from chassis.decoding.pool import Ending
 from chassis.errors import PROBLEM_TYPE_PREFIX
 from chassis.telemetry.metrics import exemplar
 from contracts.answer import Reason, Route, StageTrace, Trace
 from contracts.domain_router import Domain
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import WORKING
 from gateway.planning.run import DONE
+from gateway.planning.stages import STAGE_BUDGETS, Stage
+from gateway.serving.admission import Admission, Refusal
+from gateway.serving.quotas import Exceeded
+from gateway.state import Priority
+
+log = structlog.get_logger()
+
 
 FAILED, LEFT = "failed", "left"
 """Beside the contract's reasons: a problem was returned; the caller went before there was a reply."""
@@ -28,8 +37,6 @@ _STAGE_S = (
 )
 _MODEL_CALLS = (0, 1, 2, 3, 4, 6, 8, 10, 12, 16)
 _DECODE_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5)
-
-log = structlog.get_logger()
 
 
 class Miss(StrEnum):
@@ -268,3 +275,82 @@ class _Times:
         if timed not in self._of_stage:
             self._of_stage[timed] = self._stage.labels(*timed)
         self._of_stage[timed].observe(stage.ms / 1000, example)
+
+
+class BudgetMetrics:
+    """Gauges of the queues and of the stages' budgets, a counter of who was not let in.
+
+    Lanes: `full`, and `degraded` where the model has no time; `stt` and `tts`, see `Voice.turns`.
+    """
+
+    def __init__(self, registry: CollectorRegistry, estimates: Estimates) -> None:
+        self._estimates = estimates
+        self._reached: set[str] = set()
+        self._waiting = Gauge(
+            "loreglass_admission_waiting", "Questions that wait to be let in.", ("tier",), registry=registry
+        )
+        self._in_flight = Gauge(
+            "loreglass_admission_in_flight", "Questions being worked on.", ("tier",), registry=registry
+        )
+        self._oldest = Gauge(
+            "loreglass_admission_oldest_wait_seconds",
+            "How long the one who has waited longest has waited.",
+            ("tier",),
+            registry=registry,
+        )
+        self._refused = Counter(
+            "loreglass_admission_refused_total",
+            "Questions that a tier did not let in; they try the next.",
+            ("tier", "priority", "reason"),
+            registry=registry,
+        )
+        self._exceeded = Counter(
+            "loreglass_quota_exceeded_total",
+            "Requests that were more than their tenant may have.",
+            ("quota",),
+            registry=registry,
+        )
+        for exceeded in Exceeded:
+            self._exceeded.labels(exceeded.value)
+        self._cap = Gauge(
+            "loreglass_stage_cap_seconds",
+            "The most time that a stage gets.",
+            ("stage",),
+            registry=registry,
+        )
+        self._expected = Gauge(
+            "loreglass_stage_expected_seconds",
+            "The median that planning believes in: of one call, with nothing else in flight.",
+            ("stage",),
+            registry=registry,
+        )
+
+    def watch(self, tier: str, admission: Admission) -> None:
+        """Report the tier's queue at each scrape."""
+        self._waiting.labels(tier).set_function(lambda: admission.waiting)
+        self._in_flight.labels(tier).set_function(lambda: admission.in_flight)
+        self._oldest.labels(tier).set_function(lambda: admission.oldest_wait_ms / 1000)
+        # From 0: to Prometheus a series' first value is no increase; a first burst would look like faults.
+        for priority, refusal in product(Priority, Refusal):
+            self._refused.labels(tier, priority.value, refusal.value)
+
+    def refused(self, tier: str, priority: Priority, refusal: Refusal) -> None:
+        """Count one whom the tier sent away."""
+        self._refused.labels(tier, priority.value, refusal.value).inc()
+
+    def exceeded(self, exceeded: Exceeded) -> None:
+        """Count one that its tenant's quota did not let in; the log of the request names no tenant."""
+        self._exceeded.labels(exceeded.value).inc()
+
+    def reached(self, names: Iterable[str]) -> None:
+        """Report of the stages of these names, from now on, what they may take and are believed to take."""
+        for stage in map(Stage, set(names) - self._reached):
+            self._reached.add(stage)
+            if stage in STAGE_BUDGETS:
+                self._cap.labels(stage.value).set(STAGE_BUDGETS[stage].cap / 1000)
+            if stage in WORKING:
+                self._expected.labels(stage.value).set_function(partial(_expected_s, self._estimates, stage))
+
+
+def _expected_s(estimates: Estimates, stage: Stage) -> float:
+    return estimates.p50_ms(stage) / 1000
