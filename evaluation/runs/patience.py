@@ -14,6 +14,7 @@ from loreglass_client import Answer, LoreglassError
 from loreglass_client.errors import (
     ExperimentsNotAllowed,
     InvalidRequest,
+    NotConfigured,
     Overloaded,
     PipelineNotFound,
     Unauthorized,
@@ -24,7 +25,7 @@ from loreglass_client.models import Experiment
 Send = Callable[[Experiment | None], Awaitable[Answer]]
 Sleep = Callable[[float], Awaitable[None]]
 
-_FOR_EVERY_QUESTION = (PipelineNotFound, Unauthorized)
+_FOR_EVERY_QUESTION = (NotConfigured, PipelineNotFound, Unauthorized)
 _FIRST_PAUSE_S = 0.25
 
 
