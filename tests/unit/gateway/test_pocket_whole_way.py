@@ -120,7 +120,7 @@ async def test_without_its_reader_it_refuses_and_names_it(services: FakeServices
 async def test_a_published_pipeline_is_refused_without_a_model(pocket: World, pipeline: str) -> None:
     reply = await pocket.post(pipeline=pipeline)
     problem = reply.json()
-    assert (reply.status_code, problem["kind"]) == (404, "not_configured")
+    assert (reply.status_code, problem["type"].rpartition(":")[2]) == (501, "not_configured")
     assert f"The pipeline {pipeline} needs a vision-language model" in problem["detail"]
     assert "LOREGLASS_GATEWAY_REASONING=vlm" in problem["detail"]
 
