@@ -93,7 +93,8 @@ def test_the_chosen_plan_fits_or_is_the_last(
     if choice.cuts:
         one_less = FULL
         for cut in choice.cuts[:-1]:
-            one_less = cut.apply(one_less)
+            if not (graph.needs_model and cut.takes_from_model):
+                one_less = cut.apply(one_less)
         assert chooser.expected_ms(one_less, done, load, graph) > ms
 
 
