@@ -7,7 +7,6 @@ gateways do instead of admission.
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import anyio
@@ -19,7 +18,7 @@ from chassis.http.serving import BoundApp, from_environment, listen, running, un
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.logs import configure_logging
 from gateway.app import create_app
-from gateway.reasoners import Reasoners, lite_reasoners
+from gateway.reasoners import Reasoners
 from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.reasoning.port import Read, ReadPhoto
 from gateway.serving.guards import Guards
@@ -49,7 +48,7 @@ class InstantReasoner(LiteReasoner):
 
 def instant(settings: GatewaySettings, http: HttpClient, guards: Guards, read: Read) -> Reasoners:
     """See `gateway.wiring.OpenReasoners`."""
-    return replace(lite_reasoners(read), few_hops=InstantReasoner(read))
+    return Reasoners(InstantReasoner(read))
 
 
 class Semaphore:

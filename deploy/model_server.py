@@ -34,7 +34,7 @@ from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
 from gateway.settings import GatewaySettings
 from gateway.state import GenerationBudget
-from gateway.steps.first_look import spared
+from gateway.steps.answering import spared_stages
 from gateway.thresholds import RetrievalLimits
 
 _ANSWERS_WITHIN_MS = 180_000.0
@@ -76,7 +76,7 @@ class ModelServer:
         """
         estimates = Estimates(load_latencies(latencies, self.speed))
         plan = Plan.full(RetrievalLimits(), GenerationBudget())
-        without = spared(sees_photos=self.abilities.sees_photos)
+        without = spared_stages(sees_photos=self.abilities.sees_photos)
         return Planner(plan, estimates).expected_ms(plan, without, 1, STAGE_GRAPH)
 
     def described(self, gateway: GatewaySettings) -> str:

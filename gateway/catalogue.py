@@ -3,16 +3,10 @@
 from collections.abc import Iterator
 
 from gateway.clients.services import Services
-from gateway.pipelines.baselines.closed_book import COT, ClosedBookPipeline
-from gateway.pipelines.baselines.crag_mm import TASKS, CragMmPipeline
-from gateway.pipelines.baselines.direct_rag import DirectRagPipeline
 from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
 from gateway.pipelines.port import Pipeline
-from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
-from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
-from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
 from gateway.planning.stages import Stage
-from gateway.reasoners import Reasoners
+from gateway.reasoners import PaperModel, Reasoners
 from gateway.steps.routing import SearchRouter
 from gateway.thresholds import LITE_LIMITS, RetrievalLimits, Thresholds
 
@@ -20,42 +14,38 @@ from gateway.thresholds import LITE_LIMITS, RetrievalLimits, Thresholds
 def every_pipeline(
     services: Services, reasoners: Reasoners, thresholds: Thresholds, router: SearchRouter
 ) -> dict[str, Pipeline]:
-    """Every pipeline by its name: the default one, QA-Dragon, and the other published ones."""
-    fallback = reasoners.fallback
-    retrieval = RetrievalLimits() if fallback is not None else LITE_LIMITS
-    papers: list[Pipeline] = [
-        LoreglassPipeline(
-            services=services,
-            reasoner=reasoners.few_hops,
-            thresholds=thresholds,
-            retrieval=retrieval,
-            router=router,
-            fallback=fallback.few_hops if fallback else None,
-        ),
-        QaDragonPipeline(
-            services=services,
-            reasoner=reasoners.stepwise,
-            thresholds=thresholds,
-            retrieval=retrieval,
-            router=router,
-            fallback=fallback.stepwise if fallback else None,
-        ),
-        ThreeStepPipeline(
-            services, reasoners.three_step, thresholds, fallback.three_step if fallback else None
-        ),
-        WikiPrfPipeline(services, reasoners.wiki_prf, thresholds, fallback.wiki_prf if fallback else None),
+    """Return the pipelines by name: the default one and, if there is a model, the published ones."""
+    retrieval = RetrievalLimits() if reasoners.fallback is not None else LITE_LIMITS
+    reasoner, fallback = reasoners.reasoner, reasoners.fallback
+    pipelines: list[Pipeline] = [
+        LoreglassPipeline(services, reasoner, thresholds, retrieval, router, fallback)
     ]
-    pipelines = (*papers, *_baselines(services, reasoners, retrieval))
+    if reasoners.for_papers is not None:
+        pipelines += _of_papers(services, reasoners.for_papers, thresholds, router)
     return {pipeline.name: pipeline for pipeline in pipelines}
 
 
-def _baselines(services: Services, reasoners: Reasoners, retrieval: RetrievalLimits) -> Iterator[Pipeline]:
-    """What was published beside the full systems; `cot` only with a model, which reasons step by step."""
-    reader, fallback = reasoners.baselines, reasoners.fallback.baselines if reasoners.fallback else None
-    alone = fallback.answer_alone if fallback else None
-    yield ClosedBookPipeline(services, reader.answer_alone, alone)
-    if reasoners.in_steps is not None:
-        in_steps = reasoners.in_steps.answer_in_steps
-        yield ClosedBookPipeline(services, in_steps, alone, "cot", COT, Stage.DRAFT)
-    yield DirectRagPipeline(services, reader, retrieval, fallback)
-    yield from (CragMmPipeline(services, reader, task, fallback) for task in TASKS)
+def _of_papers(
+    services: Services, model: PaperModel, thresholds: Thresholds, router: SearchRouter
+) -> Iterator[Pipeline]:
+    # Imported here: what reads a model's replies takes time to import, and is for gateways with a model.
+    from gateway.pipelines.baselines.closed_book import COT, ClosedBookPipeline
+    from gateway.pipelines.baselines.crag_mm import TASKS, CragMmPipeline
+    from gateway.pipelines.baselines.direct_rag import DirectRagPipeline
+    from gateway.pipelines.baselines.model import VlmBaselines
+    from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
+    from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
+    from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
+    from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
+    from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
+    from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
+
+    client, options, retrieval = model.client, model.options, RetrievalLimits()
+    baselines = VlmBaselines(client, options)
+    yield QaDragonPipeline(services, StepwiseVlmReasoner(client, options), thresholds, retrieval, router)
+    yield ThreeStepPipeline(services, ThreeStepVlmReasoner(client, options), thresholds)
+    yield WikiPrfPipeline(services, WikiPrfVlmReasoner(client, options), thresholds)
+    yield ClosedBookPipeline(baselines.answer_alone)
+    yield ClosedBookPipeline(baselines.answer_in_steps, "cot", COT, Stage.DRAFT)
+    yield DirectRagPipeline(services, baselines, retrieval)
+    yield from (CragMmPipeline(services, baselines, task) for task in TASKS)

@@ -1,4 +1,4 @@
-"""The reasoner of each pipeline: a vision-language model, or adapters of the reader service."""
+"""Who reasons: a vision-language model, with the reader service as its fallback, or the reader alone."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -11,14 +11,6 @@ from chassis.errors import LoreglassError
 from chassis.http.client import HttpClient
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Deadline
-from gateway.pipelines.baselines.lite import LiteBaselines
-from gateway.pipelines.baselines.port import BaselineReasoner, StepByStepReasoner
-from gateway.pipelines.qa_dragon.lite import LiteSteps
-from gateway.pipelines.qa_dragon.port import StepwiseReasoner
-from gateway.pipelines.three_step.lite import LiteThreeStep
-from gateway.pipelines.three_step.port import ThreeStepReasoner
-from gateway.pipelines.wiki_prf.lite import LiteWikiPrf
-from gateway.pipelines.wiki_prf.port import WikiPrfReasoner
 from gateway.planning.stages import PROMPTS
 from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.reasoning.port import Read, Reasoner
@@ -28,42 +20,36 @@ from gateway.settings import GatewaySettings, Reasoning
 if TYPE_CHECKING:
     from gateway.llm.capabilities import Abilities
     from gateway.llm.client import VlmClient
+    from gateway.llm.models import Model
     from gateway.llm.options import VlmOptions
 
 Check = Callable[[Deadline], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Reasoners:
-    """A reasoner for each port, and the checks of what they depend on, by name.
+class PaperModel:
+    """What the published pipelines ask: the model, and what its prompts may hold."""
 
-    `fallback`: the reasoners when the model cannot be had in time; None without a model, as `in_steps` is.
+    client: "Model"
+    options: "VlmOptions"
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoners:
+    """The default pipeline's `reasoner`, and the checks of what it depends on, by name.
+
+    With a model: `fallback`, the reasoner when the model cannot be had in time, and `for_papers`.
     `sees_photos`: whether there is a model that does. `model`: its name and what its server can do;
     `keep_probing` keeps that current until cancelled.
     """
 
-    few_hops: Reasoner
-    stepwise: StepwiseReasoner
-    baselines: BaselineReasoner
-    three_step: ThreeStepReasoner
-    wiki_prf: WikiPrfReasoner
-    in_steps: StepByStepReasoner | None = None
+    reasoner: Reasoner
+    fallback: Reasoner | None = None
+    for_papers: PaperModel | None = None
     checks: Mapping[str, Check] = field(default_factory=dict)
-    fallback: "Reasoners | None" = None
     model: Callable[[], Mapping[str, str]] = dict
     sees_photos: Callable[[], bool] = bool
     keep_probing: Callable[[], Coroutine[Any, Any, None]] | None = None
-
-
-def lite_reasoners(read: Read) -> Reasoners:
-    """Adapters of the reader service, for every pipeline."""
-    return Reasoners(
-        few_hops=LiteReasoner(read),
-        stepwise=LiteSteps(read),
-        baselines=LiteBaselines(read),
-        three_step=LiteThreeStep(read),
-        wiki_prf=LiteWikiPrf(read),
-    )
 
 
 def open_reasoners(
@@ -78,14 +64,10 @@ def open_reasoners(
     `abilities`: those of the model, if it was probed already; without them the gateway probes it.
     """
     if settings.reasoning is Reasoning.LITE:
-        return lite_reasoners(read)
+        return Reasoners(LiteReasoner(read))
     from gateway.llm.models import ModelByPrompt
     from gateway.llm.probe import keep_probing
     from gateway.llm.reasoner import VlmReasoner
-    from gateway.pipelines.baselines.model import VlmBaselines
-    from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
-    from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
-    from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
 
     clients = _clients(settings, http, guards)
     if abilities is not None:
@@ -98,16 +80,11 @@ def open_reasoners(
     }
     client = ModelByPrompt(clients["vlm"], by_prompt)
     options = model_options(settings)
-    baselines = VlmBaselines(client, options)
     return Reasoners(
-        few_hops=VlmReasoner(client, options),
-        stepwise=StepwiseVlmReasoner(client, options),
-        baselines=baselines,
-        three_step=ThreeStepVlmReasoner(client, options),
-        wiki_prf=WikiPrfVlmReasoner(client, options),
-        in_steps=baselines,
+        VlmReasoner(client, options),
+        fallback=LiteReasoner(read),
+        for_papers=PaperModel(client, options),
         checks={name: partial(_model_note, each) for name, each in clients.items()},
-        fallback=lite_reasoners(read),
         model=partial(_described, clients),
         sees_photos=lambda: client.sees_photos,
         keep_probing=partial(keep_probing, tuple(clients.values())),

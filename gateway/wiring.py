@@ -58,7 +58,7 @@ from gateway.speech.audio import SoundDecoders
 from gateway.speech.servers import SpeechEndpoint, SpeechServer, Synthesizer, Transcriber
 from gateway.speech.spoken_answers import SignedSpeechUrls, SoundCache
 from gateway.state import GenerationBudget
-from gateway.steps.first_look import spared
+from gateway.steps.answering import spared_stages
 from gateway.steps.routing import SearchRouter
 from gateway.thresholds import LITE_LIMITS, RetrievalLimits, load_thresholds
 
@@ -181,7 +181,8 @@ async def _deadline_note(
     planner: Planner, settings: GatewaySettings, reasoners: Reasoners, _: Deadline
 ) -> Note:
     """Ready or not, callers get no answer of a model that is slower than they wait; operators are told."""
-    question_ms = planner.expected_ms(planner.full, spared(sees_photos=reasoners.sees_photos()), 1, LOREGLASS)
+    spared = spared_stages(sees_photos=reasoners.sees_photos())
+    question_ms = planner.expected_ms(planner.full, spared, 1, LOREGLASS)
     return Note(deadline_advice(question_ms, settings.answer_deadline_ms, settings.max_deadline_ms) or "ok")
 
 

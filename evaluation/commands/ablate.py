@@ -119,7 +119,8 @@ def _asked(
             offered = tuple(name for name in gateway.pipelines if _FOLDER_NAME.fullmatch(name))
             names, absent = systems_for(tables, offered)
             if absent:
-                typer.echo(f"not on this gateway: {', '.join(absent)}", err=True)
+                why = "not on this gateway (papers need a language model)"
+                typer.echo(f"{why}: {', '.join(absent)}", err=True)
             done = await ask_several(opened, out / "runs", names, asking, gateway, choice)
             return [run for run, _ in done]
 

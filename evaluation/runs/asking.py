@@ -21,6 +21,7 @@ from loreglass_client.client import Options
 from loreglass_client.errors import (
     ExperimentsNotAllowed,
     InvalidRequest,
+    NotConfigured,
     Overloaded,
     PipelineNotFound,
     SessionNotFound,
@@ -33,7 +34,7 @@ from loreglass_client.models import Experiment, Trace
 Send = Callable[[Experiment | None], Awaitable[Answer]]
 Sleep = Callable[[float], Awaitable[None]]
 
-_FOR_EVERY_QUESTION = (PipelineNotFound, Unauthorized)
+_FOR_EVERY_QUESTION = (NotConfigured, PipelineNotFound, Unauthorized)
 _FIRST_PAUSE_S = 0.25
 
 

@@ -38,7 +38,9 @@ class Gateway:
         """Raises `GatewayRefuses` where it has no such pipeline."""
         if pipeline is not None and pipeline not in self.pipelines:
             raise GatewayRefuses(
-                f"There is no pipeline {pipeline!r}; there are: {', '.join(self.pipelines)}."
+                f"There is no pipeline {pipeline!r}; there are: {', '.join(self.pipelines)}. "
+                "The pipelines of the papers need a language model at the gateway "
+                "(LOREGLASS_GATEWAY_REASONING=vlm)."
             )
 
 

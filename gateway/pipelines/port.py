@@ -8,6 +8,14 @@ from gateway.state import Query
 from gateway.steps.conclusion import Outcome
 from gateway.thresholds import Thresholds
 
+PAPER_PIPELINES = frozenset(
+    {
+        *("qa-dragon", "three-step", "wiki-prf", "direct-rag", "llm-only", "cot"),
+        *("crag-mm-task-1", "crag-mm-task-2", "crag-mm-task-3"),
+    }
+)
+"""Pipelines that are offered only with a language model: nothing stands in for it."""
+
 
 class Pipeline(Protocol):
     """Answers one question inside `run.deadline`; keeps nothing between calls."""
@@ -38,4 +46,18 @@ class Tunable(Protocol):
 
     def using(self, thresholds: Thresholds) -> Pipeline:
         """The same pipeline with others, for one question; this one stays as it is."""
+        ...
+
+
+@runtime_checkable
+class Ablatable(Protocol):
+    """A pipeline of which an experiment may leave modules out; one without such modules need not be this."""
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """Their names."""
+        ...
+
+    def without(self, missing: frozenset[str]) -> Pipeline:
+        """The same pipeline without these modules, for one question; this one stays as it is."""
         ...

@@ -75,6 +75,7 @@ class Plan:
 
 
 _LAST = frozenset({Stage.ANSWER, Stage.JUDGE})
+_OF_MODEL = frozenset({"model_draft", "model_steps", "model"})
 FULL = Plan()
 
 
@@ -86,6 +87,11 @@ class Cut:
     name: str
     stages: frozenset[Stage]
     limits: tuple[tuple[str, int], ...]
+
+    @property
+    def takes_from_model(self) -> bool:
+        """Whether it leaves stages of the model to a fallback."""
+        return any(name in _OF_MODEL for name, _ in self.limits)
 
     def apply(self, plan: Plan) -> Plan:
         """The plan within the limits; one that asks for less already stays as it is."""

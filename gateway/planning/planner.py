@@ -181,7 +181,8 @@ class Planner:
         steps = self._steps(graph, plan, known)
         yield _Rung(plan, steps, frozenset())
         for cut in self.ladder:
-            before, plan = steps, cut.apply(plan)
+            before = steps
+            plan = plan if graph.needs_model and cut.takes_from_model else cut.apply(plan)
             steps = self._steps(graph, plan, known)
             differing = {call for step in before for call in step.calls} ^ {
                 call for step in steps for call in step.calls

@@ -3,7 +3,7 @@
 import asyncio
 from asyncio import TaskGroup
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -37,15 +37,14 @@ from gateway.planning.stages import FALLBACK_STAGE, MOST_RESERVED, STAGE_BUDGETS
 from gateway.state import Box
 
 T = TypeVar("T")
-R = TypeVar("R")
 RunEvent = StageEvent | TranscriptEvent | IdentifiedEvent
 OnEvent = Callable[[RunEvent], Awaitable[None]]
 
 DONE, FAILED, CANCELLED, SKIPPED = "done", "failed", "cancelled", "skipped"
 _MOST_LOOKED_AT = 64
 _LOOKED_AT_CHARS = 200
-_AWAY = (DeadlineExceeded, Overloaded, DependencyUnavailable)
-"""What a fallback stands in for: a model that is slow, busy or away."""
+MODEL_UNAVAILABLE = (DeadlineExceeded, Overloaded, DependencyUnavailable)
+"""A model that is slow, busy or away."""
 _ITEMS, _BY_MODEL, _STATE = "loreglass.items", "loreglass.by_model", "loreglass.state"
 
 log = structlog.get_logger()
@@ -143,31 +142,43 @@ class Run:
 
     def optional(self, stage: Stage) -> AbstractAsyncContextManager[None]:
         """Around a stage that the answer can do without: its failure ends here, named in `degraded`."""
-        return _Forgiven(self, stage, (LoreglassError,))
+        return _Forgiven(self, stage)
 
-    async def attempts(
-        self, stage: Stage, model: R, fallback: R | None, size: Work = ONE
-    ) -> AsyncIterator[tuple[R, AbstractAsyncContextManager[None], AbstractAsyncContextManager[Deadline]]]:
-        """The reasoners that may do a stage's work, each with two contexts: one for failures, and the stage.
+    @asynccontextmanager
+    async def required(self, stage: Stage, size: Work = ONE) -> AsyncIterator[Deadline]:
+        """As `stage`, for a model without a fallback: its failure is noted in `degraded` and raised."""
+        try:
+            async with self.stage(stage, size) as deadline:
+                yield deadline
+        except MODEL_UNAVAILABLE as error:
+            self.failed(stage, error)
+            raise
 
-        First `model`; then, where the model is slow, busy or away, `fallback`, for which the model leaves
-        time. Without a fallback the model's failure is raised, as faults of ours always are.
+    async def with_fallback(
+        self,
+        stage: Stage,
+        model: Callable[[Deadline], Awaitable[T]],
+        fallback: Callable[[Deadline], Awaitable[T]] | None,
+        size: Work = ONE,
+    ) -> T:
+        """Return what `model` does in a stage; what `fallback` does if the model is slow, busy or away.
+
+        The model leaves time for its fallback. Without a fallback the model's failure is noted and raised;
+        faults of ours are raised in any case.
         """
         if fallback is None:
-            yield model, nullcontext(), self.stage(stage, size)
-            return
+            async with self.required(stage, size) as deadline:
+                return await model(deadline)
         if self.plan.by_model(stage):
-            reserve_ms = self.planning.fallback_ms(stage)
-            yield model, _Forgiven(self, stage, _AWAY), _Staged(self, stage, size, reserve_ms)
-            if stage not in self.failures:
-                return
+            try:
+                async with _Staged(self, stage, size, self.planning.fallback_ms(stage)) as deadline:
+                    return await model(deadline)
+            except MODEL_UNAVAILABLE as error:
+                self.failed(stage, error)
         else:
             await self.skip(stage)
-        yield fallback, nullcontext(), self.stage(FALLBACK_STAGE[stage])
-
-    def reasoner(self, model: R, fallback: R | None) -> R:
-        """Which one takes a step between draft and answer: not the model once the plan has no time for it."""
-        return fallback if fallback is not None and not self.plan.steps_by_model else model
+        async with self.stage(FALLBACK_STAGE[stage]) as deadline:
+            return await fallback(deadline)
 
     def fell_back(self, stage: Stage) -> bool:
         """Whether the fallback did the work of `stage`."""
@@ -261,17 +272,16 @@ class Run:
 
 
 class _Forgiven:
-    """Around a stage whose failures of some kinds end here, named in `degraded`.
+    """Around a stage whose failure ends here, named in `degraded`.
 
     A class, as `_Staged` is: there are several for each question, and generators cost more.
     """
 
-    __slots__ = ("_kinds", "_run", "_stage")
+    __slots__ = ("_run", "_stage")
 
-    def __init__(self, run: Run, stage: Stage, kinds: tuple[type[LoreglassError], ...]) -> None:
+    def __init__(self, run: Run, stage: Stage) -> None:
         self._run = run
         self._stage = stage
-        self._kinds = kinds
 
     async def __aenter__(self) -> None:
         return None
@@ -279,7 +289,7 @@ class _Forgiven:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        if not isinstance(error, self._kinds):
+        if not isinstance(error, LoreglassError):
             return False
         self._run.failed(self._stage, error)
         return True

@@ -26,6 +26,7 @@ class StageGraph:
     `speculative`: stages that a plan may move into the first step. `by_rule`: stages that this pipeline does
     without the model. `crops_with_photo`: the crops are searched in one call with the photo (IMAGE_SEARCH).
     `reads`: tokens of material in a stage's prompt, where the pipeline has a budget of its own for it.
+    `needs_model`: nothing does the model's stages in its place, so that no cut takes them from it.
     """
 
     name: str
@@ -34,6 +35,7 @@ class StageGraph:
     by_rule: frozenset[Stage] = frozenset()
     crops_with_photo: bool = False
     reads: tuple[tuple[Stage, int], ...] = ()
+    needs_model: bool = False
     _speculating: tuple[Step, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -11,8 +11,10 @@ from pydantic import Field
 
 from chassis.errors import (
     DeadlineExceeded,
+    DependencyUnavailable,
     Internal,
     LoreglassError,
+    NotConfigured,
     Overloaded,
     PipelineNotFound,
     SessionNotFound,
@@ -24,7 +26,7 @@ from chassis.telemetry.spans import CURRENT
 from contracts.answer import Answer, Experiment, ModelUsage, Reason, Route, Trace, Verification
 from contracts.errors import Problem
 from gateway.pipelines.experiments import varied
-from gateway.pipelines.port import Pipeline, Tunable
+from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, Tunable
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.live_plan import LivePlan
 from gateway.planning.planner import Planner
@@ -239,7 +241,8 @@ class Execution:
 
     async def _by_some_tier(self, admitted: Admitted, query: Query, run: Run) -> Outcome:
         """Raises the last tier's `Overloaded` when all of them are full."""
-        *others, last = self._tiers
+        needs_model = admitted.pipeline.stage_graph.needs_model
+        *others, last = self._tiers[:1] if needs_model else self._tiers
         for tier in others:
             try:
                 return await self._in_turn(tier, admitted, query, run)
@@ -287,6 +290,12 @@ class Execution:
 
     def _pipeline(self, name: str) -> Pipeline:
         if name not in self.pipelines:
+            if name in PAPER_PIPELINES:
+                raise NotConfigured(
+                    f"The pipeline {name} needs a vision-language model, and none is set up here. "
+                    "Set LOREGLASS_GATEWAY_REASONING=vlm and the model's LOREGLASS_GATEWAY_VLM_URL and "
+                    "LOREGLASS_GATEWAY_VLM_MODEL, or ask without `pipeline`."
+                )
             known = ", ".join(sorted(self.pipelines))
             raise PipelineNotFound(f"There is no pipeline of this name. There are: {known}.")
         return self.pipelines[name]
@@ -313,7 +322,7 @@ class Execution:
         await self.sessions.append_turn(session_id, turn, question.photo, question.caller.tenant)
 
     async def _outcome(self, pipeline: Pipeline, query: Query, run: Run) -> Outcome:
-        """Return the pipeline's outcome; if time is over, what it had; if its model is busy, a refusal."""
+        """Return the pipeline's outcome; if time is over, what it had; if its model is away, a refusal."""
         stop = asyncio.timeout(max(0.0, run.deadline.remaining_ms() - REPLY_RESERVE_MS) / 1000)
         try:
             async with stop:
@@ -322,10 +331,11 @@ class Execution:
             if isinstance(error, TimeoutError) and not stop.expired():
                 raise
             return self._in_hand(run)
-        except Overloaded:
+        except (Overloaded, DependencyUnavailable) as error:
             kept = run.in_hand
             closest = kept.closest if isinstance(kept, Outcome) else None
-            return refusal(Reason.OVERLOADED, Route.RAG, closest=closest)
+            busy = isinstance(error, Overloaded)
+            return refusal(Reason.OVERLOADED if busy else Reason.UNAVAILABLE, Route.RAG, closest=closest)
 
     def _in_hand(self, run: Run) -> Outcome:
         """Return what the pipeline had when its time ended: an answer is unverified, and refused if the

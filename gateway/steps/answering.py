@@ -1,6 +1,6 @@
-"""The answer from the evidence in hand, by the model or, when that cannot be had in time, without one."""
+"""The model's two calls that a fallback may take over: the first look at a photo, and the answer."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from chassis.resilience.deadlines import Deadline
@@ -13,27 +13,34 @@ from gateway.steps.evidence import prompt_tokens
 from gateway.steps.verification import Judge
 from gateway.thresholds import Thresholds
 
+DraftByServices = Callable[[Deadline], Awaitable[Draft]]
+"""Return what to look up and what the photo's print answers, without a model."""
+
 
 class Answering(Protocol):
-    """What both kinds of reasoner have."""
+    """What the answer needs of a reasoner: the model's of `qa-dragon`, or any of `loreglass`."""
+
+    def rewrite(self, query: Query, deadline: Deadline) -> Awaitable[str]:
+        """Return a follow-up question in words that need no conversation."""
+        ...
 
     def answer(
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Awaitable[Reply]:
-        """The answer that the evidence supports."""
+        """Return the answer that the evidence supports."""
         ...
 
     def judge(
         self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Awaitable[float | None]:
-        """The probability that it is right, or None for no opinion."""
+        """Return the probability that it is right, or None for no opinion."""
         ...
 
 
 async def answer_from(
     reasoner: Answering, fallback: Answering | None, query: Query, draft: Draft, context: Context, run: Run
 ) -> tuple[Reply, Judge]:
-    """The reply, and the judge of the reasoner that gave it.
+    """Return the reply, and the judge of the reasoner that gave it.
 
     Signal: `answer_confidence`, where there is an answer.
     """
@@ -42,12 +49,16 @@ async def answer_from(
     run.keep(out_of_time(query.question, context))
     shown = prompt_tokens(context.evidence, generation.evidence_chars)
     size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
-    async for reader, may_fail, stage in run.attempts(Stage.ANSWER, reasoner, fallback, size):
-        async with may_fail, stage as deadline:
-            reply = await reader.answer(query, draft, context, generation, deadline)
+
+    def answer_of(reader: Answering) -> Callable[[Deadline], Awaitable[Reply]]:
+        return lambda deadline: reader.answer(query, draft, context, generation, deadline)
+
+    by_fallback = answer_of(fallback) if fallback is not None else None
+    reply = await run.with_fallback(Stage.ANSWER, answer_of(reasoner), by_fallback, size)
     if reply.says_something:
         run.explain.proposed(reply.answer)
         run.explain.signal("answer_confidence", reply.confidence)
+    reader = fallback if fallback is not None and run.fell_back(Stage.ANSWER) else reasoner
     return reply, reader.judge
 
 
@@ -66,3 +77,30 @@ async def read_instead(
     run.explain.proposed(reply.answer)
     run.explain.signal("answer_confidence", reply.confidence)
     return reply
+
+
+def spared_stages(*, sees_photos: bool) -> tuple[Stage, ...]:
+    """Return the stages that a first question does not need, by whether the model sees photos."""
+    return (Stage.QUERY_REWRITE,) if sees_photos else (Stage.QUERY_REWRITE, Stage.DRAFT)
+
+
+async def draft_unseen(
+    reasoner: Answering, by_services: DraftByServices | None, query: Query, run: Run
+) -> Draft:
+    """Return the draft where the model cannot look: there is no photo, or it sees none.
+
+    It is the services' for a photo (`by_services`), else the question to search for.
+    """
+    run.spare(Stage.DRAFT)
+    if query.photo is not None and by_services is not None:
+        run.spare(Stage.QUERY_REWRITE)
+        async with run.stage(FALLBACK_STAGE[Stage.DRAFT]) as deadline:
+            return await by_services(deadline)
+    if not query.history:
+        run.spare(Stage.QUERY_REWRITE)
+        return Draft.of_question()
+    text = ""
+    async with run.optional(Stage.QUERY_REWRITE), run.stage(Stage.QUERY_REWRITE) as deadline:
+        text = await reasoner.rewrite(query, deadline)
+    run.explain.note(Stage.QUERY_REWRITE, text)
+    return Draft.of_question(text) if text else Draft.of_question()

@@ -155,19 +155,6 @@ class SearchRequest:
     photo: Photo | None = None
 
 
-async def search_and_rank(
-    services: Services,
-    request: SearchRequest,
-    known: Sequence[Evidence],
-    run: Run,
-    stages: tuple[Stage, Stage] = FIRST_HOP,
-) -> tuple[Evidence, ...]:
-    """What is known and what pages say, with the reranker's scores; without it, in search order."""
-    search, rank = stages
-    pages = await find_pages(services, request.queries, run, search)
-    return await rank_chunks(services, request, (*known, *pages), run, rank)
-
-
 async def rank_chunks(
     services: Services,
     request: SearchRequest,

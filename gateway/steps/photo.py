@@ -11,7 +11,6 @@ from gateway.clients.services import Services
 from gateway.planning.prefetch import Prefetch
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import DomainGuess, Entity, PhotoText, Query
 
 CLASSIFY_MS = 500  # an answer is not worth waiting longer for its label, at the usual deadline
@@ -77,32 +76,8 @@ def _with_the_one_before(query: Query) -> str:
     return f"{query.history[-1].question}\n{query.question}"[-CLASSIFY_CHARS:]
 
 
-def begin_reading(
-    group: TaskGroup, services: Services, query: Query, run: Run, *, now: bool = True
-) -> Prefetch[PhotoText]:
-    """The photo's print. Not `now`: read when its result is first asked for."""
-    return run.prefetch(group, lambda: read_text(services, query, run), PhotoText(), now=now)
-
-
 def begin_image_search(
     group: TaskGroup, services: Services, query: Query, run: Run, most: int, *, now: bool = True
 ) -> Prefetch[tuple[Entity, ...]]:
     """The things that the whole photo shows. Not `now`: searched when the result is first asked for."""
     return run.prefetch(group, lambda: search_whole_photo(services, query, most, run), (), now=now)
-
-
-async def begin_photo_context(
-    group: TaskGroup, services: Services, query: Query, run: Run, most_things: int, *, sees: bool
-) -> PhotoContext:
-    """Image search by the whole photo, and its print when that is first asked for.
-
-    A reasoner that does not see the photo begins with what both have found. No `most_things`, no search.
-    """
-    read = begin_reading(group, services, query, run, now=not sees)
-    things = begin_image_search(group, services, query, run, most_things, now=most_things > 0)
-    if not most_things:
-        things.cancel()
-    photo_context = PhotoContext(query, read.result, things.result)
-    if not sees:
-        await photo_context.services_done()
-    return photo_context

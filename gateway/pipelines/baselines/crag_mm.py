@@ -7,22 +7,15 @@ characters each, headings included.
 
 from dataclasses import dataclass, replace
 
-from contracts.answer import Route
 from gateway.clients.services import Services
-from gateway.pipelines.baselines.port import BaselineReasoner, Retrieved
-from gateway.pipelines.baselines.retrieval import (
-    answer_from_search,
-    as_answered,
-    known_things,
-    read_for_reader,
-    search_snippets,
-)
+from gateway.pipelines.baselines.model import VlmBaselines
+from gateway.pipelines.baselines.retrieval import answer_from_search, known_things, search_snippets
+from gateway.pipelines.baselines.retrieved import Retrieved
 from gateway.planning.latencies import Work
-from gateway.planning.prefetch import Prefetch, prefetching
 from gateway.planning.run import Run
 from gateway.planning.stage_graph import CHARS_A_TOKEN, StageGraph
 from gateway.planning.stages import Stage
-from gateway.state import Evidence, PhotoText, Query
+from gateway.state import Evidence, Query
 from gateway.steps import photo
 from gateway.steps.conclusion import Outcome
 
@@ -33,6 +26,7 @@ _TASK_1 = StageGraph(
     "crag-mm-task-1",
     ((Stage.IMAGE_SEARCH,), (Stage.ANSWER,), (Stage.SESSION,)),
     reads=((Stage.ANSWER, IMAGE_CONTEXT_TOKENS),),
+    needs_model=True,
 )
 _TASK_2 = StageGraph(
     "crag-mm-task-2",
@@ -47,6 +41,7 @@ _TASK_2 = StageGraph(
         (Stage.QUERY_REWRITE, IMAGE_CONTEXT_TOKENS),
         (Stage.ANSWER, IMAGE_CONTEXT_TOKENS + WEB_CONTEXT_TOKENS),
     ),
+    needs_model=True,
 )
 STAGE_GRAPHS = {1: _TASK_1, 2: _TASK_2, 3: replace(_TASK_2, name="crag-mm-task-3")}
 TASKS = tuple(STAGE_GRAPHS)
@@ -60,9 +55,8 @@ class CragMmPipeline:
     """
 
     services: Services
-    reasoner: BaselineReasoner
+    reasoner: VlmBaselines
     task: int
-    fallback: BaselineReasoner | None = None
     images: int = 30
     similar_from: float = 0.75
     pages: int = 50
@@ -81,14 +75,10 @@ class CragMmPipeline:
         """Search by the whole photo; then, but for task 1, by a rewritten question; answer from it all."""
         if self.task < 3:
             query = replace(query, history=(), photo_is_new=query.photo is not None)
-        async with prefetching() as group:
-            read = read_for_reader(group, self.services, query, run, self.fallback)
-            found = await self._search_pictures(query, run)
-            if self.task > 1:
-                found = await self._search_pages(query, found, read, run)
-            reply = await answer_from_search(self.reasoner, self.fallback, query, found, read, run)
-            outcome = await as_answered(query, reply, Route.RAG, found.evidence, read, run)
-        return outcome
+        found = await self._search_pictures(query, run)
+        if self.task > 1:
+            found = await self._search_pages(query, found, run)
+        return await answer_from_search(self.reasoner, query, found, run)
 
     async def _search_pictures(self, query: Query, run: Run) -> Retrieved:
         """What is alike enough: the names, and as many attributes as the budget holds."""
@@ -96,15 +86,12 @@ class CragMmPipeline:
         budget = run.plan.share_of_evidence(IMAGE_CONTEXT_TOKENS * CHARS_A_TOKEN)
         return known_things(hits, run, self.similar_from).within(budget, 0)
 
-    async def _search_pages(
-        self, query: Query, found: Retrieved, read: Prefetch[PhotoText], run: Run
-    ) -> Retrieved:
+    async def _search_pages(self, query: Query, found: Retrieved, run: Run) -> Retrieved:
         """Pages for the question as it reads without the photo, or as it is if nobody rewrites it."""
-        reader = run.reasoner(self.reasoner, self.fallback)
         size = Work(extra_prompt_tokens=found.image_chars // CHARS_A_TOKEN)
         search = query.question
         async with run.optional(Stage.QUERY_REWRITE), run.stage(Stage.QUERY_REWRITE, size) as deadline:
-            search = await reader.rewrite_query(query, found, read.result, deadline)
+            search = await self.reasoner.rewrite_query(query, found, deadline)
         run.explain.note(Stage.QUERY_REWRITE, search)
         hits, pages = run.plan.share_of_hits(self.pages), tuple[Evidence, ...]()
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:

@@ -1,4 +1,4 @@
-"""The VLM behind the published baselines' port: one call each, without examples, as their papers have it.
+"""The model of the published baselines: one call each, without examples, as their papers have it.
 
 Sources: "LLM only", "CoT" and "Direct RAG" of QA-Dragon's Table 2; CRAG-MM's straightforward solutions, its
 appendix C.1. Words and formats are ours; what enters a prompt, and how much of it, is theirs.
@@ -6,8 +6,10 @@ appendix C.1. Words and formats are ours; what enters a prompt, and how much of 
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Annotated
 
 import anyio.to_thread
+from pydantic import Field
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
@@ -20,10 +22,9 @@ from gateway.llm.models import Model
 from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, TextPrompt
 from gateway.llm.reading import confidence, cut_off
+from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
 from gateway.llm.text import reply_of_text, text_prompt
-from gateway.pipelines.baselines.port import HEADING_CHARS, Retrieved
-from gateway.pipelines.baselines.schemas import RewrittenQuery, SteppedAnswer
-from gateway.reasoning.port import ReadPhoto
+from gateway.pipelines.baselines.retrieved import HEADING_CHARS, Retrieved
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Evidence, GenerationBudget, Query, Reply
 
@@ -41,30 +42,46 @@ _DEFAULTS = VlmOptions()
 _NOTHING_ALIKE = "Image search: nothing like it was found."
 
 
+class SteppedAnswer(Structured):
+    """An answer after its reasons (chain of thought)."""
+
+    reasoning: Steps = Field(description="the steps of thought, one sentence each, at most five")
+    answer: Annotated[Sentence | None, Blank] = Field(
+        default=None, description="one short sentence, or: I don't know"
+    )
+
+
+class RewrittenQuery(Structured):
+    """A search that stands without the photo (CRAG-MM, appendix C.1)."""
+
+    query: QueryText = Field(description="the question as one line for a web search engine")
+
+
 class VlmBaselines:
-    """A `BaselineReasoner` and a `StepByStepReasoner`."""
+    """One call each. All may raise what `chassis.errors` declares; none keeps state between calls."""
 
     def __init__(self, client: Model, options: VlmOptions = _DEFAULTS) -> None:
         self._client = client
         self._options = _with_whole_conversation(options)
 
-    async def answer_alone(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
-        """See the port."""
+    async def answer_alone(self, query: Query, deadline: Deadline) -> Reply:
+        """Return the answer from photo, question and conversation, without any search."""
         prompt = text_prompt("baselines/answer_alone", query, self._options, ANSWER_TOKENS)
         return await self._write(prompt, (), (), deadline)
 
-    async def answer_in_steps(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
-        """See the port."""
+    async def answer_in_steps(self, query: Query, deadline: Deadline) -> Reply:
+        """As `answer_alone`, reasoning step by step first."""
         prompt = prompt_of("baselines/answer_in_steps", query, SteppedAnswer, self._options, STEPS_TOKENS)
         try:
             return _said(await self._client.complete(prompt, deadline))
         except VlmDeclined:
             return _UNKNOWN
 
-    async def rewrite_query(
-        self, query: Query, found: Retrieved, read_photo: ReadPhoto, deadline: Deadline
-    ) -> str:
-        """See the port; the question itself where the model leaves nothing of it."""
+    async def rewrite_query(self, query: Query, found: Retrieved, deadline: Deadline) -> str:
+        """Return the question as a search that stands without the photo, given what image search found.
+
+        It is the question itself where the model leaves nothing of it.
+        """
 
         def prompt_with(shown: EvidenceBlocks) -> Prompt[RewrittenQuery]:
             name, known = "baselines/rewrite_query", shown.text
@@ -76,14 +93,9 @@ class VlmBaselines:
         return search_phrase(completion.value.query.replace(ENTITY_SLOT, "")) or query.question
 
     async def answer_from(
-        self,
-        query: Query,
-        found: Retrieved,
-        read_photo: ReadPhoto,
-        generation: GenerationBudget,
-        deadline: Deadline,
+        self, query: Query, found: Retrieved, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        """See the port."""
+        """Return the answer from all that and what was found; quotes name pieces of `found.evidence`."""
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
 
         def prompt_with(shown: EvidenceBlocks) -> TextPrompt:

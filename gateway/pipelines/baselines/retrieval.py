@@ -1,32 +1,19 @@
 """Searching as the published baselines do: what comes is taken in search order, as much as a budget holds."""
 
-from asyncio import TaskGroup
 from collections.abc import Sequence
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
 from gateway.clients.services import Services
-from gateway.pipelines.baselines.port import BaselineReasoner, Retrieved
+from gateway.pipelines.baselines.model import VlmBaselines
+from gateway.pipelines.baselines.retrieved import Retrieved
 from gateway.planning.latencies import Work
-from gateway.planning.prefetch import Prefetch
 from gateway.planning.run import Run
 from gateway.planning.stage_graph import CHARS_A_TOKEN
 from gateway.planning.stages import Stage
-from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
+from gateway.state import Context, Entity, Evidence, Query
 from gateway.steps import evidence
 from gateway.steps.conclusion import Outcome, answered, out_of_time
-from gateway.steps.photo import begin_reading
-
-
-def read_for_reader(
-    group: TaskGroup, services: Services, query: Query, run: Run, fallback: object | None
-) -> Prefetch[PhotoText]:
-    """The photo's print, begun at once where the reasoner does not see; a model that does never asks.
-
-    `fallback`: who reads when the model cannot be had; None where the reader is no model to begin with.
-    """
-    blind = fallback is None or not run.plan.model
-    return begin_reading(group, services, query, run, now=blind)
 
 
 def known_things(hits: Sequence[Entity], run: Run, similar_from: float = 0.0) -> Retrieved:
@@ -53,37 +40,14 @@ async def search_snippets(
     return evidence.in_search_order([evidence.passage_evidence(passage) for passage in found])
 
 
-async def answer_from_search(
-    reasoner: BaselineReasoner,
-    fallback: BaselineReasoner | None,
-    query: Query,
-    found: Retrieved,
-    read: Prefetch[PhotoText],
-    run: Run,
-) -> Reply:
-    """One call with all that was found."""
+async def answer_from_search(reasoner: VlmBaselines, query: Query, found: Retrieved, run: Run) -> Outcome:
+    """Return what one call makes of all that was found, as it was said."""
     generation = run.plan.generation
+    context = Context(Route.RAG, evidence=found.evidence)
     run.explain.evidence(found.evidence)
-    run.keep(out_of_time(query.question, Context(Route.RAG, evidence=tuple(found.evidence))))
+    run.keep(out_of_time(query.question, context))
     shown = (found.image_chars + found.page_chars) // CHARS_A_TOKEN
     size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
-    async for reader, may_fail, stage in run.attempts(Stage.ANSWER, reasoner, fallback, size):
-        async with may_fail, stage as deadline:
-            reply = await reader.answer_from(query, found, read.result, generation, deadline)
-    return reply
-
-
-async def as_answered(
-    query: Query,
-    reply: Reply,
-    route: Route,
-    found: Sequence[Evidence],
-    read: Prefetch[PhotoText],
-    run: Run,
-) -> Outcome:
-    """The answer as it was said; it may quote what was found and, where somebody read it, the print."""
-    read.cancel()  # whoever wanted it has waited for it
-    printed = await read.result()
-    pieces = (*found, *evidence.photo_evidence(printed))
-    context = Context(route, None, printed, pieces)
+    async with run.required(Stage.ANSWER, size) as deadline:
+        reply = await reasoner.answer_from(query, found, generation, deadline)
     return answered(query.question, reply, context, None, run.failures, run.explain)

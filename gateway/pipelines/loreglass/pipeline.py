@@ -1,10 +1,12 @@
 """The default pipeline: a request's whole way, in order. Sections refer to the QA-Dragon paper."""
 
 from asyncio import TaskGroup
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import ClassVar
 
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Route
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
@@ -27,14 +29,28 @@ from gateway.state import (
     Verdict,
 )
 from gateway.steps import evidence, photo
-from gateway.steps.answering import answer_from, read_instead
+from gateway.steps.answering import answer_from, draft_unseen, read_instead
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
 from gateway.steps.evidence import SearchRequest
-from gateway.steps.first_look import draft_unseen
-from gateway.steps.identify import identify, search_crops
+from gateway.steps.identify import identify, named_by, search_crops
 from gateway.steps.routing import SearchRouter
 from gateway.steps.verification import Judge, verify
 from gateway.thresholds import RetrievalLimits, Thresholds
+
+MODULES = frozenset(
+    {
+        *("crops", "image-search", "ocr", "fusion-search", "reranking", "second-hop", "verifier"),
+        *("search-router", "judge", "text-search", "domain-advice"),
+    }
+)
+"""What an experiment may leave out. A module that is left out is not begun, and is no degradation.
+
+`crops`: the whole photo alone is searched; `image-search`: not even that; `ocr`: no stage is given the
+photo's print; `fusion-search`: what image search found stays out of the text queries; `reranking`: evidence
+in search order; `second-hop`: one search; `verifier`: no check of the answer but that of its citations;
+`search-router`: every question is searched for; `judge`: the verifier's other checks decide;
+`text-search`: image search alone; `domain-advice`: the draft is given none.
+"""
 
 STAGE_GRAPH = StageGraph(
     "loreglass",
@@ -84,10 +100,17 @@ class LoreglassPipeline:
     fallback: Reasoner | None = None
     name: str = "loreglass"
     stage_graph: StageGraph = STAGE_GRAPH
+    missing: frozenset[str] = frozenset()
+    modules: ClassVar[frozenset[str]] = MODULES
 
     def using(self, thresholds: Thresholds) -> "LoreglassPipeline":
         """The same with other cut-offs."""
         return replace(self, thresholds=thresholds)
+
+    def without(self, missing: frozenset[str]) -> "LoreglassPipeline":
+        """The same without these of `MODULES`."""
+        retrieval = replace(self.retrieval, crops=0) if "crops" in missing else self.retrieval
+        return replace(self, missing=missing, retrieval=retrieval)
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Look and draft; choose a route; then identify, search, rank, answer and verify as it asks."""
@@ -120,17 +143,23 @@ class LoreglassPipeline:
             return await draft_unseen(self.reasoner, services, query, run)
         run.spare(Stage.QUERY_REWRITE)
         advised = await self._advise(query, prefetched)
-        async for reader, may_fail, stage in run.attempts(Stage.DRAFT, self.reasoner, self.fallback):
-            async with may_fail, stage as deadline:
-                draft = await reader.draft(query, advised, read, seek, deadline)
-        return draft
+
+        def draft_of(reader: Reasoner) -> Callable[[Deadline], Awaitable[Draft]]:
+            return lambda deadline: reader.draft(query, advised, read, seek, deadline)
+
+        by_fallback = draft_of(self.fallback) if self.fallback else None
+        return await run.with_fallback(Stage.DRAFT, draft_of(self.reasoner), by_fallback)
 
     async def _advise(self, query: Query, prefetched: Prefetched) -> Domain | None:
         """The domain whose advice the draft is given (3.1.2), if it is known by now."""
+        if "domain-advice" in self.missing:
+            return None
         return await photo.domain_in_time(self.services, query, prefetched.domain)
 
     def _choose_route(self, draft: Draft, run: Run) -> Route:
         """Direct, verify or rag (3.2)."""
+        if "search-router" in self.missing:
+            return Route.RAG
         return self.router.choose(draft, self.thresholds, run.explain)
 
     async def _look_up(
@@ -140,6 +169,8 @@ class LoreglassPipeline:
 
         Where the model does not know, or its answer fails the check, the fallback reads the same evidence.
         """
+        if "image-search" in self.missing:
+            draft = replace(draft, tools=draft.tools - {Tool.IMAGE_SEARCH})
         entity = await self._identify(query, draft, prefetched, run)
         context = await self._find(query, draft, route, entity, await prefetched.photo_text.result(), run)
         reply, judge = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
@@ -172,17 +203,19 @@ class LoreglassPipeline:
 
         The search is speculation: on a busy node it waits until the route wants it.
         """
-        photo_text = self._read_photo(group, query, run)
-        services, read = self.services, photo_text.result
+        services, missing, hits = self.services, self.missing, self.retrieval.image_hits
+        photo_text = run.prefetch(
+            group, lambda: photo.read_text(services, query, run), PhotoText(), now="ocr" not in missing
+        )
+        if "ocr" in missing:
+            photo_text.cancel()
+        read = photo_text.result
         domain = run.prefetch(group, lambda: photo.classify_domain(services, query, read, run), DomainGuess())
-        return Prefetched(photo_text, domain, self._search_photo(group, query, run))
-
-    def _read_photo(self, group: TaskGroup, query: Query, run: Run) -> Prefetch[PhotoText]:
-        return photo.begin_reading(group, self.services, query, run)
-
-    def _search_photo(self, group: TaskGroup, query: Query, run: Run) -> Prefetch[tuple[Entity, ...]]:
-        hits, speculate = self.retrieval.image_hits, run.plan.speculate
-        return photo.begin_image_search(group, self.services, query, run, hits, now=speculate)
+        speculate = run.plan.speculate and "image-search" not in missing
+        things = photo.begin_image_search(group, services, query, run, hits, now=speculate)
+        if "image-search" in missing:
+            things.cancel()
+        return Prefetched(photo_text, domain, things)
 
     async def _identify(self, query: Query, draft: Draft, prefetched: Prefetched, run: Run) -> Entity | None:
         """The whole photo first, crops if it was not decisive; the full photo stays the fallback (3.4)."""
@@ -199,6 +232,8 @@ class LoreglassPipeline:
         self, group: TaskGroup, query: Query, label: str, prefetched: Prefetched, run: Run
     ) -> None:
         """Search crops while the draft is still being written: it has said for what."""
+        if "image-search" in self.missing:
+            return
         if query.photo is not None and label not in prefetched.crops:
             work = partial(self._search_crops, query.photo, label, prefetched, run)
             prefetched.crops[label] = run.prefetch(group, work, ())
@@ -241,13 +276,21 @@ class LoreglassPipeline:
 
     def _fuse(self, query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
         """What to search pages for, with the name of the thing in view (fusion search, 3.5.2)."""
+        if "fusion-search" in self.missing:
+            entity = named_by(query, draft)
         return evidence.fused_queries(query, draft, entity)
 
     async def _search_and_rank(
         self, request: SearchRequest, known: Sequence[Evidence], run: Run, stages: tuple[Stage, Stage]
     ) -> tuple[Evidence, ...]:
         """What is known and what pages say, with the reranker's scores. `stages`: of search and ranking."""
-        return await evidence.search_and_rank(self.services, request, known, run, stages)
+        search, rank = stages
+        pages: tuple[Evidence, ...] = ()
+        if "text-search" not in self.missing:
+            pages = await evidence.find_pages(self.services, request.queries, run, search)
+        if "reranking" in self.missing:
+            return evidence.in_search_order((*known, *pages)[: run.plan.chunks])
+        return await evidence.rank_chunks(self.services, request, (*known, *pages), run, rank)
 
     async def _verify(
         self, judge: Judge | None, query: Query, reply: Reply, context: Context, run: Run
@@ -256,12 +299,18 @@ class LoreglassPipeline:
 
         What a model wrote stands by the evidence alone: its tokens and its own yes say more of the model.
         """
+        if "verifier" in self.missing:
+            return None
+        if "judge" in self.missing:
+            judge = None
         if reply.generated:
             judge, reply = None, replace(reply, token_probabilities=None)
         return await verify(self.services, judge, query, reply, context, run, self.thresholds)
 
     async def _second_hop(self, query: Query, draft: Draft, context: Context, run: Run) -> tuple[str, ...]:
         """What only the evidence in hand makes searchable; usually nothing."""
+        if self.missing & {"second-hop", "text-search"}:
+            return ()
         if not run.plan.second_hop:
             await run.skip(Stage.SECOND_HOP)
             return ()

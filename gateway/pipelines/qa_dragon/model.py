@@ -1,28 +1,48 @@
-"""The VLM behind the `qa-dragon` pipeline: one call a question."""
+"""The model behind the `qa-dragon` pipeline: its calls, their prompts and the schemas of their replies."""
 
 from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
-from gateway.llm.asking import domain_text
+from gateway.llm.asking import domain_text, notes, prompt_of
 from gateway.llm.cleaning import ENTITY_SLOT, labels, listed_label, queries
+from gateway.llm.delimiting import delimited, harmless
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.options import VlmOptions
+from gateway.llm.prompt import Prompt
 from gateway.llm.reading import declined_draft, draft_of, whole
 from gateway.llm.reasoner import AnsweringVlm, with_print
-from gateway.pipelines.qa_dragon import asking
+from gateway.llm.schemas import (
+    MAX_OBJECTS,
+    Blank,
+    ChainOfThought,
+    Label,
+    Queries,
+    Sentence,
+    Structured,
+    Tools,
+    first_number,
+    items_at_most,
+)
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Draft, Entity, PhotoText, Query, Tool
 
+_NOTHING_PRINTED = "(nothing)"
+_ATTRIBUTES = 5
+_ATTRIBUTE_CHARS = 80
+
 
 class StepwiseVlmReasoner(AnsweringVlm):
-    """A `StepwiseReasoner`: QA-Dragon's own order of calls. Sections refer to the paper."""
+    """QA-Dragon's own order of questions, one call each. Sections refer to the paper."""
 
     async def chain_of_thought(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
         """The draft and its reasoning trace (3.1.2). Tools and sub-queries have calls of their own."""
-        prompt = asking.chain_of_thought(query, domain, self._options)
+        prompt = chain_of_thought_prompt(query, domain, self._options)
         try:
             completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
@@ -32,7 +52,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
 
     async def choose_tools(self, query: Query, draft: Draft, deadline: Deadline) -> frozenset[Tool]:
         """The model's choice (3.3); without a photo there is none to search by."""
-        completion = await self._client.complete(asking.choose_tools(query, draft, self._options), deadline)
+        completion = await self._client.complete(choose_tools_prompt(query, draft, self._options), deadline)
         tools = frozenset(whole(completion).tools)
         return tools if query.photo is not None else tools - {Tool.IMAGE_SEARCH}
 
@@ -40,14 +60,14 @@ class StepwiseVlmReasoner(AnsweringVlm):
         """Categories in the photo (3.4.1)."""
         if query.photo is None:
             return ()
-        completion = await self._client.complete(asking.list_objects(query, self._options), deadline)
+        completion = await self._client.complete(list_objects_prompt(query, self._options), deadline)
         return labels(whole(completion).objects, self._options.max_objects)
 
     async def select_object(self, query: Query, labels: Sequence[str], deadline: Deadline) -> str | None:
         """The one that is meant (3.4.1); None if the model names something that was not listed."""
         if not labels:
             return None
-        completion = await self._client.complete(asking.select_object(query, labels, self._options), deadline)
+        completion = await self._client.complete(select_object_prompt(query, labels, self._options), deadline)
         return listed_label(whole(completion).object_label, labels)
 
     async def match_entity(
@@ -62,13 +82,13 @@ class StepwiseVlmReasoner(AnsweringVlm):
         listed = candidates[: self._options.max_candidates]
         if not listed:
             return None
-        prompt = asking.match_entity(query, draft, listed, photo_text, self._options)
+        prompt = match_entity_prompt(query, draft, listed, photo_text, self._options)
         number = whole(await self._client.complete(prompt, deadline)).candidate
         return listed[number - 1] if number is not None and 1 <= number <= len(listed) else None
 
     async def split_query(self, query: Query, draft: Draft, deadline: Deadline) -> tuple[str, ...]:
         """Sub-queries that can each be searched alone (3.5.1)."""
-        completion = await self._client.complete(asking.split_query(query, draft, self._options), deadline)
+        completion = await self._client.complete(split_query_prompt(query, draft, self._options), deadline)
         return queries(whole(completion).queries, self._options.max_queries)
 
     async def enhance_queries(
@@ -77,9 +97,55 @@ class StepwiseVlmReasoner(AnsweringVlm):
         """The sub-queries with the verified thing's name (3.5.1, 3.5.2); those that stay open are dropped."""
         if not queries:
             return ()
-        prompt = asking.enhance_queries(query, queries, entity, self._options)
+        prompt = enhance_queries_prompt(query, queries, entity, self._options)
         rewritten = whole(await self._client.complete(prompt, deadline)).queries
         return _named(rewritten, entity, self._options) or _named(queries, entity, self._options)
+
+
+class ToolChoice(Structured):
+    """The tool router's decision (QA-Dragon, 3.3)."""
+
+    reason: Sentence = Field(description="one sentence on what is missing")
+    tools: Tools = Field(default=[], description="the searches that must run: image_search, text_search")
+
+
+class ObjectList(Structured):
+    """Categories of things in the photo (QA-Dragon, 3.4.1)."""
+
+    objects: Annotated[list[Label], items_at_most(MAX_OBJECTS), Field(max_length=MAX_OBJECTS)] = Field(
+        description="kinds of things, one to three words each, the likeliest first"
+    )
+
+
+class ObjectChoice(Structured):
+    """The one thing that the question is about (QA-Dragon, 3.4.1)."""
+
+    reason: Sentence = Field(description="one short sentence on what decided it")
+    object_label: Annotated[Label | None, Blank] = Field(
+        default=None, description="the thing's word from the list, with a telling word if needed, or null"
+    )
+
+
+class EntityMatch(Structured):
+    """Which candidate is really there (QA-Dragon, 3.4.4)."""
+
+    reason: Sentence = Field(description="one sentence on what agrees or does not")
+    candidate: Annotated[int | None, BeforeValidator(first_number)] = Field(
+        default=None, description="the number of the candidate that is in the photo, or null for none of them"
+    )
+
+
+class QuerySplit(Structured):
+    """Sub-queries (QA-Dragon, 3.5.1)."""
+
+    reason: Sentence = Field(description="one sentence on which facts are needed")
+    queries: Queries = Field(default=[], description="the searches, in the order in which they are needed")
+
+
+class QueryRewrite(Structured):
+    """Sub-queries with the verified thing's name in them (QA-Dragon, 3.5.1 and 3.5.2)."""
+
+    queries: Queries = Field(description="the searches, rewritten, as many as were given and in their order")
 
 
 def _named(texts: Sequence[str], entity: Entity | None, options: VlmOptions) -> tuple[str, ...]:
@@ -91,3 +157,92 @@ def _named(texts: Sequence[str], entity: Entity | None, options: VlmOptions) -> 
         if name is not None or ENTITY_SLOT not in text
     ]
     return queries(filled, options.max_queries)
+
+
+def chain_of_thought_prompt(
+    query: Query, domain: Domain | None, options: VlmOptions
+) -> Prompt[ChainOfThought]:
+    """The draft with a domain's own advice and cases (QA-Dragon, 3.1.2)."""
+    advised = domain_text(domain)
+    return prompt_of(
+        "qa_dragon/chain_of_thought",
+        query,
+        ChainOfThought,
+        options,
+        options.tokens.chain_of_thought,
+        cases=advised.cases,
+        advice=advised.advice,
+    )
+
+
+def choose_tools_prompt(query: Query, draft: Draft, options: VlmOptions) -> Prompt[ToolChoice]:
+    """The tool router's question (QA-Dragon, 3.3)."""
+    limit = options.tokens.choose_tools
+    return prompt_of("qa_dragon/choose_tools", query, ToolChoice, options, limit, notes=notes(draft))
+
+
+def list_objects_prompt(query: Query, options: VlmOptions) -> Prompt[ObjectList]:
+    """Which things are there (QA-Dragon, 3.4.1)."""
+    limit = options.tokens.list_objects
+    return prompt_of(
+        "qa_dragon/list_objects", query, ObjectList, options, limit, count=str(options.max_objects)
+    )
+
+
+def select_object_prompt(query: Query, labels: Sequence[str], options: VlmOptions) -> Prompt[ObjectChoice]:
+    """Which of them is meant (QA-Dragon, 3.4.1)."""
+    listed = delimited("list", ", ".join(labels))
+    return prompt_of(
+        "qa_dragon/select_object", query, ObjectChoice, options, options.tokens.select_object, labels=listed
+    )
+
+
+def match_entity_prompt(
+    query: Query, draft: Draft, candidates: Sequence[Entity], photo_text: PhotoText, options: VlmOptions
+) -> Prompt[EntityMatch]:
+    """Which candidate is really there (QA-Dragon, 3.4.4)."""
+    listed = "\n".join(f"{number}. {_described(entity)}" for number, entity in enumerate(candidates, 1))
+    return prompt_of(
+        "qa_dragon/match_entity",
+        query,
+        EntityMatch,
+        options,
+        options.tokens.match_entity,
+        candidates=delimited("candidates", listed),
+        printed=delimited("print", photo_text.rows[: options.printed_chars] or _NOTHING_PRINTED),
+        notes=notes(draft),
+    )
+
+
+def split_query_prompt(query: Query, draft: Draft, options: VlmOptions) -> Prompt[QuerySplit]:
+    """What has to be searched (QA-Dragon, 3.5.1)."""
+    limit, count = options.tokens.split_query, str(options.max_queries)
+    return prompt_of(
+        "qa_dragon/split_query", query, QuerySplit, options, limit, notes=notes(draft), count=count
+    )
+
+
+def enhance_queries_prompt(
+    query: Query, queries: Sequence[str], entity: Entity | None, options: VlmOptions
+) -> Prompt[QueryRewrite]:
+    """The searches again, with the verified thing (QA-Dragon, 3.5.1 and 3.5.2)."""
+    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(queries, 1))
+    identity = _described(entity) if entity is not None else "It could not be identified."
+    return prompt_of(
+        "qa_dragon/enhance_queries",
+        query,
+        QueryRewrite,
+        options,
+        options.tokens.enhance_queries,
+        queries=delimited("searches", listed),
+        identity=delimited("identity", identity),
+    )
+
+
+def _described(entity: Entity) -> str:
+    """A thing on one line, with a few of its attributes."""
+    known = [
+        f"{key.replace('_', ' ')}: {value[:_ATTRIBUTE_CHARS]}"
+        for key, value in entity.attributes[:_ATTRIBUTES]
+    ]
+    return " ".join(harmless("; ".join([entity.name, *known])).split())

@@ -6,32 +6,45 @@ photo; a sub-query that is missing costs that sub-query, not the search. Beyond 
 platform promises: budgets, stages that may fail alone, OCR beside the first steps, checked citations.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from typing import ClassVar
 
-from contracts.answer import Route
+from contracts.answer import Route, Verification
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
-from gateway.pipelines.qa_dragon import rephrasing, tool_router, visual_tools
-from gateway.pipelines.qa_dragon.port import StepwiseReasoner
+from gateway.pipelines.qa_dragon import tool_router
+from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
+from gateway.planning.latencies import Work
 from gateway.planning.prefetch import Prefetch, prefetching
 from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Tool
+from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Tool, Verdict
 from gateway.steps import evidence, photo
-from gateway.steps.answering import answer_from
+from gateway.steps.answering import answer_from, draft_unseen
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
 from gateway.steps.evidence import SearchRequest
-from gateway.steps.first_look import draft_unseen
-from gateway.steps.identify import identify, named_by
+from gateway.steps.identify import find_crops, identify, named_by
 from gateway.steps.routing import SearchRouter
 from gateway.steps.verification import verify
 from gateway.thresholds import RetrievalLimits, Thresholds
 
-TEXT_ONLY = frozenset({Tool.TEXT_SEARCH})
+MODULES = frozenset(
+    {
+        *("domain-router", "search-router", "tool-router", "query-splitting", "fusion-search", "reranking"),
+        *("text-search", "verifier"),
+    }
+)
+"""What an experiment may leave out: the ablation studies of the paper (Tables 2 and 4, Figure 3).
 
+Without `domain-router`: the generic chain of thought; `search-router`: every question takes the RAG branch;
+`tool-router`: both searches; `query-splitting`: the question is the only query; `fusion-search`: the thing
+that image search found stays out of the text queries; `reranking`: evidence in search order;
+`text-search`: image search alone, the paper's single-source task; `verifier`: no answer is refused.
+"""
+TEXT_ONLY = frozenset({Tool.TEXT_SEARCH})
 
 STAGE_GRAPH = StageGraph(
     "qa-dragon",
@@ -54,6 +67,7 @@ STAGE_GRAPH = StageGraph(
         (Stage.SESSION,),
     ),
     crops_with_photo=True,
+    needs_model=True,
 )
 
 
@@ -62,17 +76,22 @@ class QaDragonPipeline:
     """One model call a step, each step after the one whose result it needs."""
 
     services: Services
-    reasoner: StepwiseReasoner
+    reasoner: StepwiseVlmReasoner
     thresholds: Thresholds
     retrieval: RetrievalLimits
     router: SearchRouter = field(default_factory=SearchRouter)
-    fallback: StepwiseReasoner | None = None
     name: str = "qa-dragon"
     stage_graph: StageGraph = STAGE_GRAPH
+    missing: frozenset[str] = frozenset()
+    modules: ClassVar[frozenset[str]] = MODULES
 
     def using(self, thresholds: Thresholds) -> "QaDragonPipeline":
         """The same with other cut-offs."""
         return replace(self, thresholds=thresholds)
+
+    def without(self, missing: frozenset[str]) -> "QaDragonPipeline":
+        """The same without these of `MODULES`."""
+        return replace(self, missing=missing)
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Pre-answer (3.1), search router (3.2), one of Table 1's branches, post-answer (3.7)."""
@@ -90,15 +109,13 @@ class QaDragonPipeline:
         return outcome
 
     async def _draft(self, query: Query, domain: Domain | None, read: ReadPhoto, run: Run) -> Draft:
-        """Return the chain of thought (3.1.2); without a photo that the model sees, what to search for."""
+        """Return the chain of thought (3.1.2); the question to search for if there is none to be had."""
         if not self.reasoner.drafts(query):
-            fallback = self.fallback
-            services = partial(fallback.chain_of_thought, query, domain, read) if fallback else None
-            return await draft_unseen(self.reasoner, services, query, run)
+            return await draft_unseen(self.reasoner, None, query, run)
         run.spare(Stage.QUERY_REWRITE)
-        async for reader, may_fail, stage in run.attempts(Stage.DRAFT, self.reasoner, self.fallback):
-            async with may_fail, stage as deadline:
-                draft = await reader.chain_of_thought(query, domain, read, deadline)
+        draft = Draft.of_question()
+        async with run.optional(Stage.DRAFT), run.stage(Stage.DRAFT) as deadline:
+            draft = await self.reasoner.chain_of_thought(query, domain, read, deadline)
         return draft
 
     async def _look_up(
@@ -117,64 +134,128 @@ class QaDragonPipeline:
 
     async def _route_domain(self, query: Query, read: Prefetch[PhotoText], run: Run) -> Domain | None:
         """3.1.1: the domain, whose advice and cases the chain of thought is given."""
+        if "domain-router" in self.missing:
+            return None
         return (await photo.classify_domain(self.services, query, read.result, run)).domain
 
     def _choose_branch(self, draft: Draft, run: Run) -> Route:
         """3.2: direct, verify or RAG."""
+        if "search-router" in self.missing:
+            return Route.RAG
         return self.router.choose(draft, self.thresholds, run.explain)
 
     async def _choose_tools(
         self, query: Query, draft: Draft, domain: Domain | None, run: Run
     ) -> frozenset[Tool]:
         """3.3: image search, text search, both or neither."""
-        return await tool_router.choose_tools(self._steps(run), query, draft, domain, run)
+        if "tool-router" in self.missing:
+            return tool_router.EVERY_TOOL
+        return await tool_router.choose_tools(self.reasoner, query, draft, domain, run)
 
     async def _see(self, query: Query, draft: Draft, text: PhotoText, run: Run) -> Entity | None:
         """3.4: extract the object, crop it, search crops and photo, select the entity that is there."""
-        labels = await visual_tools.list_objects(self._steps(run), query, run)
-        labels = await visual_tools.select_object(self._steps(run), query, labels, run)
-        candidates = await visual_tools.search_regions(self.services, query, labels, run, self.retrieval)
-        match = self._steps(run).match_entity
+        labels = await self._select_object(query, await self._list_objects(query, run), run)
+        candidates = await self._search_regions(query, labels, run)
+        match = self.reasoner.match_entity
         return await identify(match, query, draft, candidates, text, run, self.thresholds)
+
+    async def _list_objects(self, query: Query, run: Run) -> Sequence[str]:
+        """Labels of what is there (3.4.1); none when the plan has no time for crops, which they are for."""
+        if not run.plan.crops:
+            await run.skip(Stage.OBJECT_LIST)
+            return ()
+        labels: Sequence[str] = ()
+        async with run.optional(Stage.OBJECT_LIST), run.stage(Stage.OBJECT_LIST) as deadline:
+            labels = await self.reasoner.list_objects(query, deadline)
+        run.explain.note(Stage.OBJECT_LIST, labels)
+        return labels
+
+    async def _select_object(self, query: Query, labels: Sequence[str], run: Run) -> Sequence[str]:
+        """The label of the thing that the question is about; all of them if none was selected (3.4.1)."""
+        if not labels:
+            return ()
+        selected = None
+        async with run.optional(Stage.OBJECT_SELECTION), run.stage(Stage.OBJECT_SELECTION) as deadline:
+            selected = await self.reasoner.select_object(query, labels, deadline)
+        run.explain.note(Stage.OBJECT_SELECTION, selected or "none")
+        return labels if selected is None else (selected,)
+
+    async def _search_regions(self, query: Query, labels: Sequence[str], run: Run) -> tuple[Entity, ...]:
+        """Candidates from the regions that bear the labels, and from the full photo (3.4.2, 3.4.3).
+
+        The paper searches the regions alone; the full photo costs one more picture in the same call, and is
+        what remains when no region is found.
+        """
+        if query.photo is None:
+            return ()
+        crops = await find_crops(self.services, query.photo, labels, run) if labels else ()
+        pictures = (*crops, query.photo.jpeg)
+        size, found = Work(len(pictures)), tuple[Entity, ...]()
+        async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH, size) as deadline:
+            found = await self.services.search_photos(pictures, self.retrieval.image_hits, deadline)
+        run.explain.found(Stage.IMAGE_SEARCH, found)
+        return found
 
     async def _read_up(
         self, query: Query, draft: Draft, entity: Entity | None, run: Run
     ) -> tuple[Evidence, ...]:
         """3.5: split the question, put the thing's name into the parts, search for all of them together."""
-        parts = await self._split(query, draft, run)
-        parts = await rephrasing.enhance(self._steps(run), query, parts, entity, run)
+        if "text-search" in self.missing:
+            return ()
+        if "fusion-search" in self.missing:
+            entity = named_by(query, draft)
+        parts = await self._enhance(query, await self._split(query, draft, run), entity, run)
         queries = evidence.fused_queries(query, replace(draft, sub_queries=parts), entity)
         return await evidence.find_pages(self.services, queries, run)
 
     async def _split(self, query: Query, draft: Draft, run: Run) -> tuple[str, ...]:
-        """3.5.1: the question's parts, each of which one search can answer."""
-        return await rephrasing.split(self._steps(run), query, draft, run)
+        """3.5.1: the parts that one search each can answer; the question itself if there are none."""
+        if "query-splitting" in self.missing:
+            return (query.question,)
+        if run.plan.sub_queries <= 1:
+            await run.skip(Stage.QUERY_SPLIT)
+            return (query.question,)
+        queries: tuple[str, ...] = ()
+        async with run.optional(Stage.QUERY_SPLIT), run.stage(Stage.QUERY_SPLIT) as deadline:
+            queries = await self.reasoner.split_query(query, draft, deadline)
+        run.explain.note(Stage.QUERY_SPLIT, queries)
+        return queries or (query.question,)
+
+    async def _enhance(
+        self, query: Query, queries: tuple[str, ...], entity: Entity | None, run: Run
+    ) -> tuple[str, ...]:
+        """3.5.1: the same with the thing's name in place of "this"; as they were when that cannot be had."""
+        if query.photo is None:
+            run.spare(Stage.QUERY_ENHANCEMENT)
+            return queries  # there is no thing whose name could go in
+        enhanced: tuple[str, ...] = ()
+        async with run.optional(Stage.QUERY_ENHANCEMENT), run.stage(Stage.QUERY_ENHANCEMENT) as deadline:
+            enhanced = await self.reasoner.enhance_queries(query, queries, entity, deadline)
+        run.explain.note(Stage.QUERY_ENHANCEMENT, enhanced)
+        return enhanced or queries
 
     async def _rerank(
         self, query: Query, entity: Entity | None, pages: tuple[Evidence, ...], text: PhotoText, run: Run
     ) -> tuple[Evidence, ...]:
         """3.6: the chunks of both searches, scored coarse and fine; the best of them are the context."""
         chunks = (*evidence.attribute_evidence(entity), *pages)[: self.retrieval.chunks_to_rerank]
-        ranked = await self._score(SearchRequest(query.question, (), entity, query.photo), chunks, run)
+        request = SearchRequest(query.question, (), entity, query.photo)
+        if "reranking" in self.missing:
+            ranked = evidence.in_search_order(chunks)
+        else:
+            ranked = await evidence.rank_chunks(self.services, request, chunks, run)
         best_only = replace(self.retrieval, leading_facts=0, leading_chunks=0)
         return evidence.assemble([ranked], text, self.thresholds, best_only, run.explain)
-
-    async def _score(
-        self, request: SearchRequest, chunks: tuple[Evidence, ...], run: Run
-    ) -> tuple[Evidence, ...]:
-        """The chunks with the scores of both rerankers (eq. 2 and 3)."""
-        return await evidence.rank_chunks(self.services, request, chunks, run)
-
-    def _steps(self, run: Run) -> StepwiseReasoner:
-        """Who takes the steps between draft and answer: not the model once the plan has no time for it."""
-        return run.reasoner(self.reasoner, self.fallback)
 
     async def _conclude(
         self, query: Query, draft: Draft, context: Context, domain: Domain | None, run: Run
     ) -> Outcome:
         """3.7: the answer with its reasons, and the dual verifier; what that accepts need not cite."""
-        services, cut_offs = self.services, self.thresholds
-        reply, judge = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
-        verdict = await verify(services, judge, query, reply, context, run, cut_offs, judge_first=True)
-        failures, explain = run.failures, run.explain
+        cut_offs, failures, explain = self.thresholds, run.failures, run.explain
+        reply, judge = await answer_from(self.reasoner, None, query, draft, context, run)
+        verdict: Verdict | None = Verdict(1.0, verification=Verification.NONE)
+        if "verifier" not in self.missing:
+            verdict = await verify(
+                self.services, judge, query, reply, context, run, cut_offs, judge_first=True
+            )
         return conclude(query.question, reply, verdict, context, domain, failures, cut_offs, True, explain)

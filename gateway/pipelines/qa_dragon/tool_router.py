@@ -3,7 +3,7 @@
 import re
 
 from contracts.domain_router import Domain
-from gateway.pipelines.qa_dragon.port import StepwiseReasoner
+from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Draft, Query, Tool
@@ -32,7 +32,7 @@ _DOMAINS = frozenset({Domain.BOOK, Domain.PLANTS_AND_GARDENING})
 
 
 async def choose_tools(
-    reasoner: StepwiseReasoner, query: Query, draft: Draft, domain: Domain | None, run: Run
+    reasoner: StepwiseVlmReasoner, query: Query, draft: Draft, domain: Domain | None, run: Run
 ) -> frozenset[Tool]:
     """The model's choice within the rules; every tool within them when it cannot be asked."""
     if is_self_contained(query):

@@ -21,7 +21,6 @@ from gateway.llm.prompt import Prompt, TextPrompt
 from gateway.llm.reading import no_answer, whole
 from gateway.llm.schemas import QueryText, Structured
 from gateway.llm.text import reply_of_text, text_prompt
-from gateway.reasoning.photo_context import PhotoContext
 from gateway.reasoning.pieces import LEAST_CUT
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
@@ -58,21 +57,21 @@ class Ranking(Structured):
 
 
 class ThreeStepVlmReasoner:
-    """A `ThreeStepReasoner`: so many calls at once for the queries, one for the list, one for the answer."""
+    """So many calls at once for the queries, one for the list, one for the answer.
 
-    sees = True
+    Each method may raise what `chassis.errors` declares; none keeps state between calls.
+    """
 
     def __init__(self, client: Model, options: VlmOptions = _DEFAULTS) -> None:
         self._client = client
         self._options = options
 
-    async def sample_queries(
-        self, photo_context: PhotoContext, count: int, deadline: Deadline
-    ) -> tuple[str, ...]:
-        """See the port. A draw that fails costs that draw; raises if all do."""
-        base = prompt_of(
-            "three_step/sample_query", photo_context.query, SearchPhrase, self._options, QUERY_TOKENS
-        )
+    async def sample_queries(self, query: Query, count: int, deadline: Deadline) -> tuple[str, ...]:
+        """Return up to `count` different searches for the question, each complete in itself (step 1, 3.1).
+
+        A draw that fails costs that draw; raises if all do.
+        """
+        base = prompt_of("three_step/sample_query", query, SearchPhrase, self._options, QUERY_TOKENS)
         drawn: dict[int, str] = {}
         failures: list[LoreglassError] = []
 
@@ -93,7 +92,10 @@ class ThreeStepVlmReasoner:
     async def rank(
         self, query: Query, found: Sequence[Evidence], most: int, deadline: Deadline
     ) -> tuple[int, ...]:
-        """See the port. Numbers of no piece and repeats are dropped; if nothing is left, it is unreadable."""
+        """Return the indices of what helps to answer, most relevant first, `most` at most (step 2, 3.2).
+
+        Numbers of no piece and repeats are dropped; if nothing is left, raises `VlmReplyUnusable`.
+        """
         if not found:
             return ()
 
@@ -119,15 +121,13 @@ class ThreeStepVlmReasoner:
         return order[:most]
 
     async def answer(
-        self, photo_context: PhotoContext, context: Context, generation: GenerationBudget, deadline: Deadline
+        self, query: Query, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        """See the port."""
+        """Return a short answer from the photo and the evidence, or an honest None (step 3)."""
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
 
         def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
-            return text_prompt(
-                "three_step/answer_briefly", photo_context.query, self._options, limit, evidence=shown.text
-            )
+            return text_prompt("three_step/answer_briefly", query, self._options, limit, evidence=shown.text)
 
         prompt, shown = self._fitted(prompt_with, context.evidence)
         try:

@@ -8,29 +8,40 @@ for the answer.
 The answer is given as it is said: nothing verifies it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
+import anyio
+
+from chassis.errors import LoreglassError
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
 from gateway.clients.services import Services
-from gateway.pipelines.three_step.port import ThreeStepReasoner
-from gateway.pipelines.three_step.query_groups import Group, largest, search_groups
+from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
 from gateway.planning.latencies import Work
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
-from gateway.reasoning.photo_context import PhotoContext
 from gateway.reasoning.pieces import first_pieces, shortened
 from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
 from gateway.steps import evidence
 from gateway.steps.conclusion import Outcome, answered, out_of_time
 from gateway.steps.identify import fuse
-from gateway.steps.photo import begin_photo_context
+from gateway.steps.photo import begin_image_search
 from gateway.thresholds import Thresholds
 
 IMAGE_CHARS, LIST_CHARS, PAGES_CHARS = 6_000, 20_000, 6_000
 """What of the nearest images' texts, of the list to rank and of the ranked results the model reads."""
 
+MODULES = frozenset({"image-search", "text-search", "query-rewriting", "multi-query", "reranking"})
+"""What an experiment may leave out: the rows of the paper's Tables 5 and 6 that are no training.
+
+Without `image-search`: nothing is known of the nearest images; `text-search`: their texts alone (task 1);
+`query-rewriting`: the question itself is the search; `multi-query`: one draw; `reranking`: the first results
+of the search.
+"""
 
 STAGE_GRAPH = StageGraph(
     "three-step",
@@ -42,51 +53,75 @@ STAGE_GRAPH = StageGraph(
         (Stage.SESSION,),
     ),
     reads=((Stage.LISTWISE_RERANK, 5_000), (Stage.ANSWER, 3_000)),
+    needs_model=True,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What one query found: the best passage of each page, in search order."""
+
+    query: str
+    results: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ThreeStepPipeline:
     """Search by several wordings, rerank what the best of them found as a list, answer briefly.
 
-    `fallback` answers when the reasoner's model cannot. Counts are the paper's: section 4.1, figure 3.
+    Counts are the paper's: section 4.1, figure 3.
     """
 
     services: Services
-    reasoner: ThreeStepReasoner
+    reasoner: ThreeStepVlmReasoner
     thresholds: Thresholds
-    fallback: ThreeStepReasoner | None = None
     near_images: int = 10
     samples: int = 3
     chunks: int = 30
     kept: int = 10
     name: str = "three-step"
     stage_graph: StageGraph = STAGE_GRAPH
+    missing: frozenset[str] = frozenset()
+    modules: ClassVar[frozenset[str]] = MODULES
 
     def using(self, thresholds: Thresholds) -> "ThreeStepPipeline":
         """The same with other cut-offs."""
         return replace(self, thresholds=thresholds)
 
+    def without(self, missing: frozenset[str]) -> "ThreeStepPipeline":
+        """The same without these of `MODULES`."""
+        near_images = 0 if "image-search" in missing else self.near_images
+        samples = 1 if "multi-query" in missing else self.samples
+        return replace(self, near_images=near_images, samples=samples, missing=missing)
+
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Image search beside step 1, web search (3.1); step 2, reranking (3.2); step 3, the answer."""
         async with prefetching() as group:
-            sees = self._steps(run).sees
-            photo_context = await begin_photo_context(
-                group, self.services, query, run, self.near_images, sees=sees
+            begun = begin_image_search(
+                group, self.services, query, run, self.near_images, now=self.near_images > 0
             )
-            found = await self._search(await self._sample(photo_context, run), run)
-            pages = await self._rerank(query, found, run)
-            context = self._context(await photo_context.recognise(), pages, run)
-            reply = await self._answer(photo_context, context, run)
+            if not self.near_images:
+                begun.cancel()
+            pages = await self._find_pages(query, run)
+            context = self._context(await begun.result(), pages, run)
+            reply = await self._answer(query, context, run)
         return answered(query.question, reply, context, None, run.failures, run.explain)
 
-    async def _sample(self, photo_context: PhotoContext, run: Run) -> tuple[str, ...]:
+    async def _find_pages(self, query: Query, run: Run) -> tuple[Evidence, ...]:
+        """Steps 1 and 2."""
+        if "text-search" in self.missing:
+            return ()
+        return await self._rerank(query, await self._search(await self._sample(query, run), run), run)
+
+    async def _sample(self, query: Query, run: Run) -> tuple[str, ...]:
         """Step 1: several searches drawn for the same question; the question itself if none can be had."""
+        if "query-rewriting" in self.missing:
+            return (query.question,)
         count, queries = min(self.samples, run.plan.sub_queries), tuple[str, ...]()
         async with run.optional(Stage.QUERY_SAMPLING), run.stage(Stage.QUERY_SAMPLING) as deadline:
-            queries = await self._steps(run).sample_queries(photo_context, count, deadline)
+            queries = await self.reasoner.sample_queries(query, count, deadline)
         run.explain.note(Stage.QUERY_SAMPLING, queries)
-        return queries or (photo_context.query.question,)
+        return queries or (query.question,)
 
     async def _search(self, queries: tuple[str, ...], run: Run) -> Group:
         """Each query alone; the group of most results is the result."""
@@ -112,29 +147,16 @@ class ThreeStepPipeline:
         return shortened(kept, run.plan.share_of_evidence(PAGES_CHARS), asked)
 
     async def _rank(self, query: Query, listed: tuple[Evidence, ...], run: Run) -> dict[int, float]:
-        """By place in the list, the scores of what helps."""
-        rank = self._ranked_by_model if self._steps(run).sees else self._ranked_by_service
-        return await rank(query, listed, run)
-
-    async def _ranked_by_model(
-        self, query: Query, listed: tuple[Evidence, ...], run: Run
-    ) -> dict[int, float]:
         """By place in the list, scores that keep the order of the model's own list."""
+        if "reranking" in self.missing:
+            return {place: item.score for place, item in enumerate(evidence.in_search_order(listed))}
         size = Work(extra_prompt_tokens=evidence.prompt_tokens(listed, LIST_CHARS))
         order = tuple(range(len(listed)))
         async with run.optional(Stage.LISTWISE_RERANK), run.stage(Stage.LISTWISE_RERANK, size) as deadline:
-            order = await self._steps(run).rank(query, listed, self.kept, deadline)
+            order = await self.reasoner.rank(query, listed, self.kept, deadline)
         run.explain.note(Stage.LISTWISE_RERANK, (str(place + 1) for place in order))
         ranked = evidence.in_search_order([listed[place] for place in order])
         return {place: item.score for place, item in zip(order, ranked, strict=True)}
-
-    async def _ranked_by_service(
-        self, query: Query, listed: tuple[Evidence, ...], run: Run
-    ) -> dict[int, float]:
-        """By place in the list, the reranker's scores of what is relevant."""
-        request = evidence.SearchRequest(query.question, (), None, query.photo)
-        ranked = enumerate(await evidence.rank_chunks(self.services, request, listed, run))
-        return {place: item.score for place, item in ranked if item.score >= self.thresholds.relevant}
 
     def _context(self, near: tuple[Entity, ...], pages: tuple[Evidence, ...], run: Run) -> Context:
         """Task 1's context, the texts of the nearest images, and the pages."""
@@ -144,17 +166,39 @@ class ThreeStepPipeline:
         likely = fuse(near, self.thresholds)
         return Context(Route.RAG, next(iter(likely), None), PhotoText(), (*known, *pages))
 
-    async def _answer(self, photo_context: PhotoContext, context: Context, run: Run) -> Reply:
+    async def _answer(self, query: Query, context: Context, run: Run) -> Reply:
         """Step 3, with the conversation."""
-        run.keep(out_of_time(photo_context.query.question, context))
+        run.keep(out_of_time(query.question, context))
         generation = run.plan.generation
         shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
         size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
-        async for reader, may_fail, stage in run.attempts(Stage.ANSWER, self.reasoner, self.fallback, size):
-            async with may_fail, stage as deadline:
-                reply = await reader.answer(photo_context, context, generation, deadline)
-        return reply
+        async with run.required(Stage.ANSWER, size) as deadline:
+            return await self.reasoner.answer(query, context, generation, deadline)
 
-    def _steps(self, run: Run) -> ThreeStepReasoner:
-        """Who takes the steps before the answer: not the model once the plan has no time for it."""
-        return run.reasoner(self.reasoner, self.fallback)
+
+async def search_groups(
+    services: Services, queries: Sequence[str], chunks: int, deadline: Deadline
+) -> tuple[Group, ...]:
+    """A group for each query that could be searched, all at once. Raises if none of them could."""
+    groups: dict[str, Group] = {}
+    failures: list[LoreglassError] = []
+
+    async def search(query: str) -> None:
+        try:
+            passages = await services.search_pages((query,), chunks, deadline, depth=chunks)
+        except LoreglassError as error:
+            failures.append(error)
+            return
+        groups[query] = Group(query, tuple(map(evidence.passage_evidence, passages)))
+
+    async with anyio.create_task_group() as tasks:
+        for query in queries:
+            tasks.start_soon(search, query)
+    if failures and not groups:
+        raise failures[0]
+    return tuple(groups[query] for query in queries if query in groups)
+
+
+def largest(groups: Sequence[Group]) -> Group:
+    """The group of most results; among equals the first."""
+    return max(groups, key=lambda group: len(group.results), default=Group(""))

@@ -7,8 +7,8 @@ The strict form, which the reward checks, is in `tags.py`. Time is linear in the
 
 import re
 
-from gateway.pipelines.wiki_prf.port import PhotoTool, ToolCall, ToolPlan
 from gateway.pipelines.wiki_prf.tags import CONTENT_CHARS, MOST_CALLS, call_of, plan_in_form
+from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall, ToolPlan
 from language.words import visible
 
 _THOUGHTS = re.compile(r"<(/?)(?:think|thinking|thought)>", re.IGNORECASE)

@@ -16,8 +16,7 @@ from gateway.llm.reading import no_answer
 from gateway.llm.text import replied, reply_of_text, text_prompt
 from gateway.llm.tokens import within_tokens
 from gateway.pipelines.wiki_prf.lenient import read_knowledge, read_plan
-from gateway.pipelines.wiki_prf.port import Gathered, ToolPlan
-from gateway.reasoning.photo_context import PhotoContext
+from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
 PLAN_TOKENS, CAPTION_TOKENS, FILTER_TOKENS, ANSWER_TOKENS = 320, 128, 448, 96
@@ -32,17 +31,21 @@ _TAGS = re.compile(r"(</?(?:think|tool)>)")
 
 
 class WikiPrfVlmReasoner:
-    """A `WikiPrfReasoner`: one call for the plan, one for each caption, one to filter, one to answer."""
+    """One call for the plan, one for each caption, one to filter, one to answer.
 
-    sees = True
+    Each method may raise what `chassis.errors` declares; none keeps state between calls.
+    """
 
     def __init__(self, client: Model, options: VlmOptions = _DEFAULTS) -> None:
         self._client = client
         self._options = options
 
-    async def plan_tools(self, photo_context: PhotoContext, deadline: Deadline) -> ToolPlan:
-        """See the port. Raises `VlmReplyUnusable` for a plan that cannot be read."""
-        written = await self._client.write(plan_prompt(photo_context.query, self._options), deadline)
+    async def plan_tools(self, query: Query, deadline: Deadline) -> ToolPlan:
+        """Return which tools, in which order (processing, 3.2).
+
+        Raises `VlmReplyUnusable` for a plan that cannot be read.
+        """
+        written = await self._client.write(plan_prompt(query, self._options), deadline)
         whole_lines = written.text.rpartition("\n")[0] if written.cut_off else written.text
         plan = read_plan(whole_lines)
         if plan is None:
@@ -50,7 +53,7 @@ class WikiPrfVlmReasoner:
         return replace(plan, written=_harmless(written.text))
 
     async def describe(self, query: Query, caption: str, deadline: Deadline) -> str:
-        """See the port."""
+        """Return the description to search by, from the plan's first caption and the question (eq. 1)."""
         draft = delimited("caption", caption)
         prompt = text_prompt("wiki_prf/describe_photo", query, self._options, CAPTION_TOKENS, caption=draft)
         description = one_line(without_thoughts((await self._client.write(prompt, deadline)).text))
@@ -61,7 +64,11 @@ class WikiPrfVlmReasoner:
         return description[: DESCRIPTION_CHARS + 1].rpartition(" ")[0] or description[:DESCRIPTION_CHARS]
 
     async def filter(self, query: Query, plan: ToolPlan, gathered: Gathered, deadline: Deadline) -> str:
-        """See the port. Raises `VlmReplyUnusable` for a reply without its tags."""
+        """Return task-oriented knowledge: what of it all serves the question (filtering, 3.4, eq. 8).
+
+        `plan`: what led to it (eq. 10: each token is conditioned on those before it, the plan's too). Raises
+        `VlmReplyUnusable` for a reply without its tags.
+        """
         planned = within_tokens(plan.written, SHOWN_PLAN_TOKENS)
         earlier = replied(plan_prompt(query, self._options), planned) if planned else None
 
@@ -89,19 +96,20 @@ class WikiPrfVlmReasoner:
 
     async def answer(
         self,
-        photo_context: PhotoContext,
+        query: Query,
         knowledge: str | None,
         context: Context,
         generation: GenerationBudget,
         deadline: Deadline,
     ) -> Reply:
-        """See the port. Quotes are of what was retrieved, never of the knowledge's own words."""
+        """Return a short answer from the photo and the knowledge (eq. 9); None: the evidence itself is it.
+
+        Quotes are of what was retrieved, never of the knowledge's own words.
+        """
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
 
         def prompt_with(known: str) -> TextPrompt:
-            return text_prompt(
-                "wiki_prf/answer_from_knowledge", photo_context.query, self._options, limit, knowledge=known
-            )
+            return text_prompt("wiki_prf/answer_from_knowledge", query, self._options, limit, knowledge=known)
 
         def shown_within(tokens: int) -> str:
             if knowledge is None:

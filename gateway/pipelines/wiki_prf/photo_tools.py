@@ -7,7 +7,7 @@ from PIL import ImageOps
 
 from chassis.images import ImageLimits, encoded, upright_rgb
 from gateway.clients.services import Services
-from gateway.pipelines.wiki_prf.port import PhotoTool
+from gateway.pipelines.wiki_prf.tool_plan import PhotoTool
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage

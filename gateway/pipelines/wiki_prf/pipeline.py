@@ -10,26 +10,40 @@ given as it is said: nothing verifies it.
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from contracts.answer import Route
 from gateway.clients.services import Services
 from gateway.pipelines.wiki_prf import photo_tools
-from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall, ToolPlan, WikiPrfReasoner
+from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
+from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.planning.latencies import Work
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
-from gateway.reasoning.photo_context import PhotoContext
-from gateway.state import Context, Evidence, PhotoText, Query, Reply
+from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
 from gateway.steps import evidence
 from gateway.steps.conclusion import Outcome, answered, out_of_time
 from gateway.steps.identify import fuse
-from gateway.steps.photo import begin_photo_context
+from gateway.steps.photo import begin_image_search
 from gateway.thresholds import Thresholds
 
 EVIDENCE_CHARS, KNOWLEDGE_TOKENS = 10_000, 200
+TOOLS = {
+    "captioning": PhotoTool.CAPTION,
+    "grounding": PhotoTool.GROUNDING,
+    "flipping": PhotoTool.FLIP,
+}
+ARTICLES_PAST = {"articles-past-1": 1, "articles-past-3": 3}
+MODULES = frozenset({"processing", "filtering", "sections-past-1", *TOOLS, *ARTICLES_PAST})
+"""What an experiment may leave out: the paper's ablations that need no training.
 
+Without `processing`: no plan, no tools, the whole photo's article alone; `filtering`: the answer is made from
+all that was retrieved; `captioning`, `grounding`, `flipping`: the plan's calls of that tool are not made (all
+of Table 8); `articles-past-3`: a tool retrieves three articles (Tables 10, 14 and 15); `sections-past-1`: the
+best section of a tool's articles is kept (Tables 14 and 15).
+"""
 
 STAGE_GRAPH = StageGraph(
     "wiki-prf",
@@ -45,6 +59,7 @@ STAGE_GRAPH = StageGraph(
         (Stage.SESSION,),
     ),
     reads=((Stage.KNOWLEDGE_FILTER, 2_500), (Stage.ANSWER, 500)),
+    needs_model=True,
 )
 
 
@@ -52,35 +67,39 @@ STAGE_GRAPH = StageGraph(
 class WikiPrfPipeline:
     """The model plans how to look, the services find, the model keeps what serves the question, then answers.
 
-    `fallback` answers when the reasoner's model cannot. `articles`, `sections`: of each tool, at most.
+    `articles`, `sections`: of each tool, at most.
     """
 
     services: Services
-    reasoner: WikiPrfReasoner
+    reasoner: WikiPrfVlmReasoner
     thresholds: Thresholds
-    fallback: WikiPrfReasoner | None = None
     articles: int = photo_tools.MOST_ARTICLES
     sections: int = photo_tools.MOST_SECTIONS
     name: str = "wiki-prf"
     stage_graph: StageGraph = STAGE_GRAPH
+    missing: frozenset[str] = frozenset()
+    modules: ClassVar[frozenset[str]] = MODULES
 
     def using(self, thresholds: Thresholds) -> "WikiPrfPipeline":
         """The same with other cut-offs."""
         return replace(self, thresholds=thresholds)
 
+    def without(self, missing: frozenset[str]) -> "WikiPrfPipeline":
+        """The same without these of `MODULES`; of several numbers the smallest holds."""
+        articles = min([self.articles, *(most for name, most in ARTICLES_PAST.items() if name in missing)])
+        sections = 1 if "sections-past-1" in missing else self.sections
+        return replace(self, articles=articles, sections=sections, missing=missing)
+
     async def answer(self, query: Query, run: Run) -> Outcome:
         """The whole photo's search beside the plan; then the tools in the plan's order, filter and answer."""
         async with prefetching() as group:
-            sees = self._steps(run).sees
-            photo_context = await begin_photo_context(
-                group, self.services, query, run, photo_tools.MOST_ARTICLES, sees=sees
-            )
-            plan = await self._plan(photo_context, run) if query.photo else ToolPlan()
-            things = await photo_context.recognise()
+            begun = begin_image_search(group, self.services, query, run, photo_tools.MOST_ARTICLES)
+            plan = await self._plan(query, run) if query.photo else ToolPlan()
+            things = await begun.result()
             run.explain.note(Stage.IMAGE_SEARCH, (thing.name for thing in things))
             run.explain.signal("image_top", things[0].probability if things else None)
             document = await photo_tools.article(self.services, things[:1], run)
-            sections = [item for call in plan.calls for item in await self._use(call, photo_context, run)]
+            sections = [item for call in plan.calls for item in await self._use(call, query, things, run)]
             if query.photo is None:
                 run.spare(Stage.TOOL_PLAN)
                 sections = list(await self._sections_of(query, run))
@@ -88,19 +107,22 @@ class WikiPrfPipeline:
             knowledge = await self._filter(query, plan, gathered, run)
             entity = next(iter(fuse(things, self.thresholds)), None)
             context = Context(Route.RAG, entity, PhotoText(), gathered.evidence)
-            reply = await self._answer(photo_context, knowledge, context, run)
+            reply = await self._answer(query, knowledge, context, run)
         return answered(query.question, reply, context, None, run.failures, run.explain)
 
-    async def _plan(self, photo_context: PhotoContext, run: Run) -> ToolPlan:
+    async def _plan(self, query: Query, run: Run) -> ToolPlan:
         """3.2: which tools in which order; none if the plan cannot be read: the whole photo stands for it."""
         plan = ToolPlan()
+        if "processing" in self.missing:
+            return plan
         async with run.optional(Stage.TOOL_PLAN), run.stage(Stage.TOOL_PLAN) as deadline:
-            plan = await self._steps(run).plan_tools(photo_context, deadline)
+            plan = await self.reasoner.plan_tools(query, deadline)
         told = [f"{call.tool}: {call.content}" if call.content else call.tool for call in plan.calls]
         dropped = [f"lines that are no call: {plan.dropped}"] if plan.dropped else []
         other_form = [] if plan.in_form else ["not in the paper's form"]
         run.explain.note(Stage.TOOL_PLAN, (*told, *dropped, *other_form))
-        return plan
+        unused = {tool for name, tool in TOOLS.items() if name in self.missing}
+        return replace(plan, calls=tuple(call for call in plan.calls if call.tool not in unused))
 
     async def _sections_of(self, query: Query, run: Run) -> tuple[Evidence, ...]:
         """Return the sections that the question itself finds: the tools all need a photo."""
@@ -109,21 +131,22 @@ class WikiPrfPipeline:
             self.services, query, query.question, found, run, self.sections
         )
 
-    async def _use(self, call: ToolCall, photo_context: PhotoContext, run: Run) -> tuple[Evidence, ...]:
+    async def _use(
+        self, call: ToolCall, query: Query, whole: tuple[Entity, ...], run: Run
+    ) -> tuple[Evidence, ...]:
         """3.3: the sections that a tool finds, ranked by the caption or, for pictures, by the question."""
-        query, services = photo_context.query, self.services
+        services = self.services
         if query.photo is None:
             return ()
         if call.tool is PhotoTool.CAPTION:
             search = call.content
             async with run.optional(Stage.CAPTION), run.stage(Stage.CAPTION) as deadline:
-                search = await self._steps(run).describe(query, call.content, deadline)
+                search = await self.reasoner.describe(query, call.content, deadline)
             run.explain.note(Stage.CAPTION, search)
             found = await photo_tools.described(services, search, run, self.articles)
         else:
             search = query.question
             if call.tool is PhotoTool.GROUNDING:
-                whole = await photo_context.recognise()
                 things = await photo_tools.grounded(
                     services, query.photo, call.content, whole, run, self.articles
                 )
@@ -140,26 +163,20 @@ class WikiPrfPipeline:
         shown = evidence.prompt_tokens((*gathered.document, *gathered.sections), EVIDENCE_CHARS)
         size, stage = Work(extra_prompt_tokens=shown), Stage.KNOWLEDGE_FILTER
         knowledge: str | None = None
+        if "filtering" in self.missing:
+            return None
         if gathered.evidence:
             async with run.optional(stage), run.stage(stage, size) as deadline:
-                knowledge = await self._steps(run).filter(query, plan, gathered, deadline)
+                knowledge = await self.reasoner.filter(query, plan, gathered, deadline)
         run.explain.note(Stage.KNOWLEDGE_FILTER, knowledge or "as it was retrieved")
         return knowledge
 
-    async def _answer(
-        self, photo_context: PhotoContext, knowledge: str | None, context: Context, run: Run
-    ) -> Reply:
+    async def _answer(self, query: Query, knowledge: str | None, context: Context, run: Run) -> Reply:
         """Equation 9."""
-        run.keep(out_of_time(photo_context.query.question, context))
+        run.keep(out_of_time(query.question, context))
         generation = run.plan.generation
         reads = context.evidence if knowledge is None else ()
         shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
         size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
-        async for reader, may_fail, stage in run.attempts(Stage.ANSWER, self.reasoner, self.fallback, size):
-            async with may_fail, stage as deadline:
-                reply = await reader.answer(photo_context, knowledge, context, generation, deadline)
-        return reply
-
-    def _steps(self, run: Run) -> WikiPrfReasoner:
-        """Who takes the steps before the answer: not the model once the plan has no time for it."""
-        return run.reasoner(self.reasoner, self.fallback)
+        async with run.required(Stage.ANSWER, size) as deadline:
+            return await self.reasoner.answer(query, knowledge, context, generation, deadline)

@@ -5,7 +5,7 @@ Serving reads leniently instead (`lenient.py`). Time is linear in the text; noth
 
 import re
 
-from gateway.pipelines.wiki_prf.port import PhotoTool, ToolCall
+from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall
 from language.words import visible
 
 MOST_CALLS = 4

@@ -11,8 +11,7 @@ from gateway.clients.services import Services
 from gateway.pipelines.baselines.closed_book import ClosedBookPipeline
 from gateway.pipelines.baselines.crag_mm import CragMmPipeline
 from gateway.pipelines.baselines.direct_rag import DirectRagPipeline
-from gateway.pipelines.baselines.lite import LiteBaselines
-from gateway.pipelines.baselines.port import BaselineReasoner, Retrieved
+from gateway.pipelines.baselines.retrieved import Retrieved
 from gateway.pipelines.experiments import varied
 from gateway.pipelines.port import Pipeline
 from gateway.planning.explaining import Explaining
@@ -20,7 +19,6 @@ from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import FULL, Plan
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.reasoning.port import ReadPhoto
 from gateway.state import GenerationBudget, Photo, Query, Quote, Reply, Turn
 from gateway.steps.conclusion import Outcome
 from gateway.thresholds import RetrievalLimits
@@ -42,17 +40,12 @@ def quote_first(found: Retrieved) -> Reply:
 
 @dataclass
 class ScriptedReader:
-    """Says what the test wants; `asked` holds (call, question, what was found) in order.
-
-    `reads`: it waits for the photo's print before it answers, and keeps it in `read`.
-    """
+    """Says what the test wants; `asked` holds (call, question, what was found) in order."""
 
     alone: Reply = field(default_factory=lambda: Reply("It is a book.", 0.7))
     query: str = "who wrote The Salt Road"
     say: Callable[[Retrieved], Reply] = quote_first
     error: LoreglassError | None = None
-    reads: bool = False
-    read: list[str] = field(default_factory=list)
     asked: list[tuple[str, Query, Retrieved]] = field(default_factory=list)
 
     def calls(self) -> list[str]:
@@ -64,19 +57,17 @@ class ScriptedReader:
         ((_, ask, found),) = [each for each in self.asked if each[0] == call]
         return ask, found
 
-    async def answer_alone(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
+    async def answer_alone(self, ask: Query, deadline: Deadline) -> Reply:
         """The scripted answer."""
-        await self._note("answer_alone", ask, Retrieved(), read_photo)
+        await self._note("answer_alone", ask, Retrieved())
         return self.alone
 
-    async def answer_in_steps(self, ask: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
+    async def answer_in_steps(self, ask: Query, deadline: Deadline) -> Reply:
         """The scripted answer."""
-        await self._note("answer_in_steps", ask, Retrieved(), read_photo)
+        await self._note("answer_in_steps", ask, Retrieved())
         return self.alone
 
-    async def rewrite_query(
-        self, ask: Query, found: Retrieved, read_photo: ReadPhoto, deadline: Deadline
-    ) -> str:
+    async def rewrite_query(self, ask: Query, found: Retrieved, deadline: Deadline) -> str:
         """The scripted query."""
         await self._note("rewrite_query", ask, found)
         return self.query
@@ -85,20 +76,15 @@ class ScriptedReader:
         self,
         ask: Query,
         found: Retrieved,
-        read_photo: ReadPhoto,
         generation: GenerationBudget,
         deadline: Deadline,
     ) -> Reply:
         """The scripted reply."""
-        await self._note("answer_from", ask, found, read_photo)
+        await self._note("answer_from", ask, found)
         return self.say(found)
 
-    async def _note(
-        self, call: str, ask: Query, found: Retrieved, read_photo: ReadPhoto | None = None
-    ) -> None:
+    async def _note(self, call: str, ask: Query, found: Retrieved) -> None:
         self.asked.append((call, ask, found))
-        if self.reads and read_photo is not None:
-            self.read.append((await read_photo()).plain)
         if self.error is not None:
             raise self.error
 
@@ -118,18 +104,15 @@ class Result:
         return [stage.stage for stage in self.run.stages]
 
 
-def baseline(
-    name: str, services: Services, reader: ScriptedReader, fallback: BaselineReasoner | None
-) -> Pipeline:
+def baseline(name: str, services: Services, reader: ScriptedReader) -> Pipeline:
     """The pipeline of that name."""
-    alone = fallback.answer_alone if fallback else None
     if name == "llm-only":
-        return ClosedBookPipeline(services, reader.answer_alone, alone)
+        return ClosedBookPipeline(reader.answer_alone)
     if name == "cot":
-        return ClosedBookPipeline(services, reader.answer_in_steps, alone, name, COT, Stage.DRAFT)
+        return ClosedBookPipeline(reader.answer_in_steps, name, COT, Stage.DRAFT)
     if name == "direct-rag":
-        return DirectRagPipeline(services, reader, RetrievalLimits(), fallback)
-    return CragMmPipeline(services, reader, int(name[-1]), fallback)
+        return DirectRagPipeline(services, reader, RetrievalLimits())
+    return CragMmPipeline(services, reader, int(name[-1]))
 
 
 async def asked(
@@ -137,7 +120,6 @@ async def asked(
     reader: ScriptedReader | None = None,
     services: FakeServices | None = None,
     *,
-    fallback: bool = True,
     question: str = WHO_WROTE,
     history: tuple[Turn, ...] = (),
     photo: Photo | None = PHOTO,
@@ -145,11 +127,10 @@ async def asked(
     missing: tuple[str, ...] = (),
     **ask: Any,
 ) -> Result:
-    """One question to one baseline. `fallback`: the scripted reader passes for a model that sees."""
+    """One question to one baseline."""
     reader, services = reader or ScriptedReader(), services or FakeServices()
     async with clients_of(services) as clients:
-        behind = LiteBaselines(clients.read) if fallback else None
-        pipeline = varied(baseline(name, clients, reader, behind), Experiment(without=list(missing)))
+        pipeline = varied(baseline(name, clients, reader), Experiment(without=list(missing)))
         run = Run("trace", Deadline.after_ms(30_000), planning=FixedPlan(plan), explain=Explaining())
         outcome = await pipeline.answer(Query(question, photo, history=history, **ask), run)
     return Result(outcome, run, reader, services)

@@ -12,11 +12,10 @@ from gateway.pipelines.experiments import varied
 from gateway.pipelines.port import Pipeline
 from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
 from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
-from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.planning.explaining import Explaining
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.run import Run
-from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import Context, Evidence, GenerationBudget, Photo, Query, Quote, Reply, Turn
 from gateway.steps.conclusion import Outcome
 from gateway.thresholds import load_thresholds
@@ -47,18 +46,15 @@ def fail_with(error: LoreglassError | None) -> None:
 class ScriptedThreeStep:
     """Says what the test wants; `seen` holds what the steps were given, by name."""
 
-    sees: bool = True
     queries: tuple[str, ...] = ("first", "second", "third")
     order: tuple[int, ...] = (0,)
     say: Callable[[Context], Reply] = best_first
     failing: Mapping[str, LoreglassError] = field(default_factory=dict)
     seen: dict[str, Any] = field(default_factory=dict)
 
-    async def sample_queries(
-        self, photo_context: PhotoContext, count: int, deadline: Deadline
-    ) -> tuple[str, ...]:
+    async def sample_queries(self, query: Query, count: int, deadline: Deadline) -> tuple[str, ...]:
         """The scripted queries."""
-        self.seen["sample_queries"] = (photo_context.query, count)
+        self.seen["sample_queries"] = (query, count)
         fail_with(self.failing.get("sample_queries"))
         return self.queries[:count]
 
@@ -71,7 +67,7 @@ class ScriptedThreeStep:
         return self.order
 
     async def answer(
-        self, photo_context: PhotoContext, context: Context, generation: GenerationBudget, deadline: Deadline
+        self, query: Query, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """The scripted reply."""
         self.seen["answer"] = context
@@ -83,7 +79,6 @@ class ScriptedThreeStep:
 class ScriptedWikiPrf:
     """Says what the test wants; `seen` holds what the steps were given, by name."""
 
-    sees: bool = True
     plan: ToolPlan = field(
         default_factory=lambda: ToolPlan(
             (
@@ -98,9 +93,9 @@ class ScriptedWikiPrf:
     failing: Mapping[str, LoreglassError] = field(default_factory=dict)
     seen: dict[str, Any] = field(default_factory=dict)
 
-    async def plan_tools(self, photo_context: PhotoContext, deadline: Deadline) -> ToolPlan:
+    async def plan_tools(self, query: Query, deadline: Deadline) -> ToolPlan:
         """The scripted plan."""
-        self.seen["plan_tools"] = photo_context.query
+        self.seen["plan_tools"] = query
         fail_with(self.failing.get("plan_tools"))
         return self.plan
 
@@ -118,7 +113,7 @@ class ScriptedWikiPrf:
 
     async def answer(
         self,
-        photo_context: PhotoContext,
+        query: Query,
         knowledge: str | None,
         context: Context,
         generation: GenerationBudget,
@@ -176,13 +171,12 @@ def numbered(query: str, number: int) -> TextHit:
 async def ask_three_step(
     reasoner: ScriptedThreeStep | None = None,
     services: FakeServices | None = None,
-    fallback: ScriptedThreeStep | None = None,
     **more: Any,
 ) -> Result:
     """One question to `three-step`."""
     return await _ask(
         services,
-        lambda c: ThreeStepPipeline(c, reasoner or ScriptedThreeStep(), THRESHOLDS, fallback),
+        lambda c: ThreeStepPipeline(c, reasoner or ScriptedThreeStep(), THRESHOLDS),
         **more,
     )
 
@@ -190,12 +184,11 @@ async def ask_three_step(
 async def ask_wiki_prf(
     reasoner: ScriptedWikiPrf | None = None,
     services: FakeServices | None = None,
-    fallback: ScriptedWikiPrf | None = None,
     **more: Any,
 ) -> Result:
     """One question to `wiki-prf`."""
     return await _ask(
-        services, lambda c: WikiPrfPipeline(c, reasoner or ScriptedWikiPrf(), THRESHOLDS, fallback), **more
+        services, lambda c: WikiPrfPipeline(c, reasoner or ScriptedWikiPrf(), THRESHOLDS), **more
     )
 
 

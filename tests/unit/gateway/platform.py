@@ -2,18 +2,21 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import anyio
 import httpx
 
+from chassis.errors import DependencyUnavailable
 from chassis.http.serving import BoundApp, listen, running
 from contracts.answer import Answer
 from gateway.app import TellStart, create_app
 from gateway.clients.services import Services
-from gateway.reasoners import Reasoners, lite_reasoners
+from gateway.llm.options import VlmOptions
+from gateway.reasoners import PaperModel, Reasoners
+from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.reasoning.port import Read
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings
@@ -71,6 +74,18 @@ class World:
                 await anyio.lowlevel.checkpoint()
 
 
+class AwayModel:
+    """A model of the published pipelines that cannot be reached."""
+
+    sees_photos = True
+
+    async def complete(self, *_: object) -> Any:
+        """Raise what a client raises."""
+        raise DependencyUnavailable
+
+    write = complete
+
+
 async def tell_nothing(settings: GatewaySettings, services: Services, pipeline: str) -> None:
     """For tests that count what services are asked."""
 
@@ -87,8 +102,8 @@ async def gateway_before(
 ) -> AsyncIterator[World]:
     """A gateway in front of `services`; those in `down` are looked for where the mapping says.
 
-    `fallback`: the scripted reasoner passes for a model, behind which the pocket one stands. `pocket`: no
-    scripted one, but the pocket reasoner before the reader service.
+    `fallback`: the scripted reasoner passes for a model, with the lite reasoner as its fallback; the model of
+    the published pipelines is away. `pocket`: the lite reasoner alone.
 
     Questions that name no deadline have a minute, so that none is late because the machine is loaded.
     """
@@ -99,9 +114,10 @@ async def gateway_before(
     )
 
     def reasoners(_: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read) -> Reasoners:
-        reading = lite_reasoners(read)
-        scripted = replace(reading, few_hops=thinking, fallback=reading if fallback else None)
-        return reading if pocket else scripted
+        if pocket:
+            return Reasoners(LiteReasoner(read))
+        behind = LiteReasoner(read) if fallback else None
+        return Reasoners(thinking, behind, PaperModel(AwayModel(), VlmOptions()))
 
     app = create_app(chosen, partial(wire, open_reasoners=reasoners), tell_start)
     bound = BoundApp(app, listen("127.0.0.1", 0))

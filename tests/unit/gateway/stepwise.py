@@ -10,7 +10,6 @@ from chassis.http.serving import BoundApp, listen, running
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
-from gateway.pipelines.qa_dragon.ablation import without
 from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
 from gateway.planning.run import Run
 from gateway.reasoning.port import ReadPhoto
@@ -169,7 +168,7 @@ async def dragon(
     async with clients_of(services) as clients:
         pipeline = QaDragonPipeline(clients, reasoner, load_thresholds(), RetrievalLimits())
         if missing:
-            pipeline = without(pipeline, frozenset({missing}))
+            pipeline = pipeline.without(frozenset({missing}))
         run = Run("trace", Deadline.after_ms(deadline_ms))
         outcome = await pipeline.answer(Query(question, photo, history=history), run)
     return Result(outcome, run, reasoner, services)

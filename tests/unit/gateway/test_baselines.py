@@ -5,19 +5,21 @@ from typing import Any
 
 import pytest
 
-from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, Overloaded
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError, Overloaded
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason, Route
 from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextSearchReply
 from gateway.pipelines.baselines import crag_mm
 from gateway.pipelines.baselines.crag_mm import CragMmPipeline
-from gateway.pipelines.baselines.port import Retrieved
+from gateway.pipelines.baselines.retrieved import Retrieved
 from gateway.planning.plan import FULL
+from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.state import Entity, Photo, Quote, Reply, Turn
-from tests.unit.gateway.baselines import CLOSED, SEARCHING, ScriptedReader, asked
+from gateway.state import Entity, Photo, Query, Quote, Reply, Turn
+from tests.unit.gateway.baselines import CLOSED, SEARCHING, ScriptedReader, asked, baseline
 from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, Mood, image_hit, text_hit
-from tests.unit.gateway.stepwise import PHOTO, WHO_WROTE
+from tests.unit.gateway.stepwise import PHOTO, WHO_WROTE, clients_of
 
 pytestmark = pytest.mark.anyio
 
@@ -78,14 +80,6 @@ async def test_each_baseline_takes_its_own_steps_and_no_other(
 async def test_only_what_searched_took_the_rag_route(name: str) -> None:
     outcome = (await asked(name)).outcome
     assert outcome.route is (Route.DIRECT if name in CLOSED else Route.RAG)
-
-
-@pytest.mark.parametrize("name", EVERY)
-async def test_a_reader_that_cannot_see_has_the_print_read_beside_the_searches(name: str) -> None:
-    result = await asked(name, ScriptedReader(reads=True), fallback=False)
-    assert result.services.ocr.calls == [PHOTO.jpeg]
-    assert result.stages.count("ocr") == 1
-    assert result.reader.read == ["THE SALT ROAD"]
 
 
 # What is searched
@@ -294,51 +288,19 @@ async def test_a_question_that_nobody_rewrites_is_searched_as_it_is(name: str) -
 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("error", [DependencyUnavailable(), Overloaded(), DeadlineExceeded()])
-async def test_a_model_that_cannot_be_had_is_stood_in_for(name: str, error: Exception) -> None:
-    reader = ScriptedReader(error=error)  # type: ignore[arg-type]
-    result = await asked(name, reader, question="Who wrote this book?")
-    stage = "draft" if name == "cot" else "answer"
-    assert f"pocket_{stage}" in result.stages
-    assert stage in result.run.degraded
-    assert result.services.ocr.calls == [PHOTO.jpeg]  # who stands in cannot see
-    if name in SEARCHING:
-        assert "Mira Holm" in result.outcome.answer
+async def test_a_model_that_is_away_is_named_and_raised(name: str, error: LoreglassError) -> None:
+    reader, services = ScriptedReader(error=error), FakeServices()
+    run = Run("trace", Deadline.after_ms(30_000))
+    async with clients_of(services) as clients:
+        with pytest.raises(type(error)):
+            await baseline(name, clients, reader).answer(Query(WHO_WROTE, PHOTO), run)
+    assert run.degraded[-1] == ("draft" if name == "cot" else "answer")
 
 
 @pytest.mark.parametrize("name", EVERY)
-async def test_without_anybody_to_stand_in_the_failure_is_told(name: str) -> None:
-    with pytest.raises(DependencyUnavailable):
-        await asked(name, ScriptedReader(error=DependencyUnavailable()), fallback=False)
-
-
-@pytest.mark.parametrize("name", EVERY)
-async def test_a_fault_of_ours_is_nothing_to_stand_in_for(name: str) -> None:
+async def test_a_fault_of_ours_is_raised(name: str) -> None:
     with pytest.raises(Internal):
         await asked(name, ScriptedReader(error=Internal()))
-
-
-@pytest.mark.parametrize("name", EVERY)
-async def test_a_plan_without_a_model_asks_none(name: str) -> None:
-    plan = replace(FULL, model=False, model_draft=False)
-    result = await asked(name, plan=plan, question="Who wrote this book?")
-    assert result.reader.asked == []
-    if name in ("crag-mm-task-2", "crag-mm-task-3"):
-        (request,) = result.services.text_search.calls
-        (query,) = request.queries
-        assert query == f"{BOOK} Who wrote this book?"
-
-
-@pytest.mark.parametrize("name", ["llm-only", "direct-rag"])
-async def test_what_stands_in_may_quote_the_photo(name: str) -> None:
-    result = await asked(
-        name,
-        ScriptedReader(error=DependencyUnavailable()),
-        many_things(),
-        question="What is the title of this book?",
-    )
-    (citation,) = result.outcome.citations
-    assert (citation.kind, citation.snippet) == (CitationKind.PHOTO, "THE SALT ROAD")
-    assert result.outcome.route is (Route.DIRECT if name == "llm-only" else Route.RAG)
 
 
 async def test_a_page_without_a_space_is_no_longer_than_a_word_may_be() -> None:

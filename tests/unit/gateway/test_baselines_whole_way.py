@@ -1,6 +1,5 @@
 """The baselines through the gateway's own wiring and HTTP, by either reasoner: calls, prompts, deadlines."""
 
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ from contracts.answer import Answer, Reason, Route
 from gateway.app import create_app
 from gateway.settings import GatewaySettings, Reasoning
 from tests.unit.gateway.baselines import CLOSED, SEARCHING
-from tests.unit.gateway.fakes import AUTHOR, BOOK, FakeServices, Mood, service_settings
+from tests.unit.gateway.fakes import AUTHOR, BOOK, FakeServices, service_settings
 from tests.unit.gateway.model_replies import SURE, UNKNOWN, replies
-from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before
+from tests.unit.gateway.platform import PHOTO, QUESTION
 
 pytestmark = pytest.mark.anyio
 
@@ -114,41 +113,3 @@ async def test_a_model_that_hangs_leaves_an_honest_refusal_or_a_quote() -> None:
         async with anyio.create_task_group() as group:
             for name in EVERY:
                 group.start_soon(ask, name)
-
-
-# In the pocket profile
-
-
-@pytest.fixture
-async def quoting() -> AsyncIterator[Any]:
-    """A gateway whose baselines quote."""
-    async with gateway_before(FakeServices()) as world:
-        yield world
-
-
-async def test_without_a_model_every_baseline_but_cot_answers(quoting: Any) -> None:
-    models = (await quoting.client.get("/v1/models")).json()["data"]
-    assert "cot" not in {model["id"] for model in models}
-    answers = Counter({name: 0 for name in EVERY if name != "cot"})
-    for name in answers:
-        answer = await quoting.ask("Who wrote this book?", pipeline=name)
-        if name == "llm-only":
-            assert (answer.reason, answer.route) == (Reason.MODEL_UNSURE, Route.DIRECT)
-        else:
-            assert (answer.answer, answer.route) == ("Mira Holm.", Route.RAG)
-            assert [citation.snippet for citation in answer.citations] == [AUTHOR]
-    read = await quoting.ask("What is the title of this book?", pipeline="llm-only")
-    assert (read.reason, read.route) == (Reason.ANSWERED, Route.DIRECT)
-    assert BOOK.casefold() in read.answer.casefold()
-
-
-async def test_without_a_model_the_print_may_hang(quoting: Any) -> None:
-    quoting.services.ocr.mood = Mood.HANGS
-
-    async def ask(name: str) -> None:
-        answer = await quoting.ask("Who wrote this book?", pipeline=name, deadline_ms="3000")
-        assert answer.reason in (Reason.ANSWERED, Reason.TIMED_OUT), name
-
-    async with anyio.create_task_group() as group:
-        for name in SEARCHING:
-            group.start_soon(ask, name)

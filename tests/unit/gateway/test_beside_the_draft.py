@@ -12,7 +12,6 @@ from contracts.cropper import CropReply
 from contracts.domain_router import ClassifyReply, Domain
 from contracts.image_search import ImageSearchReply
 from gateway.clients.services import PhotoRecipients
-from gateway.pipelines.loreglass.ablation import without
 from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
 from gateway.planning.run import Run
 from gateway.reasoning.port import ReadPhoto, Seek
@@ -62,7 +61,7 @@ async def asked(
         clients = replace(clients, photo_to=PhotoRecipients(domain_router=sees))
         pipeline = LoreglassPipeline(clients, reasoner, load_thresholds(), RetrievalLimits())
         if missing:
-            pipeline = without(pipeline, frozenset({missing}))
+            pipeline = pipeline.without(frozenset({missing}))
         run = Run("trace", Deadline.after_ms(30_000))
         with anyio.fail_after(20):
             return await pipeline.answer(Query(WHO_WROTE, PHOTO), run), run

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from contracts import headers
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route, Verification
 from contracts.image_search import ImageSearchReply
@@ -29,7 +29,7 @@ from tests.unit.gateway.device_bytes import phone
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner
-from tests.unit.gateway.test_pocket_whole_way import PIPELINES, nothing_found
+from tests.unit.gateway.test_pocket_whole_way import nothing_found
 from tests.wire import send_raw
 
 pytestmark = pytest.mark.anyio
@@ -150,13 +150,10 @@ async def test_an_answer_has_none(services: FakeServices) -> None:
     assert (answer.abstained, answer.closest) == (False, None)
 
 
-@pytest.mark.parametrize("pipeline", [name for name in PIPELINES if name != "llm-only"])
-async def test_every_pipeline_that_searches_gives_it_without_a_model(
-    services: FakeServices, pipeline: str
-) -> None:
+async def test_without_a_model_it_is_given_too(services: FakeServices) -> None:
     services.image_search.reply = ImageSearchReply(hits=[], collection="images")
     async with gateway_before(services, pocket=True) as world:
-        answer = await world.ask("When was The Salt Road printed?", photo=None, pipeline=pipeline)
+        answer = await world.ask("When was The Salt Road printed?", photo=None)
     assert answer.abstained
     assert answer.closest is not None
     assert answer.closest.snippet == PAGES
@@ -180,9 +177,13 @@ async def test_where_nothing_was_found_there_is_none(services: FakeServices) -> 
 
 @pytest.mark.parametrize(
     ("failure", "reason"),
-    [(DeadlineExceeded(), Reason.TIMED_OUT), (Overloaded(retry_after_s=1), Reason.OVERLOADED)],
+    [
+        (DeadlineExceeded(), Reason.TIMED_OUT),
+        (Overloaded(retry_after_s=1), Reason.OVERLOADED),
+        (DependencyUnavailable(), Reason.UNAVAILABLE),
+    ],
 )
-async def test_a_model_that_is_late_or_busy_leaves_what_was_found(
+async def test_a_model_that_is_late_busy_or_away_leaves_what_was_found(
     services: FakeServices, failure: LoreglassError, reason: Reason
 ) -> None:
     def fail(*_: object) -> Reply:

@@ -12,7 +12,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from contracts.answer import Answer, Reason
-from gateway.pipelines.port import Tunable
+from gateway.pipelines.port import PAPER_PIPELINES, Tunable
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.thresholds import Thresholds, load_thresholds
 from tests.unit.gateway.fakes import NAMES, FakeServices, Mood
@@ -216,7 +216,8 @@ async def test_each_pipeline_that_has_thresholds_can_be_given_others(
     others = thresholds.with_overrides({"judged": 0.25})
     async with wired_gateway(reasoning=reasoning, vlm_model="m", experiments=True) as gateway:
         pipelines = gateway.execution.pipelines
-    assert {"loreglass", "qa-dragon"} <= set(pipelines)
+    papers = PAPER_PIPELINES if reasoning is Reasoning.VLM else frozenset[str]()
+    assert set(pipelines) == {"loreglass", *papers}
     for name, pipeline in pipelines.items():
         assert isinstance(pipeline, Tunable) is hasattr(pipeline, "thresholds"), name
         if isinstance(pipeline, Tunable):

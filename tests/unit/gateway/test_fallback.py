@@ -1,6 +1,7 @@
 """A model that cannot be had in time: the answer comes from the evidence in hand, and says so."""
 
 from collections.abc import Callable
+from functools import partial
 
 import anyio
 import pytest
@@ -144,17 +145,17 @@ class NoTimeForTheModel(FixedPlan):
         return stage not in FALLBACK_STAGE
 
 
-async def done_by(run: Run, fallback: str | None) -> list[str]:
-    done = []
-    async for who, may_fail, stage in run.attempts(Stage.DRAFT, "model", fallback):
-        async with may_fail, stage:
-            done.append(who)
-    return done
+async def done_by(run: Run, fallback: str | None) -> str:
+    async def named(name: str, _: Deadline) -> str:
+        return name
+
+    behind = partial(named, fallback) if fallback else None
+    return await run.with_fallback(Stage.DRAFT, partial(named, "model"), behind)
 
 
 async def test_a_model_that_would_not_end_in_time_is_not_begun_and_the_fallback_is() -> None:
     run = Run("trace", Deadline.after_ms(9_000), planning=NoTimeForTheModel())
-    assert await done_by(run, "fallback") == ["fallback"]
+    assert await done_by(run, "fallback") == "fallback"
     assert run.degraded == ["draft"]
 
 
@@ -166,7 +167,7 @@ async def test_a_model_that_would_not_end_in_time_fails_where_there_is_no_fallba
 
 async def test_a_model_that_is_there_leaves_nothing_to_the_fallback() -> None:
     run = Run("trace", Deadline.after_ms(9_000))
-    assert await done_by(run, "fallback") == ["model"]
+    assert await done_by(run, "fallback") == "model"
     assert run.degraded == []
 
 
@@ -212,6 +213,8 @@ async def test_a_fault_of_ours_is_no_reason_for_the_fallback(services: FakeServi
         assert (await world.post()).status_code == 500
 
 
-async def test_without_a_fallback_a_model_that_is_away_is_told(services: FakeServices) -> None:
-    async with gateway_before(services, BrokenModel(DependencyUnavailable())) as world:
-        assert (await world.post()).status_code == 503
+async def test_without_a_fallback_a_model_that_is_away_is_a_refusal(services: FakeServices) -> None:
+    model = BrokenModel(DependencyUnavailable(), can_draft=True)
+    async with gateway_before(services, model) as world:
+        answer = await world.ask()
+    assert (answer.reason, answer.degraded) == (Reason.UNAVAILABLE, ["answer"])

@@ -10,8 +10,7 @@ from contracts.cropper import CropReply
 from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextSearchReply
 from contracts.verifier import VerifyReply
-from gateway.pipelines.loreglass.ablation import MODULES, without
-from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
+from gateway.pipelines.loreglass.pipeline import MODULES, LoreglassPipeline
 from gateway.planning.run import Run
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
@@ -54,7 +53,7 @@ async def ablated(*missing: str, reasoner: ScriptedReasoner | None = None) -> Re
     services = busy_services()
     async with clients_of(services) as clients:
         whole = LoreglassPipeline(clients, thinking, load_thresholds(), RetrievalLimits())
-        pipeline = without(whole, frozenset(missing)) if missing else whole
+        pipeline = whole.without(frozenset(missing)) if missing else whole
         run = Run("trace", Deadline.after_ms(30_000))
         outcome = await pipeline.using(load_thresholds()).answer(Query(WHO_WROTE, PHOTO), run)
     return Result(outcome, run, thinking, services)

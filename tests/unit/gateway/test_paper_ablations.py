@@ -5,12 +5,12 @@ import pytest
 from chassis.errors import InvalidRequest
 from contracts.answer import Experiment, Reason
 from contracts.image_search import ImageSearchReply
-from gateway.pipelines.baselines import ablation as direct_rag
+from gateway.pipelines.baselines import direct_rag
 from gateway.pipelines.experiments import varied
-from gateway.pipelines.three_step import ablation as three_step
+from gateway.pipelines.three_step import pipeline as three_step
 from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
-from gateway.pipelines.wiki_prf import ablation as wiki_prf
-from gateway.pipelines.wiki_prf.port import PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf import pipeline as wiki_prf
+from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall, ToolPlan
 from tests.unit.gateway.baselines import asked
 from tests.unit.gateway.fakes import AUTHOR, BOOK, FakeServices, image_hit
 from tests.unit.gateway.papers import (
@@ -40,7 +40,7 @@ WIKI_PRF = {
     "captioning": {"caption"},
     "grounding": {"cropper"},
     "flipping": set[str](),
-    **{name: set[str]() for name in wiki_prf.FEWER},
+    **{name: set[str]() for name in ("sections-past-1", *wiki_prf.ARTICLES_PAST)},
 }
 
 
@@ -98,9 +98,8 @@ async def test_three_step_without_several_draws_searches_once(missing: str, quer
     assert [call.queries for call in result.services.text_search.calls] == [[query]]
 
 
-@pytest.mark.parametrize("sees", [True, False])
-async def test_three_step_without_reranking_reads_the_first_ten_results(sees: bool) -> None:
-    reasoner = ScriptedThreeStep(sees=sees, order=(5,))
+async def test_three_step_without_reranking_reads_the_first_ten_results() -> None:
+    reasoner = ScriptedThreeStep(order=(5,))
     result = await ask_three_step(reasoner, searching(), missing=["reranking"])
     texts = [item.text for item in reasoner.seen["answer"].evidence if item.text != AUTHOR]
     assert texts == [f"Passage {number} of second." for number in range(10)]

@@ -5,17 +5,14 @@ import pytest
 from chassis.errors import DependencyUnavailable, Overloaded
 from contracts.answer import CitationKind, Reason, Route
 from contracts.image_search import ImageSearchReply
-from contracts.ocr import OcrReply
 from contracts.text_search import TextSearchReply, TextSearchRequest
 from gateway.llm.delimiting import Budget, evidence_blocks
 from gateway.pipelines.three_step import pipeline as three_step
-from gateway.pipelines.three_step.lite import LiteThreeStep
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import FULL, Plan
 from gateway.state import Context, Reply, Turn
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit
-from tests.unit.gateway.papers import ScriptedThreeStep, ask_three_step, best_first, numbered, passages
-from tests.unit.reasoning.lite.desk import WordReader
+from tests.unit.gateway.papers import ScriptedThreeStep, ask_three_step, numbered, passages
 
 pytestmark = pytest.mark.anyio
 
@@ -160,39 +157,14 @@ async def test_a_model_is_spared_ocr_and_the_reranker_service() -> None:
     assert not result.services.reranker.calls
 
 
-async def test_who_cannot_see_is_told_what_services_see() -> None:
-    services = FakeServices()
-    reasoner = ScriptedThreeStep(sees=False, say=lambda found: best_first(found, PAGES))
-    result = await ask_three_step(reasoner, services)
-    assert services.ocr.calls
-    assert services.reranker.calls
-    assert "rank" not in reasoner.seen
-    assert PAGES in result.outcome.answer
-
-
-@pytest.mark.parametrize("service", ["ocr", "image_search", "text_search", "reranker"])
+@pytest.mark.parametrize("service", ["image_search", "text_search"])
 @pytest.mark.parametrize("mood", [Mood.CRASHES, Mood.BUSY, Mood.TALKS_NONSENSE])
 async def test_each_service_may_fail_alone(service: str, mood: Mood) -> None:
     services = FakeServices()
     services[service].mood = mood
-    result = await ask_three_step(ScriptedThreeStep(sees=False), services)
+    result = await ask_three_step(services=services)
     assert result.outcome.reason in (Reason.ANSWERED, Reason.NO_EVIDENCE)
     assert result.run.degraded == [service]
-
-
-async def test_a_model_that_is_away_is_answered_for() -> None:
-    away = ScriptedThreeStep(failing=dict.fromkeys(("sample_queries", "rank", "answer"), BROKEN))
-    result = await ask_three_step(away, fallback=ScriptedThreeStep(sees=False))
-    assert result.outcome.reason is Reason.ANSWERED
-    assert result.run.degraded == ["query_sampling", "listwise_rerank", "answer"]
-
-
-async def test_a_model_that_there_is_no_time_for_is_spared() -> None:
-    model, fallback = ScriptedThreeStep(), ScriptedThreeStep(sees=False)
-    result = await ask_three_step(model, fallback=fallback, planning=FixedPlan(Plan(model=False)))
-    assert not model.seen
-    assert set(fallback.seen) == {"sample_queries", "answer"}
-    assert result.outcome.reason is Reason.ANSWERED
 
 
 async def test_less_is_searched_when_the_plan_has_less_time() -> None:
@@ -231,35 +203,10 @@ async def test_the_list_holds_a_piece_of_every_result_with_what_was_asked_for() 
     assert min(len(item.text) for item in pages) > 2_000
 
 
-async def test_who_cannot_see_has_every_result_ranked_too() -> None:
-    services = FakeServices()
-    services.text_search.reply = long_passages
-    await ask_three_step(ScriptedThreeStep(sees=False), services)
-    (request,) = services.reranker.calls
-    assert len(request.documents) == 30
-
-
 async def test_without_a_photo_the_question_is_still_answered() -> None:
     result = await ask_three_step(photo=None)
     assert not result.services.image_search.calls
     assert PAGES in result.outcome.answer
-
-
-async def test_the_pocket_reasoner_words_the_question_with_the_thing_s_name() -> None:
-    services = FakeServices()
-    result = await ask_three_step(LiteThreeStep(WordReader()), services)  # type: ignore[arg-type]
-    assert any(BOOK in query and "How many pages" in query for query in queries_of(services))
-    assert all("{" not in query for query in queries_of(services))
-    assert "312" in result.outcome.answer
-    assert result.outcome.citations
-
-
-async def test_the_pocket_reasoner_does_not_know_what_nothing_says() -> None:
-    services = searching()
-    services.ocr.reply = OcrReply(lines=[], width=96, height=64)
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
-    result = await ask_three_step(LiteThreeStep(WordReader()), services)  # type: ignore[arg-type]
-    assert (result.outcome.reason, result.outcome.citations) == (Reason.NO_EVIDENCE, ())
 
 
 def unsaid(_: Context) -> Reply:

@@ -21,43 +21,36 @@ from tests.unit.gateway.test_verification import Judge, checking
 
 pytestmark = pytest.mark.anyio
 
-PIPELINES = ["loreglass", "qa-dragon"]
 THRESHOLDS = load_thresholds()
 LEAST = min(THRESHOLDS.supported, THRESHOLDS.judged)
 CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE),))
 AWAY = {"unverified": Unverified.SAY}
 
 
-async def asked(pipeline: str, away: str = "", **settings: Any) -> Answer:
+async def asked(away: str = "", **settings: Any) -> Answer:
     services = FakeServices()
     down = {"verifier": closed_port()} if away == "gone" else None
     if away == "crashes":
         services.verifier.mood = Mood.CRASHES
     async with gateway_before(services, down=down, pocket=True, **settings) as world:
-        return await world.ask("How many pages has The Salt Road?", photo=None, pipeline=pipeline)
+        return await world.ask("How many pages has The Salt Road?", photo=None)
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES)
 @pytest.mark.parametrize("away", ["crashes", "gone"])
-async def test_an_answer_that_nobody_checked_is_refused(pipeline: str, away: str) -> None:
-    answer = await asked(pipeline, away)
+async def test_an_answer_that_nobody_checked_is_refused(away: str) -> None:
+    answer = await asked(away)
     assert (answer.reason, answer.confidence) == (Reason.UNAVAILABLE, 0.0)
     assert answer.advice == "Ask again in a minute."
     assert "verifier" in answer.degraded
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES)
-async def test_or_it_says_so_and_is_less_sure_than_any_that_was_checked(pipeline: str) -> None:
-    checked = await asked(pipeline, **AWAY)
-    answer = await asked(pipeline, "crashes", **AWAY)
+async def test_or_it_says_so_and_is_less_sure_than_any_that_was_checked() -> None:
+    checked = await asked(**AWAY)
+    answer = await asked("crashes", **AWAY)
     assert checked.verification is Verification.VERIFIED
     assert answer.verification is Verification.UNVERIFIED
     assert answer.answer == f"{checked.answer} {CAUTION}"
     assert 0 < answer.confidence <= LEAST < checked.confidence
-
-
-async def test_a_pipeline_without_a_verifier_says_that_it_has_none() -> None:
-    assert (await asked("direct-rag")).verification is Verification.NONE
 
 
 @pytest.mark.parametrize("tokens", [None, (0.99, 0.97)])

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.answer import CitationKind
-from gateway.pipelines.baselines.port import Retrieved
+from gateway.pipelines.baselines.retrieved import Retrieved
 from gateway.state import Entity, Evidence
 
 TEXT = st.text(alphabet=st.sampled_from("ab. \n"), max_size=400)

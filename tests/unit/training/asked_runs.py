@@ -13,12 +13,11 @@ from contracts.answer import Explanation as Told
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import Run, RunStore, load_run
-from gateway.pipelines.wiki_prf.port import Gathered
+from gateway.pipelines.wiki_prf.tool_plan import Gathered
 from gateway.reasoning.calls import calls_counted
-from gateway.reasoning.photo_context import PhotoContext
 from gateway.state import Evidence, GenerationBudget, Photo, Query, Turn
 from loreglass_client.models import Answer, Explanation, Reason, Route
-from tests.unit.gateway.llm.papers import Bench, bench, unknown, unseen
+from tests.unit.gateway.llm.papers import Bench, bench
 from tests.unit.gateway.llm.stage import context, deadline, page
 
 OTHER = page("Rome is the capital of Italy.", "Rome")
@@ -144,7 +143,7 @@ async def _record(folder: Path, place: int, question: Question, traits: ServerTr
 async def _ask(it: Bench, question: Question, photo: bytes, pages: Sequence[Evidence]) -> None:
     history = (Turn("What is this?", "A red tower.", False),) if question.turn else ()
     query = Query(question.text, Photo(photo, 64, 48, "digest"), history=history)
-    about, enough = PhotoContext(query, unseen, unknown), GenerationBudget()
+    about, enough = query, GenerationBudget()
     await it.three_step.sample_queries(about, 2, deadline())
     await it.three_step.rank(query, pages, 10, deadline())
     await it.three_step.answer(about, context(*pages), enough, deadline())

@@ -5,11 +5,11 @@ from pydantic import ValidationError
 
 from evaluation.ablation.published import Row, Section, paper_tables, systems_for
 from evaluation.runs.running import System
-from gateway.pipelines.baselines import ablation as direct_rag
-from gateway.pipelines.loreglass import ablation as loreglass
-from gateway.pipelines.qa_dragon import ablation as qa_dragon
-from gateway.pipelines.three_step import ablation as three_step
-from gateway.pipelines.wiki_prf import ablation as wiki_prf
+from gateway.pipelines.baselines import direct_rag
+from gateway.pipelines.loreglass import pipeline as loreglass
+from gateway.pipelines.qa_dragon import pipeline as qa_dragon
+from gateway.pipelines.three_step import pipeline as three_step
+from gateway.pipelines.wiki_prf import pipeline as wiki_prf
 
 MODULES = {
     "loreglass": loreglass.MODULES,

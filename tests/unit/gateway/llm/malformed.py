@@ -20,7 +20,7 @@ from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.reading import whole
 from gateway.llm.schemas import Structured, Understanding
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
-from gateway.pipelines.qa_dragon.schemas import ObjectChoice, QuerySplit
+from gateway.pipelines.qa_dragon.model import ObjectChoice, QuerySplit
 
 Reply = dict[str, Any]
 _THINGS = ("Kestrel Bridge", "the Adler Hotel", "a Fiat 500", "St Olav's Church", 'the "Blue Hen" inn')

@@ -12,9 +12,7 @@ from gateway.llm.options import VlmOptions
 from gateway.llm.schemas import Structured
 from gateway.pipelines.three_step.model import Ranking, SearchPhrase, ThreeStepVlmReasoner
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
-from gateway.reasoning.photo_context import PhotoContext
-from gateway.state import Entity, PhotoText, Query
-from tests.unit.gateway.llm.stage import ASK, page
+from tests.unit.gateway.llm.stage import page
 
 TURIN = page("Fiat was founded in Turin in 1899.", "Fiat")
 ROME = page("Rome is the capital of Italy.", "Rome")
@@ -36,21 +34,6 @@ def file_of(name: str) -> str:
     """The prompt's place, as `prompt_text` takes it."""
     three_step = ("sample_query", "rank_evidence", "answer_briefly")
     return f"{'three_step' if name in three_step else 'wiki_prf'}/{name}"
-
-
-async def unseen() -> PhotoText:
-    """What a model does not wait for."""
-    raise AssertionError("a model reads the photo itself")
-
-
-async def unknown() -> tuple[Entity, ...]:
-    """What these steps do not wait for."""
-    raise AssertionError("not its concern")
-
-
-def photo_context(ask: Query = ASK) -> PhotoContext:
-    """A question whose services are nobody's concern."""
-    return PhotoContext(ask, unseen, unknown)
 
 
 @dataclass

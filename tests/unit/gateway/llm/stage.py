@@ -16,7 +16,6 @@ from gateway.llm.client import VlmClient
 from gateway.llm.options import VlmOptions
 from gateway.llm.reasoner import VlmReasoner
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
-from gateway.pipelines.qa_dragon.port import StepwiseReasoner
 from gateway.reasoning.port import Reasoner
 from gateway.state import Context, Draft, Entity, Evidence, Photo, PhotoText, Query, TextLine, Tool, Turn
 
@@ -95,7 +94,7 @@ class Bench:
 
     server: RunningServer
     reasoner: Reasoner
-    stepwise: StepwiseReasoner
+    stepwise: StepwiseVlmReasoner
 
 
 @asynccontextmanager

@@ -15,9 +15,9 @@ from gateway.llm.client import VlmClient
 from gateway.llm.options import VlmOptions, Window
 from gateway.llm.question import question_text, system_text
 from gateway.pipelines.baselines.model import VlmBaselines
-from gateway.pipelines.baselines.port import Retrieved
+from gateway.pipelines.baselines.retrieved import Retrieved
 from gateway.state import Entity, Evidence, GenerationBudget, Query, Reply, Turn
-from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, deadline, nothing_printed, page
+from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, deadline, page
 
 pytestmark = pytest.mark.anyio
 
@@ -52,8 +52,8 @@ async def put(
 def given(call: str, ask: Query, found: Retrieved) -> tuple[Any, ...]:
     """What goes into a call before its deadline."""
     if call == "answer_from":
-        return (ask, found, nothing_printed, GenerationBudget())
-    return (ask, found, nothing_printed) if call == "rewrite_query" else (ask, nothing_printed)
+        return (ask, found, GenerationBudget())
+    return (ask, found) if call == "rewrite_query" else (ask,)
 
 
 PROMPT = {

@@ -18,7 +18,7 @@ from gateway.llm.asking import understand
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.metrics import VlmMetrics
-from gateway.pipelines.qa_dragon.schemas import EntityMatch
+from gateway.pipelines.qa_dragon.model import EntityMatch
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, deadline
 
 pytestmark = pytest.mark.anyio

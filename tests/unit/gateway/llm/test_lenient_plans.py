@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.pipelines.wiki_prf.lenient import read_call, read_knowledge, read_plan
-from gateway.pipelines.wiki_prf.port import PhotoTool, ToolCall, ToolPlan
 from gateway.pipelines.wiki_prf.tags import CONTENT_CHARS, MOST_CALLS
+from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall, ToolPlan
 
 CAPTION, GROUNDING, FLIP = PhotoTool.CAPTION, PhotoTool.GROUNDING, PhotoTool.FLIP
 SPELLINGS = 3_000

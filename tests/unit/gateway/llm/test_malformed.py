@@ -12,7 +12,7 @@ from gateway.llm.lines import in_lines
 from gateway.llm.reading import whole
 from gateway.llm.schemas import Structured
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
-from gateway.pipelines.qa_dragon.schemas import ObjectChoice
+from gateway.pipelines.qa_dragon.model import ObjectChoice
 from tests.unit.gateway.llm.malformed import FORMS, corpus, outcome
 
 EACH = 300

@@ -15,7 +15,7 @@ from gateway.llm.assembly import Assembly
 from gateway.llm.reading import whole
 from gateway.llm.schemas import Structured
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
-from gateway.pipelines.qa_dragon import schemas as steps
+from gateway.pipelines.qa_dragon import model as steps
 from gateway.state import Draft, Entity, GenerationBudget, Reply, Tool
 from tests.unit.gateway.llm.stage import (
     ASK,

@@ -18,7 +18,7 @@ from gateway.llm.schemas import Structured
 from gateway.llm.text import text_prompt
 from gateway.pipelines.three_step.model import Ranking, SearchPhrase
 from gateway.pipelines.wiki_prf.model import DESCRIPTION_CHARS, KNOWLEDGE_CHARS
-from gateway.pipelines.wiki_prf.port import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.state import Evidence, GenerationBudget, Query
 from tests.unit.gateway.llm.papers import (
     OBJECT_FORMS,
@@ -28,7 +28,6 @@ from tests.unit.gateway.llm.papers import (
     TURIN,
     bench,
     file_of,
-    photo_context,
 )
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, context, deadline, page
 
@@ -80,7 +79,7 @@ async def test_queries_are_drawn_warm_and_at_once_by_seeds_of_their_own() -> Non
     seeds: list[int] = []
     async with bench({"sample_query": reply}) as it:
         with anyio.fail_after(30):
-            queries = await it.three_step.sample_queries(photo_context(), 3, deadline())
+            queries = await it.three_step.sample_queries(ASK, 3, deadline())
     assert queries == ("Fiat founding city", "where is Fiat from")
     assert sorted(seeds) == [1, 2, 3]
     assert {request.body["temperature"] for request in it.server.requests} == {0.8}
@@ -88,7 +87,7 @@ async def test_queries_are_drawn_warm_and_at_once_by_seeds_of_their_own() -> Non
 
 async def test_the_conversation_is_in_every_draw() -> None:
     async with bench({"sample_query": says({"query": "Fiat 500 length"})}) as it:
-        await it.three_step.sample_queries(photo_context(FOLLOW_UP), 2, deadline())
+        await it.three_step.sample_queries(FOLLOW_UP, 2, deadline())
     assert all("Wearer: What car is this?" in request.text for request in it.server.requests)
 
 
@@ -97,19 +96,19 @@ async def test_a_draw_that_fails_costs_that_draw() -> None:
         return fails(500) if request.body["seed"] == 2 else says({"query": f"q {request.body['seed']}"})
 
     async with bench({"sample_query": reply}) as it:
-        assert await it.three_step.sample_queries(photo_context(), 3, deadline()) == ("q 1", "q 3")
+        assert await it.three_step.sample_queries(ASK, 3, deadline()) == ("q 1", "q 3")
 
 
 async def test_draws_that_all_fail_are_a_failure() -> None:
     async with bench({"sample_query": fails(500)}) as it:
         with pytest.raises(DependencyUnavailable):
-            await it.three_step.sample_queries(photo_context(), 3, deadline())
+            await it.three_step.sample_queries(ASK, 3, deadline())
 
 
 async def test_a_query_is_one_bounded_line_without_a_placeholder() -> None:
     text = "1. {entity}\u202e length\n" + "very " * 100
     async with bench({"sample_query": says({"query": text})}) as it:
-        (query,) = await it.three_step.sample_queries(photo_context(), 1, deadline())
+        (query,) = await it.three_step.sample_queries(ASK, 1, deadline())
     assert query.startswith("length very")
     assert len(query) <= 200
 
@@ -178,7 +177,7 @@ async def test_an_answer_has_75_tokens_reads_the_evidence_and_cites_what_it_can_
     said = says("Fiat was founded in Turin.", probability=0.9)
     async with bench({"answer_briefly": said}) as it:
         known = context(ROME, TURIN)
-        reply = await it.three_step.answer(photo_context(FOLLOW_UP), known, GenerationBudget(), deadline())
+        reply = await it.three_step.answer(FOLLOW_UP, known, GenerationBudget(), deadline())
     (request,) = it.server.requests
     assert request.body["max_tokens"] == 75
     assert "Wearer: What car is this?" in request.text
@@ -190,10 +189,8 @@ async def test_an_answer_has_75_tokens_reads_the_evidence_and_cites_what_it_can_
 @pytest.mark.parametrize("said", ["I don't know", "I do not know.", "Unknown.", "The evidence does not say."])
 async def test_not_to_know_is_no_answer(said: str) -> None:
     async with bench({"answer_briefly": says(said), "answer_from_knowledge": says(said)}) as it:
-        by_list = await it.three_step.answer(photo_context(), context(TURIN), GenerationBudget(), deadline())
-        by_filter = await it.wiki_prf.answer(
-            photo_context(), "x", context(TURIN), GenerationBudget(), deadline()
-        )
+        by_list = await it.three_step.answer(ASK, context(TURIN), GenerationBudget(), deadline())
+        by_filter = await it.wiki_prf.answer(ASK, "x", context(TURIN), GenerationBudget(), deadline())
     assert by_list.answer is by_filter.answer is None
     assert by_list.reason is by_filter.reason is Reason.MODEL_UNSURE
 
@@ -201,8 +198,8 @@ async def test_not_to_know_is_no_answer(said: str) -> None:
 async def test_a_plan_s_smaller_effort_makes_answers_shorter() -> None:
     generation = GenerationBudget(answer_tokens=30)
     async with bench({"answer_briefly": says("x"), "answer_from_knowledge": says("x")}) as it:
-        await it.three_step.answer(photo_context(), context(), generation, deadline())
-        await it.wiki_prf.answer(photo_context(), None, context(), generation, deadline())
+        await it.three_step.answer(ASK, context(), generation, deadline())
+        await it.wiki_prf.answer(ASK, None, context(), generation, deadline())
     assert [request.body["max_tokens"] for request in it.server.requests] == [30, 30]
 
 
@@ -211,7 +208,7 @@ async def test_a_plan_s_smaller_effort_makes_answers_shorter() -> None:
 
 async def test_a_plan_is_read_and_its_end_not_waited_for() -> None:
     async with bench({"plan_tools": says(PLAN)}) as it:
-        plan = await it.wiki_prf.plan_tools(photo_context(), deadline())
+        plan = await it.wiki_prf.plan_tools(ASK, deadline())
     assert plan.calls == (ToolCall(PhotoTool.GROUNDING, "the car"), ToolCall(PhotoTool.FLIP))
 
 
@@ -219,13 +216,13 @@ async def test_a_plan_is_read_and_its_end_not_waited_for() -> None:
 async def test_a_plan_that_cannot_be_read_is_a_failure(said: str) -> None:
     async with bench({"plan_tools": says(said)}) as it:
         with pytest.raises(VlmReplyUnusable):
-            await it.wiki_prf.plan_tools(photo_context(), deadline())
+            await it.wiki_prf.plan_tools(ASK, deadline())
 
 
 async def test_of_a_plan_that_was_cut_off_the_whole_lines_are_read() -> None:
     said = "- Flip\n- Grounding: the red car beside the"
     async with bench({"plan_tools": says(said, finish_reason="length")}) as it:
-        plan = await it.wiki_prf.plan_tools(photo_context(), deadline())
+        plan = await it.wiki_prf.plan_tools(ASK, deadline())
     assert (plan.calls, plan.in_form) == ((ToolCall(PhotoTool.FLIP),), False)
 
 
@@ -287,9 +284,7 @@ async def test_knowledge_is_bounded_and_what_is_too_long_to_read_is_cut_before_i
 async def test_the_answer_is_made_from_the_knowledge_and_cites_what_it_came_from() -> None:
     async with bench({"answer_from_knowledge": says("Fiat was founded in Turin.")}) as it:
         known = context(ROME, TURIN)
-        reply = await it.wiki_prf.answer(
-            photo_context(), "Turin, it was.", known, GenerationBudget(), deadline()
-        )
+        reply = await it.wiki_prf.answer(ASK, "Turin, it was.", known, GenerationBudget(), deadline())
     assert "Turin, it was." in it.shown()
     assert "1899" not in it.shown()
     assert [(quote.index, quote.text) for quote in reply.quotes] == [(1, TURIN.text)]
@@ -298,7 +293,7 @@ async def test_the_answer_is_made_from_the_knowledge_and_cites_what_it_came_from
 async def test_the_knowledge_s_own_words_are_never_cited() -> None:
     async with bench({"answer_from_knowledge": says("Fiat makes tractors in Modena.")}) as it:
         reply = await it.wiki_prf.answer(
-            photo_context(), "Fiat makes tractors in Modena.", context(ROME), GenerationBudget(), deadline()
+            ASK, "Fiat makes tractors in Modena.", context(ROME), GenerationBudget(), deadline()
         )
     assert reply.answer == "Fiat makes tractors in Modena."
     assert reply.quotes == ()
@@ -306,6 +301,6 @@ async def test_the_knowledge_s_own_words_are_never_cited() -> None:
 
 async def test_without_filtered_knowledge_all_that_was_retrieved_is_shown() -> None:
     async with bench({"answer_from_knowledge": says("Turin.")}) as it:
-        await it.wiki_prf.answer(photo_context(), None, context(ROME, TURIN), GenerationBudget(), deadline())
+        await it.wiki_prf.answer(ASK, None, context(ROME, TURIN), GenerationBudget(), deadline())
     assert "Rome is the capital" in it.shown()
     assert "1899" in it.shown()

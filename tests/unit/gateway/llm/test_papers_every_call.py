@@ -9,9 +9,9 @@ from bench.node import fails, overloaded, says
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.failures import VlmReplyUnusable
-from gateway.pipelines.wiki_prf.port import Gathered, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan
 from gateway.state import GenerationBudget
-from tests.unit.gateway.llm.papers import OBJECT_FORMS, TEXT_FORMS, TRAP, Bench, bench, photo_context
+from tests.unit.gateway.llm.papers import OBJECT_FORMS, TEXT_FORMS, TRAP, Bench, bench
 from tests.unit.gateway.llm.stage import ASK, context, deadline
 
 pytestmark = pytest.mark.anyio
@@ -20,16 +20,14 @@ pytestmark = pytest.mark.anyio
 async def take(it: Bench, step: str, until: Deadline) -> object:
     """One step."""
     steps: dict[str, Any] = {
-        "sample_query": lambda: it.three_step.sample_queries(photo_context(), 1, until),
+        "sample_query": lambda: it.three_step.sample_queries(ASK, 1, until),
         "rank_evidence": lambda: it.three_step.rank(ASK, (TRAP,), 10, until),
-        "answer_briefly": lambda: it.three_step.answer(
-            photo_context(), context(TRAP), GenerationBudget(), until
-        ),
-        "plan_tools": lambda: it.wiki_prf.plan_tools(photo_context(), until),
+        "answer_briefly": lambda: it.three_step.answer(ASK, context(TRAP), GenerationBudget(), until),
+        "plan_tools": lambda: it.wiki_prf.plan_tools(ASK, until),
         "describe_photo": lambda: it.wiki_prf.describe(ASK, TRAP.text, until),
         "filter_knowledge": lambda: it.wiki_prf.filter(ASK, ToolPlan(), Gathered((TRAP,), (TRAP,)), until),
         "answer_from_knowledge": lambda: it.wiki_prf.answer(
-            photo_context(), TRAP.text, context(TRAP), GenerationBudget(), until
+            ASK, TRAP.text, context(TRAP), GenerationBudget(), until
         ),
     }
     return await steps[step]()

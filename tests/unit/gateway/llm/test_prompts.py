@@ -18,20 +18,19 @@ from gateway.llm.prompt import Prompt, TextPart, TextPrompt, user_turns
 from gateway.llm.prompts import Case, PromptText, prompt_text
 from gateway.llm.question import photo_parts, question_text, system_text
 from gateway.llm.wire import Sampling, request_body
-from gateway.pipelines.qa_dragon import asking as dragon
-from gateway.pipelines.qa_dragon import schemas as steps
+from gateway.pipelines.qa_dragon import model as dragon
 from gateway.reasoning.refusals import is_refusal
 from gateway.state import Entity, Photo, Query, Turn
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, PHOTO, draft, page, printed
 
 STAGES: dict[str, type[schemas.Structured]] = {
     "understand": schemas.Understanding,
-    "qa_dragon/choose_tools": steps.ToolChoice,
-    "qa_dragon/list_objects": steps.ObjectList,
-    "qa_dragon/select_object": steps.ObjectChoice,
-    "qa_dragon/match_entity": steps.EntityMatch,
-    "qa_dragon/split_query": steps.QuerySplit,
-    "qa_dragon/enhance_queries": steps.QueryRewrite,
+    "qa_dragon/choose_tools": dragon.ToolChoice,
+    "qa_dragon/list_objects": dragon.ObjectList,
+    "qa_dragon/select_object": dragon.ObjectChoice,
+    "qa_dragon/match_entity": dragon.EntityMatch,
+    "qa_dragon/split_query": dragon.QuerySplit,
+    "qa_dragon/enhance_queries": dragon.QueryRewrite,
 }
 DOMAINS: list[Domain | None] = [*Domain, None]
 
@@ -43,13 +42,13 @@ def all_prompts(ask: Query, evidence: str = "It was built in 1519.") -> list[Pro
     answer = asking.answer(ask, thing, shown, OPTIONS, 96)
     return [
         asking.understand(ask, None, OPTIONS),
-        *(dragon.chain_of_thought(ask, domain, OPTIONS) for domain in DOMAINS),
-        dragon.choose_tools(ask, draft(), OPTIONS),
-        dragon.list_objects(ask, OPTIONS),
-        dragon.select_object(ask, ["car", "dog"], OPTIONS),
-        dragon.match_entity(ask, draft(), [thing], printed("500"), OPTIONS),
-        dragon.split_query(ask, draft(), OPTIONS),
-        dragon.enhance_queries(ask, ["How long is the {entity}?"], thing, OPTIONS),
+        *(dragon.chain_of_thought_prompt(ask, domain, OPTIONS) for domain in DOMAINS),
+        dragon.choose_tools_prompt(ask, draft(), OPTIONS),
+        dragon.list_objects_prompt(ask, OPTIONS),
+        dragon.select_object_prompt(ask, ["car", "dog"], OPTIONS),
+        dragon.match_entity_prompt(ask, draft(), [thing], printed("500"), OPTIONS),
+        dragon.split_query_prompt(ask, draft(), OPTIONS),
+        dragon.enhance_queries_prompt(ask, ["How long is the {entity}?"], thing, OPTIONS),
         answer,
         asking.judge(ask, answer, "It is 3.5 m long.", OPTIONS),
         asking.rewrite(ask, OPTIONS),
@@ -244,9 +243,9 @@ def test_control_tokens_in_a_question_reach_no_tokenizer(special: str) -> None:
     answer = asking.answer(ask, thing, shown, OPTIONS, 96)
     prompts: list[Prompt[Any] | TextPrompt] = [
         asking.understand(ask, None, OPTIONS),
-        dragon.select_object(ask, [special], OPTIONS),
-        dragon.match_entity(ask, draft(reasoning=special), [thing], printed(special), OPTIONS),
-        dragon.enhance_queries(ask, [special], thing, OPTIONS),
+        dragon.select_object_prompt(ask, [special], OPTIONS),
+        dragon.match_entity_prompt(ask, draft(reasoning=special), [thing], printed(special), OPTIONS),
+        dragon.enhance_queries_prompt(ask, [special], thing, OPTIONS),
         answer,
         asking.rewrite(ask, OPTIONS),
     ]

@@ -15,7 +15,7 @@ from gateway.llm.schemas import (
     Structured,
     Understanding,
 )
-from gateway.pipelines.qa_dragon.schemas import (
+from gateway.pipelines.qa_dragon.model import (
     EntityMatch,
     ObjectChoice,
     ObjectList,

@@ -7,7 +7,7 @@ import pytest
 
 from bench.node import says
 from contracts.domain_router import Domain
-from gateway.pipelines.qa_dragon.port import StepwiseReasoner
+from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.state import Entity, Query, Tool
 from tests.unit.gateway.llm.stage import (
     ASK,
@@ -26,7 +26,7 @@ FIAT = Entity("Fiat 500", 0.8, (("maker", "Fiat"),))
 MINI = Entity("Mini Cooper", 0.7)
 
 
-async def one_call(name: str, reply: Any, work: Callable[[StepwiseReasoner], Awaitable[Any]]) -> Any:
+async def one_call(name: str, reply: Any, work: Callable[[StepwiseVlmReasoner], Awaitable[Any]]) -> Any:
     """What `work` makes of the one reply that it asks for."""
     async with bench({name: says(reply)}) as it:
         result = await work(it.stepwise)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.pipelines.wiki_prf.lenient import read_plan
-from gateway.pipelines.wiki_prf.port import PhotoTool, ToolCall
 from gateway.pipelines.wiki_prf.tags import CONTENT_CHARS, MOST_CALLS, knowledge_in_form, plan_in_form
+from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall
 
 CAPTION, GROUNDING, FLIP = PhotoTool.CAPTION, PhotoTool.GROUNDING, PhotoTool.FLIP
 

@@ -1,7 +1,6 @@
 """A question's whole way through the gateway with the model in it: how many calls each route takes."""
 
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,9 +15,9 @@ from contracts.answer import Answer, Reason, Route
 from gateway.app import create_app
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
+from gateway.llm.options import VlmOptions
 from gateway.llm.reasoner import VlmReasoner
-from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
-from gateway.reasoners import Reasoners, lite_reasoners
+from gateway.reasoners import PaperModel, Reasoners
 from gateway.reasoning.port import Read
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings
@@ -43,8 +42,7 @@ async def asked(
         def reasoners(
             _settings: GatewaySettings, _http: HttpClient, _guards: Guards, read: Read
         ) -> Reasoners:
-            pocket = lite_reasoners(read)
-            return replace(pocket, few_hops=VlmReasoner(model), stepwise=StepwiseVlmReasoner(model))
+            return Reasoners(VlmReasoner(model), for_papers=PaperModel(model, VlmOptions()))
 
         app = create_app(settings, partial(wire, open_reasoners=reasoners))
         bound = BoundApp(app, listen("127.0.0.1", 0))

@@ -1,13 +1,10 @@
-"""What the published baselines ask of a reasoner: a VLM or, in the pocket profile, the reader's adapter."""
+"""What the searches of a baseline brought, as much of it as a prompt holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from chassis.resilience.deadlines import Deadline
 from gateway.reasoning.pieces import first_pieces
-from gateway.reasoning.port import ReadPhoto
-from gateway.state import Entity, Evidence, GenerationBudget, Query, Reply
+from gateway.state import Entity, Evidence
 
 HEADING_CHARS = 100
 """What is shown of a title."""
@@ -47,43 +44,6 @@ class Retrieved:
         left = image_chars - sum(map(_name_chars, things))
         records = first_pieces(self.records, left, _beside_chars)
         return Retrieved(things, records, first_pieces(self.pages, page_chars, _beside_chars))
-
-
-class BaselineReasoner(Protocol):
-    """One model call each. All may raise what `chassis.errors` declares; none keeps state between calls.
-
-    `read_photo` is for a reasoner that does not see the photo; one that does leaves it alone.
-    """
-
-    async def answer_alone(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
-        """From photo, question and conversation, without any search."""
-        ...
-
-    async def rewrite_query(
-        self, query: Query, found: Retrieved, read_photo: ReadPhoto, deadline: Deadline
-    ) -> str:
-        """The question as a search that stands without the photo, in the light of what image search found."""
-        ...
-
-    async def answer_from(
-        self,
-        query: Query,
-        found: Retrieved,
-        read_photo: ReadPhoto,
-        generation: GenerationBudget,
-        deadline: Deadline,
-    ) -> Reply:
-        """From all that and what was found; quotes name pieces of `found.evidence`, or the photo's print
-        as the piece after the last."""
-        ...
-
-
-class StepByStepReasoner(Protocol):
-    """A reasoner that can think aloud."""
-
-    async def answer_in_steps(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Reply:
-        """As `answer_alone`, reasoning step by step first."""
-        ...
 
 
 def _first_things(things: Sequence[Entity], most: int) -> tuple[Entity, ...]:
