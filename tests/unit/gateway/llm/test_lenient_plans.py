@@ -12,7 +12,7 @@ from gateway.pipelines.wiki_prf.port import PhotoTool, ToolCall, ToolPlan
 from gateway.pipelines.wiki_prf.tags import CONTENT_CHARS, MOST_CALLS
 
 CAPTION, GROUNDING, FLIP = PhotoTool.CAPTION, PhotoTool.GROUNDING, PhotoTool.FLIP
-SPELLINGS = 3_000
+SPELLINGS = 300
 
 NAMES = {
     CAPTION: ("caption", "captioning", "image captioning", "description", "caption tool"),
