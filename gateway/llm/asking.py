@@ -9,7 +9,6 @@ from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, Schema, TextPart, TextPrompt
 from gateway.llm.prompts import Case, PromptText, prompt_text, short_name
 from gateway.llm.question import photo_parts, question_text, question_tokens, system_text
-from gateway.llm.schema_forms import described
 from gateway.llm.schemas import Structured, Understanding, in_words
 from gateway.llm.text import TURN_TOKENS, replied, text_prompt
 from gateway.llm.tokens import ours, tokens_at_most
@@ -112,7 +111,7 @@ def prompt_of(
     short = short_name(name)
     text, tokens = filled(Structured.spelled, "\nReply with one JSON object.")
     lines, tokens_in_lines = filled(_as_lines, f"\n{described_lines(short, schema)}")
-    tokens = max(tokens + ours(described(short, schema)), tokens_in_lines)
+    tokens = max(tokens, tokens_in_lines)
     tokens += question_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
     question = question_text(query, options)
     user = (*photo_parts(query), TextPart(f"{text.rstrip()}\n\n{question}"))

@@ -2,60 +2,26 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from gateway.llm.completion import CUT_OFF, Alternative, Completion, Token, Usage, Written
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
 from gateway.llm.lines import read_lines
 from gateway.llm.prompt import Schema
-from gateway.llm.repair import MAX_OBJECTS, FoundObject, objects, read_object
-from gateway.llm.schema_forms import fitted, read_as, spans_by_name
+from gateway.llm.schema_forms import ReplyFields, read_object
 from gateway.llm.wire import AlternativeWire, BrokenStream, ChoiceWire, ChunkWire, TokenWire, UsageWire
 
 Result = TypeVar("Result")
 
 _MAX_CHARACTERS = 64 * 2**10  # the longest reply asked for is 512 tokens; one of white space may be 128 long
-
-
-@dataclass(slots=True)
-class _ObjectWatch:
-    """Follows braces and strings of a text that grows; `closed` counts outermost objects that ended.
-
-    `field_end`: where the last field of an outermost object ended that another follows; 0: none has.
-    """
-
-    depth: int = 0
-    length: int = 0
-    field_end: int = 0
-    in_list: bool = False
-    in_string: bool = False
-    escaped: bool = False
-    closed: int = 0
-
-    def read(self, text: str) -> None:
-        for place, character in enumerate(text, self.length):
-            if self.escaped:
-                self.escaped = False
-            elif self.in_string:
-                self.escaped = character == "\\"
-                self.in_string = character != '"'
-            elif character == '"':
-                self.in_string = self.depth > 0
-            elif character == "{":
-                self.depth += 1
-            elif character == "}" and self.depth > 0:
-                self.depth -= 1
-                self.closed += self.depth == 0
-            elif character in "[]":
-                self.in_list = character == "["
-            elif character == "," and self.depth == 1 and not self.in_list:
-                self.field_end = place
-        self.length += len(text)
+_MAX_HEARD = 4_096  # of a longer reply, nothing more is told while it is written
+_MAX_ENDS = 64  # so many closing braces are tried as the object's end; then the stream ends the reply
 
 
 @dataclass(slots=True, kw_only=True)
@@ -149,29 +115,32 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
     schema: type[Schema]
     under_grammar: bool = False
     hear: Callable[[Schema], None] | None = None
-    _watch: _ObjectWatch = field(default_factory=_ObjectWatch)
+    _heard: Mapping[str, Any] = field(default_factory=dict)
+    _ends_tried: int = 0
 
     def _watch_for_end(self, added: str) -> None:
-        closed, field_end = self._watch.closed, self._watch.field_end
-        self._watch.read(added)
-        if self.hear is not None and (field_end < self._watch.field_end or "\n" in added):
-            self._tell(self.hear)
-        if closed < self._watch.closed and closed < MAX_OBJECTS:
-            self.is_complete = any(
-                found.complete and read_as(found, self.schema) is not None for found in objects(self.text)
-            )
-
-    def _tell(self, hear: Callable[[Schema], None]) -> None:
-        """The fields so far, spelled as JSON or as whole lines."""
-        text, ended = self.text, self._watch.field_end
-        if ended:
-            with suppress(ValidationError):
-                hear(self.schema.model_validate_json(text[:ended] + "}"))
+        if self.hear is not None and self._length <= _MAX_HEARD:
+            self._tell(self.hear, added)
+        if "}" not in added or self._ends_tried >= _MAX_ENDS:
             return
-        lines = read_lines(text[: text.rfind("\n") + 1], self.schema, ended=False)
-        so_far = fitted(lines.value, self.schema) if lines else None
-        if so_far is not None:
-            hear(so_far)
+        self._ends_tried += 1
+        found = read_object(self.text)
+        self.is_complete = found is not None and found.complete
+
+    def _tell(self, hear: Callable[[Schema], None], added: str) -> None:
+        """Tell the fields so far, spelled as JSON or as whole lines, each time that they change."""
+        text = self.text
+        so_far: Mapping[str, Any] = {}
+        if text.startswith("{"):
+            with suppress(ValueError):
+                so_far = from_json(text, allow_partial=True)
+        elif "\n" in added:
+            lines = read_lines(text[: text.rfind("\n") + 1], self.schema, ended=False)
+            so_far = lines.value if lines else {}
+        if so_far and so_far != self._heard:
+            self._heard = so_far
+            with suppress(ValidationError):
+                hear(self.schema.model_validate(so_far))
 
     def completion(self) -> Completion[Schema]:
         """The parsed reply. Raises `VlmReplyUnusable`."""
@@ -179,38 +148,29 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
         read = read_reply(self.text, self.schema, ended=self._ended_by not in CUT_OFF)
         if read is None:
             raise VlmReplyUnusable("The vision-language model's reply could not be read.")
-        value, found, repaired = read
+        value, fields = read
         return Completion(
             value=value,
             text=self.text,
             tokens=self._measured,
             finish_reason=self._ended_by,
             usage=self.usage,
-            repaired=repaired,
             under_grammar=self.under_grammar,
-            spans={} if found is None else spans_by_name(found, self.schema),
-            whole=found is None or found.complete,
+            spans=fields.spans,
+            whole=fields.complete,
         )
 
 
-def read_reply(
-    text: str, schema: type[Schema], *, ended: bool = True
-) -> tuple[Schema, FoundObject | None, bool] | None:
-    """What a model wrote as JSON or as labelled lines: its value, its fields' places, and if it was repaired.
+def read_reply(text: str, schema: type[Schema], *, ended: bool = True) -> tuple[Schema, ReplyFields] | None:
+    """Return what a model wrote as JSON or as labelled lines: its value and its fields' places.
 
     None if it cannot be read. `ended`: the model stopped by itself.
     """
-    try:
-        return schema.model_validate_json(text), read_object(text), False
-    except ValidationError:
-        pass  # not the JSON that was asked for; perhaps it can be read all the same
-    for found in objects(text):
-        value = read_as(found, schema)
-        if value is not None:
-            return value, found, True
-    lines = read_lines(text, schema, ended=ended)
-    value = fitted(lines.value, schema) if lines else None
-    return None if value is None else (value, lines, False)
+    for fields in (read_object(text), read_lines(text, schema, ended=ended)):
+        if fields is not None:
+            with suppress(ValidationError):
+                return schema.model_validate(fields.value), fields
+    return None
 
 
 @dataclass(slots=True)

@@ -62,7 +62,6 @@ class VlmCall:
     first_token_s: float | None
     requests: int
     form: SchemaForm | None
-    repaired: bool = False
     usage: Usage | None = None
 
 
@@ -107,7 +106,4 @@ class Progress:
             self.requests,
             self.form,
         )
-        if completion is None:
-            return call
-        repaired = isinstance(completion, Completion) and completion.repaired
-        return replace(call, repaired=repaired, usage=completion.usage)
+        return call if completion is None else replace(call, usage=completion.usage)

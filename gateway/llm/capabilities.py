@@ -95,7 +95,6 @@ _PHOTOS = {
 }
 _SCHEMAS = {
     SchemaForm.SCHEMA: "held",
-    SchemaForm.OBJECT: "not held, only that it is JSON",
     SchemaForm.WORDS: "not held, replies are asked for in labelled lines",
 }
 _THINKING = re.compile(r"chat_template_kwargs|enable_thinking", re.IGNORECASE)
@@ -152,10 +151,9 @@ def without(
         return replace(asked, system=False)
     if with_photo and asked.sees_photos and is_about_images(complaint):
         return replace(asked, photos=Photos.NONE)
-    lower = asked.form.next
     is_unnamed = not confirmed and not (_IMAGES.search(complaint) or _TEMPLATE.search(complaint))
-    if lower is not None and (_FORM.search(complaint) or is_unnamed):
-        return replace(asked, form=lower)
+    if asked.form.has_grammar and (_FORM.search(complaint) or is_unnamed):
+        return replace(asked, form=SchemaForm.WORDS)
     return None
 
 

@@ -31,6 +31,7 @@ from gateway.llm.failures import (
     NotThisApi,
     RequestRefused,
     ServerFailed,
+    VlmDeclined,
     VlmKeyRefused,
     VlmReplyUnusable,
     failure,
@@ -39,7 +40,6 @@ from gateway.llm.failures import (
 )
 from gateway.llm.liveness import Liveness
 from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPrompt, user_turns
-from gateway.llm.repair import read_object
 from gateway.llm.schema_forms import SchemaForm
 from gateway.llm.spans import chat_span, tell_cost
 from gateway.llm.wire import (
@@ -322,7 +322,14 @@ class VlmClient:
         self._update_features(asked, assembly)
         if isinstance(assembly, Assembly):
             assembly.under_grammar = self._features.masks_probabilities
-        return assembly.completion()
+        try:
+            return assembly.completion()
+        except VlmDeclined:
+            raise
+        except VlmReplyUnusable:
+            if not asked.form.has_grammar or self.abilities.form.has_grammar:
+                raise
+        return await self._reply(call)  # once: the server ignored the schema, and is now asked for lines
 
     async def _asked(
         self, call: _Call[Reply], asked: Abilities, *, confirmed: bool
@@ -458,7 +465,7 @@ async def _bounded(response: Response, limit: int = 2**20) -> bytes:
 
 def _is_one_object(text: str) -> bool:
     """Whether `text` is an object and nothing else; grammars let control characters into its strings."""
-    found = read_object(text)
-    if found is None or not found.complete:
+    try:
+        return isinstance(json.loads(text, strict=False), dict)
+    except (ValueError, RecursionError):
         return False
-    return text.lstrip().startswith("{") and not text[found.end :].strip()

@@ -67,7 +67,6 @@ class Completion(Generic[Schema]):
     """One reply. `tokens` is None when the server tells no log probabilities, `usage` when it tells none.
 
     `finish_reason`: "stop", "length", …, or "complete" when reading ended with the JSON object;
-    `repaired`: the text was not the JSON that was asked for, and was read as what it must have meant.
     `under_grammar`: the probabilities may be among the tokens that a grammar allowed, not among all.
     `spans`: for each top-level field (start, end) of its value in the text; `whole`: its own end is there.
     """
@@ -77,7 +76,6 @@ class Completion(Generic[Schema]):
     tokens: tuple[Token, ...] | None
     finish_reason: str
     usage: Usage | None = None
-    repaired: bool = False
     under_grammar: bool = False
     spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     whole: bool = True

@@ -17,10 +17,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gateway.llm.repair import FoundObject, squeezed
-from gateway.llm.schema_forms import omits_defaults
+from gateway.llm.schema_forms import ReplyFields, omits_defaults
 
 _NONE = "none"
+_NOT_SPELLING = re.compile(r"[\W_]+")
 _LABEL = re.compile(
     r"[ \t>#*_`•-]*(?:\d{1,2}[.)][ \t]+)?[*_`]*([A-Za-z][A-Za-z _-]{1,40}?)[*_`]*[ \t]*[:=](?!/)[*_`]*"
 )
@@ -55,14 +55,14 @@ def _line(name: str, value: Any) -> str:
     return f"{name}: {'yes' if value is True else 'no' if value is False else value}"
 
 
-def read_lines(text: str, schema: type[BaseModel], *, ended: bool) -> FoundObject | None:
+def read_lines(text: str, schema: type[BaseModel], *, ended: bool) -> ReplyFields | None:
     """The fields that `text` has lines for; None if that is not a reply of this form.
 
     `ended`: the model itself ended the reply. `spans` as in `read_object`.
     """
     if _JSON.search(text):
         return None
-    fields = {squeezed(name): name for name in schema.model_fields}
+    fields = {_squeezed(name): name for name in schema.model_fields}
     values: dict[str, Any] = {}
     spans: dict[str, tuple[int, int]] = {}
     begins = text.rfind("</think>") + len("</think>") if "</think>" in text else 0
@@ -70,14 +70,19 @@ def read_lines(text: str, schema: type[BaseModel], *, ended: bool) -> FoundObjec
         value, span = _value(text, start, end)
         if name in values and values[name] != value:
             return None
-        if isinstance(value, str) and squeezed(value) == squeezed(
+        if isinstance(value, str) and _squeezed(value) == _squeezed(
             schema.model_fields[name].description or "-"
         ):
             return None  # it copied the instruction
         values[name], spans[name] = value, span
     if len(values) < min(2, len(fields)):
         return None
-    return FoundObject(values, spans, len(text), ended)
+    return ReplyFields(values, spans, ended)
+
+
+def _squeezed(name: str) -> str:
+    """A name by its letters and digits alone: `objectLabel`, "Object label" and `object_label` are one."""
+    return _NOT_SPELLING.sub("", name.casefold())
 
 
 def _blocks(text: str, begins: int, fields: Mapping[str, str]) -> Iterator[tuple[str, int, int]]:
@@ -86,7 +91,7 @@ def _blocks(text: str, begins: int, fields: Mapping[str, str]) -> Iterator[tuple
     at, after_gap = begins, False
     for line in text[begins:].splitlines(keepends=True):
         found = _LABEL.match(line)
-        name = fields.get(squeezed(found.group(1))) if found else None
+        name = fields.get(_squeezed(found.group(1))) if found else None
         if found and name:
             if current:
                 yield current, start, end

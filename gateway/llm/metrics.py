@@ -40,12 +40,6 @@ class VlmMetrics:
             ("model", "prompt", "kind"),
             registry=registry,
         )
-        self._repaired = Counter(
-            "loreglass_vlm_repaired_total",
-            "Replies that were no JSON.",
-            ("model", "prompt"),
-            registry=registry,
-        )
         self._forms = Counter(
             "loreglass_vlm_forms_total",
             "Calls for an object, by how its form was asked for; in `words` the server holds no schema.",
@@ -70,8 +64,6 @@ class VlmMetrics:
         if call.form is not None:
             self._forms.labels(model, call.form.value).inc()
         self._repeats.labels(model).inc(max(0, call.requests - 1))
-        if call.repaired:
-            self._repaired.labels(model, call.prompt).inc()
         if call.usage is not None:
             self._tokens.labels(model, call.prompt, "prompt").inc(call.usage.prompt_tokens)
             self._tokens.labels(model, call.prompt, "cached").inc(call.usage.cached_tokens or 0)

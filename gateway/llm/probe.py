@@ -26,8 +26,7 @@ from gateway.llm.completion import Written
 from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, refused_for_good
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
 from gateway.llm.question import system_text
-from gateway.llm.repair import read_object
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.schema_forms import SchemaForm, read_object
 
 _WITHIN_MS = 180_000.0
 """A server on a laptop reads its model from disk before the first word."""

@@ -102,9 +102,12 @@ class VlmReasoner(AnsweringVlm):
     ) -> Draft:
         """One call for the whole first look."""
 
+        labels: list[str] = []
+
         def hear(so_far: Understanding) -> None:
             sought = label(so_far.image_search, LABEL_WORDS)
-            if sought is not None:
+            if sought is not None and not labels:
+                labels.append(sought)
                 seek(sought)
 
         prompt = replace(asking.understand(query, domain, self._options), hear=hear)

@@ -1,39 +1,104 @@
-"""One model class, three ways to describe it to a server, and the way back from its reply.
+"""The two reply forms, the JSON schema of a class, and a strict reader of the JSON that comes back."""
 
-The forms are a ladder: a server that refuses one is asked in the next.
-"""
-
-from collections.abc import Iterator, Mapping
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
-from gateway.llm.prompt import Schema
-from gateway.llm.repair import FoundObject, squeezed
+from pydantic import BaseModel
+from pydantic_core import from_json
 
 
 class SchemaForm(StrEnum):
-    """How a server is told what to write, most exact first."""
+    """How a server is told what to write."""
 
     SCHEMA = "json_schema"
-    """Without lengths and ranges: some grammars refuse them, others cut sentences at them."""
-    OBJECT = "json_object"
-    """Any JSON object is enforced; the fields are described in words."""
+    """Guided decoding, without lengths and ranges: some grammars refuse them, others cut sentences there."""
     WORDS = "words"
-    """Nothing is enforced."""
-
-    @property
-    def next(self) -> "SchemaForm | None":
-        """The next lower rung."""
-        forms = list(SchemaForm)
-        return forms[forms.index(self) + 1] if self is not SchemaForm.WORDS else None
+    """Labelled lines; nothing is enforced."""
 
     @property
     def has_grammar(self) -> bool:
         """Whether the server can write nothing but the object."""
         return self is SchemaForm.SCHEMA
+
+
+_DECODER = json.JSONDecoder(strict=False)  # grammars let control characters into strings
+_SPACE = re.compile(r"\s*")
+_THOUGHT_END = "</think>"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyFields:
+    """The fields of a reply. `spans`: (start, end) of each value in the text, a string's without its quotes
+    unless it is empty. `complete`: the reply ended inside no field.
+    """
+
+    value: Mapping[str, Any]
+    spans: Mapping[str, tuple[int, int]]
+    complete: bool
+
+
+def read_object(text: str) -> ReplyFields | None:
+    """Return the JSON object that `text` begins with, after any thoughts; None if it begins with none.
+
+    Of an object that was cut off, the fields so far; the last of them may be incomplete.
+    """
+    start = 0 if text.lstrip().startswith("{") else text.rfind(_THOUGHT_END) + len(_THOUGHT_END)
+    start = _past_space(text, start if start >= len(_THOUGHT_END) else 0)
+    if not text.startswith("{", start):
+        return None
+    complete = True
+    try:
+        value, _ = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        complete = False
+        value = _cut_off(text[start:])
+    return ReplyFields(value, _field_spans(text, start), complete) if value else None
+
+
+def _cut_off(text: str) -> dict[str, Any] | None:
+    """The beginning of an object; None if anything but its end is wrong with it."""
+    try:
+        from_json(text)
+    except ValueError as error:
+        is_begun = "EOF" in str(error)
+    else:
+        return None
+    if not is_begun:
+        return None
+    value: dict[str, Any] = from_json(text, allow_partial="trailing-strings")
+    return value
+
+
+def _field_spans(text: str, start: int) -> dict[str, tuple[int, int]]:
+    """The places of the fields of the object at `start`; one that was cut off ends with the text."""
+    spans: dict[str, tuple[int, int]] = {}
+    at = _past_space(text, start + 1)
+    while text.startswith('"', at):
+        try:
+            name, at = _DECODER.raw_decode(text, at)
+        except ValueError:
+            break
+        begin = _past_space(text, _past_space(text, at) + 1)  # behind the colon
+        try:
+            _, end = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            if begin < len(text):
+                spans[name] = (begin + text.startswith('"', begin), len(text))
+            break
+        is_string = text[begin] == '"' and end - begin > 2
+        spans[name] = (begin + 1, end - 1) if is_string else (begin, end)
+        at = _past_space(text, _past_space(text, end) + 1)  # behind the comma
+    return spans
+
+
+def _past_space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
 
 
 _NOT_SENT = {
@@ -52,18 +117,17 @@ _NOT_SENT = {
     "title",
     "default",
 }
-_MAX_FIT_DEPTH = 16
 
 
 @lru_cache(maxsize=64)
 def json_schema_of(schema: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema: objects closed, fields in the class's order, all required unless omittable.
 
-    It has no lengths and ranges; `max_tokens` bounds the reply and `fitted` cuts it.
+    It has no lengths and ranges; `max_tokens` bounds the reply and the class cuts what is too long.
     """
     strict: dict[str, Any] = _strict(schema.model_json_schema())
     if omits_defaults(schema):
-        strict["required"] = _own_schema(schema)["required"]
+        strict["required"] = schema.model_json_schema()["required"]
     return strict
 
 
@@ -87,114 +151,3 @@ def _strict(node: Any) -> Any:
         strict["required"] = list(strict["properties"])
         strict["additionalProperties"] = False
     return strict
-
-
-@lru_cache(maxsize=64)
-def described(name: str, schema: type[BaseModel]) -> str:
-    """The same schema in words, for a server that takes none."""
-    root = schema.model_json_schema()
-    lines = "\n".join(_described_fields(root, root.get("$defs", {}), indent=""))
-    which = "without those that would be null or empty" if omits_defaults(schema) else "all required"
-    return (
-        f'Write the form "{name}" as one JSON object, with no text before or after it and no code fence. '
-        f"Its fields, {which}, in this order:\n{lines}"
-    )
-
-
-def _described_fields(node: Mapping[str, Any], definitions: Mapping[str, Any], indent: str) -> Iterator[str]:
-    for name, inner in node["properties"].items():
-        note = inner.get("description")
-        kind, nested = _described_kind(inner, definitions)
-        yield f'{indent}- "{name}": {kind}' + (f". {note}" if note else "")
-        if nested is not None and len(indent) < _MAX_FIT_DEPTH:
-            yield from _described_fields(nested, definitions, indent + "  ")
-
-
-def _described_kind(
-    node: Mapping[str, Any], definitions: Mapping[str, Any]
-) -> tuple[str, Mapping[str, Any] | None]:
-    """The kind in words, and the object that it holds, if any."""
-    node = _resolved(node, definitions)
-    if "anyOf" in node:
-        described = [_described_kind(option, definitions) for option in node["anyOf"]]
-        return " or ".join(kind for kind, _ in described), next((n for _, n in described if n), None)
-    if "enum" in node:
-        return "one of " + ", ".join(f'"{value}"' for value in node["enum"]), None
-    if "const" in node:
-        return f'always "{node["const"]}"', None
-    if node.get("type") == "array":
-        kind, nested = _described_kind(node.get("items", {}), definitions)
-        most = f"at most {node['maxItems']} " if "maxItems" in node else ""
-        return f"list of {most}items, each {kind}", nested
-    if "properties" in node:
-        return "object with these fields", node
-    limit = f" of at most {node['maxLength']} characters" if "maxLength" in node else ""
-    return f"{node.get('type', 'value')}{limit}", None
-
-
-def _resolved(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "$ref" in node:
-        resolved: Mapping[str, Any] = definitions[node["$ref"].rpartition("/")[2]]
-        return resolved
-    if len(node.get("allOf", ())) == 1:
-        return _resolved(node["allOf"][0], definitions)
-    return node
-
-
-def fitted(value: Mapping[str, Any], schema: type[Schema]) -> Schema | None:
-    """An instance of `schema` from what a server without a grammar wrote, or None.
-
-    Too long strings and lists are cut at their limits, unknown fields dropped; everything else must hold.
-    """
-    root = _own_schema(schema)
-    try:
-        return schema.model_validate(_cut(value, root, root.get("$defs", {}), 0))
-    except ValidationError:
-        return None
-
-
-def read_as(found: FoundObject, schema: type[Schema]) -> Schema | None:
-    """`fitted`, also where one more object, whole, stands around it under whatever name the model gave it."""
-    value = fitted(found.value, schema)
-    inner = next(iter(found.value.values())) if found.complete and len(found.value) == 1 else None
-    return fitted(inner, schema) if value is None and isinstance(inner, dict) else value
-
-
-def spans_by_name(found: FoundObject, schema: type[BaseModel]) -> dict[str, tuple[int, int]]:
-    """The places of what was found, by the schema's own spelling of the fields."""
-    names = {squeezed(name): name for name in schema.model_fields}
-    return {names[squeezed(key)]: span for key, span in found.spans.items() if squeezed(key) in names}
-
-
-@lru_cache(maxsize=64)
-def _own_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    return schema.model_json_schema()
-
-
-def _cut(value: Any, node: Mapping[str, Any], definitions: Mapping[str, Any], depth: int) -> Any:
-    if depth > _MAX_FIT_DEPTH:
-        return value
-    node = _resolved(node, definitions)
-    if "anyOf" in node:
-        options = [_resolved(option, definitions) for option in node["anyOf"]]
-        node = next((option for option in options if option.get("type") == _json_type(value)), {})
-    if isinstance(value, str) and "maxLength" in node:
-        return value[: node["maxLength"]]
-    if isinstance(value, list):
-        items = node.get("items", {})
-        return [_cut(item, items, definitions, depth + 1) for item in value[: node.get("maxItems")]]
-    if isinstance(value, dict) and "properties" in node:
-        known = node["properties"]
-        by_spelling = {squeezed(name): name for name in known}
-        named = {by_spelling.get(squeezed(key), key): inner for key, inner in value.items()}
-        return {
-            key: _cut(inner, known[key], definitions, depth + 1)
-            for key, inner in named.items()
-            if key in known
-        }
-    return value
-
-
-def _json_type(value: Any) -> str | None:
-    kinds: dict[type, str] = {str: "string", list: "array", dict: "object", bool: "boolean", int: "integer"}
-    return kinds.get(type(value))

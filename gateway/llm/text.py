@@ -12,7 +12,7 @@ from gateway.llm.prompts import prompt_text, short_name
 from gateway.llm.question import photo_parts, question_text, question_tokens, system_text
 from gateway.llm.quoting import quotes
 from gateway.llm.reading import confidence
-from gateway.llm.repair import read_object
+from gateway.llm.schema_forms import read_object
 from gateway.llm.tokens import ours, tokens_at_most
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Evidence, Query, Reply

@@ -21,8 +21,9 @@ from pydantic import (
 
 from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
 from gateway.llm.capabilities import Abilities, Thinking
+from gateway.llm.lines import described_lines
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
-from gateway.llm.schema_forms import SchemaForm, described, json_schema_of
+from gateway.llm.schema_forms import SchemaForm, json_schema_of
 
 _MAX_STREAM_BYTES = 8 * 2**20  # 1,000 tokens with five alternatives each are about 700 kB
 _MAX_LINE_BYTES = 2**20
@@ -250,18 +251,16 @@ def request_body(
     if abilities.logprobs and (isinstance(prompt, Prompt) or prompt.measured):
         body["logprobs"] = True
         body["top_logprobs"] = sampling.top_logprobs
-    if isinstance(prompt, Prompt):
-        body |= _response_format(prompt, abilities)
+    if isinstance(prompt, Prompt) and abilities.form.has_grammar:
+        body["response_format"] = _response_format(prompt)
     return body
 
 
-def _response_format(prompt: Prompt[Any], abilities: Abilities) -> dict[str, JsonValue]:
-    if abilities.form.has_grammar:
-        schema = json_schema_of(_class_of(prompt))
-        is_strict = len(schema["required"]) == len(schema["properties"])  # OpenAI's strict dialect wants all
-        named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": is_strict}
-        return {"response_format": {"type": "json_schema", "json_schema": named}}
-    return {"response_format": {"type": "json_object"}} if abilities.form is SchemaForm.OBJECT else {}
+def _response_format(prompt: Prompt[Any]) -> dict[str, JsonValue]:
+    schema = json_schema_of(_class_of(prompt))
+    is_strict = len(schema["required"]) == len(schema["properties"])  # OpenAI's strict dialect wants all
+    named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": is_strict}
+    return {"type": "json_schema", "json_schema": named}
 
 
 def _messages(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[JsonValue]:
@@ -314,9 +313,9 @@ def _user_parts(prompt: Prompt[Any] | TextPrompt, form: SchemaForm) -> Parts:
     """The user's parts; for a server that holds no schema with the reply's form in words, always last."""
     if isinstance(prompt, TextPrompt) or form.has_grammar:
         return prompt.user
-    if form is SchemaForm.WORDS and prompt.in_lines:
+    if prompt.in_lines:
         return (*prompt.user[:-1], TextPart(prompt.in_lines))
-    return (*prompt.user, TextPart(described(prompt.name, _class_of(prompt))))
+    return (*prompt.user, TextPart(described_lines(prompt.name, _class_of(prompt))))
 
 
 def _sendable(text: str) -> str:

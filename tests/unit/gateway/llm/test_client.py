@@ -49,7 +49,7 @@ class Finding(BaseModel):
     """A form with most of what schemas hold."""
 
     reason: str = Field(max_length=40)
-    answer: str | None = Field(max_length=12)
+    answer: str | None = Field(default=None, max_length=12)
     shelf: Shelf | None = None
 
 
@@ -105,7 +105,6 @@ async def test_a_reply_comes_back_as_the_prompt_s_own_class() -> None:
     assert completion.usage is not None
     assert completion.usage.completion_tokens == len(completion.tokens)
     assert completion.usage.cached_tokens is not None
-    assert not completion.repaired
 
 
 async def test_the_photo_travels_inside_the_request_and_the_schema_is_the_class_s() -> None:
@@ -160,19 +159,10 @@ async def test_a_server_without_json_schema_is_asked_once_and_then_in_words() ->
     assert first.value == second.value == Finding.model_validate(GOOD)
     assert len(it.server.requests) == asked + 1
     words = it.server.requests[-1].text
-    for part in ("reason", "at most 40 characters", "counted from the top", "at most 2 items"):
-        assert part in words
+    assert "as lines of text" in words
+    assert "reason, answer, shelf" in words
     assert it.calls[-1].form is SchemaForm.WORDS
     assert [call.requests for call in it.calls] == [asked, 1]
-
-
-async def test_words_for_the_schema_come_last_so_that_prompts_still_begin_alike() -> None:
-    async with bench({"finding": says(GOOD)}, ServerTraits(json_schema=False)) as it:
-        await it.ask()
-        with_schema, in_words = it.server.requests[0], it.server.requests[-1]
-    ours = with_schema.body["messages"][1]["content"]
-    assert in_words.body["messages"][1]["content"][: len(ours)] == ours
-    assert in_words.body["response_format"] == {"type": "json_object"}
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -181,17 +171,7 @@ async def test_refusals_of_a_schema_are_understood_however_they_are_told(late: b
     traits = ServerTraits(json_schema=False, terse=terse, refuses_in_stream=late and not terse)
     async with bench({"finding": says(GOOD)}, traits) as it:
         assert (await it.ask()).value.answer == "café 茶"
-        assert it.calls[-1].form is SchemaForm.OBJECT
-
-
-async def test_a_schema_bounds_no_lengths_and_a_long_reply_is_cut_to_fit() -> None:
-    long = {"reason": "x" * 60, "answer": None, "shelf": {"row": 1, "labels": ["a", "b", "c"]}}
-    async with bench({"finding": says(long)}) as it:
-        completion = await it.ask()
-    assert it.calls[-1].form is SchemaForm.SCHEMA
-    assert "max" not in json.dumps(it.server.requests[0].body["response_format"])
-    assert completion.value.reason == "x" * 40
-    assert completion.value.shelf == Shelf(row=1, labels=["a", "b"])
+        assert it.calls[-1].form is SchemaForm.WORDS
 
 
 @pytest.mark.parametrize("traits", [ServerTraits(logprobs=False), ServerTraits(ignores_logprobs=True)])
@@ -220,11 +200,12 @@ async def test_a_server_that_does_not_stream_is_read_whole() -> None:
 
 
 async def test_a_schema_that_is_taken_and_ignored_is_put_in_words_from_then_on() -> None:
-    async with bench({"finding": says(f"Here you are:\n```json\n{GOOD_TEXT}\n```")}) as it:
+    lines = says("reason: It is a shop\nanswer: Baker")
+    async with bench({"finding": [says("Here you are: it is a shop."), lines]}) as it:
         first = await it.ask()
         await it.ask()
-    assert first.value == Finding.model_validate(GOOD)
-    assert [call.form for call in it.calls] == [SchemaForm.SCHEMA, SchemaForm.WORDS]
+    assert first.value == Finding(reason="It is a shop", answer="Baker")
+    assert [(call.form, call.requests) for call in it.calls] == [(SchemaForm.WORDS, 2), (SchemaForm.WORDS, 1)]
 
 
 async def test_control_characters_in_a_string_are_no_sign_of_an_ignored_schema() -> None:
@@ -244,10 +225,10 @@ async def test_missing_abilities_are_asked_for_again_after_a_while() -> None:
 
 
 async def test_reading_ends_with_the_object_though_the_model_writes_on() -> None:
-    held = says(f"Sure! {GOOD_TEXT}\nLet me explain", hold=anyio.Event(), hold_at=200)
+    held = says(f"{GOOD_TEXT}\nLet me explain", hold=anyio.Event(), hold_at=200)
     tokens = [token.data for token in held.tokens]
     end = next(i for i in range(len(tokens)) if b"".join(tokens[: i + 1]).endswith(b"}}"))
-    writing_on = says(f"Sure! {GOOD_TEXT}\nLet me explain", hold=anyio.Event(), hold_at=end + 3)
+    writing_on = says(f"{GOOD_TEXT}\nLet me explain", hold=anyio.Event(), hold_at=end + 3)
     async with bench({"finding": writing_on}) as it:
         completion = await it.ask()
         await it.server.requests[0].finished.wait()
@@ -264,16 +245,15 @@ async def test_a_reply_cut_off_keeps_what_came() -> None:
     ) as it:
         completion = await it.ask()
     assert completion.value == Finding(reason="It is a shop", answer="Baker")
-    assert completion.repaired
     assert completion.finish_reason == "length"
 
 
 @pytest.mark.parametrize("text", ["", "I'm sorry, I can't help with that.", "{", '{"reason": 3}', "[1, 2]"])
-async def test_what_cannot_be_read_is_an_error_of_ours_and_is_not_asked_again(text: str) -> None:
+async def test_an_unreadable_reply_is_an_error_after_at_most_one_retry(text: str) -> None:
     async with bench({"finding": says(text)}) as it:
         with pytest.raises(VlmReplyUnusable) as caught:
             await it.ask()
-    assert len(it.server.requests) == 1
+    assert len(it.server.requests) <= 2  # once more in lines, where the schema was ignored
     assert it.calls[-1].outcome == "dependency_unavailable"
     assert "sorry" not in caught.value.detail
 
@@ -410,20 +390,3 @@ async def test_a_caller_who_leaves_stops_the_model() -> None:
         await it.server.requests[0].finished.wait()
         assert it.server.requests[0].abandoned
     assert it.calls[-1].outcome == "cancelled"
-
-
-async def test_many_calls_at_once_do_not_mix() -> None:
-    def echo(request: Any) -> Any:
-        number = request.text.split()[-1]
-        return says({"reason": f"number {number}", "answer": number, "shelf": None})
-
-    answers: dict[int, str] = {}
-    async with bench({"finding": echo}) as it, anyio.create_task_group() as group:
-
-        async def one(number: int) -> None:
-            prompt = Prompt("finding", "s", (TextPart(f"Say {number}"),), Finding, 50)
-            answers[number] = (await it.ask(prompt)).value.answer
-
-        for number in range(16):
-            group.start_soon(one, number)
-    assert answers == {number: str(number) for number in range(16)}

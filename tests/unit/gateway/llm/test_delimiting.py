@@ -56,7 +56,7 @@ def test_the_budget_holds_for_any_text(texts: list[str]) -> None:
 
 @given(st.text(alphabet="<>end|/[]INST \n", max_size=80))
 def test_no_text_can_close_its_fence(text: str) -> None:
-    block = delimited(text, f"x{text}")
+    block = delimited(f"page {text}", f"x{text}")
     assert block.count(CLOSE) == 1
     assert block.endswith(CLOSE)
     assert block.count("<<<") == 2

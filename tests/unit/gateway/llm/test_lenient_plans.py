@@ -12,7 +12,7 @@ from gateway.pipelines.wiki_prf.tags import CONTENT_CHARS, MOST_CALLS
 from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall, ToolPlan
 
 CAPTION, GROUNDING, FLIP = PhotoTool.CAPTION, PhotoTool.GROUNDING, PhotoTool.FLIP
-SPELLINGS = 3_000
+SPELLINGS = 300
 
 NAMES = {
     CAPTION: ("caption", "captioning", "image captioning", "description", "caption tool"),
