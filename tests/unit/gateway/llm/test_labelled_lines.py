@@ -9,7 +9,7 @@ from gateway.llm.lines import in_lines
 from gateway.llm.reading import whole
 from gateway.llm.schemas import Answerability, Structured, Understanding
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
-from gateway.pipelines.qa_dragon.schemas import ObjectChoice, QuerySplit
+from gateway.pipelines.qa_dragon.model import ObjectChoice, QuerySplit
 
 
 def completion_of(text: str, schema: type[Structured], reason: str = "stop") -> Completion[Structured]:
