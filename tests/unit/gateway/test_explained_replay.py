@@ -185,8 +185,8 @@ async def test_a_judge_that_was_not_asked_is_said_not_to_have_been(anyio_backend
     _, told = await asked(sure, load_thresholds())
     assert told.signals["judge_asked"] == 0
     assert "judged" not in told.signals
-    _, told = await asked(replace(sure, lexical=0.5), load_thresholds())
+    _, told = await asked(replace(sure, lexical=0.65), load_thresholds())
     assert (told.signals["judge_asked"], told.signals["judged"]) == (1, 0.9)
-    _, told = await asked(replace(sure, lexical=0.5, judgement=None), load_thresholds())
+    _, told = await asked(replace(sure, lexical=0.65, judgement=None), load_thresholds())
     assert told.signals["judge_asked"] == 1
     assert "judged" not in told.signals

@@ -62,7 +62,7 @@ def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
         (("decisive = 0.90", "decisive = true"), "decisive: "),
         (("decisive = 0.90", 'decisive = "high"'), "decisive: "),
         (("decisive = 0.90", "supported = 0.9"), "supported is given twice"),
-        (("borderline = 0.60", "borderline = 0.1"), "borderline must not be below supported"),
+        (("borderline = 0.70", "borderline = 0.1"), "borderline must not be below supported"),
         (("version = 5", "version = 0"), "version: "),
         (("version = 5", "version = 2.5"), "version: "),
         (("version = 5", "version = "), "is not TOML"),

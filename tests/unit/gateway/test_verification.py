@@ -123,7 +123,7 @@ async def test_a_judge_that_finds_it_wrong_refuses(strict: FakeServices, mood: M
 @pytest.mark.parametrize(("judgement", "refusal"), [(0.9, None), (0.2, "judge")])
 async def test_a_borderline_answer_is_judged(judgement: float, refusal: str | None) -> None:
     services, judge = FakeServices(), Judge(judgement)
-    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
+    services.verifier.reply = VerifyReply(supported=True, probability=0.65, checks=[])
     assert await verdict(services, judge) == Verdict(judgement, refusal)
     assert len(judge.asked) == 1
 
@@ -131,8 +131,8 @@ async def test_a_borderline_answer_is_judged(judgement: float, refusal: str | No
 @pytest.mark.parametrize("judge_first", [False, True])
 async def test_a_judge_without_an_opinion_leaves_it_to_the_verifier(judge_first: bool) -> None:
     services, judge = FakeServices(), Judge(None)
-    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
-    assert await verdict(services, judge, None, judge_first) == Verdict(0.5)
+    services.verifier.reply = VerifyReply(supported=True, probability=0.65, checks=[])
+    assert await verdict(services, judge, None, judge_first) == Verdict(0.65)
     assert judge.asked
     (request,) = services.verifier.calls
     assert request.model_judgement is None
@@ -140,19 +140,19 @@ async def test_a_judge_without_an_opinion_leaves_it_to_the_verifier(judge_first:
 
 async def test_without_a_judge_the_borderline_is_left_to_the_other_checks() -> None:
     services = FakeServices()
-    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
-    assert await verdict(services, None) == Verdict(0.5)
+    services.verifier.reply = VerifyReply(supported=True, probability=0.65, checks=[])
+    assert await verdict(services, None) == Verdict(0.65)
 
 
 @pytest.mark.parametrize("judge_first", [False, True])
 @pytest.mark.parametrize("tokens", [None, SURE])
-@pytest.mark.parametrize("probability", [0.55, 0.95])
+@pytest.mark.parametrize("probability", [0.65, 0.95])
 async def test_without_the_judge_that_was_wanted_no_answer_is_surer(
     judge_first: bool, tokens: tuple[float, ...] | None, probability: float
 ) -> None:
     services, thresholds = FakeServices(), load_thresholds()
     services.verifier.reply = VerifyReply(supported=True, probability=probability, checks=[])
-    judge, gone = Judge(0.55), Judge(RuntimeError("gone"))
+    judge, gone = Judge(0.75), Judge(RuntimeError("gone"))
     judged = await verdict(services, judge, tokens, judge_first)
     unjudged = await verdict(services, gone, tokens, judge_first)
     left_out = await verdict(services, judge, tokens, judge_first, plan=Plan(judge=False))
