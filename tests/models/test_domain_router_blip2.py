@@ -31,6 +31,7 @@ from tests.models.conftest import Parity
 from tests.models.head_runs import told, trained
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_domain import QUESTIONS, coloured, write_domains
+from training.config import WrongConfig
 from training.heads.domain_router import CHECKPOINT, train_domain_router
 from training.heads.parts import read_parts
 from training.heads.settings import DomainRouterConfig
@@ -256,6 +257,13 @@ def test_rows_that_are_none_are_named_and_the_others_are_learnt(
     left_out = [json.loads(line) for line in (run.path / LEFT_OUT).read_text("utf-8").splitlines()]
     assert [each["where"] for each in left_out] == ["domain.jsonl, line 1", "domain.jsonl, line 105"]
     assert "photos/0-0.png is missing" in left_out[0]["why"]
+
+
+def test_too_few_samples_are_refused(config: DomainRouterConfig, tmp_path: Path) -> None:
+    data = write_domains(tmp_path / "few", each=1)
+    (data / "domain.jsonl").write_text((data / "domain.jsonl").read_text("utf-8").splitlines()[0] + "\n")
+    with pytest.raises(WrongConfig, match="too few"):
+        trained(train_domain_router, config.model_copy(update={"data": (data,)}), tmp_path / "run")
 
 
 class TestAHeadThatDoesNotFit:

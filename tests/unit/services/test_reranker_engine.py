@@ -105,3 +105,8 @@ def test_any_text_gets_a_probability(query: str, documents: list[str], entity: s
     scores = ENGINE.rerank(query, documents, entity)
     assert len(scores) == len(documents)
     assert all(0.0 <= score <= 1.0 for score in scores)
+
+
+def test_letters_that_fold_to_nothing_are_scored() -> None:
+    (score,) = ENGINE.rerank("ﾞ ﾟ", ["ﾞ ﾞ ͺ\nﾟ"], "ﾞ ﾟ")
+    assert 0.0 <= score <= 1.0
