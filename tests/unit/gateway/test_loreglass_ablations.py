@@ -43,7 +43,7 @@ def busy_services() -> FakeServices:
     services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.7)], collection="images")
     services.cropper.reply = CropReply(regions=[crop_region(b"crop")], width=96, height=64)
     services.text_search.reply = TextSearchReply(hits=[text_hit("First."), text_hit()], collection="pages")
-    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
+    services.verifier.reply = VerifyReply(supported=True, probability=0.65, checks=[])
     return services
 
 
@@ -143,4 +143,4 @@ async def test_without_the_search_router_even_what_the_photo_answers_is_searched
 async def test_without_the_judge_the_borderline_is_left_to_the_other_checks() -> None:
     whole, without = await ablated(), await ablated("judge")
     assert (len(whole.reasoner.judged), len(without.reasoner.judged)) == (1, 0)
-    assert without.outcome.confidence == pytest.approx(0.9 * 0.5)
+    assert without.outcome.confidence == pytest.approx(0.9 * 0.65)

@@ -210,7 +210,7 @@ async def test_an_answer_that_the_evidence_does_not_support_is_refused(services:
 async def test_a_borderline_answer_is_judged_once_more(
     services: FakeServices, judgement: float, reason: Reason
 ) -> None:
-    services.verifier.reply = VerifyReply(supported=True, probability=0.5, checks=[])
+    services.verifier.reply = VerifyReply(supported=True, probability=0.65, checks=[])
     async with gateway_before(services, ScriptedReasoner(judgement=judgement)) as world:
         answer = await world.ask()
     assert answer.reason is reason
