@@ -10,7 +10,6 @@ import typer
 
 from evaluation.commands.run import refuse
 from evaluation.judging.text import Cut, TokenizerError, open_cut
-from evaluation.reporting.comparison import ReportError
 from evaluation.scoring.protocols import Protocol
 
 _NEEDED = ("matplotlib", "jinja2")
@@ -32,6 +31,8 @@ def report(
     tokenizer: Annotated[Path | None, typer.Option(help="the tokenizer.json that answers are cut by")] = None,
 ) -> None:
     """Compare RUNs on the questions that all of them asked: report.html and report.json."""
+    from evaluation.reporting.comparison import ReportError
+
     try:
         cut = open_cut(tokenizer)
         written = write_report(
@@ -57,13 +58,14 @@ def write_report(
 
     `baseline`, `failures_of`: a run's folder as in `runs`, or its name. Raises `ReportError`.
     """
+    from evaluation.reporting.comparison import ReportError, compared, judged_run
+
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
         raise ReportError(
             f"A report needs {' and '.join(missing)}: install them with "
             "`pip install 'loreglass[evaluation-report]'`."
         )
     from evaluation.reporting.analysis import Choices, analysed
-    from evaluation.reporting.comparison import compared, judged_run
 
     comparison = compared([judged_run(folder, judge, cut) for folder in runs])
     by_folder = {run.folder.resolve(): name for name, run in comparison.runs.items()}

@@ -247,15 +247,13 @@ async def test_a_reasoner_that_is_late_or_busy_is_an_honest_refusal(
 
 
 @pytest.mark.parametrize("step", ["draft", "answer"])
-async def test_a_reasoner_that_is_gone_is_a_problem_with_a_trace(services: FakeServices, step: str) -> None:
+async def test_a_reasoner_that_is_gone_is_an_honest_refusal(services: FakeServices, step: str) -> None:
     error = DependencyUnavailable("The model server cannot be reached.")
     async with gateway_before(services, FailingReasoner(step, error)) as world:
-        reply = await world.post()
-        trace = (await world.client.get(f"/traces/{reply.json()['trace_id']}")).json()
-    assert reply.status_code == 503
-    assert reply.json()["type"] == "urn:loreglass:problem:dependency_unavailable"
-    assert trace["problem"]["type"] == reply.json()["type"]
-    assert trace["stages"][-1]["state"] in ("failed", "cancelled")
+        answer = await world.ask()
+        trace = (await world.client.get(f"/traces/{answer.trace_id}")).json()
+    assert (answer.abstained, answer.reason, answer.degraded) == (True, Reason.UNAVAILABLE, [step])
+    assert (step, "failed") in [(stage["stage"], stage["state"]) for stage in trace["stages"]]
 
 
 @pytest.mark.parametrize("step", ["draft", "answer"])
