@@ -1,10 +1,12 @@
 """A cluster takes the manifests, their pods are confined, and apps accept the settings that they get."""
 
+import json
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import kubernetes_validate  # type: ignore[import-untyped]
@@ -72,14 +74,20 @@ def test_every_object_is_as_its_schema_says(build: tuple[str, ...], kubernetes: 
     manifests = composed(*build)
     for each in manifests.objects:
         if each["kind"] not in CUSTOM:
-            kubernetes_validate.validate(dict(each), kubernetes, strict=True)
+            _validate(json.dumps(each), kubernetes)
         assert each["kind"] == "Namespace" or each["metadata"]["namespace"] == NAMESPACE, each["metadata"]
     for group in _ray_groups(manifests):
         pods = {"apiVersion": "v1", "kind": "Pod", **group["template"]}
         pods["metadata"] = {"name": "any", **pods["metadata"]}
-        kubernetes_validate.validate(pods, kubernetes, strict=True)
+        _validate(json.dumps(pods), kubernetes)
     named = [(each["kind"], each["metadata"]["name"]) for each in manifests.objects]
     assert len(set(named)) == len(named)
+
+
+@cache
+def _validate(thing: str, kubernetes: str) -> None:
+    """Hold an object against its schema, once however many builds have it."""
+    kubernetes_validate.validate(json.loads(thing), kubernetes, strict=True)
 
 
 def _ray_groups(manifests: Manifests) -> list[Object]:

@@ -50,7 +50,7 @@ async def test_a_chat_whose_time_is_over_counts_as_one(
     async def no_time(*_: object) -> None:
         raise DeadlineExceeded
 
-    monkeypatch.setattr("gateway.routes.chat._question", no_time)
+    monkeypatch.setattr("gateway.routes.chat.to_question", no_time)
     body = {"model": "loreglass", "messages": [{"role": "user", "content": "Who?"}]}
     async with gateway_before(services) as world:
         assert (await world.client.post("/v1/chat/completions", json=body)).status_code == 504
