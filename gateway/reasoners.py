@@ -1,4 +1,4 @@
-"""Who reasons: a vision-language model, with the reader service as its fallback, or the reader alone."""
+"""The reasoner: a vision-language model with the reader service as its fallback, or the reader alone."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ Check = Callable[[Deadline], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class PaperModel:
-    """What the published pipelines ask: the model, and what its prompts may hold."""
+    """The model of the published pipelines, and the limits of its prompts."""
 
     client: "Model"
     options: "VlmOptions"

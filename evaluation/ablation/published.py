@@ -78,7 +78,7 @@ def label_of(measure: str) -> str:
 
 
 def scale_of(measure: str) -> float:
-    """What a measure's values are multiplied by for the tables: rates are in percent, times in seconds."""
+    """Factor from a measure's unit to the table's: rates to percent, milliseconds to seconds."""
     if measure in USAGE:
         return 1.0
     return 0.001 if measure == "elapsed_s" else 100.0

@@ -27,7 +27,7 @@ from evaluation.runs.store import Run
 
 
 class Best(StrEnum):
-    """What an exhaustive search looks for."""
+    """The aim of an exhaustive search."""
 
     TRUTHFULNESS = "truthfulness"
     ACCURACY = "accuracy"
@@ -79,7 +79,7 @@ def aim_of(
     confidence: float | None,
     tuned: Collection[str],
 ) -> Aim:
-    """What a command asks for. Raises `CalibrationError` for what does not go together."""
+    """Options of the command. Raises `CalibrationError` for options that exclude each other."""
     unknown = [name for name in tuned if name not in REPLAYED]
     if unknown:
         raise CalibrationError(f"{unknown[0]} cannot be tuned by replay; choose among {', '.join(REPLAYED)}.")

@@ -35,7 +35,7 @@ class CalibrationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cutoffs:
-    """What decides last whether an answer in hand is given; each in 0..1.
+    """The thresholds that decide whether an answer is given; each in 0..1.
 
     `direct_confidence`, `direct_from`: when the draft is given at once. `answer_confidence`: the reasoner's
     own doubt. `token_min`, `token_mean`: its tokens' (QA-Dragon, 3.7.2). `supported`, `borderline`,

@@ -182,23 +182,23 @@ def kept(
     """
     if ceiling is None:
         low, high = expected.truthfulness_range.low, found.truthfulness_range.high
-        told = f"truthfulness {found.truthfulness:+.3f} where at least {low:+.3f} was to be expected"
-        return _settled(found.truthfulness >= low, high < low, told)
+        claim = f"truthfulness {found.truthfulness:+.3f} where at least {low:+.3f} was to be expected"
+        return _verdict_of(found.truthfulness >= low, high < low, claim)
     share, least = wrong or (found.hallucination, found.hallucination_range.low)
-    told = f"{100 * share:.1f} % were wrong where at most {100 * ceiling:g} % may be"
+    claim = f"{100 * share:.1f} % were wrong where at most {100 * ceiling:g} % may be"
     if wrong and found.sessions < found.questions:
-        told += " (every conversation counts alike)"
-    return _settled(share <= ceiling, least > ceiling, told)
+        claim += " (every conversation counts alike)"
+    return _verdict_of(share <= ceiling, least > ceiling, claim)
 
 
-def _settled(held: bool, missed: bool, told: str) -> tuple[bool | None, str]:
+def _verdict_of(held: bool, missed: bool, claim: str) -> tuple[bool | None, str]:
     if held or missed:
-        return held, f"{'Kept' if held else 'Broken'}: {told}."
-    return None, f"Undecided: {told}, which may be chance."
+        return held, f"{'Kept' if held else 'Broken'}: {claim}."
+    return None, f"Undecided: {claim}, which may be chance."
 
 
 def show(promise: Promise, console: Console) -> None:
-    """What was chosen, what it gives, and what other questions say."""
+    """Print the chosen thresholds, their rates, and the check on other questions."""
     console.print(f"[bold]{escape(promise.aim)}[/bold]", highlight=False)
     datasets = ", ".join(source.dataset for source in promise.runs)
     about = plain(f"{promise.pipeline} on {datasets}, judged by {promise.judge}")
@@ -223,13 +223,13 @@ def show(promise: Promise, console: Console) -> None:
 
 def _warn_of_load(source: Source, console: Console) -> None:
     if source.degraded:
-        told = f"{source.folder}: {source.degraded} of {source.questions} were answered without a stage."
-        console.print(escape(plain(f"{told} Was the machine busy?")), style="yellow", highlight=False)
+        warning = f"{source.folder}: {source.degraded} of {source.questions} were answered without a stage."
+        console.print(escape(plain(f"{warning} Was the machine busy?")), style="yellow", highlight=False)
 
 
 def _gain(where: str, gain: Interval, uncertain: int, console: Console) -> None:
-    told = f"truthfulness {where}: {gain.low:+.3f} to {gain.high:+.3f} against before (95 %)"
-    console.print(told, highlight=False)
+    line = f"truthfulness {where}: {gain.low:+.3f} to {gain.high:+.3f} against before (95 %)"
+    console.print(line, highlight=False)
     if uncertain:
         doubt = "a turn before them changes, their draft was given at once, or no judge was asked"
         console.print(f"  the replay of {uncertain} questions is not exact: {doubt}", highlight=False)
@@ -264,7 +264,7 @@ def _figures(rows: dict[str, Given]) -> Table:
 
 
 def comments_of(promise: Promise, signals: Signals, test: Signals | None = None) -> list[str]:
-    """What was chosen, on what, for what, over which tokens, and what is to be expected."""
+    """Return the header of a thresholds file: values, runs, aim, token basis and expected rates."""
     lines = [
         f"Chosen on {promise.made_at} by `loreglass eval calibrate` for {promise.pipeline}.",
         promise.aim,
@@ -276,14 +276,14 @@ def comments_of(promise: Promise, signals: Signals, test: Signals | None = None)
     lines.append(f"There, after: {_in_words(promise.after)}.")
     if promise.expected:
         lines.append(f"To be expected (cross-validated): {_in_words(promise.expected)}.")
-    lines += basis_told(signals, test)
+    lines += token_basis(signals, test)
     if promise.check:
         names = ", ".join(source.dataset for source in promise.check.runs)
         lines += [f"On {names}: {_in_words(promise.check.after)}.", promise.check.told]
     return lines
 
 
-def basis_told(signals: Signals, test: Signals | None) -> list[str]:
+def token_basis(signals: Signals, test: Signals | None) -> list[str]:
     """Token thresholds hold for probabilities of one kind: of which, and if the check's are of another."""
     basis = basis_of(signals)
     checked = basis_of(test) if test else basis
@@ -320,7 +320,7 @@ _LONGEST = 600
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What the chosen values replace."""
+    """The thresholds that were in force before."""
 
     version: int
     values: Mapping[str, float]

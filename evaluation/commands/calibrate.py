@@ -125,12 +125,12 @@ def _write(
     """Write the thresholds and the promise, and print it."""
     from rich.console import Console
 
-    from evaluation.calibration.report import basis_told, comments_of, render, show, write_once
+    from evaluation.calibration.report import comments_of, render, show, token_basis, write_once
 
     bases = calibration.evidence.signals, test.signals if test else None
     text = render(promise.thresholds, calibration.base, comments_of(promise, *bases))
     write_once(out, text, overwrite=overwrite)
-    for line in basis_told(*bases):
+    for line in token_basis(*bases):
         typer.echo(line, err=True)
     write_once(promise_file(out), promise.model_dump_json(indent=2) + "\n", overwrite=overwrite)
     console = Console()

@@ -116,7 +116,7 @@ class Candidate:
 
 @dataclass(slots=True)
 class Reading:
-    """What was read so far, and which ids are taken. `name`: of the dataset, which may tell its part."""
+    """Rows read so far, and their ids. `name`: of the dataset; it may say which part it is."""
 
     folder: Path
     name: str
@@ -189,7 +189,7 @@ def with_photos(chosen: Sequence[Candidate], photos: Photos) -> tuple[list[Conve
     conversations: list[Conversation] = []
     rejected: list[Rejected] = []
     for place, candidate in enumerate(chosen):
-        photo = _settled(found[place], links)
+        photo = _photo_or_fault(found[place], links)
         row = candidate.row
         if isinstance(photo, BadRow):
             rejected.append(Rejected(photo.kind, candidate.where, photo.why))
@@ -201,7 +201,7 @@ def with_photos(chosen: Sequence[Candidate], photos: Photos) -> tuple[list[Conve
 def _embedded(
     chosen: Sequence[Candidate], places: Mapping[int, int], photos: Photos, ticks: Iterator[None]
 ) -> dict[int, Path | BadRow | str]:
-    """What the `image` column of one file gives: a photo, a fault, or a link to follow. By place."""
+    """Return, by row, what a file's `image` column holds: a photo, a fault, or a link to download."""
     found: dict[int, Path | BadRow | str] = {}
     table = chosen[next(iter(places.values()))].table
     try:
@@ -219,7 +219,7 @@ def _embedded(
     return found
 
 
-def _settled(found: Path | BadRow | str, links: Mapping[str, Path | str]) -> Path | BadRow:
+def _photo_or_fault(found: Path | BadRow | str, links: Mapping[str, Path | str]) -> Path | BadRow:
     if not isinstance(found, str):
         return found
     if not found:

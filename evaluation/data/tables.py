@@ -13,7 +13,7 @@ from evaluation.data.model import DatasetError
 
 SUFFIXES = (".parquet", ".jsonl", ".json")
 COLUMNS = ("session_id", "image_url", "turns", "answers", "image_quality")
-"""What is read of a row, besides `image`."""
+"""Columns that are read, besides `image`."""
 IMAGE = "image"
 LONGEST_LINE = 64 * 2**20
 """Bytes of one line of JSONL: it may hold a photo in base64."""

@@ -34,7 +34,7 @@ class Verdict(StrEnum):
 
     @property
     def points(self) -> float:
-        """What it adds to truthfulness."""
+        """Points that the verdict adds to truthfulness."""
         return _POINTS[self]
 
 

@@ -42,7 +42,7 @@ class PartScores:
 
 @dataclass(frozen=True, slots=True)
 class SystemReport:
-    """What one run came to. `parts`: those that were asked, the whole last; `number`: its place, from 1.
+    """Figures of one run. `parts`: those that were asked, the whole last; `number`: its place, from 1.
 
     `folder` is the run's, for whoever wants to look further. `failed`: requests without an answer, by kind;
     `judge_failures`: verdicts that the judge did not give, by why. `spans`: where the golds are stretches of
@@ -88,7 +88,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one system said to a question, and how it was judged."""
+    """A system's answer to a question, and its verdict."""
 
     system: str
     record: TurnRecord

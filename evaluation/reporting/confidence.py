@@ -26,8 +26,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """What is given from `threshold` on. `coverage`, `hallucination`: shares of all questions; `risk`: of
-    those answered."""
+    """Rates if only answers from `threshold` on are given.
+
+    `coverage`, `hallucination`: shares of all questions; `risk`: of those answered.
+    """
 
     threshold: float
     coverage: float

@@ -162,7 +162,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def numbers(report: Report) -> str:
     """The report as one JSON object."""
-    told = {
+    document = {
         "dataset": report.dataset,
         "made_at": report.made_at,
         "judge": report.judge,
@@ -181,7 +181,7 @@ def numbers(report: Report) -> str:
         "failures_rule": report.rule,
         "failures": [_failure(shown) for shown in report.failures],
     }
-    return json.dumps(_known(told), indent=1, allow_nan=False) + "\n"
+    return json.dumps(_without_nan(document), indent=1, allow_nan=False) + "\n"
 
 
 def _system(system: SystemReport) -> dict[str, Any]:
@@ -257,10 +257,10 @@ def _failure(shown: ShownFailure) -> dict[str, Any]:
     }
 
 
-def _known(value: Any) -> Any:
-    """What JSON has no word for becomes null."""
+def _without_nan(value: Any) -> Any:
+    """Return the value with NaN and infinity as None, which JSON can hold."""
     if isinstance(value, dict):
-        return {key: _known(each) for key, each in value.items()}
+        return {key: _without_nan(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_known(each) for each in value]
+        return [_without_nan(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -65,7 +65,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a question: an answer, or the kind of the error. `client_ms`: of the last request only."""
+    """A question's answer, or the kind of the error. `client_ms`: of the last request only."""
 
     answer: Answer | None
     error: str | None

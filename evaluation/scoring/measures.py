@@ -236,7 +236,7 @@ def _recall(stage: str, k: int, has: Found, counts: Callable[[TurnRecord], bool]
 
 
 def results_of(record: TurnRecord, stage: str) -> list[SearchResult] | None:
-    """What a search brought, best first, each thing or page once; None where nobody searched, or told.
+    """A search's results, best first, without repeats; None if the stage did not run or was not reported.
 
     What was brought of a page is put together in its first place.
     """

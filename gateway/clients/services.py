@@ -41,7 +41,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class PhotoRecipients:
-    """Which services get the photo itself."""
+    """Services that receive the photo itself."""
 
     domain_router: bool = False
     reranker: bool = False

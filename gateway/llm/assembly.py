@@ -20,7 +20,7 @@ from gateway.llm.wire import AlternativeWire, BrokenStream, ChoiceWire, ChunkWir
 Result = TypeVar("Result")
 
 _MAX_CHARACTERS = 64 * 2**10  # the longest reply asked for is 512 tokens; one of white space may be 128 long
-_MAX_HEARD = 4_096  # of a longer reply, nothing more is told while it is written
+_MAX_REPORTED = 4_096  # fields of a longer reply are not reported early
 _MAX_ENDS = 64  # so many closing braces are tried as the object's end; then the stream ends the reply
 
 
@@ -115,20 +115,20 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
     schema: type[Schema]
     under_grammar: bool = False
     hear: Callable[[Schema], None] | None = None
-    _heard: Mapping[str, Any] = field(default_factory=dict)
+    _reported: Mapping[str, Any] = field(default_factory=dict)
     _ends_tried: int = 0
 
     def _watch_for_end(self, added: str) -> None:
-        if self.hear is not None and self._length <= _MAX_HEARD:
-            self._tell(self.hear, added)
+        if self.hear is not None and self._length <= _MAX_REPORTED:
+            self._report(self.hear, added)
         if "}" not in added or self._ends_tried >= _MAX_ENDS:
             return
         self._ends_tried += 1
         found = read_object(self.text)
         self.is_complete = found is not None and found.complete
 
-    def _tell(self, hear: Callable[[Schema], None], added: str) -> None:
-        """Tell the fields so far, spelled as JSON or as whole lines, each time that they change."""
+    def _report(self, hear: Callable[[Schema], None], added: str) -> None:
+        """Pass the fields so far to `hear` each time that they change. Reads JSON or whole lines."""
         text = self.text
         so_far: Mapping[str, Any] = {}
         if text.startswith("{"):
@@ -137,8 +137,8 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
         elif "\n" in added:
             lines = read_lines(text[: text.rfind("\n") + 1], self.schema, ended=False)
             so_far = lines.value if lines else {}
-        if so_far and so_far != self._heard:
-            self._heard = so_far
+        if so_far and so_far != self._reported:
+            self._reported = so_far
             with suppress(ValidationError):
                 hear(self.schema.model_validate(so_far))
 

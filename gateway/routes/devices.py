@@ -77,7 +77,7 @@ _BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What a device sent. `patience_ms`: how long it waits for the reply."""
+    """A device's message. `patience_ms`: how long it waits for the reply."""
 
     question: str
     photo: bytes

@@ -1,4 +1,4 @@
-"""What routes for OpenAI's clients share: their shape of errors, and hints for wrong base addresses."""
+"""Errors in OpenAI's shape, and hints for clients with a wrong base address."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps

@@ -116,7 +116,7 @@ def page_router() -> APIRouter:
 
     @router.get("/page/setup.json")
     async def setup(request: Request, gateway: GatewayDep) -> Response:
-        """What the page must know about this installation."""
+        """Return the installation's settings that the page needs."""
         setup = {
             "voice": bool(gateway.settings.stt_url),
             "empty": await _is_empty(gateway),

@@ -37,7 +37,7 @@ _ROUND = lcm(*SHARES.values())
 _LOWEST_FIRST = tuple(reversed(Priority))
 
 Claim = tuple[Priority, str]
-"""Whose turns are counted: a tenant's, apart for each priority."""
+"""Key of a tenant's turns of one priority."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -344,7 +344,7 @@ class FairQueue:
         )
 
     def worst(self, room: int) -> Entry:
-        """Who goes when more than `room` wait.
+        """Return the turn to drop when more than `room` wait.
 
         Of the lowest priority that takes more of the queue than its share (one may always wait), the latest
         deadline of the tenant that has most waiting.

@@ -293,8 +293,8 @@ class Execution:
             if name in PAPER_PIPELINES:
                 raise NotConfigured(
                     f"The pipeline {name} needs a vision-language model, and none is set up here. "
-                    "Set LOREGLASS_GATEWAY_REASONING=vlm and the model's LOREGLASS_GATEWAY_VLM_URL and "
-                    "LOREGLASS_GATEWAY_VLM_MODEL, or ask without `pipeline`."
+                    "Start with `loreglass serve --model-url URL`, or set LOREGLASS_GATEWAY_REASONING=vlm, "
+                    "LOREGLASS_GATEWAY_VLM_URL and LOREGLASS_GATEWAY_VLM_MODEL, or ask without `pipeline`."
                 )
             known = ", ".join(sorted(self.pipelines))
             raise PipelineNotFound(f"There is no pipeline of this name. There are: {known}.")

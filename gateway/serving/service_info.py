@@ -1,7 +1,6 @@
-"""What the services say they are: for the line logged at the start, and compared with the placement plan."""
+"""The services' `/info`: logged once at start, and compared with the placement plan."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.metadata import version
 
 import anyio
@@ -25,14 +24,6 @@ PATIENCE_S = 30.0
 """So long the services may take to come up beside the gateway before the line is written without them."""
 
 
-@dataclass(slots=True)
-class _Told:
-    """What services have said of themselves, by name, and what is published, by alias."""
-
-    infos: dict[str, Info] = field(default_factory=dict)
-    points: dict[str, int] = field(default_factory=dict)
-
-
 async def log_start(
     settings: GatewaySettings,
     services: Services,
@@ -40,11 +31,18 @@ async def log_start(
     patience_s: float = PATIENCE_S,
     ask_ms: float = _ASK_MS,
 ) -> None:
-    """Write the line. Services that do not say what they are within `patience_s` are `silent` in it.
+    """Write the line. Services that do not answer within `patience_s` are listed as `silent`.
 
-    `pipeline`: who answers a caller who names none. `profile`: the node that planning counts with.
+    `pipeline`: the default one. `profile`: the latency table that planning starts from.
     """
-    told = await _told_within(services, patience_s, ask_ms)
+    infos = await _infos_within(services, patience_s, ask_ms)
+    indexed: dict[str, int] = {}
+    for name in SEARCHES:
+        published = await _published(services, name, ask_ms) if name in infos else {}
+        if published is None:
+            del infos[name]
+        else:
+            indexed |= published
     by_model = settings.reasoning is Reasoning.VLM
     log.info(
         "started",
@@ -57,52 +55,61 @@ async def log_start(
         stage_models={name: each.url for name, each in settings.stage_models.items()} if by_model else {},
         sessions=settings.sessions.value,
         asks_for_keys=settings.keys is not None,
-        services={name: _described(name, settings, told) for name in Services.names()},
-        silent=[name for name in Services.names() if name not in told.infos],
-        indexed=told.points,
+        services={
+            name: _described(getattr(settings, f"{name}_url"), infos.get(name)) for name in Services.names()
+        },
+        silent=[name for name in Services.names() if name not in infos],
+        indexed=indexed,
     )
 
 
-async def _told_within(services: Services, patience_s: float, ask_ms: float) -> _Told:
-    """Ask until all have answered: those that start beside the gateway are there a little later."""
+async def service_infos(services: Services, deadline: Deadline) -> dict[str, Info]:
+    """Return each service's `/info` by name. Services that do not answer are left out."""
+    infos: dict[str, Info] = {}
+
+    async def ask(name: str) -> None:
+        try:
+            infos[name] = await services.about(name, deadline)
+        except LoreglassError as error:
+            log.debug("service_info_missing", service=name, kind=error.kind.value)
+
+    async with anyio.create_task_group() as group:
+        for name in Services.names():
+            group.start_soon(ask, name)
+    return infos
+
+
+async def _infos_within(services: Services, patience_s: float, ask_ms: float) -> dict[str, Info]:
+    """Ask until all services answer: those that start beside the gateway need a little longer."""
     patience = Deadline.after_ms(patience_s * 1000)
     while True:
-        told = _Told()
-        async with anyio.create_task_group() as group:
-            for name in Services.names():
-                group.start_soon(_ask, services, name, told, ask_ms)
-        if len(told.infos) == len(Services.names()) or patience.remaining_s() <= _AGAIN_S:
-            return told
+        infos = await service_infos(services, Deadline.after_ms(ask_ms))
+        if len(infos) == len(Services.names()) or patience.remaining_s() <= _AGAIN_S:
+            return infos
         await anyio.sleep(_AGAIN_S)
 
 
-async def _ask(services: Services, name: str, told: _Told, ask_ms: float) -> None:
-    deadline = Deadline.after_ms(ask_ms)
+async def _published(services: Services, name: str, ask_ms: float) -> dict[str, int] | None:
+    """Return the points of a search service's published indexes; None if it does not answer."""
     try:
-        info = await services.about(name, deadline)
-        if name in SEARCHES:
-            told.points |= await services.published(name, deadline)
+        return await services.published(name, Deadline.after_ms(ask_ms))
     except LoreglassError as error:
-        log.debug("start_not_told", service=name, kind=error.kind.value)
-    else:
-        told.infos[name] = info
+        log.debug("published_missing", service=name, kind=error.kind.value)
+        return None
 
 
-def _described(name: str, settings: GatewaySettings, told: _Told) -> dict[str, str]:
-    described = {"url": getattr(settings, f"{name}_url")}
-    if name in told.infos:
-        info = told.infos[name]
-        described |= {"engine": info.engine, "device": info.device, "version": info.version}
-    return described
+def _described(url: str, info: Info | None) -> dict[str, str]:
+    if info is None:
+        return {"url": url}
+    return {"url": url, "engine": info.engine, "device": info.device, "version": info.version}
 
 
 _EVERY_S = 30.0
 _AT_START_S = 2.0
-_ASK_MS = 2_000
 
 
 class PlacementWatch:
-    """Asks every service of the plan for its `/info`. What is not as planned is logged once, and measured."""
+    """Compares each service's `/info` with the plan; differences are logged once and counted."""
 
     def __init__(
         self, plan: PlacementPlan, services: Services, registry: CollectorRegistry, clock: Clock
@@ -110,7 +117,7 @@ class PlacementWatch:
         self._plan = plan
         self._services = services
         self._clock = clock
-        self._told: Mapping[str, str] = {}
+        self._differences: Mapping[str, str] = {}
         self._misplaced = Gauge(
             "loreglass_placement_differs",
             "1 where a service is over its planned share of a GPU, or not on the planned one.",
@@ -123,58 +130,44 @@ class PlacementWatch:
             ("service", "gpu"),
             registry=registry,
         )
-        self._seen_on: dict[str, str] = {}
+        self._gpu_of: dict[str, str] = {}
         for name in Services.names():
             self._misplaced.labels(name).set(0)
-        _tell_planned(plan, registry)
+        _set_planned(plan, registry)
 
     async def check(self, deadline: Deadline) -> Note:
-        """For readiness: what is not as planned; a service that does not answer has a check of its own."""
-        return Note(self._compare(await self._ask(deadline)) or "ok")
+        """Return what differs from the plan, for readiness. A silent service fails its own check."""
+        return Note(self._compare(await service_infos(self._services, deadline)) or "ok")
 
     async def run(self) -> None:
         """Compare until cancelled: often until all services are up, then now and then."""
         while True:
-            infos = await self._ask(Deadline.after_ms(_ASK_MS, self._clock))
+            infos = await service_infos(self._services, Deadline.after_ms(_ASK_MS, self._clock))
             self._compare(infos)
             await anyio.sleep(_EVERY_S if len(infos) == len(Services.names()) else _AT_START_S)
 
-    async def _ask(self, deadline: Deadline) -> dict[str, Info]:
-        infos: dict[str, Info] = {}
-
-        async def ask(name: str) -> None:
-            try:
-                infos[name] = await self._services.about(name, deadline)
-            except LoreglassError as error:
-                log.debug("placement_not_told", service=name, kind=error.kind.value)
-
-        async with anyio.create_task_group() as group:
-            for name in Services.names():
-                group.start_soon(ask, name)
-        return infos
-
     def _compare(self, infos: Mapping[str, Info]) -> str:
-        found = compare(self._plan, infos)
+        differences = compare(self._plan, infos)
         for name, info in infos.items():
-            self._misplaced.labels(name).set(name in found)
-            self._tell_peak(name, info)
-            if name in found and self._told.get(name) != found[name]:
-                log.warning("placement_differs", service=name, difference=found[name])
-        self._told = found
-        return " ".join(found[name] for name in sorted(found))
+            self._misplaced.labels(name).set(name in differences)
+            self._set_peak(name, info)
+            if name in differences and self._differences.get(name) != differences[name]:
+                log.warning("placement_differs", service=name, difference=differences[name])
+        self._differences = differences
+        return " ".join(differences[name] for name in sorted(differences))
 
-    def _tell_peak(self, name: str, info: Info) -> None:
+    def _set_peak(self, name: str, info: Info) -> None:
         """A service that came up elsewhere leaves no series behind."""
         gpu = "" if info.device == CPU else str(card_index(info.device))
-        before = self._seen_on.get(name, "")
+        before = self._gpu_of.get(name, "")
         if before and before != gpu:
             self._peak.remove(name, before)
-        self._seen_on[name] = gpu
+        self._gpu_of[name] = gpu
         if gpu:
             self._peak.labels(name, gpu).set(info.memory_peak_mib << 20)
 
 
-def _tell_planned(plan: PlacementPlan, registry: CollectorRegistry) -> None:
+def _set_planned(plan: PlacementPlan, registry: CollectorRegistry) -> None:
     planned = Gauge(
         "loreglass_placement_planned_bytes",
         "What a service may hold on its GPU by the plan.",

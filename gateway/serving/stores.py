@@ -147,7 +147,7 @@ _NO_LIMIT = 2**53
 
 
 class RedisHoldings:
-    """What tenants hold of one kind in Redis, which bounds the total only, and then by age alone.
+    """Entries of one kind in Redis. Only their total is bounded; the oldest are evicted.
 
     So that it never comes to that, each tenant's own oldest goes beyond its allowance; Redis' `maxmemory` is
     to hold the allowances of all tenants that may be busy at once.

@@ -14,11 +14,11 @@ from gateway.steps.verification import Judge
 from gateway.thresholds import Thresholds
 
 DraftByServices = Callable[[Deadline], Awaitable[Draft]]
-"""Return what to look up and what the photo's print answers, without a model."""
+"""Draft without a model: what to look up, and what the photo's print answers."""
 
 
 class Answering(Protocol):
-    """What the answer needs of a reasoner: the model's of `qa-dragon`, or any of `loreglass`."""
+    """A reasoner that can answer from evidence."""
 
     def rewrite(self, query: Query, deadline: Deadline) -> Awaitable[str]:
         """Return a follow-up question in words that need no conversation."""

@@ -237,7 +237,7 @@ def text_blocks(view: View) -> list[tuple[Quad, float]]:
 
 
 def _strokes(grey: Bytes) -> Bytes:
-    """Where brightness swings within a few pixels, as strokes of letters do."""
+    """Mark pixels where brightness swings within a few pixels, as strokes of letters do."""
     swing = cv2.morphologyEx(grey, cv2.MORPH_GRADIENT, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 3)))
     level = max(24.0, float(np.percentile(swing, 88)))
     return np.asarray(swing > level, np.uint8) * 255

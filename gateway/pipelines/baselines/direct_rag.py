@@ -19,7 +19,7 @@ from gateway.thresholds import RetrievalLimits
 IMAGE_SHARE = 1 / 3
 """Of the budget for evidence; the paper says nothing of how the searches share it."""
 MODULES = frozenset({"text-search"})
-"""What an experiment may leave out: the column "Single-Source" of QA-Dragon's Table 2."""
+"""Modules that an experiment may leave out: the column "Single-Source" of QA-Dragon's Table 2."""
 
 STAGE_GRAPH = StageGraph(
     "direct-rag",

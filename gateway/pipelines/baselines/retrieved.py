@@ -1,4 +1,4 @@
-"""What the searches of a baseline brought, as much of it as a prompt holds."""
+"""Search results of a baseline, cut to what its prompt holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

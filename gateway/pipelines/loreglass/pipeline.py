@@ -43,7 +43,7 @@ MODULES = frozenset(
         *("search-router", "judge", "text-search", "domain-advice"),
     }
 )
-"""What an experiment may leave out. A module that is left out is not begun, and is no degradation.
+"""Modules that an experiment may leave out. Their stages do not run and are not in `degraded`.
 
 `crops`: the whole photo alone is searched; `image-search`: not even that; `ocr`: no stage is given the
 photo's print; `fusion-search`: what image search found stays out of the text queries; `reranking`: evidence

@@ -127,7 +127,7 @@ class ObjectChoice(Structured):
 
 
 class EntityMatch(Structured):
-    """Which candidate is really there (QA-Dragon, 3.4.4)."""
+    """The candidate that is in the photo (QA-Dragon, 3.4.4)."""
 
     reason: Sentence = Field(description="one sentence on what agrees or does not")
     candidate: Annotated[int | None, BeforeValidator(first_number)] = Field(
@@ -182,7 +182,7 @@ def choose_tools_prompt(query: Query, draft: Draft, options: VlmOptions) -> Prom
 
 
 def list_objects_prompt(query: Query, options: VlmOptions) -> Prompt[ObjectList]:
-    """Which things are there (QA-Dragon, 3.4.1)."""
+    """Kinds of things in the photo (QA-Dragon, 3.4.1)."""
     limit = options.tokens.list_objects
     return prompt_of(
         "qa_dragon/list_objects", query, ObjectList, options, limit, count=str(options.max_objects)
@@ -190,7 +190,7 @@ def list_objects_prompt(query: Query, options: VlmOptions) -> Prompt[ObjectList]
 
 
 def select_object_prompt(query: Query, labels: Sequence[str], options: VlmOptions) -> Prompt[ObjectChoice]:
-    """Which of them is meant (QA-Dragon, 3.4.1)."""
+    """The thing that the question is about (QA-Dragon, 3.4.1)."""
     listed = delimited("list", ", ".join(labels))
     return prompt_of(
         "qa_dragon/select_object", query, ObjectChoice, options, options.tokens.select_object, labels=listed
@@ -200,7 +200,7 @@ def select_object_prompt(query: Query, labels: Sequence[str], options: VlmOption
 def match_entity_prompt(
     query: Query, draft: Draft, candidates: Sequence[Entity], photo_text: PhotoText, options: VlmOptions
 ) -> Prompt[EntityMatch]:
-    """Which candidate is really there (QA-Dragon, 3.4.4)."""
+    """The candidate that is in the photo (QA-Dragon, 3.4.4)."""
     listed = "\n".join(f"{number}. {_described(entity)}" for number, entity in enumerate(candidates, 1))
     return prompt_of(
         "qa_dragon/match_entity",
@@ -215,7 +215,7 @@ def match_entity_prompt(
 
 
 def split_query_prompt(query: Query, draft: Draft, options: VlmOptions) -> Prompt[QuerySplit]:
-    """What has to be searched (QA-Dragon, 3.5.1)."""
+    """Sub-queries to search for (QA-Dragon, 3.5.1)."""
     limit, count = options.tokens.split_query, str(options.max_queries)
     return prompt_of(
         "qa_dragon/split_query", query, QuerySplit, options, limit, notes=notes(draft), count=count

@@ -37,7 +37,7 @@ MODULES = frozenset(
         *("text-search", "verifier"),
     }
 )
-"""What an experiment may leave out: the ablation studies of the paper (Tables 2 and 4, Figure 3).
+"""Modules that an experiment may leave out: the ablation studies of the paper (Tables 2 and 4, Figure 3).
 
 Without `domain-router`: the generic chain of thought; `search-router`: every question takes the RAG branch;
 `tool-router`: both searches; `query-splitting`: the question is the only query; `fusion-search`: the thing

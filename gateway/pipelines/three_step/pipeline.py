@@ -36,7 +36,7 @@ IMAGE_CHARS, LIST_CHARS, PAGES_CHARS = 6_000, 20_000, 6_000
 """What of the nearest images' texts, of the list to rank and of the ranked results the model reads."""
 
 MODULES = frozenset({"image-search", "text-search", "query-rewriting", "multi-query", "reranking"})
-"""What an experiment may leave out: the rows of the paper's Tables 5 and 6 that are no training.
+"""Modules that an experiment may leave out: the rows of the paper's Tables 5 and 6 that are no training.
 
 Without `image-search`: nothing is known of the nearest images; `text-search`: their texts alone (task 1);
 `query-rewriting`: the question itself is the search; `multi-query`: one draw; `reranking`: the first results
@@ -59,7 +59,7 @@ STAGE_GRAPH = StageGraph(
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What one query found: the best passage of each page, in search order."""
+    """The best passage of each page that a query finds, in search order."""
 
     query: str
     results: tuple[Evidence, ...] = ()

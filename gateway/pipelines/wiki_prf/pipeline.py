@@ -37,7 +37,7 @@ TOOLS = {
 }
 ARTICLES_PAST = {"articles-past-1": 1, "articles-past-3": 3}
 MODULES = frozenset({"processing", "filtering", "sections-past-1", *TOOLS, *ARTICLES_PAST})
-"""What an experiment may leave out: the paper's ablations that need no training.
+"""Modules that an experiment may leave out: the paper's ablations that need no training.
 
 Without `processing`: no plan, no tools, the whole photo's article alone; `filtering`: the answer is made from
 all that was retrieved; `captioning`, `grounding`, `flipping`: the plan's calls of that tool are not made (all

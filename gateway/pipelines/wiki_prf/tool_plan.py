@@ -8,7 +8,7 @@ from gateway.state import Evidence
 
 
 class PhotoTool(StrEnum):
-    """What may be done with the photo before it is searched by (3.2)."""
+    """Changes to the photo before an image search (3.2)."""
 
     CAPTION = "caption"
     GROUNDING = "grounding"
@@ -39,7 +39,7 @@ class ToolPlan:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What is known before filtering: the whole photo's best article (D) and the tools' sections (S)."""
+    """Evidence before filtering: the whole photo's best article (D) and the tools' sections (S)."""
 
     document: tuple[Evidence, ...] = ()
     sections: tuple[Evidence, ...] = ()

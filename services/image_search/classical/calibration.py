@@ -121,7 +121,7 @@ class UnusableArtefact(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Artefact:
-    """What training learns: how to encode a photo and how to weigh evidence."""
+    """Fitted parameters: the photo encoding and the weights of evidence."""
 
     vlad: VladModel
     calibration: Calibration
