@@ -246,8 +246,8 @@ class Reply:
     `confidence` in 0..1; None if the model's server reports no token probabilities.
     `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
     grammar allowed. `generated`: a model wrote it. `remark`: what is said after an answer and
-    claims nothing, such as which half of a question is left open. `identifies`: the answer is the name of
-    the thing, as image search or the print gave it.
+    claims nothing, such as which half of a question is left open. `quoted`: the answer is the name of the
+    thing, the print, or words that a reader cut from the evidence, and `confidence` says how probably right.
     """
 
     answer: str | None
@@ -258,7 +258,7 @@ class Reply:
     under_grammar: bool = False
     generated: bool = False
     remark: str = ""
-    identifies: bool = False
+    quoted: bool = False
 
     @property
     def said(self) -> str:

@@ -18,8 +18,15 @@ _REPEATED_POINT = re.compile(r",\s*([,.;:!?])")
 _CLAUSE_END = re.compile(
     r"\s*[;:–—]\s+|,\s+(?=(?:and|but|or|while|whereas|although|which|who|where|when|because|so)\b)"
 )
-_PHRASE_END = re.compile(r"[,;:–—]\s+")
+_PHRASE_END = re.compile(r",\s+")
+_RELATIVE = re.compile(r",\s+(?:which|who|whose|where|when)\b[^,;:]{1,150},(?=\s)")
+"""A relative clause inside a sentence, which stays whole without it."""
 _JOINING = re.compile(r"(?:and|but|so|while|whereas)\s+", re.IGNORECASE)
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|could|will|would|may|must|does|do|did|became|began|made|took|led|"
+    r"held|won|wrote|built|gave|said|went|came|left|ran|rose|fell|\w{2,}ed)\b"
+)
+"""What a cut sentence must have to be more than a fragment: the commonest verbs."""
 _SUBJECTS = word_set("it he she they we i you there this that these those the a an his her its their our")
 _PRONOUN = re.compile(
     r"(?:He|She|It(?! (?:is|was|has been) (?:\w+ )?"
@@ -36,31 +43,14 @@ def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
     wanted = _plain(span)
     readings = (sentence, _IN_BRACKETS.sub(r", \1, ", sentence), span)
     whole = next((plain for plain in map(_plain, readings) if wanted in plain), wanted)
-    found = next((clause for clause in _clauses(whole) if wanted in clause and _is_short(clause)), None)
+    bare = _RELATIVE.sub(lambda aside: aside[0] if wanted in aside[0] else "", whole)
+    clauses = (clause for reading in (whole, bare) for clause in _clauses(reading))
+    found = next((clause for clause in clauses if wanted in clause and _is_short(clause)), None)
     if found is None:
         about = subject or title
-        part = _part(whole, wanted, MOST_SPOKEN - len(about.split()))
-        return as_sentence(f"{about}: {part}" if about and _is_short(f"{about} {part}") else part)
+        return as_sentence(f"{about}: {wanted}" if about and _is_short(f"{about} {wanted}") else wanted)
     pronoun = _PRONOUN.match(found) if subject else None
     return as_sentence(f"{subject}{found[pronoun.end() :]}" if pronoun else found)
-
-
-def _part(sentence: str, wanted: str, most: int) -> str:
-    """Return the phrases around the words that answer, as many as fit into `most` words; else these words."""
-    start = sentence.find(wanted)
-    ends = [0, *(match.end() for match in _PHRASE_END.finditer(sentence)), len(sentence)]
-    first = max((place for place, end in enumerate(ends) if end <= start), default=0)
-    last = next((place for place, end in enumerate(ends) if end >= start + len(wanted)), len(ends) - 1)
-    chosen = wanted
-    while len((wider := sentence[ends[first] : ends[last]]).split()) <= most:
-        chosen = wider
-        if first > 0:  # what it is about stands before
-            first -= 1
-        elif last < len(ends) - 1:
-            last += 1
-        else:
-            break
-    return chosen
 
 
 def speak_attribute(sentence: str, span: str, name: str) -> str:
@@ -92,12 +82,12 @@ def _clauses(sentence: str) -> Iterator[str]:
     """Yield the sentence, its beginnings, longest first, and its clauses with a subject of their own."""
     yield sentence
     ends = [*(match.span() for match in _CLAUSE_END.finditer(sentence)), (len(sentence), len(sentence))]
-    for end, _ in reversed(ends):
-        yield sentence[:end]
+    pauses = {end for end, _ in ends} | {match.start() for match in _PHRASE_END.finditer(sentence)}
+    yield from (sentence[:end] for end in sorted(pauses, reverse=True) if _VERB.search(sentence[:end]))
     for (_, start), (end, _) in pairwise(ends):
         clause = _JOINING.sub("", sentence[start:end], count=1)
         first = clause.partition(" ")[0]
-        if first.casefold() in _SUBJECTS or first[:1].isupper():
+        if (first.casefold() in _SUBJECTS or first[:1].isupper()) and _VERB.search(clause):
             yield clause
 
 

@@ -45,7 +45,7 @@ class Passages:
         # Of a photo's print, lines of noise were left out: each line is quoted for itself.
         lines = best.sentence.split("\n") if passage.kind is CitationKind.PHOTO else [best.sentence]
         quotes = tuple(Quote(index, line) for line in lines if line.strip())
-        return Reply(best.spoken, best.probability, quotes)
+        return Reply(best.spoken, best.probability, quotes, quoted=True)
 
     def _subjects(self, question: ParsedQuestion, thing: Entity | None) -> tuple[str | None, ...]:
         if question.about is About.SPOKEN:

@@ -170,7 +170,8 @@ def _answer_directly(
     if question.asks_print and printed.lines and place is not None:
         said = " ".join(printed.plain.split()[:_MOST_SPOKEN])
         sure = sum(line.score for line in printed.lines) / len(printed.lines)
-        return Reply(said, sure, tuple(Quote(place, line.text) for line in printed.lines))
+        quotes = tuple(Quote(place, line.text) for line in printed.lines)
+        return Reply(said, sure, quotes, quoted=True)
     if thing is None or not question.asks_name(thing):
         return None
     naming = [index for index, item in enumerate(evidence) if mentions(item.text, thing.name)]
@@ -179,4 +180,4 @@ def _answer_directly(
     index = min(naming, key=lambda each: list(CitationKind).index(evidence[each].kind))  # print, record, page
     parts = (sentence.text for sentence in sentences(evidence[index].text))
     quote = next((text for text in parts if mentions(text, thing.name)), evidence[index].text)
-    return Reply(f"{thing.name}.", thing.probability, (Quote(index, quote),), identifies=True)
+    return Reply(f"{thing.name}.", thing.probability, (Quote(index, quote),), quoted=True)

@@ -235,7 +235,7 @@ async def test_what_a_model_wrote_is_checked_by_the_evidence_and_not_by_its_toke
 
 async def test_the_name_of_the_thing_is_not_verified_by_passages(services: FakeServices) -> None:
     def name_it(ask: Query, context: Context) -> Reply:
-        return replace(quote_best(ask, context), identifies=True)
+        return replace(quote_best(ask, context), quoted=True)
 
     async with gateway_before(services, ScriptedReasoner(say=name_it)) as world:
         answer = await world.ask()

@@ -35,6 +35,25 @@ def test_an_answer_is_a_whole_clause(sentence: str, span: str, subject: str | No
     assert len(speak(sentence, span, subject, "").split()) <= MOST_SPOKEN
 
 
+DUCHY = (
+    "The Duchy of Normandy, which began in 911 as a small fiefdom on the coast, was established by the "
+    "treaty between King Charles III and the Viking ruler Rollo, and was situated in the Frankish kingdom."
+)
+
+
+def test_a_relative_clause_is_left_out_where_the_sentence_is_too_long_with_it() -> None:
+    said = speak(DUCHY, "King Charles III", None, "Normans")
+    assert said.startswith("The Duchy of Normandy was established by the treaty between King Charles III and")
+
+
+def test_a_phrase_without_a_verb_is_not_taken_for_a_clause() -> None:
+    sentence = (
+        "In 2006, a toxic spill off the coast of Africa, from a European ship with waste of many kinds in "
+        "its tanks and no papers, prompted the Commission to look into legislation against waste."
+    )
+    assert speak(sentence, "2006", None, "European law") == "European law: 2006."
+
+
 def test_a_span_that_no_short_clause_holds_is_said_with_what_it_is_about() -> None:
     sentence = (
         "beside the river that the old men of the village had long called the slow one " * 2 + "in 1731"
