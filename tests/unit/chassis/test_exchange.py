@@ -1,14 +1,18 @@
 """One HTTP exchange on a real socket: deadline, trace, body limit, the caller's presence, faults."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, MutableMapping
+from typing import Any
 
 import anyio
 import httpx
 import pytest
 import structlog
+from fastapi import APIRouter
 
+from chassis.http.app import ServiceSpec, create_service
 from chassis.http.problems import PROBLEM_JSON
-from chassis.settings import AppSettings
+from chassis.scope import current_scope, scope_of
+from chassis.settings import AppSettings, ServiceSettings
 from contracts import headers
 from tests.live import live
 from tests.unit.chassis.apps import SECRET, Witness, probe_app
@@ -16,6 +20,8 @@ from tests.wire import connection, head, read_reply, send_raw
 
 pytestmark = pytest.mark.anyio
 
+TRACES = ("0af7651916cd43dd8448eb211c80319c", "4bf92f3577b34da6a3ce929d0e0e4736")
+SCOPE = {headers.CACHE_SCOPE: scope_of(b"secret", "acme")}
 TRACE_ID = "0123456789abcdef0123456789abcdef"
 
 
@@ -214,15 +220,47 @@ async def test_metrics_are_labelled_by_template_and_never_by_path(client: httpx.
     assert "/nowhere" not in text
 
 
-async def test_a_request_line_is_logged_without_its_query(client: httpx.AsyncClient) -> None:
+async def line_of(
+    client: httpx.AsyncClient, path: str, given: list[tuple[str, str]] | None = None
+) -> MutableMapping[str, Any]:
+    """The one that a GET leaves."""
     with structlog.testing.capture_logs() as logged:
-        await client.get("/items/5?name=Ada")
-    line = next(entry for entry in logged if entry["event"] == "request")
+        await client.get(path, headers=given)
+    [line] = [line for line in logged if line["event"] == "request"]
+    return line
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/health/live", "/info"])
+async def test_what_machines_ask_all_day_long_is_no_line_while_all_is_well(
+    client: httpx.AsyncClient, path: str
+) -> None:
+    assert (await line_of(client, path))["log_level"] == "debug"
+    refused = await line_of(client, path, [(headers.DEADLINE, "0")])
+    assert (refused["log_level"], refused["status"]) == ("info", 504)
+
+
+async def test_a_line_says_what_was_left_of_the_caller_s_time(client: httpx.AsyncClient) -> None:
+    in_time = await line_of(client, "/remaining", [(headers.DEADLINE, "5000")])
+    too_late = await line_of(client, "/remaining", [(headers.DEADLINE, "0")])
+    assert 0 < in_time["left_ms"] <= 5000
+    assert too_late["left_ms"] <= 0
+    assert too_late["problem"] == "deadline_exceeded"
+    assert "left_ms" not in await line_of(client, "/remaining")
+
+
+async def test_a_request_line_has_the_route_and_no_query(client: httpx.AsyncClient) -> None:
+    line = await line_of(client, "/items/5?name=Ada")
     assert (line["route"], line["status"]) == ("/items/{item}", 200)
     assert "Ada" not in str(line)
 
 
-async def test_two_hundred_callers_that_leave_at_once_leave_nothing_behind(
+async def test_two_parents_are_as_good_as_none(client: httpx.AsyncClient) -> None:
+    parents = [("traceparent", f"00-{trace}-b7ad6b7169203331-01") for trace in TRACES]
+    assert (await line_of(client, "/remaining", parents[:1]))["trace_id"] == TRACES[0]
+    assert (await line_of(client, "/remaining", parents))["trace_id"] not in TRACES
+
+
+async def test_many_callers_that_leave_at_once_leave_nothing_behind(
     client: httpx.AsyncClient,
 ) -> None:
     async def come_and_go() -> None:
@@ -230,9 +268,25 @@ async def test_two_hundred_callers_that_leave_at_once_leave_nothing_behind(
             await stream.send(head("POST", "/hang", Content_Length=2) + b"{}")
 
     async with anyio.create_task_group() as group:
-        for _ in range(200):
+        for _ in range(50):
             group.start_soon(come_and_go)
     with anyio.fail_after(30):
         while await in_flight(client):
             await anyio.lowlevel.checkpoint()
     assert (await client.post("/length", content=b"ok")).status_code == 200
+
+
+async def test_a_service_takes_the_scope_that_its_caller_names() -> None:
+    router = APIRouter()
+
+    @router.get("/scope")
+    async def scope() -> str:
+        return current_scope()
+
+    spec = ServiceSpec("probe", [router], lambda _: None, lambda _: None)
+    async with live(create_service(spec, ServiceSettings())) as client:
+        assert (await client.get("/scope", headers=SCOPE)).json() == SCOPE[headers.CACHE_SCOPE]
+
+
+async def test_an_app_whose_callers_are_strangers_takes_no_scope(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/scope", headers=SCOPE)).json() == ""

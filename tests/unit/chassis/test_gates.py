@@ -195,14 +195,6 @@ async def test_who_could_not_finish_any_more_is_not_let_in() -> None:
         assert patient.inside
 
 
-async def test_who_needs_more_time_than_there_is_is_refused_at_once() -> None:
-    gate = Gate("the card", 1, 1)
-    with pytest.raises(DeadlineExceeded):
-        async with gate.entered(Deadline.after_ms(100), needed_ms=101):
-            pass
-    assert (gate.inside, gate.waiting) == (0, 0)
-
-
 async def test_waiting_ends_at_the_deadline() -> None:
     gate = Gate("the card", 1, 5)
     async with gate.entered(Deadline.after_ms(60_000)):
@@ -291,12 +283,6 @@ async def test_a_weight_that_is_none_is_refused(weight: float) -> None:
     assert gate.inside == 0
 
 
-@pytest.mark.parametrize(("capacity", "max_waiting"), [(0, 1), (-1, 1), (math.nan, 1), (1, -1)])
-def test_a_gate_that_nobody_could_pass_is_refused(capacity: float, max_waiting: int) -> None:
-    with pytest.raises(ValueError, match="the card"):
-        Gate("the card", capacity, max_waiting)
-
-
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("visit"), st.floats(0, 6), st.sampled_from([500.0, 1_000.0, 5_000.0])),
@@ -310,7 +296,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(steps=STEPS, capacity=st.floats(0.5, 8), max_waiting=st.integers(0, 5))
 async def test_whatever_comes_and_goes_no_weight_leaks(
     steps: list[tuple[str, float, float | None]], capacity: float, max_waiting: int

@@ -127,8 +127,12 @@ def test_a_large_index_is_built_by_another_process_and_listed_meanwhile(
     store.publish("images", "v1")
     assert seen == [[3000]]
     assert next((tmp_path / "collections" / "v1").rglob("links*.bin")).stat().st_size > 0
-    (best,) = store.search("images", "look", rows[7], 1)
-    assert best.score == pytest.approx(1.0, abs=1e-5)
+    for _ in range(2):  # Edge writes its settings anew when it first opens one with a graph
+        (best,) = store.search("images", "look", rows[7], 1)
+        assert best.score == pytest.approx(1.0, abs=1e-5)
+        store.close()
+        store = EdgeStore(tmp_path)
+        assert store.notes() == []
     store.close()
 
 
