@@ -80,17 +80,6 @@ def figures(labels: Matrix, probability: Matrix) -> str:
     )
 
 
-def calibration_table(labels: Matrix, probability: Matrix) -> str:
-    """For each tenth of probability: how many rows, what was said on average, and what came true."""
-    lines = ["said         rows  mean  true"]
-    tenths = np.minimum((probability * 10).astype(int), 9)
-    for tenth in sorted(set(tenths.tolist())):
-        here = tenths == tenth
-        mean, true = probability[here].mean(), labels[here].mean()
-        lines.append(f"{tenth / 10:.1f} to {tenth / 10 + 0.1:.1f} {here.sum():6d}  {mean:.2f}  {true:.2f}")
-    return "\n".join(lines)
-
-
 def write(problem: Problem, path: Path) -> None:
     """Fit on all rows and store what `LogisticCurve.load` reads."""
     weights = [

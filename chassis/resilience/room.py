@@ -6,8 +6,7 @@ instead of raising, so that it must not be begun.
 
 import errno
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from chassis.errors import StorageFull
@@ -41,17 +40,6 @@ class Room:
                 f"The disk of the index has {free // MIB:,} MiB left and needs {-(-needed // MIB):,} MiB."
                 " What is published is whole and answers: make room, then go on with the same command."
             )
-
-
-@contextmanager
-def told_when_full() -> Iterator[None]:
-    """Turns an error that a full disk or a quota makes into `StorageFull`."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            raise storage_full() from error
-        raise
 
 
 def storage_full() -> StorageFull:

@@ -1,7 +1,5 @@
 """Calls are repeated within a budget, and not all at the same moment."""
 
-import random
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +24,7 @@ def test_what_was_saved_is_the_burst_and_no_more() -> None:
 
 
 def test_pauses_differ_and_are_short() -> None:
-    budget = RetryBudget(rng=random.Random(7))
+    budget = RetryBudget()
     pauses = [budget.pause_s() for _ in range(50)]
     assert len(set(pauses)) == 50
     assert all(0.010 <= pause <= 0.050 for pause in pauses)
