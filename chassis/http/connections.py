@@ -4,7 +4,10 @@ import ipaddress
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chassis.http.protocol import BoundedProtocol
 
 _WANTED_DESCRIPTORS = 65_536
 _MOST_CONNECTIONS = 4_096
@@ -37,25 +40,13 @@ class ConnectionLimits:
     )
 
 
-class Connection(Protocol):
-    """What is asked of one connection."""
-
-    def give_way(self) -> None:
-        """Close: another one needs the place, and this one has nothing in hand."""
-        ...
-
-    def watch(self, seconds: float) -> None:
-        """So much time has passed; refuse or close what has used up its own."""
-        ...
-
-
 @dataclass(slots=True, eq=False)
 class _Peer:
     """The connections of one address; `resting` ones have no request in hand, the longest rested first."""
 
     address: str
     count: int = 0
-    resting: dict[Connection, None] = field(default_factory=dict)
+    resting: dict["BoundedProtocol", None] = field(default_factory=dict)
 
 
 class Connections:
@@ -67,8 +58,8 @@ class Connections:
         self.refused = refused
         self._most = limits.connections or _MOST_CONNECTIONS
         self._peers: dict[str, _Peer] = {}
-        self._open: dict[Connection, _Peer] = {}
-        self._resting: dict[Connection, None] = {}
+        self._open: dict[BoundedProtocol, _Peer] = {}
+        self._resting: dict[BoundedProtocol, None] = {}
 
     def __len__(self) -> int:
         return len(self._open)
@@ -77,7 +68,7 @@ class Connections:
         """Have no more than `allowed`, unless the operator has said how many."""
         self._most = self.limits.connections or min(_MOST_CONNECTIONS, max(1, allowed))
 
-    def add(self, connection: Connection, host: str) -> bool:
+    def add(self, connection: "BoundedProtocol", host: str) -> bool:
         """Count a new connection, which rests; false where it has to be refused. It is counted then, too."""
         address = address_of(host)
         peer = self._peers.get(address) or self._peers.setdefault(address, _Peer(address))
@@ -93,7 +84,7 @@ class Connections:
         self.rest(connection)
         return has_room
 
-    def _make_room(self, resting: dict[Connection, None]) -> bool:
+    def _make_room(self, resting: dict["BoundedProtocol", None]) -> bool:
         oldest = next(iter(resting), None)
         if oldest is None:
             return False
@@ -102,20 +93,20 @@ class Connections:
         oldest.give_way()
         return True
 
-    def rest(self, connection: Connection) -> None:
+    def rest(self, connection: "BoundedProtocol") -> None:
         """It has no request in hand from now on."""
         peer = self._open.get(connection)
         if peer is not None:
             self._resting[connection] = peer.resting[connection] = None
 
-    def work(self, connection: Connection) -> None:
+    def work(self, connection: "BoundedProtocol") -> None:
         """It has a request in hand from now on."""
         peer = self._open.get(connection)
         if peer is not None:
             self._resting.pop(connection, None)
             peer.resting.pop(connection, None)
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: "BoundedProtocol") -> None:
         """It is closed; said twice, it does no harm."""
         self.work(connection)
         peer = self._open.pop(connection, None)

@@ -81,14 +81,13 @@ class PublicFetcher:
         *,
         is_allowed: IsAllowed = is_public,
         resolve: Resolve = resolve_host,
-        user_agent: str = "Loreglass/0.1",
         accept: str = "*/*",
     ) -> None:
         """`is_allowed` and `resolve` are for tests, which have no public host."""
         self.limits = limits or FetchLimits()
         self._is_allowed = is_allowed
         self._resolve = resolve
-        self._headers = {"User-Agent": user_agent, "Accept": accept, "Accept-Encoding": "identity"}
+        self._headers = {"User-Agent": "Loreglass/0.1", "Accept": accept, "Accept-Encoding": "identity"}
         self._tls = ssl.create_default_context()
 
     async def fetch(self, url: str) -> bytes:

@@ -170,7 +170,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # What the register says
 
     def give_way(self) -> None:
-        """See `Connection`."""
+        """Close: another connection needs the place, and this one has no request in progress."""
         self._write_held()
         if self.transport.get_write_buffer_size():
             self.transport.abort()
@@ -178,7 +178,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def watch(self, seconds: float) -> None:
-        """See `Connection`."""
+        """Count that so much time has passed; refuse or close what has used up its own."""
         self._write_held()
         if self._reply_is_left_unread(seconds):
             self._register.refused("unread_reply")

@@ -45,26 +45,20 @@ def exemplar() -> dict[str, str] | None:
 
 
 class Queue(Protocol):
-    """Work before an engine, as it is now; read from a scrape's thread."""
+    """Work before an engine; read from a scrape's thread."""
 
     @property
-    def waiting(self) -> int:
-        """How much waits."""
-        ...
+    def waiting(self) -> int: ...
 
     @property
-    def oldest_wait_s(self) -> float:
-        """How long the one that has waited longest has; 0 where nothing waits."""
-        ...
+    def oldest_wait_s(self) -> float: ...
 
 
 class Pool(Queue, Protocol):
     """Calls before and in an engine."""
 
     @property
-    def running(self) -> int:
-        """Calls that the engine works on."""
-        ...
+    def running(self) -> int: ...
 
 
 class Metrics:

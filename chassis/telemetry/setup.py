@@ -5,33 +5,28 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from chassis.startup import CannotStart, sentence_of
 from chassis.telemetry.spans import UNRECORDED, Span
 
+if TYPE_CHECKING:
+    from chassis.telemetry.otlp import OpenTelemetry
+
 _NEEDS = "it comes with loreglass[telemetry]"
-
-
-class Recorder(Protocol):
-    """Where the spans of exchanges begin, while telemetry is on."""
-
-    def exchange(self, service: str, name: str, *, at_the_edge: bool) -> Span:
-        """The span of a service's work for one request, in the trace of `TRACE_ID` and `CALLER`.
-
-        `at_the_edge`: whether it is kept is decided here, whatever the caller says.
-        """
-        ...
 
 
 class _Switch:
     """The recorder of this process. Not a context variable: servers choose their contexts themselves."""
 
-    recorder: Recorder | None = None
+    recorder: "OpenTelemetry | None" = None
 
 
 def exchange_span(service: str, name: str, *, at_the_edge: bool = False) -> Span:
-    """The span of a whole request; `TRACE_ID` and `CALLER` are set. See `Recorder`."""
+    """Return the span of a service's work for one request, in the trace of `TRACE_ID` and `CALLER`.
+
+    `at_the_edge`: it is decided here whether the span is sampled, whatever the caller says.
+    """
     recorder = _Switch.recorder
     return UNRECORDED if recorder is None else recorder.exchange(service, name, at_the_edge=at_the_edge)
 

