@@ -49,8 +49,8 @@ def fit(problem: Problem, vectors: Matrix, labels: Matrix, counting: Matrix | No
         return float(value), inputs.T @ (rows * (_logistic(logits) - labels)) + penalty * weights
 
     bounds = [(None, None), *[(0.0, None)] * len(signs)]
-    found = minimize(loss, np.zeros(inputs.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds)
-    return np.asarray(found.x * np.r_[1.0, signs])
+    solution = minimize(loss, np.zeros(inputs.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds)
+    return np.asarray(solution.x * np.r_[1.0, signs])
 
 
 def held_out(problem: Problem) -> Matrix:

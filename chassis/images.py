@@ -1,4 +1,4 @@
-"""Hostile bytes to pixels: limits first, orientation applied, metadata gone.
+"""Decode untrusted pictures: limits first, orientation applied, metadata removed.
 
 Nothing is decoded before its header has been checked; formats are an allow-list, so that the
 decoders of exotic formats never run. What callers send is decoded by processes that can be stopped
@@ -47,7 +47,7 @@ class CleanImage:
 
 
 class PhotoDecoders:
-    """`clean_image` for what strangers send, in processes that are killed when nobody waits for them."""
+    """`clean_image` for untrusted pictures, in processes that are killed when their caller leaves."""
 
     def __init__(
         self,
@@ -127,8 +127,8 @@ def _check_size(data: bytes, limits: ImageLimits) -> None:
 def _size(reply: Reply, limits: ImageLimits) -> tuple[int, int]:
     """Of the picture in a reply, which is as hostile as what was decoded."""
     if reply.status:
-        known = reply.status in list(Fault)
-        raise _refusal(Fault(reply.status) if known else Fault.CORRUPT, limits)
+        is_fault = reply.status in list(Fault)
+        raise _refusal(Fault(reply.status) if is_fault else Fault.CORRUPT, limits)
     if len(reply.content) < SIZE.size:
         raise CorruptImage(_DAMAGED)
     width, height = SIZE.unpack_from(reply.content)

@@ -95,17 +95,17 @@ class PictureCache:
         Raises `OSError` where a picture cannot be written.
         """
         results: dict[str, Path | str] = {}
-        wanted: list[str] = []
+        missing: list[str] = []
         for url in dict.fromkeys(urls):
-            known = self._failed.get(url) or self.held(url)
-            if known is None:
-                wanted.append(url)
+            result = self._failed.get(url) or self.held(url)
+            if result is None:
+                missing.append(url)
             else:
-                results[url] = known
+                results[url] = result
                 on_done()
-        if wanted:
+        if missing:
             try:
-                anyio.run(self._fetch_all, wanted, results, on_done)
+                anyio.run(self._fetch_all, missing, results, on_done)
             except ExceptionGroup as failures:
                 raise failures.exceptions[0] from failures
         return results

@@ -1,4 +1,4 @@
-"""What pydantic demands, for OpenAPI, and what it refused, in words for whoever wrote it."""
+"""Pydantic's schemas in one piece for OpenAPI, and its errors in plain words."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -50,7 +50,7 @@ class _Peer:
 
 
 class Connections:
-    """Keeps count. Where no more fit, the connection that has rested longest is closed for the new one."""
+    """Counts connections. If there are too many, the one that was idle longest is closed for the new one."""
 
     def __init__(self, limits: ConnectionLimits, refused: Callable[[str], None] = lambda _: None) -> None:
         """`refused`: told the reason for each connection that is refused or closed before its time."""
@@ -65,7 +65,7 @@ class Connections:
         return len(self._open)
 
     def fit(self, allowed: int) -> None:
-        """Have no more than `allowed`, unless the operator has said how many."""
+        """Allow at most `allowed`, unless the operator has set a number."""
         self._most = self.limits.connections or min(_MOST_CONNECTIONS, max(1, allowed))
 
     def add(self, connection: "BoundedProtocol", host: str) -> bool:
@@ -94,20 +94,20 @@ class Connections:
         return True
 
     def rest(self, connection: "BoundedProtocol") -> None:
-        """It has no request in hand from now on."""
+        """The connection has no request in progress from now on."""
         peer = self._open.get(connection)
         if peer is not None:
             self._resting[connection] = peer.resting[connection] = None
 
     def work(self, connection: "BoundedProtocol") -> None:
-        """It has a request in hand from now on."""
+        """The connection has a request in progress from now on."""
         peer = self._open.get(connection)
         if peer is not None:
             self._resting.pop(connection, None)
             peer.resting.pop(connection, None)
 
     def remove(self, connection: "BoundedProtocol") -> None:
-        """It is closed; said twice, it does no harm."""
+        """The connection is closed. A second call does nothing."""
         self.work(connection)
         peer = self._open.pop(connection, None)
         if peer is not None:
@@ -122,7 +122,7 @@ class Connections:
 
 
 def address_of(host: str) -> str:
-    """What counts as one address: of IPv6 the network of 64 bits, which is what one caller is given."""
+    """Return the caller's address; of IPv6 its network of 64 bits, which belongs to one caller."""
     if ":" not in host:
         return host
     try:

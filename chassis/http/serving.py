@@ -53,7 +53,7 @@ class BoundApp:
 
     @property
     def url(self) -> str:
-        """Where callers reach it."""
+        """The app's address."""
         host, port = self.listener.getsockname()[:2]
         return f"http://{host}:{port}"
 

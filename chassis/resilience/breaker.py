@@ -8,7 +8,7 @@ from chassis.resilience.deadlines import Clock
 
 
 class BreakerState(StrEnum):
-    """What the next call may expect."""
+    """The state of a breaker, as the next call meets it."""
 
     CLOSED = "closed"
     OPEN = "open"

@@ -1,4 +1,4 @@
-"""What stands before every call to one dependency, and what is learnt from how the call ends.
+"""Guards the calls to one dependency, and learns from how each ends.
 
 In this order: the breaker, the dependency's own gate (as wide as the adaptive limit says), a slot on the
 card that it shares with others, then the call itself, repeated once at most. This is the only layer that

@@ -20,7 +20,7 @@ class RetryBudget:
         self._left = min(self._burst, self._left + self._share)
 
     def spend(self) -> bool:
-        """Whether one call may be repeated now; if so, it is paid for."""
+        """Return whether one call may be repeated now; if so, it is paid for."""
         if self._left < 1 - 1e-9:
             return False
         self._left -= 1

@@ -43,7 +43,7 @@ def configure_logging(level: str) -> None:
 
 
 class _LibraryLines(logging.Formatter):
-    """What libraries and the interpreter's warnings say, in our form."""
+    """Formats the logs of libraries, and warnings, like ours."""
 
     def __init__(self, verbose: bool) -> None:
         super().__init__()
@@ -51,9 +51,9 @@ class _LibraryLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """See `logging.Formatter`."""
-        said = record.getMessage().strip()
+        message = record.getMessage().strip()
         line = {
-            "event": said if self._verbose else said.partition("\n")[0][:_LONGEST_EVENT],
+            "event": message if self._verbose else message.partition("\n")[0][:_LONGEST_EVENT],
             "logger": record.name,
             "level": record.levelname.lower(),
             "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z"),

@@ -225,7 +225,7 @@ class Metrics:
         self.registry.register(_BuildInfo(about))
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
-        """What Prometheus scrapes, and its media type: OpenMetrics, with exemplars, for who accepts it."""
+        """Return the metrics and their media type: OpenMetrics, with exemplars, if it is accepted."""
         if accepts_openmetrics(accept):
             text: bytes = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
             return text, openmetrics.CONTENT_TYPE_LATEST
@@ -248,7 +248,7 @@ class _BuildInfo(Collector):
 
 
 def accepts_openmetrics(accept: str) -> bool:
-    """Whether this `Accept` header asks for OpenMetrics."""
+    """Return whether this `Accept` header asks for OpenMetrics."""
     for item in accept.lower().split(","):
         kind, *parameters = (part.strip() for part in item.split(";"))
         if kind == _OPENMETRICS:
@@ -257,7 +257,7 @@ def accepts_openmetrics(accept: str) -> bool:
 
 
 class GuardMetrics:
-    """What the guards before an app's dependencies let through, and what became of it."""
+    """Metrics of the guards before an app's dependencies."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         by_dependency = ("dependency",)

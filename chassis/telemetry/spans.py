@@ -36,7 +36,7 @@ class Span:
         return UNRECORDED
 
     def traceparent(self, trace_id: str) -> str:
-        """What a call made within this span says of it: a new parent, kept if the caller's is."""
+        """Return the `traceparent` of a call within this span: a new span, sampled if the caller's is."""
         caller = CALLER.get()
         return traceparent(trace_id, new_span_id(), sampled=caller is not None and caller.sampled)
 
@@ -62,7 +62,7 @@ def span(name: str, kind: Kind = "internal", **attributes: Attribute) -> Span:
 
 
 def trace_headers() -> dict[str, str]:
-    """What a call to another service carries of the trace of the request in hand; nothing without one."""
+    """Return the trace headers of a call to another service; empty outside of a request."""
     trace_id = TRACE_ID.get()
     if trace_id is None:
         return {}

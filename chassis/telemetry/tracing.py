@@ -48,17 +48,17 @@ def is_trace_id(text: str) -> bool:
 
 
 def read_caller(traceparent: str | None, tracestate: str | None) -> Caller | None:
-    """What the two headers say; None where `traceparent` is missing or not well-formed.
+    """Return the caller's span; None if `traceparent` is missing or malformed.
 
     Of a version later than 00, the four fields that it must keep are read (section 3.2.3).
     """
     if not traceparent or len(traceparent) > _LONGEST_TRACEPARENT:
         return None
-    found = _TRACEPARENT.fullmatch(traceparent)
-    if found is None or (found["version"] == "00" and found["later"]):
+    match = _TRACEPARENT.fullmatch(traceparent)
+    if match is None or (match["version"] == "00" and match["later"]):
         return None
-    sampled = bool(int(found["flags"], 16) & _SAMPLED)
-    return Caller(found["trace"], found["span"], sampled, _state(tracestate or ""))
+    sampled = bool(int(match["flags"], 16) & _SAMPLED)
+    return Caller(match["trace"], match["span"], sampled, _state(tracestate or ""))
 
 
 def _state(text: str) -> str:

@@ -67,7 +67,7 @@ def allocated(folder: Path) -> int:
 
 
 def _data_ranges(descriptor: int) -> Iterator[tuple[int, int]]:
-    """Where a file has data: starts and ends, without its holes."""
+    """Yield the starts and ends of a file's data, without its holes."""
     size = os.fstat(descriptor).st_size
     offset = 0
     while (offset := _next_data(descriptor, offset, size)) < size:

@@ -165,7 +165,7 @@ class VectorStore(Protocol):
         ...
 
     def notes(self) -> list[str]:
-        """What the operator should know of the store, and what to do; empty where all is well."""
+        """Return what is wrong with the store and what to do; empty if nothing is."""
         ...
 
     def close(self) -> None:
@@ -227,7 +227,7 @@ _NAME = re.compile(COLLECTION_NAME)
 
 
 def is_collection_name(name: str) -> bool:
-    """Whether a collection could have this name."""
+    """Return whether a collection could have this name."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -245,7 +245,7 @@ def not_found(name: str) -> CollectionNotFound:
 
 
 def is_point_id(value: str) -> bool:
-    """Whether this is a UUID in canonical form (32 lower-case hex digits with four hyphens)."""
+    """Return whether this is a UUID in canonical form (32 lower-case hex digits with four hyphens)."""
     try:
         return str(uuid.UUID(value)) == value
     except ValueError:

@@ -33,12 +33,12 @@ class Indexed(Protocol):
 
     @property
     def store(self) -> VectorStore:
-        """Where the collections are."""
+        """The store of the collections."""
         ...
 
     @property
     def schema(self) -> CollectionSchema:
-        """What every collection of this engine looks like."""
+        """The schema of every collection of this engine."""
         ...
 
 
@@ -100,7 +100,7 @@ def indexing_router() -> APIRouter:
 
 
 def _add_filling(router: APIRouter) -> None:
-    """What whoever fills a version asks of it."""
+    """Add the routes for filling a version."""
 
     @router.post("/collections/{name}/missing")
     @takes_json(_IDS)
@@ -133,10 +133,10 @@ def _add_filling(router: APIRouter) -> None:
 
         def build(engine: Indexed) -> Built:
             ready = engine.store.build(name)
-            found = 1.0
+            share = 1.0
             if ready and request.sample:  # a Qdrant server refuses to list no points
-                found = recall(engine.store, name, engine.schema, request.sample, request.k)
-            return Built(points=_info(engine.store, name).points, ready=ready, recall=found)
+                share = recall(engine.store, name, engine.schema, request.sample, request.k)
+            return Built(points=_info(engine.store, name).points, ready=ready, recall=share)
 
         return await pool.run(build, deadline)
 

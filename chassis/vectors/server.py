@@ -112,7 +112,7 @@ class ServerStore:
         self._build(name, schema, base)
 
     def _grows(self, name: str) -> bool:
-        """Whether another process copies into it."""
+        """Return whether another process copies into it."""
         held = self._points(name)
         for _ in range(_STALLED_LOOKS):
             self._pause(_LOOK_S)
@@ -206,8 +206,8 @@ class ServerStore:
 
     def finish(self, name: str, parts: Sequence[str]) -> None:
         """See the port."""
-        told = {**self._metadata(_readable(name)), FINISHED: list(parts)}
-        self._call(self._client.update_collection, name, metadata=told)
+        metadata = {**self._metadata(_readable(name)), FINISHED: list(parts)}
+        self._call(self._client.update_collection, name, metadata=metadata)
 
     def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
         """See the port."""

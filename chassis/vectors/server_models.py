@@ -1,4 +1,4 @@
-"""What a Qdrant server is told of our vectors, and what it tells."""
+"""Conversions between our vectors and a Qdrant server's models."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -55,5 +55,5 @@ def server_vector(vector: Sequence[float] | SparseVector) -> list[float] | model
 
 
 def scored(reply: models.QueryResponse) -> list[ScoredPoint]:
-    """What a search has found."""
+    """Return the results of a search."""
     return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in reply.points]

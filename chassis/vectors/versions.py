@@ -120,7 +120,7 @@ class Versions:
         self._lock = threading.Lock()
 
     def exists(self, name: str) -> bool:
-        """Whether there is a folder of this version."""
+        """Return whether there is a folder of this version."""
         return is_collection_name(name) and (self._folder / name).is_dir()
 
     def get(self, name: str) -> Version:
