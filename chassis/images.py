@@ -55,7 +55,6 @@ class PhotoDecoders:
         on_end: OnEnd = lambda _what, _why: None,
         on_done: Callable[[float], None] = lambda _seconds: None,
     ) -> None:
-        """See `Decoders`."""
         self._decoders = Decoders(PROGRAM, at_once, on_end, on_done)
         self.check = self._decoders.check
         self.close = self._decoders.close

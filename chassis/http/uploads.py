@@ -115,7 +115,6 @@ class UploadBudget:
         emptiest.give_up()
 
     def release(self, upload: Upload) -> None:
-        """See `Upload.close`."""
         if upload not in self._uploads:
             return
         del self._uploads[upload]

@@ -50,7 +50,6 @@ class _LibraryLines(logging.Formatter):
         self._verbose = verbose
 
     def format(self, record: logging.LogRecord) -> str:
-        """See `logging.Formatter`."""
         message = record.getMessage().strip()
         line = {
             "event": message if self._verbose else message.partition("\n")[0][:_LONGEST_EVENT],

@@ -239,7 +239,6 @@ class _BuildInfo(Collector):
         self._about = about
 
     def collect(self) -> Iterator[Metric]:
-        """See `Collector`."""
         info = self._about()
         names = ("service", "version", "engine", "device")
         family = GaugeMetricFamily("loreglass_build_info", "What runs here, and on what.", labels=names)

@@ -150,7 +150,6 @@ class _EdgeSampler(Sampler):
     def should_sample(
         self, parent_context: Context | None, trace_id: int, name: str, *arguments: Any, **more: Any
     ) -> SamplingResult:
-        """See `Sampler`."""
         parent = trace.get_current_span(parent_context).get_span_context()
         if parent.is_valid and not parent.is_remote:
             settled = ALWAYS_ON if parent.trace_flags.sampled else ALWAYS_OFF
@@ -159,7 +158,6 @@ class _EdgeSampler(Sampler):
         return self._sampler.should_sample(Context(), drawn, name, *arguments, **more)
 
     def get_description(self) -> str:
-        """See `Sampler`."""
         return f"Edge{{{self._sampler.get_description()}}}"
 
 
@@ -182,7 +180,6 @@ class ReportingExporter(SpanExporter):
         self._closed = threading.Event()
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """See `SpanExporter`."""
         result = self._exporter.export(spans)
         if result is SpanExportResult.SUCCESS:
             return result

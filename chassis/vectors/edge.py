@@ -89,7 +89,6 @@ class EdgeStore:
             shutil.rmtree(leftover)
 
     def notes(self) -> list[str]:
-        """See the port."""
         read = {name: alias for alias, name in self._aliases.items() if not alias.endswith(PREVIOUS)}
         notes = [fault for name in read if (fault := self._versions.fault(name))]
         free = self._room.free()
@@ -145,7 +144,6 @@ class EdgeStore:
         replace_text(building / "schema.json", json.dumps(dataclasses.asdict(schema)))
 
     def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
-        """See the port."""
         require_schema(self._version(name).schema, schema, whole=whole)
 
     def drop(self, name: str) -> None:
@@ -221,7 +219,6 @@ class EdgeStore:
         return self._building.wait_for(version.folder.name, work)
 
     def finish(self, name: str, parts: Sequence[str]) -> None:
-        """See the port."""
         version = self._version(name)
         with version.writing, edge_errors():
             self._room.require(MIB)
@@ -247,7 +244,6 @@ class EdgeStore:
         return infos
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
-        """See the port."""
         written = [
             edge.Point(
                 point.id,
@@ -259,7 +255,6 @@ class EdgeStore:
         self._update(name, edge.UpdateOperation.upsert_points(written), sum(map(_bytes_of, points)))
 
     def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
-        """See the port."""
         chosen = edge.Filter(
             must=[edge.FieldCondition(keyword, match=edge.MatchAny(list(values)))],
             must_not=[edge.HasIdCondition({uuid.UUID(point_id) for point_id in keep})],
@@ -275,14 +270,12 @@ class EdgeStore:
             version.shard.flush()
 
     def missing(self, name: str, ids: Sequence[str]) -> list[str]:
-        """See the port."""
         with edge_errors():
             records = self._version(name).shard.retrieve(list(ids), False, False)
         held = {str(record.id) for record in records}
         return [point_id for point_id in ids if point_id not in held]
 
     def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
-        """See the port."""
         page = edge.ScrollRequest(limit=count, with_payload=False, with_vector=[vector])
         with edge_errors():
             records, _ = self._version(name).shard.scroll(page)
@@ -312,7 +305,6 @@ class EdgeStore:
         depth: int,
         rank_constant: int = RANK_CONSTANT,
     ) -> list[ScoredPoint]:
-        """See the port."""
         searches = [
             edge.Prefetch(
                 depth, query=edge.Query.Nearest(edge_vector(query), using=vector), params=self._params
@@ -330,7 +322,6 @@ class EdgeStore:
         return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in points]
 
     def scroll(self, name: str) -> Iterator[ScoredPoint]:
-        """See the port."""
         shard = self._version(name).shard
         offset = None
         while True:
@@ -343,7 +334,6 @@ class EdgeStore:
                 return
 
     def close(self) -> None:
-        """See the port."""
         self._stopping.set()
         self._building.close()
         with self._changing, self._lock_file:

@@ -146,7 +146,6 @@ class ServerStore:
         self._call(self._client.update_collection, name, metadata=finished)
 
     def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
-        """See the port."""
         config = self._call(self._client.get_collection, _readable(name)).config
         dense = config.params.vectors if isinstance(config.params.vectors, dict) else {}
         sparse = config.params.sparse_vectors or {}
@@ -161,7 +160,6 @@ class ServerStore:
         require_schema(held, wanted, whole=whole)
 
     def drop(self, name: str) -> None:
-        """See the port."""
         aliases = self._aliases()
         if name in aliases or name in aliases.values():
             raise CollectionConflict(f"{name!r} is published.")
@@ -205,12 +203,10 @@ class ServerStore:
         return described.status == models.CollectionStatus.GREEN
 
     def finish(self, name: str, parts: Sequence[str]) -> None:
-        """See the port."""
         metadata = {**self._metadata(_readable(name)), FINISHED: list(parts)}
         self._call(self._client.update_collection, name, metadata=metadata)
 
     def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
-        """See the port."""
         records, _ = self._call(
             self._client.scroll, _readable(name), limit=count, with_payload=False, with_vectors=[vector]
         )
@@ -240,7 +236,6 @@ class ServerStore:
         ]
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
-        """See the port."""
         written = [
             models.PointStruct(
                 id=point.id,
@@ -253,7 +248,6 @@ class ServerStore:
             self._call(self._client.upsert, _readable(name), written, wait=True)
 
     def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
-        """See the port."""
         chosen = models.Filter(
             must=[models.FieldCondition(key=keyword, match=models.MatchAny(any=list(values)))],
             must_not=[models.HasIdCondition(has_id=list(keep))],
@@ -261,7 +255,6 @@ class ServerStore:
         self._call(self._client.delete, _readable(name), models.FilterSelector(filter=chosen), wait=True)
 
     def missing(self, name: str, ids: Sequence[str]) -> list[str]:
-        """See the port."""
         records = self._call(self._client.retrieve, _readable(name), list(ids), with_payload=False)
         held = {str(record.id) for record in records}
         return [point_id for point_id in ids if point_id not in held]
@@ -275,7 +268,6 @@ class ServerStore:
         *,
         exact: bool = False,
     ) -> list[ScoredPoint]:
-        """See the port."""
         if exact:
             return scored(
                 self._call(
@@ -318,7 +310,6 @@ class ServerStore:
         return in_fused_order(fused)
 
     def scroll(self, name: str) -> Iterator[ScoredPoint]:
-        """See the port."""
         for records in self._pages(name, with_vectors=False):
             for record in records:
                 yield ScoredPoint(str(record.id), 0.0, record.payload or {})
@@ -328,7 +319,6 @@ class ServerStore:
         return []
 
     def close(self) -> None:
-        """See the port."""
         self._stopping.set()
         self._copying.close()
         self._client.close()

@@ -174,14 +174,6 @@ def test_what_waits_at_the_end_is_refused_and_nothing_hangs(threads: ThreadPoolE
         batcher([2])
 
 
-def test_batch_sizes_are_observed() -> None:
-    seen: list[int] = []
-    batcher = MicroBatcher(Doubling(), BatchLimits(4, 0.0), observe=seen.append)
-    assert batcher([1, 2, 3]) == [2, 4, 6]
-    batcher.close()
-    assert seen == [3]
-
-
 def test_a_model_that_gives_up_its_thread_fails_its_call_and_the_next_one_is_served() -> None:
     def leaving(items: Sequence[int]) -> list[int]:
         if items[0] < 0:

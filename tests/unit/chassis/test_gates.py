@@ -178,13 +178,6 @@ async def test_those_whose_time_is_over_do_not_fill_the_queue() -> None:
         assert it.gate.waiting == 1
 
 
-async def test_with_no_room_to_wait_one_still_enters_a_free_gate() -> None:
-    async with room(1, max_waiting=0) as it:
-        first, second = await it.visit(), await it.visit()
-        assert first.inside
-        assert isinstance(second.error, Overloaded)
-
-
 async def test_who_could_not_finish_any_more_is_not_let_in() -> None:
     async with room(1) as it:
         first = await it.visit()

@@ -65,12 +65,6 @@ async def test_a_dependency_that_says_no_is_well(error: LoreglassError) -> None:
     assert state(post) is BreakerState.CLOSED
 
 
-async def test_a_dependency_that_has_too_much_to_do_gets_less() -> None:
-    post = Post(GradientLimit(10, clock=lambda: 0.0))
-    await post.failing(Overloaded())
-    assert post.gate.capacity == pytest.approx(7)
-
-
 async def test_a_bug_on_this_side_says_nothing_of_the_dependency() -> None:
     post = Post()
     for _ in range(FAILURES_TO_OPEN):

@@ -20,8 +20,7 @@ from chassis.models.batching import BatchLimits, MicroBatcher
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from chassis.settings import ServiceSettings
-from chassis.telemetry.metrics import Metrics, exemplar
-from chassis.telemetry.tracing import TRACE_ID
+from chassis.telemetry.metrics import Metrics
 from contracts import headers
 from contracts.operations import Health
 from tests.live import live
@@ -200,12 +199,3 @@ def test_lookups_and_writes_are_counted() -> None:
     by_outcome = [value(text, "loreglass_cache_lookups_total", outcome=each) for each in ("hit", "miss")]
     assert by_outcome == [1, 2]
     assert value(text, "loreglass_ingested_total", service="probe", kind="photos") == 5
-
-
-async def test_an_engine_works_in_the_trace_of_its_caller() -> None:
-    pool = EnginePool(None, PoolSize())
-    TRACE_ID.set(TRACE)
-    assert await pool.run(lambda _: exemplar(), Deadline.after_ms(30_000)) == {"trace_id": TRACE}
-    TRACE_ID.set(None)
-    assert await pool.run(lambda _: exemplar(), Deadline.after_ms(30_000)) is None
-    pool.close()

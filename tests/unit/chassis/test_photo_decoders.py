@@ -322,13 +322,6 @@ def test_more_scans_than_any_camera_writes_are_refused_undecoded() -> None:
         decode_rgb(many_scans(64, 64, photos.MOST_SCANS + 1))
 
 
-@pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
-def test_what_libjpeg_writes_has_a_fraction_of_the_scans(mode: str) -> None:
-    data = pictures.encoded(pictures.scene().convert(mode), "JPEG", progressive=True)
-    assert photos.scans(data) in (6, 10, 18)
-    assert decode_rgb(data).shape == (64, 96, 3)
-
-
 def test_scans_are_counted_in_the_picture_and_not_in_its_thumbnail_or_behind_it() -> None:
     other = many_scans(32, 32, 100)
     plain = many_scans(64, 64, 3, before=segment(0xE1, other)) + other

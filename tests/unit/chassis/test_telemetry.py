@@ -178,14 +178,6 @@ async def test_probes_and_scrapes_make_no_traces(collector: Collector) -> None:
     assert collector.raw == []
 
 
-async def test_a_caller_that_keeps_no_trace_makes_us_keep_none(collector: Collector) -> None:
-    with telemetry():
-        async with both() as (_, back):
-            reply = await back.get("/told", headers={"traceparent": f"00-{TRACE}-{PARENT}-00"})
-    assert reply.headers[headers.TRACE] == TRACE
-    assert collector.raw == []
-
-
 async def test_the_usual_variables_choose_the_sampler_and_the_name(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
