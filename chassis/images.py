@@ -22,6 +22,7 @@ from chassis.upright import Fault, NotDecoded, as_rgb, turn_upright
 from chassis.upright import ImageLimits as ImageLimits
 
 PROGRAM = Program("chassis.decoding.photos", "photo", most_s=10.0)
+_QUALITY = 92
 _DAMAGED = "The image is damaged or incomplete."
 _REFUSALS = {
     Fault.SHOWS_NOTHING: (UnsupportedImage, "The image is too small or too narrow to show anything."),
@@ -59,29 +60,27 @@ class PhotoDecoders:
         self.check = self._decoders.check
         self.close = self._decoders.close
 
-    async def clean(
-        self, data: bytes, limits: ImageLimits, max_side: int, deadline: Deadline, quality: int = 92
-    ) -> CleanImage:
+    async def clean(self, data: bytes, limits: ImageLimits, max_side: int, deadline: Deadline) -> CleanImage:
         """Without metadata, upright, scaled down to `max_side`; encoded anew unless it only has to be cut.
 
         Raises what `upright_rgb` raises, `DeadlineExceeded`, and `Overloaded` where no process starts.
         """
         _check_size(data, limits)
         try:
-            reply = await self._decoders.run(photos.arguments_of(limits, max_side, quality), data, deadline)
+            reply = await self._decoders.run(photos.arguments_of(limits, max_side, _QUALITY), data, deadline)
         except NoReply as error:
             raise _unanswered(error) from error
         width, height = _size(reply, limits)
         return _clean(bytes(memoryview(reply.content)[SIZE.size :]), width, height)
 
 
-def clean_image(data: bytes, limits: ImageLimits, max_side: int, quality: int = 92) -> CleanImage:
+def clean_image(data: bytes, limits: ImageLimits, max_side: int) -> CleanImage:
     """As `PhotoDecoders.clean`, in this process. Blocking. Raises what `upright_rgb` raises."""
     _check_size(data, limits)
     if sent := photos.cut_clean(data, limits, max_side):
         return _clean(sent.jpeg, sent.width, sent.height)
     picture = upright_rgb(data, limits, max_side)
-    return _clean(encoded(picture, quality), *picture.size)
+    return _clean(encoded(picture, _QUALITY), *picture.size)
 
 
 def _clean(jpeg: bytes, width: int, height: int) -> CleanImage:

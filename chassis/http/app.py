@@ -37,7 +37,6 @@ Engine = TypeVar("Engine")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
-Check = Callable[[Deadline], Any]
 
 _NO_TELEMETRY_OF_ITS_OWN: TelemetryConfig = {
     "tracing": False,

@@ -29,8 +29,7 @@ from chassis.http.uploads import Upload, UploadBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import read_scope, scoped
 from chassis.telemetry.metrics import Metrics, known_method
-from chassis.telemetry.setup import exchange_span
-from chassis.telemetry.spans import UNRECORDED, Span
+from chassis.telemetry.spans import UNRECORDED, Span, exchange_span
 from chassis.telemetry.tracing import CALLER, TRACE_ID, TRACEPARENT, TRACESTATE, is_trace_id, read_caller
 from contracts import headers
 

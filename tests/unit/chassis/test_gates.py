@@ -40,9 +40,9 @@ class Room:
         self.entered: list[Visitor] = []
         self._group = group
 
-    async def visit(self, deadline_ms: float = 60_000, weight: float = 1.0, needed_ms: float = 0) -> Visitor:
+    async def visit(self, deadline_ms: float = 60_000, weight: float = 1.0) -> Visitor:
         visitor = Visitor(weight, deadline_ms)
-        self._group.start_soon(self._stay, visitor, needed_ms)
+        self._group.start_soon(self._stay, visitor)
         await settled()
         return visitor
 
@@ -54,11 +54,11 @@ class Room:
         visitor.scope.cancel()
         await settled()
 
-    async def _stay(self, visitor: Visitor, needed_ms: float) -> None:
+    async def _stay(self, visitor: Visitor) -> None:
         deadline = Deadline(visitor.deadline_ms / 1000, lambda: self.now)
         with visitor.scope:
             try:
-                async with self.gate.entered(deadline, visitor.weight, needed_ms):
+                async with self.gate.entered(deadline, visitor.weight):
                     visitor.inside = True
                     assert self.gate.in_use <= self.gate.capacity + 1e-6 or self.gate.inside == 1
                     self.entered.append(visitor)
@@ -181,7 +181,7 @@ async def test_those_whose_time_is_over_do_not_fill_the_queue() -> None:
 async def test_who_could_not_finish_any_more_is_not_let_in() -> None:
     async with room(1) as it:
         first = await it.visit()
-        short, patient = await it.visit(1_000, needed_ms=400), await it.visit(2_000)
+        short, patient = await it.visit(600), await it.visit(2_000)
         it.now = 0.7
         await it.leave(first)
         assert isinstance(short.error, DeadlineExceeded)

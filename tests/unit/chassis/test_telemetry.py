@@ -21,8 +21,7 @@ from chassis.settings import AppSettings, ServiceSettings, TelemetrySettings
 from chassis.startup import CannotStart
 from chassis.telemetry.metrics import Metrics
 from chassis.telemetry.otlp import ReportingExporter
-from chassis.telemetry.setup import exchange_span, open_telemetry
-from chassis.telemetry.spans import CURRENT, UNRECORDED, span, trace_headers
+from chassis.telemetry.spans import CURRENT, UNRECORDED, exchange_span, open_telemetry, span, trace_headers
 from contracts import headers
 from contracts.operations import Health
 from gateway.settings import GatewaySettings
