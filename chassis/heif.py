@@ -76,7 +76,7 @@ def _can_heic() -> bool:
 
 
 def _transfer(picture: Image.Image) -> int:
-    """How its levels stand for light, where no colour profile says it; 0 where nothing does."""
+    """Return the transfer characteristics; 0 if there are none, or a colour profile instead."""
     profile = picture.info.get("nclx_profile")
     return 0 if profile is None or "icc_profile" in picture.info else int(profile["transfer_characteristics"])
 

@@ -61,7 +61,7 @@ class PhotoDecoders:
         self.close = self._decoders.close
 
     async def clean(self, data: bytes, limits: ImageLimits, max_side: int, deadline: Deadline) -> CleanImage:
-        """Without metadata, upright, scaled down to `max_side`; encoded anew unless it only has to be cut.
+        """Return it without metadata, upright, scaled to `max_side`; encoded anew only if it must be.
 
         Raises what `upright_rgb` raises, `DeadlineExceeded`, and `Overloaded` where no process starts.
         """
@@ -75,7 +75,7 @@ class PhotoDecoders:
 
 
 def clean_image(data: bytes, limits: ImageLimits, max_side: int) -> CleanImage:
-    """As `PhotoDecoders.clean`, in this process. Blocking. Raises what `upright_rgb` raises."""
+    """Do the same as `PhotoDecoders.clean` in this process. Blocking. Raises what `upright_rgb` raises."""
     _check_size(data, limits)
     if sent := photos.cut_clean(data, limits, max_side):
         return _clean(sent.jpeg, sent.width, sent.height)
@@ -123,7 +123,7 @@ def _check_size(data: bytes, limits: ImageLimits) -> None:
 
 
 def _size(reply: Reply, limits: ImageLimits) -> tuple[int, int]:
-    """Of the picture in a reply, which is as hostile as what was decoded."""
+    """Return the size of the picture in a reply, which is as untrusted as the decoded bytes."""
     if reply.status:
         is_fault = reply.status in list(Fault)
         raise _refusal(Fault(reply.status) if is_fault else Fault.CORRUPT, limits)

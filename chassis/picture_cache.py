@@ -90,7 +90,7 @@ class PictureCache:
     def fetch(
         self, urls: Iterable[str], on_done: Callable[[], None] = lambda: None
     ) -> Mapping[str, Path | str]:
-        """Every URL's file, or a sentence on why there is none. Blocking; `on_done` is told of each.
+        """Return each URL's file, or why there is none. Blocking; `on_done` is called for each.
 
         Raises `OSError` where a picture cannot be written.
         """

@@ -73,7 +73,7 @@ class AppSettings(BaseSettings):
 
     @property
     def connection_limits(self) -> ConnectionLimits:
-        """How many connections there may be, and what one may send."""
+        """The limits of connections and of what one may send."""
         return ConnectionLimits(
             connections=self.max_connections,
             share_per_address=self.max_share_per_address,
@@ -151,7 +151,7 @@ class ServiceSettings(AppSettings):
 
     @property
     def pool_size(self) -> PoolSize:
-        """How many calls run at once and how many may wait."""
+        """The numbers of calls that run at once and that may wait."""
         return PoolSize(self.workers, self.queue)
 
 
@@ -179,7 +179,7 @@ class ModelSettings(ServiceSettings):
 
     @property
     def batch_limits(self) -> BatchLimits:
-        """How calls share forward passes."""
+        """The limits of batches."""
         return BatchLimits(self.max_batch, self.batch_wait_ms)
 
 

@@ -77,7 +77,7 @@ def is_upright(picture: Image.Image) -> bool:
 
 
 def turn_upright(picture: Image.Image) -> None:
-    """As its EXIF says, in place: a copy of 50 megapixels is 150 MB."""
+    """Turn the picture as its EXIF says, in place: a copy of 50 megapixels is 150 MB."""
     picture.load()
     try:
         ImageOps.exif_transpose(picture, in_place=True)

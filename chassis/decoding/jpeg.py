@@ -27,7 +27,7 @@ _DONE = (-1, 0)
 
 
 class _Kind(IntEnum):
-    """Of a segment (T.81, table B.1)."""
+    """The kind of a segment (T.81, table B.1)."""
 
     SOF0 = 0xC0
     DHT = 0xC4
@@ -93,7 +93,7 @@ def is_whole(given: Cut) -> bool:
 
 
 class _Walk:
-    """From segment to segment up to the coded data."""
+    """Walks from segment to segment up to the coded data."""
 
     def __init__(self, data: bytes) -> None:
         self.at, self.segments, self.has_app1 = len(_SOI), bytearray(), False
@@ -148,7 +148,7 @@ class _Walk:
         return self.height > 0 < self.width and content[6::3] in _COMPONENTS and self._sampling in _SAMPLING
 
     def _takes_scan(self, content: bytes) -> bool:
-        """All components, all coefficients at once, by the tables that are there."""
+        """Accept one scan of all components and coefficients, by the tables that are there."""
         if not self._frame or len(content) != 10 or content[:1] + content[7:] != b"\x03\x00\x3f\x00":
             return False
         codes = {each for pair in content[2:7:2] for each in (pair >> 4, 0x10 | pair & 15)}

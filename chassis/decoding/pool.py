@@ -109,7 +109,7 @@ def decode_once(program: Program, arguments: Sequence[str], data: bytes) -> Repl
 
 
 def _no_decoder(program: Program) -> Overloaded:
-    """For a process that does not start, or ends by its own failure: what it was given is not at fault."""
+    """Return the error for a process that does not start, or fails whatever its input."""
     return Overloaded(f"No {program.what} can be decoded now.", retry_after_s=1.0)
 
 

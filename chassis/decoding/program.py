@@ -40,7 +40,7 @@ class Bounds:
 
 
 def serve(handle: Handle, bounds: Bounds) -> None:
-    """Until standard input ends, or a job takes more than `bounds.cpu_s` of a processor."""
+    """Serve jobs until standard input ends, or a job takes more than `bounds.cpu_s` of a processor."""
     with suppress(OSError, EOFError), _resident() as resident:
         _go_first()
         jobs, replies = os.fdopen(0, "rb", closefd=False), os.fdopen(1, "wb", 0, closefd=False)

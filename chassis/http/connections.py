@@ -18,7 +18,7 @@ _SHARE_OF_DESCRIPTORS = 0.75
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections there may be, and what one may send and when. Sizes in bytes, times in seconds.
+    """Limits of connections and of what one may send. Sizes in bytes, times in seconds.
 
     `connections` 0: as many as descriptors allow. `body_rate`: of a body, over each `body_window_s`; 0: any.
     `unread_s`: for taking some of a reply. `linger_s`: for what is still sent once the reply to it is out.
@@ -116,7 +116,7 @@ class Connections:
                 del self._peers[peer.address]
 
     def watch(self, seconds: float) -> None:
-        """To be called about once a second. An overloaded event loop counts its own delay to nobody."""
+        """Count the time for all connections, once a second; a late event loop is not their fault."""
         for connection in tuple(self._open):
             connection.watch(seconds)
 
@@ -133,7 +133,7 @@ def address_of(host: str) -> str:
 
 
 def connections_allowed(apps: int) -> int:
-    """How many each of so many apps in this process may have.
+    """Return how many connections each of so many apps in this process may have.
 
     Raises the soft limit of descriptors as far as is of use: the usual 1,024 is for programs with `select`.
     """

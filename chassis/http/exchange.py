@@ -214,7 +214,7 @@ class ExchangeMiddleware:
 
 
 def _tell(span: Span, scope: Scope, route: str, status: int, problem: str) -> None:
-    """In OpenTelemetry's words. No path and no query: they may name a session or hold a question."""
+    """Set OpenTelemetry's attributes. No path and no query: they may hold a session's id or a question."""
     method = known_method(scope["method"])
     span.set(
         **{

@@ -62,7 +62,7 @@ def _hidden(ip: IPv6Address) -> IPv4Address | None:
 
 
 async def resolve_host(host: str, port: int) -> Sequence[str]:
-    """By the system's resolver; IPv4 first, because many containers have no way out for IPv6."""
+    """Return the host's addresses; IPv4 first, because many containers have no route for IPv6."""
     addresses = await anyio.getaddrinfo(host, port)
     return sorted({str(address[0]) for *_, address in addresses}, key=lambda each: (":" in each, each))
 

@@ -58,7 +58,7 @@ def health_router(describe: Callable[[], Info]) -> APIRouter:
 
 
 async def _try_all(checks: Mapping[str, Check]) -> dict[str, Note]:
-    """Within a time of its own: several callers may wait for it."""
+    """Run all checks within a time of their own, since several callers may wait for them."""
     deadline = Deadline.after_ms(_READY_CAP_MS)
     outcomes: dict[str, Note] = {}
 

@@ -26,7 +26,7 @@ class Upload:
         self._step = 0
 
     def receive(self, size: int, *, more: bool) -> None:
-        """So much more of it came. Raises `Overloaded` when there is no room for what was not declared."""
+        """Count received bytes. Raises `Overloaded` if there is no room for undeclared ones."""
         self.received += size
         self.complete = not more
         if self.received > self.reserved:

@@ -50,7 +50,7 @@ class DecayedHistogram:
         self._total += weight
 
     def weight(self, now: float) -> float:
-        """How many values it still amounts to."""
+        """Return the sum of the decayed weights."""
         return self._total / self._growth(now) if self._total else 0.0
 
     def clear(self) -> None:

@@ -127,7 +127,7 @@ class Gate:
     async def enter(
         self, deadline: Deadline, weight: float = 1.0, most_s: float = math.inf
     ) -> Callable[[], None]:
-        """As `entered`, until what is returned is called, in the event loop; a second call does nothing."""
+        """Enter, and return the function that leaves (in the event loop; a second call does nothing)."""
         if not (weight >= 0 and math.isfinite(weight)):
             raise ValueError(f"A weight must be a number of 0 or more, not {weight}.")
         deadline.require()

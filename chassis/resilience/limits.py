@@ -56,7 +56,7 @@ class GradientLimit:
 
     @property
     def _calm(self) -> float:
-        """So few calls that none of them waits at the dependency."""
+        """The number of calls at which none waits at the dependency."""
         return max(_FLOOR, self._limit * _CALM)
 
     def observe(self, seconds: float, in_flight: float) -> None:

@@ -92,7 +92,7 @@ def _described(error: BaseException, *, with_text: bool) -> str:
 
 
 def _frames(error: BaseException, seen: set[int]) -> Iterator[str]:
-    """As the interpreter prints them, causes first, without the texts."""
+    """Yield a traceback as the interpreter prints it, causes first, without the messages."""
     seen.add(id(error))
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None and id(cause) not in seen:

@@ -39,7 +39,7 @@ def known_method(method: str) -> str:
 
 
 def exemplar() -> dict[str, str] | None:
-    """For `observe(…, exemplar())`: the trace of the request in hand, for one to look at."""
+    """Return the current trace as an exemplar, for `observe(…, exemplar())`."""
     trace_id = TRACE_ID.get()
     return {"trace_id": trace_id} if trace_id else None
 
@@ -204,15 +204,15 @@ class Metrics:
         self._held.labels(self.service).set_function(held_bytes)
 
     def wire_refused(self) -> Callable[[str], None]:
-        """To be told the reason for each connection or request that is refused before it is read."""
+        """Return a function that counts connections and requests refused before they are read, by reason."""
         return lambda reason: self._wire_refused.labels(self.service, reason).inc()
 
     def refused(self) -> Callable[[], None]:
-        """To be called for each call that the engine's queue has no room for."""
+        """Return a function that counts a call for which the engine's queue is full."""
         return self._refused.labels(self.service).inc
 
     def lookups(self, cache: str) -> Callable[[bool], None]:
-        """To be told for each lookup in a cache whether something was found."""
+        """Return a function that counts the hits and misses of a cache."""
         hits, misses = (self._cache_lookups.labels(self.service, cache, each) for each in ("hit", "miss"))
         return lambda found: (hits if found else misses).inc()
 

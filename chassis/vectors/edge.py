@@ -190,7 +190,7 @@ class EdgeStore:
         self._aliases = aliases
 
     def _optimize(self, version: Version) -> None:
-        """In another process, but for what readers see, which stays open: little was written to that."""
+        """Build the index: in another process, unless readers use the version, which then stays open."""
         if version.built:
             return
         self._room.require(allocated(version.folder))

@@ -232,13 +232,13 @@ def is_collection_name(name: str) -> bool:
 
 
 def require_collection_name(name: str) -> None:
-    """For names that are to be made. Raises `InvalidRequest`."""
+    """Check the name of a new collection. Raises `InvalidRequest`."""
     if not is_collection_name(name):
         raise InvalidRequest("A collection's name is a-z, 0-9, _ and -, at most 63 characters.")
 
 
 def not_found(name: str) -> CollectionNotFound:
-    """For names that are to be read. An odd name is not repeated to the caller."""
+    """Return the error for a missing collection. An invalid name is not repeated to the caller."""
     return CollectionNotFound(
         f"There is no collection {name!r}." if is_collection_name(name) else "There is no such collection."
     )

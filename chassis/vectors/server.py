@@ -361,7 +361,7 @@ class ServerStore:
     def _call(
         self, method: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
-        """Every request to Qdrant, with its exceptions turned into ours."""
+        """Send a request to Qdrant, and translate its exceptions."""
         try:
             return method(*args, **kwargs)
         except UnexpectedResponse as error:

@@ -34,7 +34,7 @@ def search_params() -> models.SearchParams:
 
 
 def sparse_params(schema: CollectionSchema) -> dict[str, models.SparseVectorParams]:
-    """With Qdrant's own inverse document frequency where the schema wants one."""
+    """Return the sparse vectors, with Qdrant's inverse document frequency if the schema asks for it."""
     return {
         name: models.SparseVectorParams(modifier=models.Modifier.IDF if name in schema.idf else None)
         for name in schema.sparse

@@ -54,7 +54,7 @@ class Version:
     writing: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     def points(self) -> int:
-        """How many it holds, also while another process builds its index."""
+        """Return the number of its points, also while another process builds its index."""
         away = self.away
         if away is not None:
             return away

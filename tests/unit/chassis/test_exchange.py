@@ -68,12 +68,12 @@ async def test_no_time_left_is_refused_before_the_work(client: httpx.AsyncClient
     assert witness.ran == []
 
 
-@pytest.mark.parametrize("given", ["", "soon", "-1", "1.5", "1e3", "0x10", "10 000", "9" * 400, "²"])
 async def test_an_unreadable_deadline_is_a_malformed_request(
-    client: httpx.AsyncClient, witness: Witness, given: str
+    client: httpx.AsyncClient, witness: Witness
 ) -> None:
-    reply = await client.get("/remaining", headers=[(b"X-Deadline-Ms", given.encode("latin-1"))])
-    assert (reply.status_code, kind_of(reply)) == (400, "malformed_request")
+    for given in ("", "soon", "-1", "1.5", "1e3", "0x10", "10 000", "9" * 400, "²"):
+        reply = await client.get("/remaining", headers=[(b"X-Deadline-Ms", given.encode("latin-1"))])
+        assert (reply.status_code, kind_of(reply)) == (400, "malformed_request"), given
     assert witness.ran == []
 
 
@@ -166,12 +166,12 @@ async def test_an_error_of_the_app_keeps_its_time_to_come_back(client: httpx.Asy
     assert reply.json()["detail"] == "Come back later."
 
 
-@pytest.mark.parametrize("given", ["", "short", TRACE_ID.upper(), TRACE_ID + "0", "x" * 5000, "<script>"])
-async def test_a_bad_trace_id_is_replaced(client: httpx.AsyncClient, given: str) -> None:
-    reply = await client.get("/remaining", headers={headers.TRACE: given})
-    assert reply.status_code == 200
-    assert len(reply.headers[headers.TRACE]) == 32
-    assert reply.headers[headers.TRACE] != given
+async def test_a_bad_trace_id_is_replaced(client: httpx.AsyncClient) -> None:
+    for given in ("", "short", TRACE_ID.upper(), TRACE_ID + "0", "x" * 5000, "<script>"):
+        reply = await client.get("/remaining", headers={headers.TRACE: given})
+        assert reply.status_code == 200
+        assert len(reply.headers[headers.TRACE]) == 32
+        assert reply.headers[headers.TRACE] != given
 
 
 async def test_an_unknown_route_and_a_wrong_method_are_problems(client: httpx.AsyncClient) -> None:
