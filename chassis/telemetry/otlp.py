@@ -108,7 +108,7 @@ class OpenTelemetry:
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line an attempt; ours is enough
 
     def exchange(self, service: str, name: str, *, at_the_edge: bool) -> Span:
-        """See `telemetry.setup.exchange_span`."""
+        """See `chassis.telemetry.spans.exchange_span`."""
         tracer = self._tracer(service, at_the_edge)
         started = tracer.start_span(name, _remote(CALLER.get()), SpanKind.SERVER)
         return _RecordedSpan(tracer, started) if started.is_recording() else UNRECORDED

@@ -210,7 +210,7 @@ class Watched:
     def __init__(self, retries: RetryBudget | None) -> None:
         self.events: list[GuardEvent] = []
         self.gate = Gate("probe", 4, 8)
-        self.breaker = Breaker()
+        self.breaker = Breaker(open_s=60.0)
         self.guard = Guard(
             "probe", breaker=self.breaker, gate=self.gate, retries=retries, observe=self.events.append
         )
