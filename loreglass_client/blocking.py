@@ -7,8 +7,9 @@ from typing import Any, Self, Unpack
 import httpx
 
 from loreglass_client.calls import Retries
-from loreglass_client.client import DEFAULT_URL, Asking, AsyncConversation, Options, environment
+from loreglass_client.client import Asking, AsyncConversation, Options
 from loreglass_client.models import Answer, Event, Experiment, Health, Trace
+from loreglass_client.settings import DEFAULT_URL, environment
 from loreglass_client.wires import BlockingWire, Source, at_once, each_at_once
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -17,9 +16,9 @@ from pydantic import BaseModel
 from loreglass_client.calls import Call, Retries
 from loreglass_client.errors import BrokenReply, InvalidRequest, NotConfigured, SessionNotFound, Unreachable
 from loreglass_client.models import Answer, Event, Experiment, Health, Trace
+from loreglass_client.settings import DEFAULT_URL, environment
 from loreglass_client.wires import AsyncWire, BlockingWire, Source
 
-DEFAULT_URL = "http://127.0.0.1:7100"
 _GRACE_S = 5.0  # the gateway keeps the deadline; this is for the reply's way back
 _BYTES = "application/octet-stream"
 _OURS = "loreglass"
@@ -300,9 +299,3 @@ def _given(**values: Any) -> dict[str, Any]:
 
 def _plain(experiment: Experiment | None) -> dict[str, Any] | None:
     return None if experiment is None else experiment.model_dump(exclude_defaults=True)
-
-
-def environment() -> tuple[str, str]:
-    """Return `LOREGLASS_GATEWAY_URL` and `LOREGLASS_API_KEY`."""
-    url, key = os.environ.get("LOREGLASS_GATEWAY_URL"), os.environ.get("LOREGLASS_API_KEY", "")
-    return url or DEFAULT_URL, key.strip()
