@@ -1,1 +1,1 @@
-"""What every Loreglass app is built on: nothing here knows what the apps are about."""
+"""The base of every Loreglass app, without knowledge of its domain."""

@@ -1,4 +1,4 @@
-"""Where a model runs: the device, its number type, and this service's share of the card's memory.
+"""The device of a model, its number type, and the service's share of the card's memory.
 
 Runs in a bare torch environment; torch is imported when an accelerator is opened, not before.
 """
@@ -17,7 +17,7 @@ CPU = "cpu"
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What is asked for. `device`: auto, cpu, cuda or cuda:N; `dtype`: auto, float32, bfloat16 or float16.
+    """Settings. `device`: auto, cpu, cuda or cuda:N; `dtype`: auto, float32, bfloat16 or float16.
 
     `memory_share`: of the card's memory, 0 to 1; an allocation beyond it fails in this service only.
     """
@@ -29,7 +29,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """What was found. `memory_bytes` is this service's share of the card, 0 on the CPU."""
+    """The device in use. `memory_bytes`: the service's share of the card, 0 on the CPU."""
 
     device: str
     dtype: str
@@ -78,9 +78,9 @@ def open_accelerator(placement: Placement) -> Accelerator:
     if not torch.cuda.is_available():
         raise NoDevice(f"The device {device!r} is asked for, but torch finds no GPU here.")
     index = torch.device(device).index or 0
-    found = torch.cuda.device_count()
-    if index >= found:
-        raise NoDevice(f"The device {device!r} is asked for, but torch finds {found} GPUs here.")
+    count = torch.cuda.device_count()
+    if index >= count:
+        raise NoDevice(f"The device {device!r} is asked for, but torch finds {count} GPUs here.")
     torch.cuda.set_per_process_memory_fraction(placement.memory_share, index)
     total = torch.cuda.get_device_properties(index).total_memory
     dtype = "bfloat16" if placement.dtype == "auto" else placement.dtype

@@ -22,13 +22,13 @@ class LogisticCurve:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any], features: Sequence[str]) -> "LogisticCurve":
-        """From `intercept` and `coefficients`; ValueError if they were fitted on other features."""
+        """Create it from `intercept` and `coefficients`; ValueError if they were fitted on other features."""
         if list(stored["coefficients"]) != list(features):
             raise ValueError("the curve was fitted on other features; run the training script again")
         return cls(stored["intercept"], tuple(stored["coefficients"].values()))
 
     def probability(self, vector: Sequence[float]) -> float:
-        """In 0..1, for the features in the order of the coefficients."""
+        """Return the probability for the features, in the order of the coefficients."""
         return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, self.logit(vector)))))
 
     def logit(self, vector: Sequence[float]) -> float:

@@ -1,7 +1,7 @@
 """HEIC and AVIF, in which phones keep photos: decoded by a process of their own, bounded in memory and time.
 
 A header of theirs promises a size that the pictures inside need not keep to, and the decoders are large
-programs in C and C++. What hostile bytes make of them ends with that process, which is told no secret. And
+programs in C and C++. What hostile bytes make of them ends with that process, which is profile no secret. And
 only there is x265 (GPL) loaded, which the package that decodes HEIC brings along and decoding never calls.
 """
 
@@ -32,7 +32,7 @@ class Kind(StrEnum):
 
 
 def kind_of(data: bytes) -> Kind | None:
-    """What the first box of the file says it is; None where it is something else."""
+    """Return the format that the file's first box names; None for another one."""
     if data[4:8] != b"ftyp":
         return None
     end = min(int.from_bytes(data[:4]), 16 + 4 * _MOST_BRANDS, len(data))
@@ -76,9 +76,9 @@ def _can_heic() -> bool:
 
 
 def _transfer(picture: Image.Image) -> int:
-    """How its levels stand for light, where no colour profile says it; 0 where nothing does."""
-    told = picture.info.get("nclx_profile")
-    return 0 if told is None or "icc_profile" in picture.info else int(told["transfer_characteristics"])
+    """Return the transfer characteristics; 0 if there are none, or a colour profile instead."""
+    profile = picture.info.get("nclx_profile")
+    return 0 if profile is None or "icc_profile" in picture.info else int(profile["transfer_characteristics"])
 
 
 def _tone(level: float, transfer: int) -> int:

@@ -1,4 +1,4 @@
-"""Hostile bytes to pixels: limits first, orientation applied, metadata gone.
+"""Decode untrusted pictures: limits first, orientation applied, metadata removed.
 
 Nothing is decoded before its header has been checked; formats are an allow-list, so that the
 decoders of exotic formats never run. What callers send is decoded by processes that can be stopped
@@ -22,6 +22,7 @@ from chassis.upright import Fault, NotDecoded, as_rgb, turn_upright
 from chassis.upright import ImageLimits as ImageLimits
 
 PROGRAM = Program("chassis.decoding.photos", "photo", most_s=10.0)
+_QUALITY = 92
 _DAMAGED = "The image is damaged or incomplete."
 _REFUSALS = {
     Fault.SHOWS_NOTHING: (UnsupportedImage, "The image is too small or too narrow to show anything."),
@@ -47,7 +48,7 @@ class CleanImage:
 
 
 class PhotoDecoders:
-    """`clean_image` for what strangers send, in processes that are killed when nobody waits for them."""
+    """`clean_image` for untrusted pictures, in processes that are killed when their caller leaves."""
 
     def __init__(
         self,
@@ -55,34 +56,31 @@ class PhotoDecoders:
         on_end: OnEnd = lambda _what, _why: None,
         on_done: Callable[[float], None] = lambda _seconds: None,
     ) -> None:
-        """See `Decoders`."""
         self._decoders = Decoders(PROGRAM, at_once, on_end, on_done)
         self.check = self._decoders.check
         self.close = self._decoders.close
 
-    async def clean(
-        self, data: bytes, limits: ImageLimits, max_side: int, deadline: Deadline, quality: int = 92
-    ) -> CleanImage:
-        """Without metadata, upright, scaled down to `max_side`; encoded anew unless it only has to be cut.
+    async def clean(self, data: bytes, limits: ImageLimits, max_side: int, deadline: Deadline) -> CleanImage:
+        """Return it without metadata, upright, scaled to `max_side`; encoded anew only if it must be.
 
         Raises what `upright_rgb` raises, `DeadlineExceeded`, and `Overloaded` where no process starts.
         """
         _check_size(data, limits)
         try:
-            reply = await self._decoders.run(photos.arguments_of(limits, max_side, quality), data, deadline)
+            reply = await self._decoders.run(photos.arguments_of(limits, max_side, _QUALITY), data, deadline)
         except NoReply as error:
             raise _unanswered(error) from error
         width, height = _size(reply, limits)
         return _clean(bytes(memoryview(reply.content)[SIZE.size :]), width, height)
 
 
-def clean_image(data: bytes, limits: ImageLimits, max_side: int, quality: int = 92) -> CleanImage:
-    """As `PhotoDecoders.clean`, in this process. Blocking. Raises what `upright_rgb` raises."""
+def clean_image(data: bytes, limits: ImageLimits, max_side: int) -> CleanImage:
+    """Do the same as `PhotoDecoders.clean` in this process. Blocking. Raises what `upright_rgb` raises."""
     _check_size(data, limits)
     if sent := photos.cut_clean(data, limits, max_side):
         return _clean(sent.jpeg, sent.width, sent.height)
     picture = upright_rgb(data, limits, max_side)
-    return _clean(encoded(picture, quality), *picture.size)
+    return _clean(encoded(picture, _QUALITY), *picture.size)
 
 
 def _clean(jpeg: bytes, width: int, height: int) -> CleanImage:
@@ -125,10 +123,10 @@ def _check_size(data: bytes, limits: ImageLimits) -> None:
 
 
 def _size(reply: Reply, limits: ImageLimits) -> tuple[int, int]:
-    """Of the picture in a reply, which is as hostile as what was decoded."""
+    """Return the size of the picture in a reply, which is as untrusted as the decoded bytes."""
     if reply.status:
-        known = reply.status in list(Fault)
-        raise _refusal(Fault(reply.status) if known else Fault.CORRUPT, limits)
+        is_fault = reply.status in list(Fault)
+        raise _refusal(Fault(reply.status) if is_fault else Fault.CORRUPT, limits)
     if len(reply.content) < SIZE.size:
         raise CorruptImage(_DAMAGED)
     width, height = SIZE.unpack_from(reply.content)

@@ -1,4 +1,4 @@
-"""JSON that strangers send: its shape is counted while it arrives, before any of it becomes an object.
+"""Limit the shape of untrusted JSON while it is received, before it is parsed.
 
 A value of a few bytes becomes an object of a hundred, and an error of a thousand: what counts is how
 many there are. Bytes bound strings, though not to their own size: one wide character makes Python keep four

@@ -12,7 +12,7 @@ _PREFIX_CHARS = 8
 _SECRET_CHARS = 43
 """Of 62 characters: 256 random bits, so that a fast hash is enough."""
 TENANT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-"""What those whom a key stands for may be called: it becomes part of other stores' keys."""
+"""A tenant's name; it becomes part of other stores' keys."""
 _KEY = re.compile(rf"lg_([A-Za-z0-9]{{{_PREFIX_CHARS}}})_[A-Za-z0-9_-]{{32,128}}")
 
 
@@ -44,5 +44,5 @@ class ApiKey:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def has_digest(self, sha256: str) -> bool:
-        """Whether this is the key with that digest, in a time that does not tell how nearly it is."""
+        """Return whether this is the key with that digest, in a time that does not tell how nearly it is."""
         return hmac.compare_digest(self.sha256, sha256)

@@ -13,7 +13,7 @@ import anyio.to_thread
 from PIL import Image, UnidentifiedImageError
 
 from chassis.errors import LoreglassError
-from chassis.http.fetching import FetchFailed, FetchLimits, PublicFetcher
+from chassis.http.fetching import FetchFailed, PublicFetcher
 from chassis.images import ImageLimits, upright_rgb
 
 AT_ONCE = 4
@@ -29,16 +29,16 @@ class NotAPicture(Exception):
     """The bytes cannot be kept; the message says why, in one sentence."""
 
 
-def picture_fetcher(limits: FetchLimits | None = None) -> PublicFetcher:
-    """The fetcher that a cache has unless told otherwise."""
-    return PublicFetcher(limits, accept="image/jpeg,image/png,image/webp")
+def picture_fetcher() -> PublicFetcher:
+    """Return the default fetcher of a cache."""
+    return PublicFetcher(accept="image/jpeg,image/png,image/webp")
 
 
-def picture_suffix(data: bytes, limits: ImageLimits | None = None) -> str:
+def picture_suffix(data: bytes) -> str:
     """The file name's ending for a JPEG, PNG or WebP that the services will read, too: they decode it by the
     same rules. Blocking. Raises `NotAPicture`.
     """
-    bounds = limits or ImageLimits()
+    bounds = ImageLimits()
     if len(data) > bounds.max_bytes:
         raise NotAPicture(f"The image is larger than {bounds.max_bytes // 2**20} MiB.")
     try:
@@ -90,22 +90,22 @@ class PictureCache:
     def fetch(
         self, urls: Iterable[str], on_done: Callable[[], None] = lambda: None
     ) -> Mapping[str, Path | str]:
-        """Every URL's file, or a sentence on why there is none. Blocking; `on_done` is told of each.
+        """Return each URL's file, or why there is none. Blocking; `on_done` is called for each.
 
         Raises `OSError` where a picture cannot be written.
         """
         results: dict[str, Path | str] = {}
-        wanted: list[str] = []
+        missing: list[str] = []
         for url in dict.fromkeys(urls):
-            known = self._failed.get(url) or self.held(url)
-            if known is None:
-                wanted.append(url)
+            result = self._failed.get(url) or self.held(url)
+            if result is None:
+                missing.append(url)
             else:
-                results[url] = known
+                results[url] = result
                 on_done()
-        if wanted:
+        if missing:
             try:
-                anyio.run(self._fetch_all, wanted, results, on_done)
+                anyio.run(self._fetch_all, missing, results, on_done)
             except ExceptionGroup as failures:
                 raise failures.exceptions[0] from failures
         return results

@@ -34,7 +34,7 @@ _OTLP_PROTOCOL = "http/protobuf"
 
 
 class AppSettings(BaseSettings):
-    """Where an app listens and what it accepts. Subclasses set `env_prefix`."""
+    """An app's address and limits. Subclasses set `env_prefix`."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore")
 
@@ -68,12 +68,12 @@ class AppSettings(BaseSettings):
 
     @property
     def longest_exchange_ms(self) -> int:
-        """What no caller gets more than."""
+        """The longest time of any exchange."""
         return max(self.hard_stop_ms or 0, self.default_deadline_ms)
 
     @property
     def connection_limits(self) -> ConnectionLimits:
-        """How many connections there may be, and what one may send."""
+        """The limits of connections and of what one may send."""
         return ConnectionLimits(
             connections=self.max_connections,
             share_per_address=self.max_share_per_address,
@@ -112,7 +112,7 @@ class WriteToken(BaseSettings):
 
 
 class ServiceAccess(ServiceToken, WriteToken):
-    """Whom a service lets in: both tokens, and the names that it goes by besides its own."""
+    """Access to a service: both tokens, and its further host names."""
 
     allowed_hosts: str = Field(default="", description="further host names, with commas between; * for any")
 
@@ -151,7 +151,7 @@ class ServiceSettings(AppSettings):
 
     @property
     def pool_size(self) -> PoolSize:
-        """How many calls run at once and how many may wait."""
+        """The numbers of calls that run at once and that may wait."""
         return PoolSize(self.workers, self.queue)
 
 
@@ -174,12 +174,12 @@ class ModelSettings(ServiceSettings):
 
     @property
     def placement(self) -> Placement:
-        """Where the model is to run."""
+        """The model's device, number type and share of memory."""
         return Placement(self.device, self.dtype, self.memory_share)
 
     @property
     def batch_limits(self) -> BatchLimits:
-        """How calls share forward passes."""
+        """The limits of batches."""
         return BatchLimits(self.max_batch, self.batch_wait_ms)
 
 
@@ -200,7 +200,7 @@ class RemoteModelSettings(ModelSettings):
 
 
 class TelemetrySettings(BaseSettings):
-    """Whether spans are exported: the usual variables of OpenTelemetry. The SDK reads the others itself."""
+    """The usual variables of OpenTelemetry for exporting spans. The SDK reads the others itself."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_prefix="OTEL_", env_ignore_empty=True)
 
@@ -213,12 +213,12 @@ class TelemetrySettings(BaseSettings):
 
     @property
     def exporters(self) -> tuple[str, ...]:
-        """Which exporters are on: `otlp`, `console`, neither. Raises `WrongSettings` for another one."""
+        """The exporters that are on: `otlp`, `console`. Raises `WrongSettings` for another one."""
         if self.sdk_disabled.strip().lower() == "true":
             return ()
         endpoint = self.exporter_otlp_traces_endpoint or self.exporter_otlp_endpoint
-        asked = self.traces_exporter or ("otlp" if endpoint else "none")
-        names = {name.strip().lower() for name in asked.split(",")} - {"none", ""}
+        text = self.traces_exporter or ("otlp" if endpoint else "none")
+        names = {name.strip().lower() for name in text.split(",")} - {"none", ""}
         if names - {"otlp", "console"}:
             raise WrongSettings("OTEL_TRACES_EXPORTER: otlp, console or none.")
         if "otlp" in names and (self.exporter_otlp_traces_protocol or self.exporter_otlp_protocol) != (

@@ -1,4 +1,4 @@
-"""What keeps an app from starting, for its operator. Runs in a bare environment."""
+"""Errors that keep an app from starting. Runs in a bare environment."""
 
 
 class CannotStart(RuntimeError):
@@ -18,7 +18,7 @@ class WrongWeights(CannotStart):
 
 
 def sentence_of(error: BaseException) -> str:
-    """What an operator should read of `error`: one line, without a full stop at its end."""
+    """Return the error as one line for an operator, without a full stop at its end."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"the package {error.name} is not installed"
     text = str(getattr(error, "detail", "")) or str(error).strip() or type(error).__name__

@@ -20,7 +20,7 @@ Switch = Annotated[bool, Field(strict=True)]
 
 
 def read_toml(path: Path, name: str) -> dict[str, Any]:
-    """What the file holds. `name`: of the file, for people. Raises `WrongSettings`, which quotes nothing."""
+    """Return the file's content. `name`: for messages. Raises `WrongSettings`, which quotes no content."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:

@@ -20,7 +20,7 @@ _LARGEST_FLOAT = 3.4028234663852886e38
 
 @dataclass(frozen=True, slots=True)
 class ImageLimits:
-    """What will be decoded: bytes, pixels, and the shorter side in pixels."""
+    """Limits of a picture: bytes, pixels, the shorter side in pixels, and the ratio of the sides."""
 
     max_bytes: int = 20 * 2**20
     max_pixels: int = 50_000_000
@@ -49,7 +49,7 @@ class NotDecoded(Exception):
 
 
 def header_fault(picture: Image.Image, limits: ImageLimits) -> Fault | None:
-    """What the header of a picture, opened and not loaded, has against decoding it."""
+    """Return why a picture that is opened and not loaded is not decoded; None if it may be."""
     if fault := size_fault(picture.size, limits):
         return fault
     if picture.format not in _STILL_FORMATS and getattr(picture, "is_animated", False):
@@ -58,7 +58,7 @@ def header_fault(picture: Image.Image, limits: ImageLimits) -> Fault | None:
 
 
 def size_fault(size: tuple[int, int], limits: ImageLimits) -> Fault | None:
-    """What width and height have against decoding."""
+    """Return why a picture of this width and height is not decoded; None if it may be."""
     width, height = size
     if width * height > limits.max_pixels:
         return Fault.TOO_LARGE
@@ -69,7 +69,7 @@ def size_fault(size: tuple[int, int], limits: ImageLimits) -> Fault | None:
 
 
 def is_upright(picture: Image.Image) -> bool:
-    """Whether `turn_upright` would leave it as it is; not where its EXIF is malformed."""
+    """Return whether `turn_upright` would leave it as it is; not where its EXIF is malformed."""
     try:
         return bool(picture.getexif().get(ExifTags.Base.Orientation, 1) == 1)
     except Exception:  # noqa: BLE001 - as there
@@ -77,7 +77,7 @@ def is_upright(picture: Image.Image) -> bool:
 
 
 def turn_upright(picture: Image.Image) -> None:
-    """As its EXIF says, in place: a copy of 50 megapixels is 150 MB."""
+    """Turn the picture as its EXIF says, in place: a copy of 50 megapixels is 150 MB."""
     picture.load()
     try:
         ImageOps.exif_transpose(picture, in_place=True)
@@ -125,6 +125,6 @@ def _levels(picture: Image.Image, top: int) -> Image.Image:
     if band.mode != "F":
         return band.convert("I")
     is_number = ImageMath.lambda_eval(lambda given: (abs(given["v"]) <= _LARGEST_FLOAT) * 255, v=band)
-    kept = Image.new("F", band.size)
-    kept.paste(band, mask=is_number.convert("L").convert("1"))
-    return kept
+    numbers = Image.new("F", band.size)
+    numbers.paste(band, mask=is_number.convert("L").convert("1"))
+    return numbers

@@ -1,4 +1,4 @@
-"""What pydantic demands, for OpenAPI, and what it refused, in words for whoever wrote it."""
+"""Pydantic's schemas in one piece for OpenAPI, and its errors in plain words."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +16,7 @@ def first_fault(error: ValidationError) -> str:
 
 
 def fault(entry: Iterable[object], kind: str, message: str) -> str:
-    """The same for one of pydantic's errors: where it is, of which type, and its message."""
+    """Return one of pydantic's errors in plain words, from its place, type and message."""
     where = ".".join(str(part) for part in entry)[:80]
     what = _PLAIN.get(kind) or message.removeprefix("Value error, ")
     return f"{where}: {what}" if where else what

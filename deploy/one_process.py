@@ -16,7 +16,7 @@ from chassis.http.serving import BoundApp, from_environment, listen, running, un
 from chassis.settings import TelemetrySettings
 from chassis.startup import CannotStart
 from chassis.telemetry.logs import configure_logging
-from chassis.telemetry.setup import open_telemetry
+from chassis.telemetry.spans import open_telemetry
 from chassis.vectors.port import VectorStore
 from corpus.ingest import IMAGES, PAGES
 from deploy.contents import Contents, page_of, thing_of

@@ -46,10 +46,10 @@ class Retries:
 
     def pause_s(self, error: LoreglassError, tried: int) -> float | None:
         """Return the seconds until the next attempt; None if there is none."""
-        told_s = error.retry_after_s if error.status in _BUSY else None
-        if tried >= self.most or not (isinstance(error, Unreachable) or told_s is not None):
+        after_s = error.retry_after_s if error.status in _BUSY else None
+        if tried >= self.most or not (isinstance(error, Unreachable) or after_s is not None):
             return None
-        return self.chance() * min(self.longest_s, self.first_s * 2.0**tried) if told_s is None else told_s
+        return self.chance() * min(self.longest_s, self.first_s * 2.0**tried) if after_s is None else after_s
 
 
 class Call:
@@ -117,8 +117,8 @@ class Call:
         """Yield a function that returns the next piece of a successful reply's body."""
         left_s = self._left_s()
         # A retry has only the rest of the caller's time.
-        told_s = left_s - self._grace_s if self._tried else left_s
-        self._request.headers["X-Deadline-Ms"] = str(math.ceil(max(told_s, 0.001) * 1000))
+        deadline_s = left_s - self._grace_s if self._tried else left_s
+        self._request.headers["X-Deadline-Ms"] = str(math.ceil(max(deadline_s, 0.001) * 1000))
         limits = httpx.Timeout(left_s, connect=min(_CONNECT_S, left_s))
         self._request.extensions = {**self._request.extensions, "timeout": limits.as_dict()}
         with self._translated():
@@ -135,10 +135,10 @@ class Call:
                     return content
 
                 if not response.is_success:
-                    told = b""
+                    body = b""
                     while (content := await more()) is not None:
-                        told += content
-                    raise refusal(response.status_code, told, _retry_after_s(response.headers))
+                        body += content
+                    raise refusal(response.status_code, body, _retry_after_s(response.headers))
                 yield more
 
     async def _pause(self, error: LoreglassError) -> None:
@@ -167,14 +167,14 @@ class Call:
             raise Unreachable("The connection to the gateway broke off.") from error
 
 
-def _retry_after_s(told: httpx.Headers) -> float | None:
+def _retry_after_s(headers: httpx.Headers) -> float | None:
     """Return `Retry-After` in seconds; a date counts by the server's own clock."""
-    given = told.get("retry-after", "")
+    given = headers.get("retry-after", "")
     if given.isascii() and given.isdigit():
         return float(given)
     try:
         at = parsedate_to_datetime(given)
-        now = parsedate_to_datetime(told["date"]) if "date" in told else datetime.now(UTC)
+        now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
         return max(0.0, (at - now).total_seconds())
     except (TypeError, ValueError):  # no date, or one without its zone
         return None

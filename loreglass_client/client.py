@@ -68,7 +68,7 @@ class Asking:
     async def ask(
         self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]
     ) -> Answer:
-        """The answer to a question about `photo`, or about the session's photo."""
+        """Answer a question about `photo`, or about the session's photo."""
         return await (await self._answer("application/json", question, photo, options)).read(Answer)
 
     async def stream(
@@ -103,11 +103,11 @@ class Asking:
         messages.append({"role": "user", "content": question})
         if photo is not None:
             content = base64.b64encode(await self.bytes_of(photo)).decode()
-            shown = {"type": "image_url", "image_url": {"url": f"data:{_BYTES};base64,{content}"}}
-            messages[0]["content"] = [{"type": "text", "text": messages[0]["content"]}, shown]
-        asked = {"model": pipeline, "messages": messages}
-        asked |= _given(deadline_ms=deadline_ms, experiment=_plain(experiment))
-        call = self._call("POST", "/v1/chat/completions", deadline_ms, json=asked)
+            image = {"type": "image_url", "image_url": {"url": f"data:{_BYTES};base64,{content}"}}
+            messages[0]["content"] = [{"type": "text", "text": messages[0]["content"]}, image]
+        body = {"model": pipeline, "messages": messages}
+        body |= _given(deadline_ms=deadline_ms, experiment=_plain(experiment))
+        call = self._call("POST", "/v1/chat/completions", deadline_ms, json=body)
         return (await call.read(_Completion)).loreglass
 
     async def speech(self, answer: Answer) -> bytes:
@@ -127,8 +127,8 @@ class Asking:
 
     async def speak(self, text: str, voice: str | None = None, form: str | None = None) -> bytes:
         """Return the sound of a text. `form`: `wav`, `mp3` or another format of the speech server."""
-        asked = _given(model=_OURS, input=text, voice=voice, response_format=form)
-        return await self._call("POST", "/v1/audio/speech", json=asked).whole()
+        body = _given(model=_OURS, input=text, voice=voice, response_format=form)
+        return await self._call("POST", "/v1/audio/speech", json=body).whole()
 
     async def trace(self, trace_id: str) -> Trace:
         """Return what happened to one request, stage by stage."""
@@ -239,7 +239,7 @@ class AsyncConversation:
     async def ask(
         self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]
     ) -> Answer:
-        """The answer to the next question; `photo`: a new one, from now on."""
+        """Answer the next question. `photo`: a new one, from now on."""
         answer = await self._asking.ask(
             question, await self._photo_bytes(photo), **self._with_session(options)
         )

@@ -1,4 +1,4 @@
-"""What the gateway says, typed. Frozen; fields and values that a newer gateway adds do no harm."""
+"""The gateway's replies, typed and frozen. Fields and values of a newer gateway are accepted."""
 
 from enum import StrEnum
 from typing import Self
@@ -49,7 +49,7 @@ class Route(Word):
 
 
 class Verification(Word):
-    """Whether the answer was checked; `none`: the pipeline or the route has no such check."""
+    """The check of the answer; `none`: the pipeline or the route has no such check."""
 
     NONE = "none"
     VERIFIED = "verified"
@@ -57,7 +57,7 @@ class Verification(Word):
 
 
 class CitationKind(Word):
-    """Where a snippet comes from: the photo itself, the image knowledge base, or a web page."""
+    """The source of a snippet: the photo itself, the image knowledge base, or a web page."""
 
     PHOTO = "photo"
     IMAGE = "image"
@@ -115,14 +115,14 @@ class EvidenceSeen(Body):
 
 
 class Note(Body):
-    """What a stage came to, in words."""
+    """The outcome of a stage, in words."""
 
     stage: str
     text: str
 
 
 class SearchResult(Body):
-    """What a search brought. `title`: the page's or, for image search, the thing's name."""
+    """The result of a search. `title`: the page's or, for image search, the thing's name."""
 
     stage: str
     title: str
@@ -168,7 +168,7 @@ class Explanation(Body):
 
 
 class ModelUsage(Body):
-    """What the vision-language model did for an answer, as its server counts tokens."""
+    """The vision-language model's calls and tokens for an answer, as its server counts them."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -260,7 +260,7 @@ class StageTrace(Body):
 
 
 class PlanTrace(Body):
-    """What a request might still do at one moment, and what was given up (`cuts`) so that it fits."""
+    """The plan of a request at one moment. `cuts`: what was dropped so that it fits the time."""
 
     at_ms: float
     after: str
@@ -272,7 +272,7 @@ class PlanTrace(Body):
 
 
 class Problem(Body):
-    """What went wrong, as the gateway tells it (RFC 9457). It is raised as a `LoreglassError`."""
+    """An error reply (RFC 9457). It is raised as a `LoreglassError`."""
 
     type: str
     title: str
@@ -282,7 +282,7 @@ class Problem(Body):
 
 
 class Trace(Body):
-    """What happened to one request. `refused_by`: the check that refused the answer."""
+    """The stages of one request. `refused_by`: the check that refused the answer."""
 
     trace_id: str
     pipeline: str
@@ -304,7 +304,7 @@ class Health(Body):
 
 
 Event = StageEvent | TranscriptEvent | IdentifiedEvent | Citation | TokenEvent | Answer
-"""What a stream yields; the last one is an `Answer`."""
+"""An event of a stream; the last one is an `Answer`."""
 
 EVENTS: dict[str, type[Event]] = {
     "stage": StageEvent,

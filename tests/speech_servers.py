@@ -1,7 +1,5 @@
 """Servers of OpenAI's speech routes for tests: one of script, and one that really hears and speaks.
 
-    python -m tests.speech_servers 7191    # for LOREGLASS_GATEWAY_STT_URL=http://127.0.0.1:7191, and _TTS_URL
-
 Their replies are held against the types of OpenAI's own client (tests/unit/gateway/test_speech_servers.py).
 """
 
@@ -9,7 +7,6 @@ import asyncio
 import io
 import shutil
 import subprocess
-import sys
 import threading
 import wave
 from collections.abc import AsyncIterator
@@ -191,13 +188,3 @@ def real_app(listener: Listener) -> FastAPI:
         return Response(wav, media_type="audio/wav")
 
     return app
-
-
-async def serve(port: int) -> None:
-    """For a person, or a browser's test: until it is stopped."""
-    async with running([BoundApp(real_app(Listener()), listen("127.0.0.1", port))]):
-        await anyio.sleep_forever()
-
-
-if __name__ == "__main__":
-    anyio.run(serve, int(sys.argv[1]))

@@ -27,7 +27,7 @@ _DONE = (-1, 0)
 
 
 class _Kind(IntEnum):
-    """Of a segment (T.81, table B.1)."""
+    """The kind of a segment (T.81, table B.1)."""
 
     SOF0 = 0xC0
     DHT = 0xC4
@@ -62,16 +62,16 @@ def cut(data: bytes, max_side: int) -> Cut | None:
         return None
     start = walk.at
     end = _MARKER.search(data, start)
-    if end is None or end[0] != _EOI or len(walk.kept) + end.start() - start > walk.most_bytes():
+    if end is None or end[0] != _EOI or len(walk.segments) + end.start() - start > walk.most_bytes():
         return None
     if not walk.restarts_in_order(data[start : end.start()]):
         return None
-    kept = b"".join((_SOI, _JFIF, walk.kept, memoryview(data)[start : end.end()]))
-    return Cut(kept, walk.width, walk.height, walk.has_app1)
+    jpeg = b"".join((_SOI, _JFIF, walk.segments, memoryview(data)[start : end.end()]))
+    return Cut(jpeg, walk.width, walk.height, walk.has_app1)
 
 
 def is_whole(given: Cut) -> bool:
-    """Whether the coded data hold all blocks of the picture and, but for eight bytes, nothing else. Blocking.
+    """Return whether the coded data hold exactly the blocks of the picture, but for eight bytes. Blocking.
 
     At an eighth libjpeg reads every code and computes a pixel or a few of each block: what is left out,
     transform, upsampling and colour, cannot fail. It is not shown the end, so that it waits for what is
@@ -93,17 +93,17 @@ def is_whole(given: Cut) -> bool:
 
 
 class _Walk:
-    """From segment to segment up to the coded data."""
+    """Walks from segment to segment up to the coded data."""
 
     def __init__(self, data: bytes) -> None:
-        self.at, self.kept, self.has_app1 = len(_SOI), bytearray(), False
+        self.at, self.segments, self.has_app1 = len(_SOI), bytearray(), False
         self.width = self.height = self._interval = 0
         self._data = data
         self._frame, self._sampling = b"", b""
         self._tables: dict[int, set[int]] = {_Kind.DQT: set(), _Kind.DHT: set()}
 
     def reaches_scan(self) -> bool:
-        """Whether all segments up to the scan's header, included, are what is kept or left out."""
+        """Return whether all segments up to the scan's header, included, are what is kept or left out."""
         for _ in range(_MOST_SEGMENTS):
             head = self._data[self.at : self.at + 4]
             end = self.at + 2 + int.from_bytes(head[2:])
@@ -112,7 +112,7 @@ class _Walk:
                 return False
             kind = head[1]
             if kind not in _BESIDE:
-                self.kept += self._data[self.at : end]
+                self.segments += self._data[self.at : end]
             self.at = end
             if not self._takes(kind, content):
                 return False
@@ -148,7 +148,7 @@ class _Walk:
         return self.height > 0 < self.width and content[6::3] in _COMPONENTS and self._sampling in _SAMPLING
 
     def _takes_scan(self, content: bytes) -> bool:
-        """All components, all coefficients at once, by the tables that are there."""
+        """Accept one scan of all components and coefficients, by the tables that are there."""
         if not self._frame or len(content) != 10 or content[:1] + content[7:] != b"\x03\x00\x3f\x00":
             return False
         codes = {each for pair in content[2:7:2] for each in (pair >> 4, 0x10 | pair & 15)}
@@ -173,20 +173,20 @@ class _Walk:
         return at == len(content)
 
     def _is_new(self, kind: int, name: int) -> bool:
-        known = self._tables[kind]
-        new = name not in known
-        known.add(name)
+        names = self._tables[kind]
+        new = name not in names
+        names.add(name)
         return new
 
     def most_bytes(self) -> float:
         return self.width * self.height * _MOST_BYTES_A_PIXEL
 
     def restarts_in_order(self, coded: bytes) -> bool:
-        """Whether the coded data are broken where, and only where, the interval says (T.81, B.2.4.4)."""
+        """Return whether restarts are exactly where the interval says (T.81, B.2.4.4)."""
         if not self._interval:
             return _RESTART.search(coded) is None
-        found = b"".join(_RESTART.findall(coded))[1::2]
+        restarts = b"".join(_RESTART.findall(coded))[1::2]
         across, down = 8 * (self._sampling[0] >> 4), 8 * (self._sampling[0] & 15)
         units = -(-self.width // across) * -(-self.height // down)
         expected = bytes(range(0xD0, 0xD8)) * (units // self._interval // 8 + 1)
-        return found == expected[: (units - 1) // self._interval]
+        return restarts == expected[: (units - 1) // self._interval]

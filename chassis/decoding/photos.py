@@ -84,7 +84,7 @@ def cut_clean(data: bytes, limits: ImageLimits, max_side: int) -> jpeg.Cut | Non
 
 
 def _stands_upright(data: bytes) -> bool:
-    """Not where its metadata cannot be read: what of that is a fault is for `decoded` to say."""
+    """Return whether the photo is upright; false if its metadata cannot be read: `decoded` judges that."""
     try:
         with Image.open(io.BytesIO(data), formats=("JPEG",)) as picture:
             return is_upright(picture)
@@ -100,7 +100,7 @@ def _scans_fault(picture: Image.Image, data: bytes, limits: ImageLimits) -> Faul
 
 
 def scans(data: bytes, few: int = MOST_SCANS) -> int:
-    """Of a JPEG's first picture; where places that may be scans are no more than `few`, their number.
+    """Count the scans of a JPEG's first picture; up to `few`, places that may be scans are counted.
 
     A scan's two bytes cannot occur in what is coded (T.81, B.1.1.2), so that there are at most as many scans
     as places. Only where these are many is it walked from marker to marker, past thumbnails and profiles.
@@ -120,13 +120,13 @@ def scans(data: bytes, few: int = MOST_SCANS) -> int:
 
 
 def arguments_of(limits: ImageLimits, max_side: int | None, quality: int | None) -> list[str]:
-    """Of a job. Without `quality` the reply has pixels, else a JPEG."""
+    """Return a job's arguments. Without `quality` the reply has pixels, else a JPEG."""
     bounds = (limits.max_bytes, limits.max_pixels, limits.min_side, limits.max_aspect)
     return [str(each) for each in (*bounds, max_side or 0, quality or 0)]
 
 
 def encoded(picture: Image.Image, quality: int) -> bytes:
-    """As JPEG."""
+    """Return the picture as JPEG."""
     buffer = io.BytesIO()
     picture.save(buffer, "JPEG", quality=quality)
     return buffer.getvalue()

@@ -64,7 +64,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a decoder came to. `status`: 0 where it is done."""
+    """A decoder's reply. `status`: 0 if it succeeded."""
 
     status: int
     is_last: bool
@@ -80,7 +80,7 @@ class NoReply(Exception):
 
 
 def environment() -> dict[str, str]:
-    """Of a decoder: where our modules are, and nothing else."""
+    """Return a decoder's environment: the path of our modules, and nothing else."""
     return {"PYTHONPATH": os.pathsep.join(_PATHS)}
 
 
@@ -109,13 +109,13 @@ def decode_once(program: Program, arguments: Sequence[str], data: bytes) -> Repl
 
 
 def _no_decoder(program: Program) -> Overloaded:
-    """For a process that does not start, or ends by its own failure: what it was given is not at fault."""
+    """Return the error for a process that does not start, or fails whatever its input."""
     return Overloaded(f"No {program.what} can be decoded now.", retry_after_s=1.0)
 
 
 def _job(arguments: Sequence[str], data: bytes) -> bytes:
-    told = " ".join(arguments).encode("ascii")
-    return JOB.pack(len(told), len(data)) + told
+    words = " ".join(arguments).encode("ascii")
+    return JOB.pack(len(words), len(data)) + words
 
 
 class _Worker:
@@ -154,7 +154,7 @@ class _Worker:
         return Reply(status, bool(is_last), await self._read(size))
 
     async def ping(self) -> Reply:
-        """Who stops waiting leaves the reply to the next one. Raises as `ask`."""
+        """Wait for a reply; a cancelled ping leaves its reply to the next one. Raises as `ask`."""
         if self.pinged_at is None:
             self._socket.send(_job([PING.decode()], b""))
             self.pinged_at = time.monotonic()
@@ -176,7 +176,7 @@ class _Worker:
         return read
 
     def kill(self) -> None:
-        """At once; who waits for what is left of it is `Decoders`."""
+        """Kill the process; `Decoders` waits for its end."""
         self.process.kill()
         self._socket.close()
 
@@ -204,7 +204,7 @@ class Decoders:
         self._killed: list[_Worker] = []
 
     async def run(self, arguments: Sequence[str], data: bytes, deadline: Deadline) -> Reply:
-        """A job's reply. Who is cancelled, or late, leaves no process at work, and no slot taken.
+        """Return a job's reply. A cancelled or late call leaves no process at work and no slot taken.
 
         Raises `DeadlineExceeded`, `Overloaded` where no process starts or keeps running, or `NoReply`.
         """
@@ -241,7 +241,7 @@ class Decoders:
             self._put_back(worker, ending)
 
     async def check(self, deadline: Deadline) -> None:
-        """Of readiness. Raises `NotReady` where no process answers, or a job is past all its time."""
+        """Check readiness. Raises `NotReady` if no process answers, or a job is past its time."""
         if self._slots.available_tokens:
             async with self._slot(deadline):
                 await self._ping(deadline)

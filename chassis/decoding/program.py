@@ -1,4 +1,4 @@
-"""What a decoder's process does: job after job from standard input, replies to standard output.
+"""A decoder's process: reads jobs from standard input, writes replies to standard output.
 
 It imports nothing but the standard library, so that a process is quickly there, and takes away from itself
 what decoding does not need. Its caller ends it by closing standard input, or by killing it.
@@ -33,14 +33,14 @@ Handle = Callable[[Sequence[bytes], bytes], Result]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a process takes away from itself. `cpu_s`: for one job. `limits`: of `resource`, soft and hard."""
+    """Limits that a process sets itself. `cpu_s`: for one job. `limits`: of `resource`, soft and hard."""
 
     cpu_s: float
     limits: Sequence[tuple[int, int]]
 
 
 def serve(handle: Handle, bounds: Bounds) -> None:
-    """Until standard input ends, or a job takes more than `bounds.cpu_s` of a processor."""
+    """Serve jobs until standard input ends, or a job takes more than `bounds.cpu_s` of a processor."""
     with suppress(OSError, EOFError), _resident() as resident:
         _go_first()
         jobs, replies = os.fdopen(0, "rb", closefd=False), os.fdopen(1, "wb", 0, closefd=False)
@@ -81,7 +81,7 @@ def _write(replies: BinaryIO, part: bytes) -> None:
 
 
 def _go_first() -> None:
-    """Where memory is short, rather than who started this process."""
+    """Be killed before the parent process if memory is short."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "wb", 0) as score:  # only Linux has it
         score.write(b"1000")
 

@@ -1,4 +1,4 @@
-"""Who may call a service: a token for those who read, another for those who write."""
+"""Access to a service: a token for reading, another for writing."""
 
 import hmac
 import ipaddress
@@ -32,15 +32,15 @@ class Access:
     hosts: frozenset[str] = frozenset()
 
     def allows(self, given: bytes | None, *, writes: bool) -> bool:
-        """Whether an `Authorization` header is enough. No comparison tells by its time how much was right."""
+        """Return whether an `Authorization` header is enough. Compares in constant time."""
         needed = [self.write_token] if writes else [self.token, self.write_token]
         if not needed[0]:
             return True
-        shown = (given or b"")[len(_SCHEME) :] if (given or b"").lower().startswith(_SCHEME) else b""
-        return any([hmac.compare_digest(shown, token.encode()) for token in needed if token])
+        token_given = (given or b"")[len(_SCHEME) :] if (given or b"").lower().startswith(_SCHEME) else b""
+        return any([hmac.compare_digest(token_given, token.encode()) for token in needed if token])
 
     def answers_to(self, host: str, name: str) -> bool:
-        """Whether a `Host` header names this service: no page in a browser can make one up that does."""
+        """Return whether a `Host` header names this service, against DNS rebinding."""
         without_port = re.sub(r":\d*\Z", "", host.lower())
         if without_port in _LOCAL or "*" in self.hosts or without_port in self.hosts or _is_ip(without_port):
             return True
@@ -51,7 +51,7 @@ class Access:
 
 
 class AccessMiddleware:
-    """Refuses before a byte of the body is read."""
+    """Refuses a request before its body is read."""
 
     def __init__(self, app: ASGIApp, name: str, access: Access, write_routes: Sequence[BaseRoute]) -> None:
         self._app = app
@@ -88,7 +88,7 @@ def _is_ip(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether who listens there is reached from this machine only."""
+    """Return whether this address is reached from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -37,7 +37,6 @@ Engine = TypeVar("Engine")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
-Check = Callable[[Deadline], Any]
 
 _NO_TELEMETRY_OF_ITS_OWN: TelemetryConfig = {
     "tracing": False,
@@ -54,7 +53,7 @@ log = structlog.get_logger()
 
 
 class EngineResources:
-    """What an engine may be built from; all of it is closed with the service."""
+    """Resources that an engine may be built from; all are closed with the service."""
 
     def __init__(self, metrics: Metrics) -> None:
         self.metrics = metrics
@@ -88,7 +87,7 @@ class EngineResources:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSpec(Generic[Engine]):
-    """What makes a model service: how its engine opens and closes, and a call that proves it works.
+    """A model service: how its engine opens and closes, and a call that proves that it works.
 
     `takes`: see `Info`. `write_routers`: those that change what the service holds; they take another token.
     """
@@ -161,7 +160,7 @@ def create_app(
 
 
 def _bound(app: FastAPI, settings: AppSettings, metrics: Metrics, *, takes_scopes: bool) -> None:
-    """What callers may send, hold and wait for; `app.state.connections` is for who serves the app."""
+    """Bound what callers may send, hold and wait for. The server uses `app.state.connections`."""
     connections = Connections(settings.connection_limits, metrics.wire_refused())
     uploads = UploadBudget(settings.max_upload_bytes, settings.max_share_per_address, settings.max_body_bytes)
     metrics.watch_wire(lambda: len(connections), lambda: uploads.held_bytes)
@@ -247,7 +246,7 @@ async def _open_to_all(_: Deadline) -> Note:
 
 
 def _warm_up(spec: ServiceSpec[Engine], engine: Engine) -> None:
-    """What the engine needs elsewhere may come up later; what it lacks itself stops the start."""
+    """Try the engine. Services that it needs may start later; its own failure stops the start."""
     try:
         spec.probe(engine)
     except LoreglassError as error:

@@ -172,7 +172,7 @@ class ServiceClient:
         return sent
 
     def _described(self, method: str) -> dict[str, Attribute]:
-        """Nothing of the path: it may name a collection or a session."""
+        """Return the span's attributes. No path: it may name a collection or a session."""
         where = server_attributes(self._base_url)
         return {"http.request.method": method, "peer.service": self._name, **where}
 

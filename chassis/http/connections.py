@@ -4,7 +4,10 @@ import ipaddress
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chassis.http.protocol import BoundedProtocol
 
 _WANTED_DESCRIPTORS = 65_536
 _MOST_CONNECTIONS = 4_096
@@ -15,7 +18,7 @@ _SHARE_OF_DESCRIPTORS = 0.75
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections there may be, and what one may send and when. Sizes in bytes, times in seconds.
+    """Limits of connections and of what one may send. Sizes in bytes, times in seconds.
 
     `connections` 0: as many as descriptors allow. `body_rate`: of a body, over each `body_window_s`; 0: any.
     `unread_s`: for taking some of a reply. `linger_s`: for what is still sent once the reply to it is out.
@@ -37,29 +40,17 @@ class ConnectionLimits:
     )
 
 
-class Connection(Protocol):
-    """What is asked of one connection."""
-
-    def give_way(self) -> None:
-        """Close: another one needs the place, and this one has nothing in hand."""
-        ...
-
-    def watch(self, seconds: float) -> None:
-        """So much time has passed; refuse or close what has used up its own."""
-        ...
-
-
 @dataclass(slots=True, eq=False)
 class _Peer:
     """The connections of one address; `resting` ones have no request in hand, the longest rested first."""
 
     address: str
     count: int = 0
-    resting: dict[Connection, None] = field(default_factory=dict)
+    resting: dict["BoundedProtocol", None] = field(default_factory=dict)
 
 
 class Connections:
-    """Keeps count. Where no more fit, the connection that has rested longest is closed for the new one."""
+    """Counts connections. If there are too many, the one that was idle longest is closed for the new one."""
 
     def __init__(self, limits: ConnectionLimits, refused: Callable[[str], None] = lambda _: None) -> None:
         """`refused`: told the reason for each connection that is refused or closed before its time."""
@@ -67,17 +58,17 @@ class Connections:
         self.refused = refused
         self._most = limits.connections or _MOST_CONNECTIONS
         self._peers: dict[str, _Peer] = {}
-        self._open: dict[Connection, _Peer] = {}
-        self._resting: dict[Connection, None] = {}
+        self._open: dict[BoundedProtocol, _Peer] = {}
+        self._resting: dict[BoundedProtocol, None] = {}
 
     def __len__(self) -> int:
         return len(self._open)
 
     def fit(self, allowed: int) -> None:
-        """Have no more than `allowed`, unless the operator has said how many."""
+        """Allow at most `allowed`, unless the operator has set a number."""
         self._most = self.limits.connections or min(_MOST_CONNECTIONS, max(1, allowed))
 
-    def add(self, connection: Connection, host: str) -> bool:
+    def add(self, connection: "BoundedProtocol", host: str) -> bool:
         """Count a new connection, which rests; false where it has to be refused. It is counted then, too."""
         address = address_of(host)
         peer = self._peers.get(address) or self._peers.setdefault(address, _Peer(address))
@@ -93,7 +84,7 @@ class Connections:
         self.rest(connection)
         return has_room
 
-    def _make_room(self, resting: dict[Connection, None]) -> bool:
+    def _make_room(self, resting: dict["BoundedProtocol", None]) -> bool:
         oldest = next(iter(resting), None)
         if oldest is None:
             return False
@@ -102,21 +93,21 @@ class Connections:
         oldest.give_way()
         return True
 
-    def rest(self, connection: Connection) -> None:
-        """It has no request in hand from now on."""
+    def rest(self, connection: "BoundedProtocol") -> None:
+        """The connection has no request in progress from now on."""
         peer = self._open.get(connection)
         if peer is not None:
             self._resting[connection] = peer.resting[connection] = None
 
-    def work(self, connection: Connection) -> None:
-        """It has a request in hand from now on."""
+    def work(self, connection: "BoundedProtocol") -> None:
+        """The connection has a request in progress from now on."""
         peer = self._open.get(connection)
         if peer is not None:
             self._resting.pop(connection, None)
             peer.resting.pop(connection, None)
 
-    def remove(self, connection: Connection) -> None:
-        """It is closed; said twice, it does no harm."""
+    def remove(self, connection: "BoundedProtocol") -> None:
+        """The connection is closed. A second call does nothing."""
         self.work(connection)
         peer = self._open.pop(connection, None)
         if peer is not None:
@@ -125,13 +116,13 @@ class Connections:
                 del self._peers[peer.address]
 
     def watch(self, seconds: float) -> None:
-        """To be called about once a second. An overloaded event loop counts its own delay to nobody."""
+        """Count the time for all connections, once a second; a late event loop is not their fault."""
         for connection in tuple(self._open):
             connection.watch(seconds)
 
 
 def address_of(host: str) -> str:
-    """What counts as one address: of IPv6 the network of 64 bits, which is what one caller is given."""
+    """Return the caller's address; of IPv6 its network of 64 bits, which belongs to one caller."""
     if ":" not in host:
         return host
     try:
@@ -142,7 +133,7 @@ def address_of(host: str) -> str:
 
 
 def connections_allowed(apps: int) -> int:
-    """How many each of so many apps in this process may have.
+    """Return how many connections each of so many apps in this process may have.
 
     Raises the soft limit of descriptors as far as is of use: the usual 1,024 is for programs with `select`.
     """

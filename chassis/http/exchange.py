@@ -29,8 +29,7 @@ from chassis.http.uploads import Upload, UploadBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import read_scope, scoped
 from chassis.telemetry.metrics import Metrics, known_method
-from chassis.telemetry.setup import exchange_span
-from chassis.telemetry.spans import UNRECORDED, Span
+from chassis.telemetry.spans import UNRECORDED, Span, exchange_span
 from chassis.telemetry.tracing import CALLER, TRACE_ID, TRACEPARENT, TRACESTATE, is_trace_id, read_caller
 from contracts import headers
 
@@ -69,7 +68,7 @@ class ExchangeLimits:
 
 @dataclass
 class _Exchange:
-    """What is known of one request while it runs. `unread`: why no more of it can be read."""
+    """The state of one request. `unread`: why no more of it can be read."""
 
     trace_id: str
     started: float
@@ -121,8 +120,8 @@ class ExchangeMiddleware:
                 scoped(read_scope(named) if self._limits.takes_scopes and named else ""),
                 ExitStack() as ended,  # what a route has to be done once the reply is sent, or not wanted
             ):
-                told = {"trace_id": exchange.trace_id, "deadline": deadline, "ended": ended}
-                scope.setdefault("state", {}).update(told)
+                state = {"trace_id": exchange.trace_id, "deadline": deadline, "ended": ended}
+                scope.setdefault("state", {}).update(state)
                 deadline.require()
                 _check_declared_length(exchange.headers, self._limits.max_body_bytes)
                 self._find_room(scope, exchange)
@@ -197,9 +196,9 @@ class ExchangeMiddleware:
         self._metrics.observe(route, scope["method"], status, seconds, problem)
         if exchange.span.recorded:
             _tell(exchange.span, scope, route, status, problem)
-        told: dict[str, str | float] = {"problem": problem} if problem else {}
+        fields: dict[str, str | float] = {"problem": problem} if problem else {}
         if exchange.deadline is not None and _DEADLINE in exchange.headers:
-            told["left_ms"] = round(exchange.deadline.remaining_ms())
+            fields["left_ms"] = round(exchange.deadline.remaining_ms())
         routine = scope["path"] in _UNTRACED and status < _CLIENT_ERROR
         say = log.debug if routine else log.info
         say(
@@ -209,13 +208,13 @@ class ExchangeMiddleware:
             method=known_method(scope["method"]),
             status=status,
             ms=round(seconds * 1000, 1),
-            **told,
+            **fields,
             trace_id=exchange.trace_id,
         )
 
 
 def _tell(span: Span, scope: Scope, route: str, status: int, problem: str) -> None:
-    """In OpenTelemetry's words. No path and no query: they may name a session or hold a question."""
+    """Set OpenTelemetry's attributes. No path and no query: they may hold a session's id or a question."""
     method = known_method(scope["method"])
     span.set(
         **{

@@ -1,4 +1,4 @@
-"""Bytes from an address that a stranger wrote: public hosts only, within limits of size and of time."""
+"""Fetch untrusted addresses: public hosts only, within limits of size and time."""
 
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
@@ -32,13 +32,13 @@ class FetchLimits:
 
 
 IsAllowed = Callable[[str], bool]
-"""Whether a connection to this IP address may be opened."""
+"""IP address -> whether a connection to it may be opened."""
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Host and port -> IP addresses. Raises `OSError`."""
 
 
 def is_public(address: str) -> bool:
-    """Whether the IP address belongs to the public internet, also when one form hides another.
+    """Return whether the IP address belongs to the public internet, also when one form hides another.
 
     False for loopback, private, link-local (so a cloud's metadata), shared, multicast and reserved ones.
     """
@@ -62,13 +62,13 @@ def _hidden(ip: IPv6Address) -> IPv4Address | None:
 
 
 async def resolve_host(host: str, port: int) -> Sequence[str]:
-    """By the system's resolver; IPv4 first, because many containers have no way out for IPv6."""
-    found = await anyio.getaddrinfo(host, port)
-    return sorted({str(address[0]) for *_, address in found}, key=lambda each: (":" in each, each))
+    """Return the host's addresses; IPv4 first, because many containers have no route for IPv6."""
+    addresses = await anyio.getaddrinfo(host, port)
+    return sorted({str(address[0]) for *_, address in addresses}, key=lambda each: (":" in each, each))
 
 
 class PublicFetcher:
-    """GETs that cannot be led astray: the address that was checked is the one that is connected to.
+    """Sends GETs to public hosts only: it connects to the very address that was checked.
 
     A host that is busy and says for how long is asked again, within the limit of time.
 
@@ -81,14 +81,13 @@ class PublicFetcher:
         *,
         is_allowed: IsAllowed = is_public,
         resolve: Resolve = resolve_host,
-        user_agent: str = "Loreglass/0.1",
         accept: str = "*/*",
     ) -> None:
         """`is_allowed` and `resolve` are for tests, which have no public host."""
         self.limits = limits or FetchLimits()
         self._is_allowed = is_allowed
         self._resolve = resolve
-        self._headers = {"User-Agent": user_agent, "Accept": accept, "Accept-Encoding": "identity"}
+        self._headers = {"User-Agent": "Loreglass/0.1", "Accept": accept, "Accept-Encoding": "identity"}
         self._tls = ssl.create_default_context()
 
     async def fetch(self, url: str) -> bytes:
@@ -156,8 +155,8 @@ class PublicFetcher:
 
 def _asked_to_wait(response: httpx.Response) -> int | None:
     """Seconds after which a busy host wants to be asked again, where it says so."""
-    told = response.headers.get("Retry-After", "")
-    return int(told[:6]) if response.status_code in _BUSY and told.isdecimal() else None
+    retry_after = response.headers.get("Retry-After", "")
+    return int(retry_after[:6]) if response.status_code in _BUSY and retry_after.isdecimal() else None
 
 
 def _parsed(text: str) -> httpx.URL:

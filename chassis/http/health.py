@@ -24,7 +24,7 @@ Check = Callable[[Deadline], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a check found, for operators: something to know that keeps nobody from working, unless it does."""
+    """The result of a health check, for operators."""
 
     text: str
     is_failure: bool = False
@@ -58,7 +58,7 @@ def health_router(describe: Callable[[], Info]) -> APIRouter:
 
 
 async def _try_all(checks: Mapping[str, Check]) -> dict[str, Note]:
-    """Within a time of its own: several callers may wait for it."""
+    """Run all checks within a time of their own, since several callers may wait for them."""
     deadline = Deadline.after_ms(_READY_CAP_MS)
     outcomes: dict[str, Note] = {}
 
@@ -73,10 +73,10 @@ async def _try_all(checks: Mapping[str, Check]) -> dict[str, Note]:
 
 async def _outcome(name: str, check: Check, deadline: Deadline) -> Note:
     try:
-        found = await check(deadline)
+        result = await check(deadline)
     except LoreglassError as error:
         return Note(error.kind.value, is_failure=True)
     except Exception:
         log.exception("broken_check", check=name)
         return Note(ErrorKind.INTERNAL.value, is_failure=True)
-    return found if isinstance(found, Note) else Note("ok")
+    return result if isinstance(result, Note) else Note("ok")

@@ -38,7 +38,7 @@ _BY_STATUS: dict[int, type[LoreglassError]] = {
 
 
 def note_problem(scope: Scope, error: LoreglassError) -> None:
-    """Have the log and the metrics say that this request ended so, whatever its status was."""
+    """Note the error for the log and the metrics, whatever the status of the reply."""
     scope.setdefault("state", {})[_PROBLEM_KIND] = error.kind.value
 
 

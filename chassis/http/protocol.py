@@ -170,7 +170,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # What the register says
 
     def give_way(self) -> None:
-        """See `Connection`."""
+        """Close: another connection needs the place, and this one has no request in progress."""
         self._write_held()
         if self.transport.get_write_buffer_size():
             self.transport.abort()
@@ -178,7 +178,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def watch(self, seconds: float) -> None:
-        """See `Connection`."""
+        """Count that so much time has passed; refuse or close what has used up its own."""
         self._write_held()
         if self._reply_is_left_unread(seconds):
             self._register.refused("unread_reply")
@@ -227,7 +227,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @property
     def _in_hand(self) -> bool:
-        """Whether a request of this connection is not answered yet."""
+        """Return whether a request of this connection is not answered yet."""
         return self.cycle is not None and not self.cycle.response_complete and not self.cycle.disconnected
 
     def _too_large(self) -> HeadersTooLarge:
@@ -256,13 +256,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def _say(self, error: LoreglassError) -> None:
         trace_id = uuid.uuid4().hex
         reply = problem_response(error, trace_id)
-        told = [
+        head = [
             *self.server_state.default_headers,
             *reply.raw_headers,
             (b"connection", b"close"),
             (headers.TRACE.lower().encode(), trace_id.encode()),
         ]
-        lines = [STATUS_LINE[reply.status_code], *(b"%s: %s\r\n" % each for each in told), b"\r\n"]
+        lines = [STATUS_LINE[reply.status_code], *(b"%s: %s\r\n" % each for each in head), b"\r\n"]
         log.info("refused_before_reading", problem=error.kind.value, trace_id=trace_id)
         self._write_held()
         self.transport.write(b"".join([*lines, cast(bytes, reply.body)]))

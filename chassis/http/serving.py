@@ -25,7 +25,7 @@ from chassis.http.protocol import BoundedProtocol
 from chassis.settings import DRAIN_S, AppSettings, TelemetrySettings
 from chassis.startup import CannotStart, WrongSettings, sentence_of
 from chassis.telemetry.logs import configure_logging
-from chassis.telemetry.setup import open_telemetry
+from chassis.telemetry.spans import open_telemetry
 
 Settings = TypeVar("Settings", bound=AppSettings)
 AnySettings = TypeVar("AnySettings", bound=BaseSettings)
@@ -53,7 +53,7 @@ class BoundApp:
 
     @property
     def url(self) -> str:
-        """Where callers reach it."""
+        """The app's address."""
         host, port = self.listener.getsockname()[:2]
         return f"http://{host}:{port}"
 

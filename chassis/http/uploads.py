@@ -8,7 +8,7 @@ from chassis.errors import Overloaded
 _RETRY_S = 2.0
 _STEP_BYTES = 64 * 2**10
 _STALLED_S = 2.0
-"""Where others wait for its place, a body must grow by a step in this time."""
+"""If others wait for its place, a body must grow by a step in this time."""
 _WHOLE_S = 60.0
 """And by so much as would make it whole in this one: 3 MB at 50 kB/s are in time, 32 MB are not."""
 
@@ -26,7 +26,7 @@ class Upload:
         self._step = 0
 
     def receive(self, size: int, *, more: bool) -> None:
-        """So much more of it came. Raises `Overloaded` when there is no room for what was not declared."""
+        """Count received bytes. Raises `Overloaded` if there is no room for undeclared ones."""
         self.received += size
         self.complete = not more
         if self.received > self.reserved:
@@ -36,14 +36,14 @@ class Upload:
             self.advanced_at = self._budget.clock()
 
     def is_late(self, now: float) -> bool:
-        """Whether it holds its place for longer than its growth is worth."""
+        """Return whether it holds its place for longer than its growth is worth."""
         if self.complete or not self.reserved:
             return False
         due = self.reserved * (now - self.opened_at - _STALLED_S) / _WHOLE_S
         return self.advanced_at <= now - _STALLED_S or self.received < due
 
     def close(self) -> None:
-        """Nothing of it is kept any longer; said twice, it does no harm."""
+        """Release the place. A second call does nothing."""
         self._budget.release(self)
 
 
@@ -72,7 +72,7 @@ class UploadBudget:
 
     @property
     def held_bytes(self) -> int:
-        """What is held or reserved now."""
+        """Bytes that are held or reserved."""
         return self._held
 
     def open(self, address: str, size: int, give_up: Callable[[], None]) -> Upload:
@@ -115,7 +115,6 @@ class UploadBudget:
         emptiest.give_up()
 
     def release(self, upload: Upload) -> None:
-        """See `Upload.close`."""
         if upload not in self._uploads:
             return
         del self._uploads[upload]

@@ -8,7 +8,7 @@ from chassis.resilience.deadlines import Clock
 
 
 class BreakerState(StrEnum):
-    """What the next call may expect."""
+    """The state of a breaker, as the next call meets it."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -38,8 +38,6 @@ class Breaker:
         clock: Clock = time.monotonic,
         probe_s: float = 2.0,
     ) -> None:
-        if failures < 1 or not open_s > 0 or not probe_s > 0:
-            raise ValueError("A breaker needs 1 or more failures, and times above 0.")
         self._failures = failures
         self._open_s = open_s
         self._probe_s = probe_s

@@ -19,7 +19,7 @@ class Deadline:
 
     @classmethod
     def after_ms(cls, milliseconds: float, clock: Clock = time.monotonic) -> "Deadline":
-        """The deadline that is `milliseconds` from now."""
+        """Return the deadline that is `milliseconds` from now."""
         return cls(at=clock() + milliseconds / 1000, clock=clock)
 
     def remaining_ms(self) -> float:

@@ -1,4 +1,4 @@
-"""What was seen lately, as a histogram of bounded size and bounded relative error.
+"""A histogram of recent values, of bounded size and bounded relative error.
 
 Logarithmic buckets (DDSketch: Masson, Rim and Lee, VLDB 2019) that forget by forward decay (Cormode et al.,
 ICDE 2009): newer values weigh more, so no older one has to be touched.
@@ -34,7 +34,7 @@ class DecayedHistogram:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was added yet, or all of it was cleared."""
+        """Return whether nothing was added yet, or all of it was cleared."""
         return not self._total
 
     def add(self, value: float, now: float) -> None:
@@ -50,7 +50,7 @@ class DecayedHistogram:
         self._total += weight
 
     def weight(self, now: float) -> float:
-        """How many values it still amounts to."""
+        """Return the sum of the decayed weights."""
         return self._total / self._growth(now) if self._total else 0.0
 
     def clear(self) -> None:

@@ -37,7 +37,6 @@ class _Waiter:
     arrival: int
     deadline: Deadline = field(compare=False)
     weight: float = field(compare=False)
-    needed_ms: float = field(compare=False)
     scope: str = field(default_factory=current_scope, compare=False)
     state: _State = field(default=_State.WAITING, compare=False)
     called: anyio.Event | None = field(default=None, compare=False)
@@ -45,7 +44,7 @@ class _Waiter:
 
     @property
     def expired(self) -> bool:
-        return self.deadline.remaining_ms() <= self.needed_ms
+        return self.deadline.remaining_ms() <= 0
 
     def call(self, state: _State) -> None:
         self.state = state
@@ -53,9 +52,9 @@ class _Waiter:
             self.called.set()
 
     async def wait(self) -> None:
-        """Until it is called, or there is not enough time left."""
+        """Wait until it is called, or its time is over."""
         self.called = anyio.Event()  # only made by those who really wait
-        with anyio.move_on_after(max(0.0, self.deadline.remaining_s() - self.needed_ms / 1000)):
+        with anyio.move_on_after(self.deadline.remaining_s()):
             await self.called.wait()
 
 
@@ -111,28 +110,28 @@ class Gate:
 
     @asynccontextmanager
     async def entered(
-        self, deadline: Deadline, weight: float = 1.0, needed_ms: float = 0.0, most_s: float = math.inf
+        self, deadline: Deadline, weight: float = 1.0, most_s: float = math.inf
     ) -> AsyncIterator[None]:
         """Be inside with `weight` for the length of the block, or `most_s` if that is shorter.
 
         Raises `Overloaded` when too many wait and this is the latest of the scope with the most, and
-        `DeadlineExceeded` once less than `needed_ms` is left. Leaving the queue or the block in any way gives
+        `DeadlineExceeded` once the time is over. Leaving the queue or the block in any way gives
         the weight back.
         """
-        leave = await self.enter(deadline, weight, needed_ms, most_s)
+        leave = await self.enter(deadline, weight, most_s)
         try:
             yield
         finally:
             leave()
 
     async def enter(
-        self, deadline: Deadline, weight: float = 1.0, needed_ms: float = 0.0, most_s: float = math.inf
+        self, deadline: Deadline, weight: float = 1.0, most_s: float = math.inf
     ) -> Callable[[], None]:
-        """As `entered`, until what is returned is called, in the event loop; a second call does nothing."""
+        """Enter, and return the function that leaves (in the event loop; a second call does nothing)."""
         if not (weight >= 0 and math.isfinite(weight)):
             raise ValueError(f"A weight must be a number of 0 or more, not {weight}.")
-        deadline.require(needed_ms)
-        waiter = _Waiter(deadline.at, self._arrivals, deadline, weight, needed_ms)
+        deadline.require()
+        waiter = _Waiter(deadline.at, self._arrivals, deadline, weight)
         self._arrivals += 1
         try:
             await self._wait(waiter)

@@ -1,4 +1,4 @@
-"""What stands before every call to one dependency, and what is learnt from how the call ends.
+"""Guards the calls to one dependency, and learns from how each ends.
 
 In this order: the breaker, the dependency's own gate (as wide as the adaptive limit says), a slot on the
 card that it shares with others, then the call itself, repeated once at most. This is the only layer that
@@ -92,10 +92,6 @@ class GuardEvent:
 GuardObserver = Callable[[GuardEvent], None]
 
 
-def nobody(_: GuardEvent) -> None:
-    """Observes nothing."""
-
-
 @dataclass(slots=True)
 class _Progress:
     """One call while it runs. `since`: when the attempt under way reached the dependency."""
@@ -136,7 +132,7 @@ class Guard:
         card: Gate | None = None,
         retries: RetryBudget | None = None,
         clock: Clock = time.monotonic,
-        observe: GuardObserver = nobody,
+        observe: GuardObserver = lambda _: None,
     ) -> None:
         self.name = name
         self.breaker = breaker
@@ -150,11 +146,6 @@ class Guard:
         self._done = 0
         if limit is not None:
             gate.capacity = limit.value
-
-    @property
-    def usual_s(self) -> float:
-        """Seconds that a call usually takes at the dependency; 0 while unknown."""
-        return self._usual_s
 
     async def call(
         self, work: Callable[[], Awaitable[T]], deadline: Deadline, *, weight_ms: float = 0.0

@@ -5,6 +5,8 @@ import time
 
 from chassis.resilience.deadlines import Clock
 
+_FLOOR, _CEILING = 1.0, 64.0
+_HEADROOM, _TOLERANCE, _SMOOTHING = 1.0, 2.0, 0.2
 _LEAST_GRADIENT = 0.5
 _SHORT = 0.2
 """Weight of the newest time in the short-term average: it remembers about ten."""
@@ -28,38 +30,19 @@ class GradientLimit:
     `limit = 0.8 * limit + 0.2 * (g * limit + headroom)`, no change while less than half of it is used.
     Two things differ, because a GPU stage serves one to eight calls at once, not hundreds:
 
-    - `headroom` is 1, not 4: with g of 0.5 or more, the limit's lowest rest point is twice the headroom.
+    - The headroom is 1, not 4: with g of 0.5 or more, the limit's lowest rest point is twice the headroom.
     - The long-term time is not an average of everything, which drifts up with a queue that lasts until there
       is no limit left. It is that of calls that were few, a quarter of the limit at most. When there were
       none for 25 short-term times, the limit falls to that quarter for four calls to measure it again (as
       BBR does for its round-trip time: Cardwell et al., ACM Queue 14(5), 2016). Were even they queued, the
       limit would come to rest lower than before, and the next measurement would be of fewer.
 
-    Under load the limit rests near `tolerance` times what the dependency works on at once.
+    Under load the limit rests near twice (`_TOLERANCE`) what the dependency works on at once.
     """
 
-    def __init__(
-        self,
-        initial: float = 4.0,
-        *,
-        floor: float = 1.0,
-        ceiling: float = 64.0,
-        headroom: float = 1.0,
-        tolerance: float = 2.0,
-        smoothing: float = 0.2,
-        clock: Clock = time.monotonic,
-    ) -> None:
-        if not (1 <= floor <= ceiling and headroom > 0 and tolerance >= 1 and 0 < smoothing <= 1):
-            raise ValueError(
-                "A limit needs 1 <= floor <= ceiling, headroom > 0, tolerance >= 1 and smoothing <= 1."
-            )
-        self._floor = floor
-        self._ceiling = ceiling
-        self._headroom = headroom
-        self._tolerance = tolerance
-        self._smoothing = smoothing
+    def __init__(self, initial: float = 4.0, clock: Clock = time.monotonic) -> None:
         self._clock = clock
-        self._limit = min(max(initial, floor), ceiling)
+        self._limit = initial
         self._short_s = 0.0
         self._long_s = 0.0
         self._measured_at = clock()
@@ -73,13 +56,8 @@ class GradientLimit:
 
     @property
     def _calm(self) -> float:
-        """So few calls that none of them waits at the dependency."""
-        return max(self._floor, self._limit * _CALM)
-
-    @property
-    def idle_s(self) -> float:
-        """Seconds that a call takes when there are few; 0 while unknown."""
-        return self._long_s
+        """The number of calls at which none waits at the dependency."""
+        return max(_FLOOR, self._limit * _CALM)
 
     def observe(self, seconds: float, in_flight: float) -> None:
         """A call took `seconds`, waits on our side left out; `in_flight` when it began, itself included."""
@@ -90,9 +68,9 @@ class GradientLimit:
         self._learn_idle(seconds, in_flight)
         if in_flight < self._limit / 2:
             return
-        gradient = min(1.0, max(_LEAST_GRADIENT, self._tolerance * self._long_s / self._short_s))
-        aim = gradient * self._limit + self._headroom
-        self._set(self._limit + self._smoothing * (aim - self._limit))
+        gradient = min(1.0, max(_LEAST_GRADIENT, _TOLERANCE * self._long_s / self._short_s))
+        aim = gradient * self._limit + _HEADROOM
+        self._set(self._limit + _SMOOTHING * (aim - self._limit))
 
     def drop(self) -> None:
         """The dependency said that it has too much to do, or let a call's time run out.
@@ -120,4 +98,4 @@ class GradientLimit:
             self._probes_left = _PROBE_CALLS
 
     def _set(self, limit: float) -> None:
-        self._limit = min(max(limit, self._floor), self._ceiling)
+        self._limit = min(max(limit, _FLOOR), _CEILING)

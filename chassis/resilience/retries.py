@@ -10,17 +10,9 @@ class RetryBudget:
     ch. 21 ("Handling Overload": a retry budget of 10 % per client).
     """
 
-    def __init__(
-        self,
-        share: float = 0.1,
-        burst: float = 5.0,
-        rng: random.Random | None = None,
-    ) -> None:
-        if not 0 <= share <= 1 or burst < 0:
-            raise ValueError("A retry budget needs a share from 0 to 1 and a burst of 0 or more.")
+    def __init__(self, share: float = 0.1, burst: float = 5.0) -> None:
         self._share = share
         self._burst = burst
-        self._rng = rng or random.Random()
         self._left = burst
 
     def called(self) -> None:
@@ -28,7 +20,7 @@ class RetryBudget:
         self._left = min(self._burst, self._left + self._share)
 
     def spend(self) -> bool:
-        """Whether one call may be repeated now; if so, it is paid for."""
+        """Return whether one call may be repeated now; if so, it is paid for."""
         if self._left < 1 - 1e-9:
             return False
         self._left -= 1
@@ -36,4 +28,4 @@ class RetryBudget:
 
     def pause_s(self) -> float:
         """Seconds to wait before repeating: 10 to 50 ms, so that those who failed together part ways."""
-        return self._rng.uniform(0.010, 0.050)
+        return random.uniform(0.010, 0.050)

@@ -1,4 +1,4 @@
-"""Room on a disk, looked at before each write.
+"""Free space on a disk, checked before each write.
 
 Edge writes into mapped files with holes. Where the disk is full such a write ends the process (SIGBUS)
 instead of raising, so that it must not be begun.
@@ -6,8 +6,7 @@ instead of raising, so that it must not be begun.
 
 import errno
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from chassis.errors import StorageFull
@@ -20,7 +19,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class Room:
-    """What the disk of `folder` has left. `free`: bytes, for tests."""
+    """The free space on the disk of `folder`. `free`: returns its bytes, replaced in tests."""
 
     def __init__(
         self, folder: Path, reserve: int = RESERVE, free: Callable[[Path], int] | None = None
@@ -43,22 +42,11 @@ class Room:
             )
 
 
-@contextmanager
-def told_when_full() -> Iterator[None]:
-    """Turns an error that a full disk or a quota makes into `StorageFull`."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            raise storage_full() from error
-        raise
-
-
 def storage_full() -> StorageFull:
-    """For a write that the disk has refused."""
+    """Return the error for a write that the disk has refused."""
     return StorageFull("The disk is full. Nothing that was kept is lost: make room, then try again.")
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether a full disk made this error, also one of Edge's, which only has a text."""
+    """Return whether a full disk made this error, also one of Edge's, which only has a text."""
     return (isinstance(error, OSError) and error.errno in _FULL) or "os error 28" in str(error)

@@ -31,7 +31,7 @@ class SingleFlight(Generic[T]):
         self._latest: asyncio.Task[T] | None = None
 
     async def get(self, look: Callable[[], Awaitable[T]]) -> T:
-        """What `look` finds, or what it just found. Raises what it raised."""
+        """Return the result of `look`, or its latest one. Raises what it raised."""
         if self._latest is None or (self._latest.done() and self._may_look()):
 
             async def begun() -> T:
@@ -63,7 +63,7 @@ class SharedCalls(Generic[T]):
         self._flights: dict[Hashable, _Flight[T]] = {}
 
     async def get(self, key: Hashable, begin: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
-        """What `begin` gives the first who asks for `key`; `begin` keeps to the deadline of its own caller.
+        """Return the result of the first caller's `begin` for `key`, which keeps to that caller's deadline.
 
         One with a later deadline than the first begins anew when the first one's time is over. Raises what
         `begin` raises, and `DeadlineExceeded`.

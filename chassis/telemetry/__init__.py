@@ -1,1 +1,1 @@
-"""What a service tells of itself: logs, metrics, spans."""
+"""Logs, metrics and spans."""

@@ -43,17 +43,16 @@ def configure_logging(level: str) -> None:
 
 
 class _LibraryLines(logging.Formatter):
-    """What libraries and the interpreter's warnings say, in our form."""
+    """Formats the logs of libraries, and warnings, like ours."""
 
     def __init__(self, verbose: bool) -> None:
         super().__init__()
         self._verbose = verbose
 
     def format(self, record: logging.LogRecord) -> str:
-        """See `logging.Formatter`."""
-        said = record.getMessage().strip()
+        message = record.getMessage().strip()
         line = {
-            "event": said if self._verbose else said.partition("\n")[0][:_LONGEST_EVENT],
+            "event": message if self._verbose else message.partition("\n")[0][:_LONGEST_EVENT],
             "logger": record.name,
             "level": record.levelname.lower(),
             "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z"),
@@ -93,7 +92,7 @@ def _described(error: BaseException, *, with_text: bool) -> str:
 
 
 def _frames(error: BaseException, seen: set[int]) -> Iterator[str]:
-    """As the interpreter prints them, causes first, without the texts."""
+    """Yield a traceback as the interpreter prints it, causes first, without the messages."""
     seen.add(id(error))
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None and id(cause) not in seen:

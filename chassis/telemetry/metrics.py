@@ -39,32 +39,26 @@ def known_method(method: str) -> str:
 
 
 def exemplar() -> dict[str, str] | None:
-    """For `observe(…, exemplar())`: the trace of the request in hand, for one to look at."""
+    """Return the current trace as an exemplar, for `observe(…, exemplar())`."""
     trace_id = TRACE_ID.get()
     return {"trace_id": trace_id} if trace_id else None
 
 
 class Queue(Protocol):
-    """Work before an engine, as it is now; read from a scrape's thread."""
+    """Work before an engine; read from a scrape's thread."""
 
     @property
-    def waiting(self) -> int:
-        """How much waits."""
-        ...
+    def waiting(self) -> int: ...
 
     @property
-    def oldest_wait_s(self) -> float:
-        """How long the one that has waited longest has; 0 where nothing waits."""
-        ...
+    def oldest_wait_s(self) -> float: ...
 
 
 class Pool(Queue, Protocol):
     """Calls before and in an engine."""
 
     @property
-    def running(self) -> int:
-        """Calls that the engine works on."""
-        ...
+    def running(self) -> int: ...
 
 
 class Metrics:
@@ -210,15 +204,15 @@ class Metrics:
         self._held.labels(self.service).set_function(held_bytes)
 
     def wire_refused(self) -> Callable[[str], None]:
-        """To be told the reason for each connection or request that is refused before it is read."""
+        """Return a function that counts connections and requests refused before they are read, by reason."""
         return lambda reason: self._wire_refused.labels(self.service, reason).inc()
 
     def refused(self) -> Callable[[], None]:
-        """To be called for each call that the engine's queue has no room for."""
+        """Return a function that counts a call for which the engine's queue is full."""
         return self._refused.labels(self.service).inc
 
     def lookups(self, cache: str) -> Callable[[bool], None]:
-        """To be told for each lookup in a cache whether something was found."""
+        """Return a function that counts the hits and misses of a cache."""
         hits, misses = (self._cache_lookups.labels(self.service, cache, each) for each in ("hit", "miss"))
         return lambda found: (hits if found else misses).inc()
 
@@ -231,7 +225,7 @@ class Metrics:
         self.registry.register(_BuildInfo(about))
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
-        """What Prometheus scrapes, and its media type: OpenMetrics, with exemplars, for who accepts it."""
+        """Return the metrics and their media type: OpenMetrics, with exemplars, if it is accepted."""
         if accepts_openmetrics(accept):
             text: bytes = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
             return text, openmetrics.CONTENT_TYPE_LATEST
@@ -245,7 +239,6 @@ class _BuildInfo(Collector):
         self._about = about
 
     def collect(self) -> Iterator[Metric]:
-        """See `Collector`."""
         info = self._about()
         names = ("service", "version", "engine", "device")
         family = GaugeMetricFamily("loreglass_build_info", "What runs here, and on what.", labels=names)
@@ -254,7 +247,7 @@ class _BuildInfo(Collector):
 
 
 def accepts_openmetrics(accept: str) -> bool:
-    """Whether this `Accept` header asks for OpenMetrics."""
+    """Return whether this `Accept` header asks for OpenMetrics."""
     for item in accept.lower().split(","):
         kind, *parameters = (part.strip() for part in item.split(";"))
         if kind == _OPENMETRICS:
@@ -263,7 +256,7 @@ def accepts_openmetrics(accept: str) -> bool:
 
 
 class GuardMetrics:
-    """What the guards before an app's dependencies let through, and what became of it."""
+    """Metrics of the guards before an app's dependencies."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         by_dependency = ("dependency",)

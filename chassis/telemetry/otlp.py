@@ -70,8 +70,8 @@ class _RecordedSpan(Span):
         )
 
     def traceparent(self, trace_id: str) -> str:
-        known = self._span.get_span_context()
-        return traceparent(trace_id, f"{known.span_id:016x}", sampled=known.trace_flags.sampled)
+        context = self._span.get_span_context()
+        return traceparent(trace_id, f"{context.span_id:016x}", sampled=context.trace_flags.sampled)
 
     def __enter__(self) -> Self:
         self._token = CURRENT.set(self)
@@ -108,7 +108,7 @@ class OpenTelemetry:
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line an attempt; ours is enough
 
     def exchange(self, service: str, name: str, *, at_the_edge: bool) -> Span:
-        """See `telemetry.Recorder`."""
+        """See `chassis.telemetry.spans.exchange_span`."""
         tracer = self._tracer(service, at_the_edge)
         started = tracer.start_span(name, _remote(CALLER.get()), SpanKind.SERVER)
         return _RecordedSpan(tracer, started) if started.is_recording() else UNRECORDED
@@ -122,14 +122,14 @@ class OpenTelemetry:
             exporter.shutdown()
 
     def _tracer(self, service: str, at_the_edge: bool = False) -> trace.Tracer:
-        known = service, at_the_edge
+        key = service, at_the_edge
         with self._lock:
-            if known not in self._tracers:
+            if key not in self._tracers:
                 provider = self._provider(service)
                 if at_the_edge:
                     provider.sampler = _EdgeSampler(provider.sampler)
-                self._tracers[known] = provider.get_tracer(_SCOPE, version("loreglass"))
-            return self._tracers[known]
+                self._tracers[key] = provider.get_tracer(_SCOPE, version("loreglass"))
+            return self._tracers[key]
 
     def _provider(self, service: str) -> TracerProvider:
         provider = TracerProvider(
@@ -150,7 +150,6 @@ class _EdgeSampler(Sampler):
     def should_sample(
         self, parent_context: Context | None, trace_id: int, name: str, *arguments: Any, **more: Any
     ) -> SamplingResult:
-        """See `Sampler`."""
         parent = trace.get_current_span(parent_context).get_span_context()
         if parent.is_valid and not parent.is_remote:
             settled = ALWAYS_ON if parent.trace_flags.sampled else ALWAYS_OFF
@@ -159,7 +158,6 @@ class _EdgeSampler(Sampler):
         return self._sampler.should_sample(Context(), drawn, name, *arguments, **more)
 
     def get_description(self) -> str:
-        """See `Sampler`."""
         return f"Edge{{{self._sampler.get_description()}}}"
 
 
@@ -182,7 +180,6 @@ class ReportingExporter(SpanExporter):
         self._closed = threading.Event()
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """See `SpanExporter`."""
         result = self._exporter.export(spans)
         if result is SpanExportResult.SUCCESS:
             return result
@@ -216,11 +213,11 @@ _EXPORTERS: dict[str, Callable[[], SpanExporter]] = {"otlp": _otlp, "console": C
 
 def _resource(service: str) -> Resource:
     """The environment's name for the process goes before ours."""
-    found = Resource.create({SERVICE_VERSION: version("loreglass")})
-    named = str(found.attributes.get(SERVICE_NAME, ""))
+    resource = Resource.create({SERVICE_VERSION: version("loreglass")})
+    named = str(resource.attributes.get(SERVICE_NAME, ""))
     if named and not named.startswith("unknown_service"):
-        return found
-    return found.merge(Resource({SERVICE_NAME: f"loreglass-{service.replace('_', '-')}"}))
+        return resource
+    return resource.merge(Resource({SERVICE_NAME: f"loreglass-{service.replace('_', '-')}"}))
 
 
 def _remote(caller: Caller | None) -> Context:
@@ -229,5 +226,5 @@ def _remote(caller: Caller | None) -> Context:
         return Context()
     flags = TraceFlags(TraceFlags.SAMPLED if caller.sampled else TraceFlags.DEFAULT)
     state = TraceState.from_header([caller.state]) if caller.state else None
-    known = SpanContext(int(caller.trace_id, 16), int(caller.span_id, 16), True, flags, state)
-    return trace.set_span_in_context(trace.NonRecordingSpan(known), Context())
+    parent = SpanContext(int(caller.trace_id, 16), int(caller.span_id, 16), True, flags, state)
+    return trace.set_span_in_context(trace.NonRecordingSpan(parent), Context())

@@ -4,13 +4,18 @@
 the background make no traces.
 """
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
+from chassis.startup import CannotStart, sentence_of
 from chassis.telemetry.tracing import CALLER, TRACE_ID, TRACEPARENT, TRACESTATE, new_span_id, traceparent
 from contracts import headers
+
+if TYPE_CHECKING:
+    from chassis.telemetry.otlp import OpenTelemetry
 
 Attribute = str | int | float | bool
 Kind = Literal["internal", "client"]
@@ -36,7 +41,7 @@ class Span:
         return UNRECORDED
 
     def traceparent(self, trace_id: str) -> str:
-        """What a call made within this span says of it: a new parent, kept if the caller's is."""
+        """Return the `traceparent` of a call within this span: a new span, sampled if the caller's is."""
         caller = CALLER.get()
         return traceparent(trace_id, new_span_id(), sampled=caller is not None and caller.sampled)
 
@@ -62,7 +67,7 @@ def span(name: str, kind: Kind = "internal", **attributes: Attribute) -> Span:
 
 
 def trace_headers() -> dict[str, str]:
-    """What a call to another service carries of the trace of the request in hand; nothing without one."""
+    """Return the trace headers of a call to another service; empty outside of a request."""
     trace_id = TRACE_ID.get()
     if trace_id is None:
         return {}
@@ -71,3 +76,43 @@ def trace_headers() -> dict[str, str]:
     if caller is not None and caller.state:
         sent[TRACESTATE] = caller.state
     return sent
+
+
+_NEEDS = "it comes with loreglass[telemetry]"
+
+
+class _Switch:
+    """The recorder of this process. Not a context variable: servers choose their contexts themselves."""
+
+    recorder: "OpenTelemetry | None" = None
+
+
+def exchange_span(service: str, name: str, *, at_the_edge: bool = False) -> Span:
+    """Return the span of a service's work for one request, in the trace of `TRACE_ID` and `CALLER`.
+
+    `at_the_edge`: it is decided here whether the span is sampled, whatever the caller says.
+    """
+    recorder = _Switch.recorder
+    return UNRECORDED if recorder is None else recorder.exchange(service, name, at_the_edge=at_the_edge)
+
+
+@contextlib.contextmanager
+def open_telemetry(exporters: Sequence[str]) -> Iterator[None]:
+    """Record spans and export them; with no exporter nothing is done (`TelemetrySettings.exporters`).
+
+    Raises `CannotStart` where it is asked for and cannot be had. Spans that wait are flushed at the end.
+    """
+    if not exporters:
+        yield
+        return
+    try:
+        from chassis.telemetry.otlp import OpenTelemetry
+    except ImportError as error:
+        raise CannotStart(f"Traces cannot be exported: {sentence_of(error)} ({_NEEDS}).") from error
+    recorder = OpenTelemetry(exporters)
+    _Switch.recorder = recorder
+    try:
+        yield
+    finally:
+        _Switch.recorder = None
+        recorder.close()

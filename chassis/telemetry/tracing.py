@@ -4,7 +4,6 @@ What comes in is written by strangers: a header that breaks the recommendation i
 """
 
 import re
-from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from os import urandom
@@ -48,17 +47,17 @@ def is_trace_id(text: str) -> bool:
 
 
 def read_caller(traceparent: str | None, tracestate: str | None) -> Caller | None:
-    """What the two headers say; None where `traceparent` is missing or not well-formed.
+    """Return the caller's span; None if `traceparent` is missing or malformed.
 
     Of a version later than 00, the four fields that it must keep are read (section 3.2.3).
     """
     if not traceparent or len(traceparent) > _LONGEST_TRACEPARENT:
         return None
-    found = _TRACEPARENT.fullmatch(traceparent)
-    if found is None or (found["version"] == "00" and found["later"]):
+    match = _TRACEPARENT.fullmatch(traceparent)
+    if match is None or (match["version"] == "00" and match["later"]):
         return None
-    sampled = bool(int(found["flags"], 16) & _SAMPLED)
-    return Caller(found["trace"], found["span"], sampled, _state(tracestate or ""))
+    sampled = bool(int(match["flags"], 16) & _SAMPLED)
+    return Caller(match["trace"], match["span"], sampled, _state(tracestate or ""))
 
 
 def _state(text: str) -> str:
@@ -77,9 +76,6 @@ def traceparent(trace_id: str, span_id: str, *, sampled: bool) -> str:
     return f"00-{trace_id}-{span_id}-{'01' if sampled else '00'}"
 
 
-def new_span_id(random_bytes: Callable[[int], bytes] = urandom) -> str:
-    """16 hex digits, not all of them zero."""
-    while True:
-        drawn = random_bytes(8)
-        if any(drawn):
-            return drawn.hex()
+def new_span_id() -> str:
+    """Return 16 random hex digits."""
+    return urandom(8).hex()

@@ -1,1 +1,1 @@
-"""Where vectors live: one small port, one adapter for Qdrant Edge on disk, one for a Qdrant server."""
+"""Vector stores: a port, an adapter for Qdrant Edge on disk, and one for a Qdrant server."""

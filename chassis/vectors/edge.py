@@ -23,12 +23,8 @@ import qdrant_edge as edge
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable, LoreglassError
 from chassis.resilience.room import MIB, Room
-from chassis.vectors.building import Building
-from chassis.vectors.conflicts import require_schema
-from chassis.vectors.dense_index import STILL_BUILT, DenseIndex
-from chassis.vectors.edge_shard import create_shard, edge_vector, search_params
+from chassis.vectors.building import STILL_BUILT, Building
 from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder, sync_tree
-from chassis.vectors.names import not_found, require_collection_name
 from chassis.vectors.port import (
     RANK_CONSTANT,
     CollectionInfo,
@@ -38,9 +34,22 @@ from chassis.vectors.port import (
     SparseVector,
     StoredPoint,
     in_fused_order,
+    not_found,
+    require_collection_name,
+    require_schema,
 )
-from chassis.vectors.state_files import read_aliases, read_finished, write_aliases, write_finished
-from chassis.vectors.versions import Version, Versions, edge_errors
+from chassis.vectors.versions import (
+    Version,
+    Versions,
+    create_shard,
+    edge_errors,
+    edge_vector,
+    read_aliases,
+    read_finished,
+    search_params,
+    write_aliases,
+    write_finished,
+)
 from contracts.collections import PREVIOUS
 
 SCROLL_PAGE = 256
@@ -55,21 +64,17 @@ class EdgeStore:
         self,
         path: Path,
         room: Room | None = None,
-        dense: DenseIndex | None = None,
         building: Building | None = None,
     ) -> None:
         """Open or create the store in `path`.
 
         Raises `DependencyUnavailable` when another process has it, or its aliases cannot be read.
-
-        `dense`: of versions that are made from now on, and of every search.
         """
         self._folder = path / "collections"
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock_file = _lock_store(path / "store.lock")
         self._room = room or Room(path)
-        self._dense = dense or DenseIndex()
-        self._params = search_params(self._dense)
+        self._params = search_params()
         self._building = building or Building()
         self._stopping = threading.Event()
         self._changing = threading.Lock()
@@ -84,7 +89,6 @@ class EdgeStore:
             shutil.rmtree(leftover)
 
     def notes(self) -> list[str]:
-        """See the port."""
         read = {name: alias for alias, name in self._aliases.items() if not alias.endswith(PREVIOUS)}
         notes = [fault for name in read if (fault := self._versions.fault(name))]
         free = self._room.free()
@@ -132,7 +136,7 @@ class EdgeStore:
         building.mkdir()
         if source is None:
             (building / "shard").mkdir()
-            create_shard(building / "shard", schema, self._dense)
+            create_shard(building / "shard", schema)
         else:
             with source.writing:
                 source.shard.flush()
@@ -140,7 +144,6 @@ class EdgeStore:
         replace_text(building / "schema.json", json.dumps(dataclasses.asdict(schema)))
 
     def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
-        """See the port."""
         require_schema(self._version(name).schema, schema, whole=whole)
 
     def drop(self, name: str) -> None:
@@ -187,7 +190,7 @@ class EdgeStore:
         self._aliases = aliases
 
     def _optimize(self, version: Version) -> None:
-        """In another process, but for what readers see, which stays open: little was written to that."""
+        """Build the index: in another process, unless readers use the version, which then stays open."""
         if version.built:
             return
         self._room.require(allocated(version.folder))
@@ -216,7 +219,6 @@ class EdgeStore:
         return self._building.wait_for(version.folder.name, work)
 
     def finish(self, name: str, parts: Sequence[str]) -> None:
-        """See the port."""
         version = self._version(name)
         with version.writing, edge_errors():
             self._room.require(MIB)
@@ -242,7 +244,6 @@ class EdgeStore:
         return infos
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
-        """See the port."""
         written = [
             edge.Point(
                 point.id,
@@ -254,7 +255,6 @@ class EdgeStore:
         self._update(name, edge.UpdateOperation.upsert_points(written), sum(map(_bytes_of, points)))
 
     def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
-        """See the port."""
         chosen = edge.Filter(
             must=[edge.FieldCondition(keyword, match=edge.MatchAny(list(values)))],
             must_not=[edge.HasIdCondition({uuid.UUID(point_id) for point_id in keep})],
@@ -270,14 +270,12 @@ class EdgeStore:
             version.shard.flush()
 
     def missing(self, name: str, ids: Sequence[str]) -> list[str]:
-        """See the port."""
         with edge_errors():
             records = self._version(name).shard.retrieve(list(ids), False, False)
         held = {str(record.id) for record in records}
         return [point_id for point_id in ids if point_id not in held]
 
     def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
-        """See the port."""
         page = edge.ScrollRequest(limit=count, with_payload=False, with_vector=[vector])
         with edge_errors():
             records, _ = self._version(name).shard.scroll(page)
@@ -307,7 +305,6 @@ class EdgeStore:
         depth: int,
         rank_constant: int = RANK_CONSTANT,
     ) -> list[ScoredPoint]:
-        """See the port."""
         searches = [
             edge.Prefetch(
                 depth, query=edge.Query.Nearest(edge_vector(query), using=vector), params=self._params
@@ -325,7 +322,6 @@ class EdgeStore:
         return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in points]
 
     def scroll(self, name: str) -> Iterator[ScoredPoint]:
-        """See the port."""
         shard = self._version(name).shard
         offset = None
         while True:
@@ -338,7 +334,6 @@ class EdgeStore:
                 return
 
     def close(self) -> None:
-        """See the port."""
         self._stopping.set()
         self._building.close()
         with self._changing, self._lock_file:

@@ -23,7 +23,7 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def replace_bytes(path: Path, content: bytes, fresh: Path | None = None) -> None:
-    """As `replace_text`. Where it fails, nothing of it is left. `fresh`: where it is written first."""
+    """Write bytes as `replace_text` does; a failure leaves no file. `fresh`: a temporary path."""
     fresh = fresh or path.with_name(f".{path.name}.new")
     try:
         with fresh.open("wb") as stream:
@@ -67,7 +67,7 @@ def allocated(folder: Path) -> int:
 
 
 def _data_ranges(descriptor: int) -> Iterator[tuple[int, int]]:
-    """Where a file has data: starts and ends, without its holes."""
+    """Yield the starts and ends of a file's data, without its holes."""
     size = os.fstat(descriptor).st_size
     offset = 0
     while (offset := _next_data(descriptor, offset, size)) < size:

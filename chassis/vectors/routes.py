@@ -1,16 +1,20 @@
 """The collection routes that every service with vectors has."""
 
+from collections.abc import Iterator
 from typing import Annotated, Protocol
 
 from fastapi import APIRouter, Depends
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
-from chassis.errors import CollectionNotFound, InvalidRequest
+from chassis.errors import CollectionNotFound, InvalidRequest, LoreglassError
 from chassis.http.app import RequestDeadline, engine_pool
 from chassis.http.bodies import Router, takes_json
+from chassis.http.health import Note
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
-from chassis.vectors.names import is_point_id
-from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore, recall
+from chassis.telemetry.metrics import Metrics
+from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore, is_point_id, recall
 from contracts.collections import (
     BuildIndex,
     Built,
@@ -29,12 +33,12 @@ class Indexed(Protocol):
 
     @property
     def store(self) -> VectorStore:
-        """Where the collections are."""
+        """The store of the collections."""
         ...
 
     @property
     def schema(self) -> CollectionSchema:
-        """What every collection of this engine looks like."""
+        """The schema of every collection of this engine."""
         ...
 
 
@@ -96,7 +100,7 @@ def indexing_router() -> APIRouter:
 
 
 def _add_filling(router: APIRouter) -> None:
-    """What whoever fills a version asks of it."""
+    """Add the routes for filling a version."""
 
     @router.post("/collections/{name}/missing")
     @takes_json(_IDS)
@@ -129,10 +133,10 @@ def _add_filling(router: APIRouter) -> None:
 
         def build(engine: Indexed) -> Built:
             ready = engine.store.build(name)
-            found = 1.0
+            share = 1.0
             if ready and request.sample:  # a Qdrant server refuses to list no points
-                found = recall(engine.store, name, engine.schema, request.sample, request.k)
-            return Built(points=_info(engine.store, name).points, ready=ready, recall=found)
+                share = recall(engine.store, name, engine.schema, request.sample, request.k)
+            return Built(points=_info(engine.store, name).points, ready=ready, recall=share)
 
         return await pool.run(build, deadline)
 
@@ -156,3 +160,46 @@ def _wire(info: CollectionInfo) -> Collection:
         finished=list(info.finished),
         fault=info.fault,
     )
+
+
+class _Probed(Protocol):
+    @property
+    def store(self) -> VectorStore: ...
+
+    def probe(self) -> None: ...
+
+
+def probed(engine: _Probed) -> Note | None:
+    """Do a little of the real work, or raise; a note where something is not as it should be."""
+    engine.probe()
+    notes = engine.store.notes()
+    return Note(" ".join(notes)) if notes else None
+
+
+class _PublishedPoints(Collector):
+    """Asked at each scrape: another replica, or the store's operator, may publish too."""
+
+    def __init__(self, service: str, store: VectorStore) -> None:
+        self._service = service
+        self._store = store
+
+    def collect(self) -> Iterator[Metric]:
+        """Points by alias: versions come and go, and would each make a series. Nothing while the store is
+        away; readiness tells of that.
+        """
+        family = GaugeMetricFamily(
+            "loreglass_collection_points", "Points in what an alias points at.", labels=["service", "alias"]
+        )
+        try:
+            collections = self._store.collections()
+        except LoreglassError:
+            collections = []
+        for info in collections:
+            for alias in info.aliases:
+                family.add_metric([self._service, alias], info.points)
+        yield family
+
+
+def watch_published(metrics: Metrics, store: VectorStore) -> None:
+    """Report what is published at each scrape."""
+    metrics.registry.register(_PublishedPoints(metrics.service, store))

@@ -11,10 +11,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
-from chassis.vectors.building import Building
-from chassis.vectors.conflicts import require_schema
-from chassis.vectors.dense_index import BUILD_WAIT_S, STILL_BUILT, DenseIndex
-from chassis.vectors.names import is_collection_name, not_found, require_collection_name
+from chassis.vectors.building import BUILD_BREADTH, BUILD_WAIT_S, LINKS, STILL_BUILT, Building
 from chassis.vectors.port import (
     RANK_CONSTANT,
     CollectionInfo,
@@ -24,6 +21,10 @@ from chassis.vectors.port import (
     SparseVector,
     StoredPoint,
     in_fused_order,
+    is_collection_name,
+    not_found,
+    require_collection_name,
+    require_schema,
 )
 from chassis.vectors.server_models import (
     dense_of,
@@ -65,14 +66,12 @@ class ServerStore:
     def __init__(
         self,
         client: QdrantClient,
-        dense: DenseIndex | None = None,
         pause: Callable[[float], None] = time.sleep,
         patient: QdrantClient | None = None,
         copying: Building | None = None,
     ) -> None:
         self._client = client
-        self._dense = dense or DenseIndex()
-        self._params = search_params(self._dense)
+        self._params = search_params()
         self._pause = pause
         self._patient = patient or client
         self._copying = copying or Building()
@@ -113,7 +112,7 @@ class ServerStore:
         self._build(name, schema, base)
 
     def _grows(self, name: str) -> bool:
-        """Whether another process copies into it."""
+        """Return whether another process copies into it."""
         held = self._points(name)
         for _ in range(_STALLED_LOOKS):
             self._pause(_LOOK_S)
@@ -125,7 +124,7 @@ class ServerStore:
         self._call(
             self._client.create_collection,
             name,
-            vectors_config=dense_params(schema, self._dense),
+            vectors_config=dense_params(schema),
             sparse_vectors_config=sparse_params(schema),
             hnsw_config=models.HnswConfigDiff(m=0),  # built once, when everything is written
             metadata={STATE: "building", ENCODER: schema.encoder},
@@ -147,7 +146,6 @@ class ServerStore:
         self._call(self._client.update_collection, name, metadata=finished)
 
     def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
-        """See the port."""
         config = self._call(self._client.get_collection, _readable(name)).config
         dense = config.params.vectors if isinstance(config.params.vectors, dict) else {}
         sparse = config.params.sparse_vectors or {}
@@ -162,7 +160,6 @@ class ServerStore:
         require_schema(held, wanted, whole=whole)
 
     def drop(self, name: str) -> None:
-        """See the port."""
         aliases = self._aliases()
         if name in aliases or name in aliases.values():
             raise CollectionConflict(f"{name!r} is published.")
@@ -194,7 +191,7 @@ class ServerStore:
         """See the port. The server builds the graphs beside what it serves, and says when it is done."""
         described = self._call(self._client.get_collection, _readable(name))
         if described.config.hnsw_config.m == 0:
-            graph = models.HnswConfigDiff(m=self._dense.links, ef_construct=self._dense.build_breadth)
+            graph = models.HnswConfigDiff(m=LINKS, ef_construct=BUILD_BREADTH)
             self._call(self._client.update_collection, name, hnsw_config=graph)
             return False
         if described.status == models.CollectionStatus.RED:
@@ -206,12 +203,10 @@ class ServerStore:
         return described.status == models.CollectionStatus.GREEN
 
     def finish(self, name: str, parts: Sequence[str]) -> None:
-        """See the port."""
-        told = {**self._metadata(_readable(name)), FINISHED: list(parts)}
-        self._call(self._client.update_collection, name, metadata=told)
+        metadata = {**self._metadata(_readable(name)), FINISHED: list(parts)}
+        self._call(self._client.update_collection, name, metadata=metadata)
 
     def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
-        """See the port."""
         records, _ = self._call(
             self._client.scroll, _readable(name), limit=count, with_payload=False, with_vectors=[vector]
         )
@@ -241,7 +236,6 @@ class ServerStore:
         ]
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
-        """See the port."""
         written = [
             models.PointStruct(
                 id=point.id,
@@ -254,7 +248,6 @@ class ServerStore:
             self._call(self._client.upsert, _readable(name), written, wait=True)
 
     def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
-        """See the port."""
         chosen = models.Filter(
             must=[models.FieldCondition(key=keyword, match=models.MatchAny(any=list(values)))],
             must_not=[models.HasIdCondition(has_id=list(keep))],
@@ -262,7 +255,6 @@ class ServerStore:
         self._call(self._client.delete, _readable(name), models.FilterSelector(filter=chosen), wait=True)
 
     def missing(self, name: str, ids: Sequence[str]) -> list[str]:
-        """See the port."""
         records = self._call(self._client.retrieve, _readable(name), list(ids), with_payload=False)
         held = {str(record.id) for record in records}
         return [point_id for point_id in ids if point_id not in held]
@@ -276,7 +268,6 @@ class ServerStore:
         *,
         exact: bool = False,
     ) -> list[ScoredPoint]:
-        """See the port."""
         if exact:
             return scored(
                 self._call(
@@ -319,7 +310,6 @@ class ServerStore:
         return in_fused_order(fused)
 
     def scroll(self, name: str) -> Iterator[ScoredPoint]:
-        """See the port."""
         for records in self._pages(name, with_vectors=False):
             for record in records:
                 yield ScoredPoint(str(record.id), 0.0, record.payload or {})
@@ -329,7 +319,6 @@ class ServerStore:
         return []
 
     def close(self) -> None:
-        """See the port."""
         self._stopping.set()
         self._copying.close()
         self._client.close()
@@ -372,7 +361,7 @@ class ServerStore:
     def _call(
         self, method: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
-        """Every request to Qdrant, with its exceptions turned into ours."""
+        """Send a request to Qdrant, and translate its exceptions."""
         try:
             return method(*args, **kwargs)
         except UnexpectedResponse as error:

@@ -1,16 +1,16 @@
-"""What a Qdrant server is told of our vectors, and what it tells."""
+"""Conversions between our vectors and a Qdrant server's models."""
 
 from collections.abc import Sequence
 from typing import cast
 
 from qdrant_client import models
 
-from chassis.vectors.dense_index import QUANTILE, DenseIndex
+from chassis.vectors.building import OVERSAMPLING, QUANTILE, SEARCH_BREADTH
 from chassis.vectors.port import CollectionSchema, ScoredPoint, SparseVector
 
 
-def dense_params(schema: CollectionSchema, index: DenseIndex) -> dict[str, models.VectorParams]:
-    """Of bytes in memory and whole vectors on the disk, where the index is quantised."""
+def dense_params(schema: CollectionSchema) -> dict[str, models.VectorParams]:
+    """Return the dense vectors: a byte a number in memory, whole vectors on the disk."""
     quantised = models.ScalarQuantization(
         scalar=models.ScalarQuantizationConfig(
             type=models.ScalarType.INT8, quantile=QUANTILE, always_ram=True
@@ -20,21 +20,21 @@ def dense_params(schema: CollectionSchema, index: DenseIndex) -> dict[str, model
         name: models.VectorParams(
             size=size,
             distance=models.Distance.COSINE,
-            quantization_config=quantised if index.quantised else None,
-            on_disk=index.quantised,
+            quantization_config=quantised,
+            on_disk=True,
         )
         for name, size in schema.dense.items()
     }
 
 
-def search_params(index: DenseIndex) -> models.SearchParams:
-    """How broadly a search looks, and how many of what it finds are scored again."""
-    rescored = models.QuantizationSearchParams(rescore=True, oversampling=index.oversampling)
-    return models.SearchParams(hnsw_ef=index.search_breadth, quantization=rescored)
+def search_params() -> models.SearchParams:
+    """Return the search's breadth, and how many of its results are scored again."""
+    rescored = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+    return models.SearchParams(hnsw_ef=SEARCH_BREADTH, quantization=rescored)
 
 
 def sparse_params(schema: CollectionSchema) -> dict[str, models.SparseVectorParams]:
-    """With Qdrant's own inverse document frequency where the schema wants one."""
+    """Return the sparse vectors, with Qdrant's inverse document frequency if the schema asks for it."""
     return {
         name: models.SparseVectorParams(modifier=models.Modifier.IDF if name in schema.idf else None)
         for name in schema.sparse
@@ -55,5 +55,5 @@ def server_vector(vector: Sequence[float] | SparseVector) -> list[float] | model
 
 
 def scored(reply: models.QueryResponse) -> list[ScoredPoint]:
-    """What a search has found."""
+    """Return the results of a search."""
     return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in reply.points]

@@ -4,9 +4,10 @@ import dataclasses
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import qdrant_edge as edge
 import structlog
@@ -15,9 +16,16 @@ from chassis.errors import DependencyUnavailable, LoreglassError
 from chassis.resilience.deadlines import Clock
 from chassis.resilience.room import is_full, storage_full
 from chassis.vectors.build_graph import NotBuilt, build_graph
-from chassis.vectors.dense_index import STILL_BUILT
-from chassis.vectors.names import is_collection_name, not_found
-from chassis.vectors.port import CollectionSchema
+from chassis.vectors.building import (
+    BUILD_BREADTH,
+    LINKS,
+    OVERSAMPLING,
+    QUANTILE,
+    SEARCH_BREADTH,
+    STILL_BUILT,
+)
+from chassis.vectors.files import replace_text
+from chassis.vectors.port import CollectionSchema, SparseVector, is_collection_name, not_found
 
 log = structlog.get_logger()
 
@@ -46,7 +54,7 @@ class Version:
     writing: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     def points(self) -> int:
-        """How many it holds, also while another process builds its index."""
+        """Return the number of its points, also while another process builds its index."""
         away = self.away
         if away is not None:
             return away
@@ -112,7 +120,7 @@ class Versions:
         self._lock = threading.Lock()
 
     def exists(self, name: str) -> bool:
-        """Whether there is a folder of this version."""
+        """Return whether there is a folder of this version."""
         return is_collection_name(name) and (self._folder / name).is_dir()
 
     def get(self, name: str) -> Version:
@@ -188,3 +196,95 @@ def _schema(folder: Path) -> CollectionSchema:
         keywords=tuple(stored["keywords"]),
         encoder=stored.get("encoder", ""),  # collections of before there were encoders do not have it
     )
+
+
+_FINISHED = "finished.json"
+_CONTENT = "content"
+"""Earlier releases wrote the content under this key, beside a checksum."""
+
+
+def read_aliases(path: Path) -> dict[str, str]:
+    """Return alias -> version; nothing where none was written. Raises `DependencyUnavailable`."""
+    try:
+        stored = _read(path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise _unreadable(path) from error
+    if not isinstance(stored, dict) or not all(
+        isinstance(target, str) and is_collection_name(alias) and is_collection_name(target)
+        for alias, target in stored.items()
+    ):
+        raise _unreadable(path)
+    return stored
+
+
+def write_aliases(path: Path, aliases: Mapping[str, str]) -> None:
+    """Durable when the call returns; a crash leaves the old file or the new one."""
+    replace_text(path, json.dumps(dict(aliases), indent=2, sort_keys=True))
+
+
+def write_finished(version: Path, parts: Sequence[str]) -> None:
+    """Write which parts of its input the version in this folder holds whole, in place of what was written."""
+    replace_text(version / _FINISHED, json.dumps(list(parts)))
+
+
+def read_finished(version: Path) -> tuple[str, ...]:
+    """Return nothing if it was never written, or cannot be read: then every part is gone through again."""
+    try:
+        return tuple(map(str, _read(version / _FINISHED)))
+    except (OSError, ValueError, TypeError):
+        return ()
+
+
+def _read(path: Path) -> Any:
+    stored = json.loads(path.read_bytes())
+    return stored[_CONTENT] if isinstance(stored, dict) and _CONTENT in stored else stored
+
+
+def _unreadable(path: Path) -> DependencyUnavailable:
+    return DependencyUnavailable(
+        f"{path} cannot be read. Restore it from a backup, or delete it and index again with --replace."
+    )
+
+
+_FULL_SCAN_KB = 10_000
+"""Qdrant's own default: vectors that a filter leaves, in KiB, below which all of them are compared."""
+
+
+def create_shard(folder: Path, schema: CollectionSchema) -> None:
+    """Create an empty shard in an empty folder."""
+    dense = {
+        name: edge.EdgeVectorParams(
+            size,
+            edge.Distance.Cosine,
+            hnsw_config=edge.HnswIndexConfig(LINKS, BUILD_BREADTH, _FULL_SCAN_KB),
+            memory=edge.Memory.Cold,
+            quantization_config=edge.ScalarQuantizationConfig(
+                edge.ScalarType.Int8, quantile=QUANTILE, memory=edge.Memory.Pinned
+            ),
+        )
+        for name, size in schema.dense.items()
+    }
+    sparse = {
+        name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf if name in schema.idf else None)
+        for name in schema.sparse
+    }
+    shard = edge.EdgeShard.create(str(folder), edge.EdgeConfig(vectors=dense, sparse_vectors=sparse))
+    for keyword in schema.keywords:
+        shard.update(edge.UpdateOperation.create_field_index(keyword, edge.PayloadSchemaType.Keyword))
+    shard.flush()
+    shard.close()
+
+
+def search_params() -> edge.SearchParams:
+    """Return the search's breadth; of no effect on sparse vectors and segments without an index."""
+    rescored = edge.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+    return edge.SearchParams(hnsw_ef=SEARCH_BREADTH, quantization=rescored)
+
+
+def edge_vector(vector: Sequence[float] | SparseVector) -> list[float] | edge.SparseVector:
+    """Return the vector as Edge takes it."""
+    if isinstance(vector, SparseVector):
+        return edge.SparseVector(list(vector.indices), list(vector.values))
+    return [float(value) for value in vector]

@@ -7,10 +7,8 @@ from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.resilience.room import MIB, Room
-from chassis.vectors.health import probed
-from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import VectorStore
-from chassis.vectors.routes import collections_router, indexing_router
+from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
 from services.image_search.engine import ImageSearchEngine
 from services.image_search.routes import router, write_router
 from services.image_search.settings import Engine, ImageSearchSettings

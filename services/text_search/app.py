@@ -6,10 +6,8 @@ from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.resilience.room import MIB, Room
-from chassis.vectors.health import probed
-from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import RANK_CONSTANT, VectorStore
-from chassis.vectors.routes import collections_router, indexing_router
+from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
 from services.text_search.encoding import Instructions, TextEncoder
 from services.text_search.engine import TextSearchEngine
 from services.text_search.lexical import Bm25

@@ -10,13 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from anyio.from_thread import start_blocking_portal
-from fastapi import Request
-from starlette.responses import Response
 
 from chassis.http.serving import BoundApp, listen, running
 from deploy.sample import SAMPLE
 from tests.journey.deployments import OneProcess
-from tests.speech_servers import Listener, listening_app, spoken_by_espeak
+from tests.speech_servers import Listener, real_app, spoken_by_espeak
 
 PHOTO, WORDS = SAMPLE / "photos" / "q0007.jpg", "who designed this game"
 
@@ -24,9 +22,7 @@ PHOTO, WORDS = SAMPLE / "photos" / "q0007.jpg", "who designed this game"
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The sample's platform with ears and a voice; its address."""
-    app = listening_app(Listener())
-    app.post("/v1/audio/speech")(say)
-    speech = BoundApp(app, listen("127.0.0.1", 0))
+    speech = BoundApp(real_app(Listener()), listen("127.0.0.1", 0))
     settings = {"STT_URL": speech.url, "TTS_URL": speech.url, "TTS_FORMAT": "wav"}
     os.environ |= {f"LOREGLASS_GATEWAY_{name}": value for name, value in settings.items()}
     platform = OneProcess(folder / "index")
@@ -37,11 +33,6 @@ def served(folder: Path) -> Iterator[str]:
             yield platform.gateway_url
         finally:
             platform.stop()
-
-
-async def say(request: Request) -> Response:
-    """`POST /v1/audio/speech`, in the voice of espeak-ng."""
-    return Response(spoken_by_espeak((await request.json())["input"]), media_type="audio/wav")
 
 
 def microphone(path: Path, words: str, silence_s: float) -> Path:

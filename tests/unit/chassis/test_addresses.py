@@ -9,7 +9,6 @@ from clients.settings import ClientSettings
 from corpus.settings import corpus_settings
 from deploy.doctor import _address
 from deploy.inventory import APPS
-from deploy.settings import PocketSettings
 
 ADDRESSES = ("PORT", "SERVICE_PORT", "GATEWAY_URL", "IMAGE_SEARCH_URL", "TEXT_SEARCH_URL")
 
@@ -18,12 +17,6 @@ ADDRESSES = ("PORT", "SERVICE_PORT", "GATEWAY_URL", "IMAGE_SEARCH_URL", "TEXT_SE
 def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ADDRESSES:
         monkeypatch.delenv(f"LOREGLASS_{name}", raising=False)
-
-
-def test_by_default_the_ports_are_those_that_serve_uses() -> None:
-    settings = PocketSettings()
-    assert gateway_url() == f"http://127.0.0.1:{settings.port}"
-    assert service_url(7101) == f"http://127.0.0.1:{settings.service_port}"
 
 
 def test_every_command_looks_where_serve_listens(monkeypatch: pytest.MonkeyPatch) -> None:

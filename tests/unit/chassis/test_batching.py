@@ -84,12 +84,6 @@ def test_sixteen_single_calls_share_one_forward_pass(threads: ThreadPoolExecutor
     assert [len(batch) for batch in model.batches] == [16]
 
 
-def test_an_incomplete_batch_starts_when_its_first_item_has_waited_long_enough() -> None:
-    model = Doubling()
-    with batching(model, BatchLimits(16, 0.0)) as batcher:
-        assert batcher([3]) == [6]
-
-
 def test_what_waits_while_a_batch_runs_goes_into_the_next_one(threads: ThreadPoolExecutor) -> None:
     model = Doubling()
     with batching(model, BatchLimits(16, 0.0)) as batcher:
@@ -168,13 +162,6 @@ def test_a_model_that_gives_too_few_results_is_an_error_and_not_a_shift() -> Non
     batcher.close()
 
 
-def test_no_items_need_no_model() -> None:
-    model = Doubling()
-    with batching(model, BatchLimits()) as batcher:
-        assert batcher([]) == []
-    assert model.batches == []
-
-
 def test_what_waits_at_the_end_is_refused_and_nothing_hangs(threads: ThreadPoolExecutor) -> None:
     model = Doubling()
     batcher = MicroBatcher(model, BatchLimits(16, NEVER_MS))
@@ -185,14 +172,6 @@ def test_what_waits_at_the_end_is_refused_and_nothing_hangs(threads: ThreadPoolE
         waiting.result()
     with pytest.raises(NotReady):
         batcher([2])
-
-
-def test_batch_sizes_are_observed() -> None:
-    seen: list[int] = []
-    batcher = MicroBatcher(Doubling(), BatchLimits(4, 0.0), observe=seen.append)
-    assert batcher([1, 2, 3]) == [2, 4, 6]
-    batcher.close()
-    assert seen == [3]
 
 
 def test_a_model_that_gives_up_its_thread_fails_its_call_and_the_next_one_is_served() -> None:
@@ -266,6 +245,6 @@ def test_results_never_cross_however_calls_fail_leave_and_vary_in_length(
             return fails
 
     batcher: MicroBatcher[int, int] = MicroBatcher(forward, BatchLimits(8, 0.1))
-    assert all(threads.map(call, range(2000)))
+    assert all(threads.map(call, range(500)))
     assert batcher.waiting == 0
     batcher.close()

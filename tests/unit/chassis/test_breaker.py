@@ -145,25 +145,3 @@ def test_calls_from_before_it_opened_change_nothing(breaker: Breaker, watch: Wat
         breaker.failed(late)
     breaker.failed(permit(breaker))
     assert state(breaker) is BreakerState.CLOSED
-
-
-def test_at_the_latest_a_pause_and_a_lost_probe_after_its_return_a_dependency_is_used(
-    breaker: Breaker, watch: Watch
-) -> None:
-    opened(breaker)
-    watch.now = 1.0
-    permit(breaker)  # its socket hangs for good; the dependency comes back right after
-    returned = watch.now
-    while True:
-        given = breaker.admit()
-        if given is not None:
-            break
-        watch.now += 0.1
-    breaker.succeeded(given)
-    assert watch.now - returned <= 2.1
-
-
-@pytest.mark.parametrize("bad", [{"failures": 0}, {"open_s": 0.0}, {"probe_s": -1.0}], ids=str)
-def test_numbers_that_make_no_sense_are_refused(bad: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="breaker"):
-        Breaker(**bad)  # type: ignore[arg-type]

@@ -136,7 +136,7 @@ def test_who_cleans_twice_gets_the_same_photo() -> None:
 def test_of_damaged_photos_only_those_are_cut_that_decode_to_the_same_pixels() -> None:
     chance, cut = random.Random(19), 0
     originals = [photo(quality=50), photo(restart_marker_rows=1, comment=NEEDLE), photo(subsampling=0)]
-    for _ in range(3_000):
+    for _ in range(1_200):
         data = bytearray(chance.choice(originals))
         for _ in range(chance.randint(1, 4)):
             at = chance.randrange(2, len(data)) if chance.random() < 0.5 else chance.randrange(2, 700)
@@ -152,4 +152,4 @@ def test_of_damaged_photos_only_those_are_cut_that_decode_to_the_same_pixels() -
         if cut_clean(bytes(data), LIMITS, 1_600) is not None:
             assert_cut(bytes(data))
             cut += 1
-    assert cut > 100  # or the test looks at nothing
+    assert cut > 40  # or the test looks at nothing

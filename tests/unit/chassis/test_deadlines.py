@@ -40,16 +40,9 @@ def test_work_is_refused_once_what_it_needs_is_no_longer_there() -> None:
         deadline.require()
 
 
-def test_a_stage_is_held_to_its_cap_while_time_is_plenty() -> None:
-    assert Deadline.after_ms(10_000, Clock()).within(1_500, 200).remaining_ms() == pytest.approx(1_500)
-
-
-def test_a_stage_leaves_the_reserve_when_time_is_short() -> None:
-    assert Deadline.after_ms(1_000, Clock()).within(1_500, 200).remaining_ms() == pytest.approx(800)
-
-
-def test_a_stage_gets_nothing_when_only_the_reserve_is_left() -> None:
-    assert Deadline.after_ms(150, Clock()).within(1_500, 200).remaining_ms() == 0
+@pytest.mark.parametrize(("total", "stage"), [(10_000, 1_500), (1_000, 800), (150, 0)])
+def test_a_stage_has_its_cap_or_what_the_reserve_leaves(total: float, stage: float) -> None:
+    assert Deadline.after_ms(total, Clock()).within(1_500, 200).remaining_ms() == pytest.approx(stage)
 
 
 @given(total=st.floats(0, 1e6), cap=st.floats(0, 1e6), reserve=st.floats(0, 1e6), elapsed_s=st.floats(0, 2e3))

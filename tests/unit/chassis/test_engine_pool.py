@@ -142,14 +142,6 @@ async def test_a_call_that_expired_in_the_queue_never_runs(gate: Gate) -> None:
     assert gate.calls == ["running"]
 
 
-async def test_no_work_is_started_after_the_deadline(gate: Gate) -> None:
-    pool = EnginePool(gate, PoolSize())
-    with pytest.raises(DeadlineExceeded):
-        await pool.run(lambda engine: engine.work("late"), Deadline.after_ms(0))
-    pool.close()
-    assert gate.calls == []
-
-
 async def test_closing_drops_what_waits_and_finishes_what_runs(gate: Gate) -> None:
     pool = EnginePool(gate, PoolSize(workers=1, queue=4))
     deadline = Deadline.after_ms(PLENTY_MS)
@@ -204,10 +196,6 @@ async def test_a_loop_over_pieces_ends_when_its_caller_has_left(gate: Gate) -> N
 
 def test_outside_a_pool_a_loop_runs_to_its_end() -> None:
     assert list(while_wanted([1, 2])) == [1, 2]
-
-
-def test_outside_a_pool_there_is_no_call() -> None:
-    assert current_call() is None
 
 
 async def test_scopes_take_turns_however_many_calls_one_of_them_has_waiting(gate: Gate) -> None:

@@ -49,10 +49,6 @@ def test_a_public_address_is_connected_to(address: str) -> None:
     assert is_public(address)
 
 
-async def test_what_a_public_host_sends_is_given_back(host: Host) -> None:
-    assert await fetcher().fetch(f"{host.url}/red.jpg") == picture("red")
-
-
 async def test_a_redirect_is_followed(host: Host) -> None:
     assert await fetcher().fetch(f"{host.url}/moved") == picture("green")
 
@@ -62,11 +58,6 @@ async def test_a_redirect_is_followed(host: Host) -> None:
 )
 async def test_a_private_host_is_refused_however_it_is_written(url: str) -> None:
     assert await why(url, PublicFetcher()) == "The host is not on the public internet."
-
-
-async def test_this_machine_is_refused_unless_a_test_allows_it(host: Host) -> None:
-    assert "public internet" in await why(f"{host.url}/red.jpg", PublicFetcher())
-    assert not host.asked
 
 
 async def test_a_redirect_to_a_private_host_is_refused(host: Host) -> None:

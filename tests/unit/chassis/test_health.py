@@ -40,12 +40,6 @@ async def broken(_: Deadline) -> None:
     raise ZeroDivisionError("/srv/models/weights.bin")
 
 
-async def test_ready_says_what_was_tried() -> None:
-    async with live(app_with({"b": fine, "a": fine})) as client:
-        reply = await client.get("/health/ready")
-    assert reply.json() == {"status": "ok", "checks": {"a": "ok", "b": "ok"}}
-
-
 @pytest.mark.parametrize(("check", "outcome"), [(down, "dependency_unavailable"), (broken, "internal")])
 async def test_not_ready_names_what_failed_and_nothing_of_the_inside(check: Check, outcome: str) -> None:
     async with live(app_with({"index": check, "engine": fine})) as client:

@@ -20,8 +20,7 @@ from chassis.models.batching import BatchLimits, MicroBatcher
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from chassis.settings import ServiceSettings
-from chassis.telemetry.metrics import Metrics, exemplar
-from chassis.telemetry.tracing import TRACE_ID
+from chassis.telemetry.metrics import Metrics
 from contracts import headers
 from contracts.operations import Health
 from tests.live import live
@@ -164,41 +163,6 @@ async def test_what_waits_for_an_engine_shows_with_its_age() -> None:
     pool.close()
 
 
-async def test_a_call_whose_caller_left_before_its_turn_waits_no_more() -> None:
-    hold, begun = Event(), Event()
-    pool = EnginePool(None, PoolSize(workers=1, queue=2))
-
-    def work(_: None) -> None:
-        begun.set()
-        hold.wait(30)
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(pool.run, work, Deadline.after_ms(30_000))
-        while not begun.is_set():
-            await checkpoint()
-        with anyio.CancelScope() as leaving:
-            async with anyio.create_task_group() as inner:
-                inner.start_soon(pool.run, work, Deadline.after_ms(30_000))
-                while pool.waiting < 1:
-                    await checkpoint()
-                leaving.cancel()
-        while pool.waiting:
-            await checkpoint()
-        assert pool.running == 1
-        hold.set()
-    pool.close()
-
-
-def test_what_waits_for_a_forward_pass_shows() -> None:
-    metrics = Metrics("probe")
-    batcher: MicroBatcher[int, int] = MicroBatcher(lambda items: items, BatchLimits())
-    metrics.watch_batches("encode", batcher)
-    text = metrics.exposition()[0].decode()
-    assert value(text, "loreglass_batch_waiting_items", service="probe", forward="encode") == 0
-    assert value(text, "loreglass_batch_oldest_wait_seconds", service="probe", forward="encode") == 0
-    batcher.close()
-
-
 async def test_the_age_of_what_waits_for_a_forward_pass_is_that_of_the_oldest() -> None:
     begun, hold = Event(), Event()
 
@@ -235,12 +199,3 @@ def test_lookups_and_writes_are_counted() -> None:
     by_outcome = [value(text, "loreglass_cache_lookups_total", outcome=each) for each in ("hit", "miss")]
     assert by_outcome == [1, 2]
     assert value(text, "loreglass_ingested_total", service="probe", kind="photos") == 5
-
-
-async def test_an_engine_works_in_the_trace_of_its_caller() -> None:
-    pool = EnginePool(None, PoolSize())
-    TRACE_ID.set(TRACE)
-    assert await pool.run(lambda _: exemplar(), Deadline.after_ms(30_000)) == {"trace_id": TRACE}
-    TRACE_ID.set(None)
-    assert await pool.run(lambda _: exemplar(), Deadline.after_ms(30_000)) is None
-    pool.close()

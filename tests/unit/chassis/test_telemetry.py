@@ -21,17 +21,18 @@ from chassis.settings import AppSettings, ServiceSettings, TelemetrySettings
 from chassis.startup import CannotStart
 from chassis.telemetry.metrics import Metrics
 from chassis.telemetry.otlp import ReportingExporter
-from chassis.telemetry.setup import exchange_span, open_telemetry
-from chassis.telemetry.spans import CURRENT, UNRECORDED, span, trace_headers
-from chassis.telemetry.tracing import TRACE_ID, read_caller
+from chassis.telemetry.spans import CURRENT, UNRECORDED, exchange_span, open_telemetry, span, trace_headers
 from contracts import headers
 from contracts.operations import Health
+from gateway.settings import GatewaySettings
 from tests.live import live
 from tests.unit.chassis.collector import CLIENT, SERVER, Collector, collecting
 
 pytestmark = pytest.mark.anyio
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+LOWEST = "0af7651916cd43dd" + "0" * 15 + "1"
+"""Samplers that keep a share of the traces keep those with low ids."""
 SECRET = "what is written in my diary"
 
 
@@ -176,14 +177,6 @@ async def test_probes_and_scrapes_make_no_traces(collector: Collector) -> None:
     assert collector.raw == []
 
 
-async def test_a_caller_that_keeps_no_trace_makes_us_keep_none(collector: Collector) -> None:
-    with telemetry():
-        async with both() as (_, back):
-            reply = await back.get("/told", headers={"traceparent": f"00-{TRACE}-{PARENT}-00"})
-    assert reply.headers[headers.TRACE] == TRACE
-    assert collector.raw == []
-
-
 async def test_the_usual_variables_choose_the_sampler_and_the_name(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,19 +188,6 @@ async def test_the_usual_variables_choose_the_sampler_and_the_name(
             await back.get("/told", headers={"traceparent": f"00-{TRACE}-{PARENT}-01"})
     assert {each.trace for each in collector.spans} == {TRACE}
     assert {each.service for each in collector.spans} == {"the-name-that-was-asked-for"}
-
-
-async def test_without_telemetry_the_trace_still_travels_with_a_parent_of_its_own() -> None:
-    async with live(back_app()) as back:
-        TRACE_ID.set(TRACE)
-        first, second = trace_headers(), trace_headers()
-        told = (await back.get("/told", headers=first)).json()
-    one, other = (read_caller(each["traceparent"], None) for each in (first, second))
-    assert one is not None
-    assert other is not None
-    assert (one.trace_id, one.sampled, first[headers.TRACE]) == (TRACE, False, TRACE)
-    assert one.span_id != other.span_id
-    assert told == {"traceparent": first["traceparent"]}
 
 
 @pytest.mark.parametrize("flags", ["00", "01"])
@@ -226,11 +206,6 @@ async def test_without_telemetry_what_the_caller_says_of_its_trace_goes_on(flags
     trace, parent, state = seen["traceparent"].split("-")[1:]
     assert (trace, state, seen["tracestate"]) == (TRACE, flags, "vendor=7,other=8")
     assert parent != PARENT
-
-
-async def test_a_call_outside_of_any_request_names_no_trace() -> None:
-    assert trace_headers() == {}
-    assert span("work") is UNRECORDED
 
 
 def test_telemetry_is_off_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,3 +284,73 @@ def test_a_span_that_another_context_closes_leaves_the_current_one_alone(collect
         assert CURRENT.get() is outer
     assert CURRENT.get() is UNRECORDED
     assert collector.named("inner").parent == collector.named("outer").id
+
+
+async def passed_on(sent: dict[str, str], *, trusted: bool = False) -> dict[str, str]:
+    """What an app says to the next one, once it was told `sent`."""
+    router = APIRouter()
+
+    @router.get("/told")
+    async def told(_: Request) -> dict[str, str]:
+        with span("call", "client", size=3):
+            return trace_headers()
+
+    spec = ServiceSpec("edge", [router], lambda _: None, lambda _: None)
+    with telemetry():
+        async with live(create_service(spec, ServiceSettings(trust_remote_sampling=trusted))) as client:
+            replied: dict[str, str] = (await client.get("/told", headers=sent)).json()
+    return replied
+
+
+def test_callers_of_the_gateway_are_strangers_and_those_of_services_are_not() -> None:
+    assert not GatewaySettings().trust_remote_sampling
+    assert ServiceSettings().trust_remote_sampling
+
+
+@pytest.mark.parametrize("flags", ["00", "01"])
+async def test_our_sampler_decides_and_the_trace_is_still_the_callers(
+    collector: Collector, flags: str
+) -> None:
+    sent = {"traceparent": f"00-{LOWEST}-{PARENT}-{flags}", "tracestate": "vendor=7"}
+    replied = await passed_on(sent)
+    server = collector.named("GET /told")
+    assert (server.trace, server.parent) == (LOWEST, PARENT)
+    call = collector.named("call")
+    assert (call.parent, call.attributes) == (server.id, {"size": 3})
+    assert replied["traceparent"].endswith("-01")
+    assert replied["tracestate"] == "vendor=7"
+
+
+@pytest.mark.parametrize(
+    ("sampler", "argument", "sent"),
+    [
+        (
+            "parentbased_traceidratio",
+            "1e-9",
+            {"traceparent": f"00-{LOWEST}-{PARENT}-01", "tracestate": "ot=th:0,vendor=7"},
+        ),
+        ("parentbased_always_off", "", {"traceparent": f"00-{LOWEST}-{PARENT}-ff"}),
+        ("traceidratio", "1e-9", {headers.TRACE: LOWEST}),
+    ],
+)
+async def test_no_stranger_makes_us_keep_a_trace(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch, sampler: str, argument: str, sent: dict[str, str]
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", sampler)
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", argument)
+    replied = await passed_on(sent)
+    assert collector.raw == []
+    assert replied["traceparent"].endswith("-00")
+
+
+async def test_where_telemetry_is_off_a_stranger_makes_nobody_behind_us_keep_a_trace() -> None:
+    sent = {"traceparent": f"00-{LOWEST}-{PARENT}-01"}
+    assert (await passed_on(sent))["traceparent"].endswith("-00")
+
+
+async def test_callers_that_are_heeded_say_what_is_kept(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
+    await passed_on({"traceparent": f"00-{LOWEST}-{PARENT}-01"}, trusted=True)
+    assert {each.name for each in collector.spans} == {"GET /told", "call"}

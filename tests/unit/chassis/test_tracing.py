@@ -1,10 +1,8 @@
 """W3C Trace Context as strangers write it."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from chassis.telemetry.tracing import Caller, is_trace_id, new_span_id, read_caller, traceparent
+from chassis.telemetry.tracing import Caller, is_trace_id, read_caller
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 GOOD = f"00-{TRACE}-{SPAN}-01"
@@ -13,18 +11,6 @@ GOOD = f"00-{TRACE}-{SPAN}-01"
 def test_a_well_formed_parent_is_read() -> None:
     assert read_caller(GOOD, None) == Caller(TRACE, SPAN, sampled=True)
     assert read_caller(f"00-{TRACE}-{SPAN}-00", "") == Caller(TRACE, SPAN, sampled=False)
-
-
-@pytest.mark.parametrize(("flags", "sampled"), [("02", False), ("03", True), ("ff", True), ("fe", False)])
-def test_only_the_sampled_flag_is_read(flags: str, sampled: bool) -> None:
-    caller = read_caller(f"00-{TRACE}-{SPAN}-{flags}", None)
-    assert caller is not None
-    assert caller.sampled is sampled
-
-
-@pytest.mark.parametrize("given", [f"01-{TRACE}-{SPAN}-01", f"cc-{TRACE}-{SPAN}-01-what-the-future-brings"])
-def test_of_a_later_version_the_known_fields_are_read(given: str) -> None:
-    assert read_caller(given, None) == Caller(TRACE, SPAN, sampled=True)
 
 
 @pytest.mark.parametrize(
@@ -76,24 +62,6 @@ def test_state_is_passed_on_only_when_all_of_it_is_well_formed(given: str, kept:
     caller = read_caller(GOOD, given)
     assert caller is not None
     assert caller.state == kept
-
-
-@given(st.text(max_size=80), st.text(max_size=80))
-def test_nothing_that_is_sent_makes_the_reader_fail(parent: str, state: str) -> None:
-    assert read_caller(parent, state) is None
-    kept = read_caller(GOOD, state)
-    assert kept is not None
-    assert kept.state.isascii()
-
-
-def test_what_is_written_can_be_read() -> None:
-    span = new_span_id()
-    assert read_caller(traceparent(TRACE, span, sampled=True), None) == Caller(TRACE, span, sampled=True)
-
-
-def test_a_span_id_is_never_all_zero() -> None:
-    drawn = iter([bytes(8), b"\x01" * 8])
-    assert new_span_id(lambda _: next(drawn)) == "01" * 8
 
 
 @pytest.mark.parametrize("given", ["", "0" * 32, TRACE.upper(), TRACE + "\n", TRACE[:-1]])

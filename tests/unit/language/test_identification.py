@@ -54,91 +54,31 @@ NAME_OF_ENGLISH = {
     **{"el": "αγγλικά", "ar": "الإنجليزية", "fa": "انگلیسی", "he": "אנגלית", "hi": "अंग्रेज़ी", "bn": "ইংরেজি"},
     **{"th": "ภาษาอังกฤษ", "ko": "영어", "ja": "英語", "zh": "英语"},
 }
-ENGLISH = """
-who painted La Primavera?
-Who wrote Das Kapital?
-Who painted La Gioconda de Leonardo da Vinci?
-La Dolce Vita
-price?
-Was Das Boot directed by him?
-Die Zauberflöte: who composed it?
-Rio de Janeiro
-And the author?
-Que Sera Sera singer?
-Plaza de la Constitución opening hours?
-El Palacio de los Deportes seats?
-Casa de las Conchas: built when
-Read the Wo ist was sign
-translate Quanto costa questo
-explain tutti frutti
-Cine lens price?
-Lis Pendens?
-Lees Summit population?
-Lies of P developer?
-comment section?
-Leia actress?
-Comment te dire adieu singer?
-Quanta magazine?
-Wo Hop address?
-Ou Yang?
-Vem Chang net worth?
-What is umami?
-who sings 99 Luftballons
-who sings Ne me quitte pas
-How do you say Guten Tag
-sushi or sashimi?
-pho ingredients
-pad thai recipe
-piñata filling
-crème brûlée calories?
-who is Wie geht's by?
-where does jambon de Bayonne come from
-is that a croque monsieur
-el capitan height
-Museo del Prado architect?
-Les Demoiselles d'Avignon painter?
-Der Ring des Nibelungen length
-Der Spiegel, what does an issue cost?
-Dove soap ingredients?
-Ile de France population?
-Wat Arun height?
-Che Guevara born when?
-Come Together writer?
-Chi energy meaning?
-Kim Possible voice actress?
-Mi Band battery?
-AI camera price?
-Hoe blade size?
-KDE logo?
-Var function?
-Van der Waals force?
-Ludwig van Beethoven's birthplace?
-Vincent van Gogh Museum ticket price
-Jean de La Fontaine fables
-Da Vinci or Della Robbia?
-El Niño and La Niña difference
-Los Angeles de los Santos?
-São Paulo or Porto Alegre?
-Citroën DS Pallas horsepower?
-Le Corbusier house?
-Château de Chambord rooms?
-Mont Saint-Michel et sa baie?
-how old is Notre-Dame de Paris?
-what does "où sont les toilettes" mean?
-what is qué es esto in English?
-Whose is Kde domov můj?
-translate Wo ist der Bahnhof
-is Bir Hakeim near?
-can you read Как дела?
-tell me about Ta Prohm
-Quo vadis?
-Ben Hur
-Tokyo 東京 tower height
-height in metres
-Cat breed?
-Dan Brown book?
-Ben ist who?
-""".strip().splitlines()
+_ENGLISH = (
+    "who painted La Primavera?|Who wrote Das Kapital?|Who painted La Gioconda de Leonardo da Vinci?|"
+    "La Dolce Vita|price?|Was Das Boot directed by him?|Die Zauberflöte: who composed it?|Rio de Janeiro|"
+    "And the author?|Que Sera Sera singer?|Plaza de la Constitución opening hours?|"
+    "El Palacio de los Deportes seats?|Casa de las Conchas: built when|Read the Wo ist was sign|"
+    "translate Quanto costa questo|explain tutti frutti|Cine lens price?|Lis Pendens?|"
+    "Lees Summit population?|Lies of P developer?|comment section?|Leia actress?|"
+    "Comment te dire adieu singer?|Quanta magazine?|Wo Hop address?|Ou Yang?|Vem Chang net worth?|"
+    "What is umami?|who sings 99 Luftballons|who sings Ne me quitte pas|How do you say Guten Tag|"
+    "sushi or sashimi?|pho ingredients|pad thai recipe|piñata filling|crème brûlée calories?|"
+    "who is Wie geht's by?|where does jambon de Bayonne come from|is that a croque monsieur|"
+    "el capitan height|Museo del Prado architect?|Les Demoiselles d'Avignon painter?|"
+    "Der Ring des Nibelungen length|Der Spiegel, what does an issue cost?|Dove soap ingredients?|"
+    "Ile de France population?|Wat Arun height?|Che Guevara born when?|Come Together writer?|"
+    "Chi energy meaning?|Kim Possible voice actress?|Mi Band battery?|AI camera price?|Hoe blade size?|"
+    "KDE logo?|Var function?|Van der Waals force?|Ludwig van Beethoven's birthplace?|"
+    "Vincent van Gogh Museum ticket price|Jean de La Fontaine fables|Da Vinci or Della Robbia?|"
+    "El Niño and La Niña difference|Los Angeles de los Santos?|São Paulo or Porto Alegre?|"
+    "Citroën DS Pallas horsepower?|Le Corbusier house?|Château de Chambord rooms?|"
+    'Mont Saint-Michel et sa baie?|how old is Notre-Dame de Paris?|what does "où sont les toilettes" mean?|'
+    "what is qué es esto in English?|Whose is Kde domov můj?|translate Wo ist der Bahnhof|"
+    "is Bir Hakeim near?|can you read Как дела?|tell me about Ta Prohm|Quo vadis?|Ben Hur|"
+    "Tokyo 東京 tower height|height in metres|Cat breed?|Dan Brown book?|Ben ist who?"
+)
+ENGLISH = _ENGLISH.split("|")
 
 
 @pytest.mark.parametrize(

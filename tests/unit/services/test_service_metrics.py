@@ -11,8 +11,8 @@ import pytest
 from chassis.errors import DependencyUnavailable
 from chassis.telemetry.metrics import Metrics
 from chassis.vectors.edge import EdgeStore
-from chassis.vectors.metrics import watch_published
 from chassis.vectors.port import CollectionInfo
+from chassis.vectors.routes import watch_published
 from services.image_search.app import create_app as create_image_search
 from services.image_search.settings import ImageSearchSettings
 from services.text_search.app import create_app as create_text_search

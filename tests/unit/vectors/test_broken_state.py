@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from chassis.errors import CollectionNotFound, DependencyUnavailable, StorageFull
@@ -53,9 +52,9 @@ def copy(source: Path, target: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(store_folder: Path) -> Path:
     """Published: `v2` with 30 points; before it `v1` with 20; `v3`, half filled, with 40."""
-    folder = tmp_path_factory.mktemp("built") / "store"
+    folder = store_folder / "built"
     with opened(folder) as store:
         store.create("v1", SCHEMA)
         store.upsert("v1", points(0, 20))
@@ -250,22 +249,3 @@ def test_indexing_on_a_disk_that_fills_up_ends_in_a_sentence(tmp_path: Path) -> 
             assert found(store) == 50
     finally:
         subprocess.run(["umount", disk], check=True)
-
-
-def test_an_index_with_a_graph_is_whole_at_every_start(tmp_path: Path) -> None:
-    """Edge writes its settings anew when it first opens one."""
-    schema = CollectionSchema(dense={"look": 1024})
-    draw = np.random.default_rng(0)
-    looks = [
-        StoredPoint(str(uuid.UUID(int=number)), {"look": draw.normal(size=1024).tolist()}, {})
-        for number in range(3000)
-    ]
-    with opened(tmp_path) as store:
-        store.create("v1", schema)
-        store.upsert("v1", looks)
-        store.publish("images", "v1")
-    for _ in range(3):
-        with opened(tmp_path) as store:
-            assert store.notes() == []
-            (best,) = store.search("images", "look", looks[7].vectors["look"], 1)
-            assert (best.id, best.score) == (looks[7].id, pytest.approx(1.0, abs=1e-5))
