@@ -140,14 +140,6 @@ def test_training_stops_when_the_validation_part_gets_no_better(
     assert told(run)["chosen"]["score"] == max(scores)
 
 
-def test_one_seed_gives_one_head(
-    run: RunFolder, head: Path, config: DomainRouterConfig, tmp_path: Path
-) -> None:
-    again = trained(train_domain_router, config, tmp_path / "again")
-    assert told(again) == told(run)
-    assert (again.path / CHECKPOINT).read_bytes() == head.read_bytes()
-
-
 def test_a_run_that_was_broken_off_goes_on_to_the_same_head(
     config: DomainRouterConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,24 +184,13 @@ def test_a_run_says_how_far_its_probabilities_can_be_believed(run: RunFolder) ->
         assert sum(each["count"] for each in measured["reliability"]) == told(run)["samples"]["held_out"]
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16"])
-def test_a_head_trained_in_float32_is_served_in_half_precision(
-    head: Path, engine: Blip2DomainRouter, dtype: str
-) -> None:
-    qformer, loaded = load_blip2(head, LABELS, "", Accelerator("cpu", dtype))
+def test_a_head_trained_in_float32_is_served_in_half_precision(head: Path, engine: Blip2DomainRouter) -> None:
+    qformer, loaded = load_blip2(head, LABELS, "", Accelerator("cpu", "bfloat16"))
     half = Blip2DomainRouter(qformer.encode_questions, loaded)
     for question, pixels in PAIRS:
         assert half.classify(question, "", pixels) == pytest.approx(
             engine.classify(question, "", pixels), abs=0.1
         )
-
-
-def test_who_else_is_in_a_batch_does_not_matter(head: Path) -> None:
-    qformer, loaded = load_blip2(head, LABELS, "", CPU)
-    together = qformer.encode_questions(PAIRS)
-    for pair, states in zip(PAIRS, together, strict=True):
-        alone = Blip2DomainRouter(qformer.encode_questions, loaded).classify(pair[0], "", pair[1])
-        assert alone == pytest.approx(loaded.probabilities(states.mean(axis=0)[None])[0], abs=1e-5)
 
 
 def test_a_question_without_a_photo_is_classified_too(engine: Blip2DomainRouter) -> None:

@@ -156,12 +156,6 @@ def test_of_a_long_text_the_head_is_read(qformer: QFormer) -> None:
     np.testing.assert_allclose(first, second, atol=1e-6)
 
 
-def test_nothing_in_gives_nothing_out(qformer: QFormer) -> None:
-    assert qformer.encode_questions([]) == []
-    assert qformer.photo_vectors([]) == []
-    assert qformer.text_vectors([]) == []
-
-
 def test_states_keep_gradients_for_training(qformer: QFormer, photos: list[Photo]) -> None:
     states = qformer.question_states(qformer.prepare([(QUESTIONS[0], photos[0]), (QUESTIONS[1], None)]))
     states.sum().backward()

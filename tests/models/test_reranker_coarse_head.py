@@ -4,7 +4,6 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +24,6 @@ from tests.models.head_runs import told, trained
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_domain import coloured
 from training.config import WrongConfig
-from training.heads import epochs
 from training.heads.coarse_reranker import CHECKPOINT, train_coarse_reranker
 from training.heads.parts import read_parts
 from training.heads.settings import CoarseRerankerConfig, Recipe
@@ -123,27 +121,6 @@ def test_a_run_says_how_far_similarities_can_be_believed(run: RunFolder) -> None
     assert sum(each["count"] for each in measured["reliability"]) == 2 * told(run)["samples"]["held_out"]
 
 
-def test_a_run_that_was_broken_off_goes_on_to_the_same_head(
-    config: CoarseRerankerConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    short = config.model_copy(update={"recipe": RECIPE.model_copy(update={"epochs": 6})})
-    whole = trained(train_coarse_reranker, short, tmp_path / "whole")
-    keep = epochs._keep
-
-    def until_the_fourth(learner: Any, state: dict[str, Any], path: Path) -> None:
-        keep(learner, state, path)
-        if state["epoch"] == 4:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(epochs, "_keep", until_the_fourth)
-        with pytest.raises(KeyboardInterrupt):
-            trained(train_coarse_reranker, short, tmp_path / "broken")
-    broken = trained(train_coarse_reranker, short, tmp_path / "broken")
-    assert (broken.path / CHECKPOINT).read_bytes() == (whole.path / CHECKPOINT).read_bytes()
-    assert [line["step"] for line in broken.metrics()] == [1, 2, 3, 4, 5, 6]
-
-
 def test_the_loaded_head_gives_equation_2_with_blip2s_own_states(
     saved: Path, base: Path, parity: Parity
 ) -> None:
@@ -229,14 +206,6 @@ def test_a_head_of_another_size_is_refused(saved: Path, tmp_path: Path) -> None:
     replace(head, weight=head.weight[:, :16]).save(tmp_path / "narrow.safetensors")
     with pytest.raises(WrongWeights, match="of the shape"):
         load_coarse("", str(tmp_path / "narrow.safetensors"), CPU)
-
-
-def test_too_few_photos_are_refused(config: CoarseRerankerConfig, tmp_path: Path) -> None:
-    data = write_passages(tmp_path / "few")
-    path = data / "passages.jsonl"
-    path.write_text(path.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
-    with pytest.raises(WrongConfig, match="too few"):
-        trained(train_coarse_reranker, config.model_copy(update={"data": (data,)}), tmp_path / "run")
 
 
 def test_a_question_without_a_photo_cannot_be_learnt_from(

@@ -274,14 +274,3 @@ async def _passes(client: httpx.AsyncClient) -> int:
     metrics = (await client.get("/metrics")).text
     lines = [line for line in metrics.splitlines() if line.startswith("loreglass_batch_items_count")]
     return int(math.fsum(float(line.rsplit(" ", 1)[1]) for line in lines if 'forward="pairs"' in line))
-
-
-@pytest.mark.anyio
-async def test_the_service_says_what_runs_and_that_it_works(blip2_folder: Path, qwen3_folder: Path) -> None:
-    async with live(create_app(_settings(blip2_folder, qwen3_folder))) as client:
-        assert (await client.get("/health/ready")).status_code == 200
-        info = (await client.get("/info")).json()
-        reply = (await client.post("/v1/rerank", json={"query": QUERY, "documents": []})).json()
-    assert (info["engine"], info["device"], info["dtype"]) == ("cascade", "cpu", "float32")
-    assert reply["results"] == []
-    assert reply["model"] == f"{blip2_folder.name}+{qwen3_folder.name}"

@@ -172,22 +172,6 @@ async def index(client: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.anyio
-async def test_pages_are_indexed_and_found_and_outlive_a_restart(weights: Path, tmp_path: Path) -> None:
-    question = {"queries": ["number 7 tower", "cat"], "k": 3}
-    async with live(create_app(settings(tmp_path, weights))) as client:
-        await index(client)
-        first = (await client.post("/v1/text-search", json=question)).json()
-    async with live(create_app(settings(tmp_path, weights))) as client:
-        assert (await client.get("/health/ready")).status_code == 200
-        again = (await client.post("/v1/text-search", json=question)).json()
-        about = (await client.get("/info")).json()
-    assert len(first["hits"]) == 3
-    assert "cat" in {hit["snippet"] for hit in first["hits"]}
-    assert again == first
-    assert (about["engine"], about["device"], about["dtype"]) == ("bge", "cpu", "float32")
-
-
-@pytest.mark.anyio
 async def test_requests_of_several_users_share_forward_passes_and_keep_their_own_hits(
     weights: Path, tmp_path: Path
 ) -> None:
@@ -217,33 +201,6 @@ def batches(exposition: httpx.Response) -> dict[str, float]:
             if line.startswith(f"loreglass_batch_items_{part}{{") and 'forward="encode"' in line:
                 found[part] = float(line.rsplit(" ", 1)[1])
     return found
-
-
-@pytest.mark.anyio
-async def test_an_index_of_another_engine_or_pooling_is_refused_with_a_sentence_that_says_why(
-    weights: Path, tmp_path: Path
-) -> None:
-    pocket = TextSearchSettings(port=0, data_dir=tmp_path / "pocket")
-    async with live(create_app(pocket)) as client:
-        await index(client)
-    async with live(create_app(settings(tmp_path / "cls", weights))) as client:
-        await index(client)
-    for folder, pooling, held in [
-        ("pocket", Pooling.CLS, "no model"),
-        ("cls", Pooling.MEAN, "bge-tiny (cls pooling)"),
-    ]:
-        async with live(create_app(settings(tmp_path / folder, weights, pooling=pooling))) as client:
-            replies = [
-                await client.post("/v1/text-search", json={"queries": ["cat"]}),
-                await client.put("/v1/collections/v1/chunks", json={"chunks": CHUNKS}),
-                await client.post("/v1/collections", json={"name": "v2", "base": "pages"}),
-            ]
-        for reply in replies:
-            assert reply.status_code == 409
-            assert reply.json()["detail"] == (
-                f"The collection was made with {held}, this service runs bge-tiny ({pooling} pooling);"
-                " index it anew."
-            )
 
 
 def test_a_folder_without_a_model_leaves_the_store_unlocked(weights: Path, tmp_path: Path) -> None:

@@ -1,26 +1,22 @@
 """Fine-tuning: what carries loss, what is learnt, and that a run is the same however it came about."""
 
-import os
-import signal
-import subprocess
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from tests.training.made import conversation, ended, sft_config, three_tasks, told, trained, wait_for_file
+from tests.training.made import conversation, sft_config, three_tasks, told, trained
 from tests.training.tiny_models import tiny_qwen3_vl
 from training.chat import Chats, Turn, UnfitSample
+from training.cli import app
 from training.config import ModelSettings, WrongConfig, dump_config
 from training.models import CannotMerge, Loaded, load, merge, preset_of
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 from training.samples import Label, Part, Task, read_samples, write_samples
 from training.sft import finetuning
-from training.sft.finetuning import finetune
 from training.sft.mixture import read_mixture
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +53,8 @@ def test_the_frozen_vision_tower_is_not_gone_back_through(
     assert not any(seen)
 
 
-def test_a_run_that_was_killed_goes_on_to_what_one_that_was_not_comes_to(
-    weights: Path, tmp_path: Path
+def test_an_interrupted_run_ends_like_an_uninterrupted_one(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = three_tasks(tmp_path / "data", 4, held_out=1)
     config = sft_config(
@@ -72,28 +68,29 @@ def test_a_run_that_was_killed_goes_on_to_what_one_that_was_not_comes_to(
         checkpoint_every=3,
         log_every=1,
     )
-    whole = trained(config, tmp_path / "whole")
     (tmp_path / "config.yaml").write_text(dump_config(config))
-    command = [sys.executable, "-m", "loreglass", "train", "sft", str(tmp_path / "config.yaml")]
-    begun = subprocess.Popen(
-        [*command, "--out", str(tmp_path / "killed")],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stderr=subprocess.DEVNULL,
-    )
-    with ended(begun):
-        wait_for_file(tmp_path / "killed" / "checkpoints" / "checkpoint-6" / "trainer_state.json", begun)
-        begun.send_signal(signal.SIGKILL)
-    killed = RunFolder(tmp_path / "killed", say=lambda _: None)
-    assert not (killed.path / ADAPTER).exists()
-    assert killed.begin(dump_config(config))
-    finetune(config, killed)
-    learnt, resumed = adapter(whole), adapter(killed)
+    command = ["sft", str(tmp_path / "config.yaml"), "--out", str(tmp_path / "whole")]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    log = RunFolder.log
+
+    def until_the_eighth(self: RunFolder, step: int, numbers: Mapping[str, float]) -> None:
+        log(self, step, numbers)
+        if step == 8:
+            raise SystemExit("the power failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "log", until_the_eighth)
+        with pytest.raises(SystemExit):
+            trained(config, tmp_path / "broken")
+    assert not (tmp_path / "broken" / ADAPTER).exists()
+    whole, broken = RunFolder(tmp_path / "whole"), trained(config, tmp_path / "broken")
+    learnt, resumed = adapter(whole), adapter(broken)
     assert all(learnt[name].equal(resumed[name]) for name in learnt)
     steps = [(line["step"], line["loss"]) for line in whole.metrics() if "loss" in line]
-    assert steps == [(line["step"], line["loss"]) for line in killed.metrics() if "loss" in line]
-    assert whole.predictions(AFTER) == killed.predictions(AFTER)
-    assert whole.predictions(BEFORE) == killed.predictions(BEFORE)
+    assert steps == [(line["step"], line["loss"]) for line in broken.metrics() if "loss" in line]
+    assert whole.predictions(AFTER) == broken.predictions(AFTER)
+    assert whole.predictions(BEFORE) == broken.predictions(BEFORE)
 
 
 def test_at_most_the_wished_share_of_the_answers_to_learn_are_refusals(weights: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import io
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -239,11 +239,6 @@ def test_a_chunks_index_is_taken_apart(index: str, parts: tuple[str, int | None]
     assert split_chunk(index) == parts
 
 
-def test_counting_takes_the_pages_that_there_are(tmp_path: Path) -> None:
-    pages = {f"https://a.example/{page}": ["one", "two"] for page in range(5)}
-    assert page_source(web_index(tmp_path / "i", pages)).count() == 5
-
-
 def test_a_changed_file_is_another_version(tmp_path: Path) -> None:
     folder = web_index(tmp_path / "i", {"https://a.example/b": ["one"]})
     before = page_source(folder).digest()
@@ -293,16 +288,3 @@ def test_a_folder_that_holds_no_index_ends_with_status_one(tmp_path: Path, how: 
     assert "Traceback" not in result.output
     with pytest.raises(ManifestError):
         list(ChromaCollection(folder, "image_embeddings").records())
-
-
-async def test_many_entries_are_counted_and_told_of(tmp_path: Path) -> None:
-    pages: Mapping[str, Sequence[str]] = {
-        f"https://a.example/{page}": [f"Page {page}."] for page in range(70)
-    }
-    told: list[int] = []
-    total: list[int] = []
-    async with serving(text_service(tmp_path)) as client:
-        report = await into(
-            client, web_index(tmp_path / "i", pages), started=total.append, progress=told.append
-        )
-    assert (report.indexed, total, told[-1]) == (70, [70], 70)

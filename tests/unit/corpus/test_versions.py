@@ -132,19 +132,6 @@ async def run(monkeypatch: pytest.MonkeyPatch, url: str, *arguments: str) -> Res
     return await anyio.to_thread.run_sync(CliRunner().invoke, app, arguments)
 
 
-async def test_list_and_rollback_ask_the_service_that_the_option_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with live(create_app(text_search(tmp_path))) as client:
-        first = await publish(client, tmp_path, "The red mill.")
-        await publish(client, tmp_path, "The blue mill.")
-        option = ("--text-search-url", str(client.base_url))
-        led = await run(monkeypatch, "http://127.0.0.1:9", "rollback", "pages", *option)
-        assert await seen(client) == ["The red mill."]
-    assert led.exit_code == 0
-    assert first in led.output
-
-
 async def test_the_command_lists_versions_and_leads_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,7 +140,8 @@ async def test_the_command_lists_versions_and_leads_back(
         second = await publish(client, tmp_path, "The blue mill.")
         await client.post("/v1/collections", json={"name": "pages-half"})
         listed = await run(monkeypatch, str(client.base_url), "list")
-        led = await run(monkeypatch, str(client.base_url), "rollback", "pages")
+        option = ("--text-search-url", str(client.base_url))
+        led = await run(monkeypatch, "http://127.0.0.1:9", "rollback", "pages", *option)
         assert await seen(client) == ["The red mill."]
     rows = {line.split("│")[2].strip(): line for line in listed.output.splitlines() if "pages" in line}
     assert listed.exit_code == led.exit_code == 0

@@ -18,22 +18,9 @@ from tests.unit.evaluation.scoring import span_recomputation
 from tests.unit.evaluation.scoring.span_recomputation import Prediction, recompute
 
 WORDS = (
-    "the",
-    "a",
-    "An",
-    "bell",
-    "Bell,",
-    "of",
-    "Orrin",
-    "12",
-    "1,200",
-    "May",
-    "U.S.",
-    "don't",
-    "…",
-    "é",
+    "the", "a", "An", "bell", "Bell,", "of", "Orrin", "12", "1,200", "May", "U.S.", "don't", "…", "é",
     "theme",
-)
+)  # fmt: skip
 TEXT = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join) | st.text(max_size=30)
 GOLD = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join).filter(normalised)
 PREDICTIONS = st.lists(
