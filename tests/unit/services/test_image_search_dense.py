@@ -105,13 +105,6 @@ def test_many_photos_of_one_thing_are_one_hit_and_hide_no_other(engine: DenseIma
     assert [each.entity for each in seen] == ["Fair", "The Salt Road"]
 
 
-def test_no_more_hits_than_asked_for_the_most_probable_first(engine: DenseImageSearch) -> None:
-    engine.index("images-1", [known(str(number), noisy(POSTER, number)) for number in range(9)])
-    seen = engine.search([POSTER, BOOK], 4, "images-1", always)
-    assert len(seen) == 4
-    assert sorted(seen, key=lambda each: -each.probability) == seen
-
-
 def test_a_search_that_nobody_wants_any_more_ends_with_what_it_has(engine: DenseImageSearch) -> None:
     engine.index("images-1", [known("Fair", POSTER), known("The Salt Road", BOOK)])
     answers = iter([True, False])
@@ -154,10 +147,3 @@ def test_a_collection_of_another_model_is_refused_not_searched(
             stranger.search([POSTER], 5, "images-1", always)
         with pytest.raises(CollectionConflict):
             stranger.index("images-1", [known("Fair", POSTER)])
-
-
-def test_a_collection_that_is_not_there_is_named(engine: DenseImageSearch) -> None:
-    with pytest.raises(CollectionNotFound):
-        engine.search([POSTER], 5, "nothing", always)
-    with pytest.raises(CollectionNotFound):
-        engine.index("nothing", [known("Fair", POSTER)])

@@ -37,12 +37,6 @@ def test_the_first_corner_is_where_the_text_starts(engine: PocketOcr) -> None:
     assert start_y > BOOK.shape[0] / 2
 
 
-def test_scores_and_corners_are_within_their_ranges(engine: PocketOcr) -> None:
-    for line in engine.read(BOOK).lines:
-        assert 0.5 <= line.score <= 1.0
-        assert len(line.quadrilateral) == 4
-
-
 def test_a_dim_noisy_photo_is_still_read(engine: PocketOcr) -> None:
     noise = np.random.default_rng(3).normal(0, 2, BOOK.shape)
     dim = np.clip(BOOK * 0.08 + noise, 0, 255).astype(np.uint8)

@@ -63,13 +63,6 @@ async def test_text_renamed_to_jpg_is_refused() -> None:
     assert reply.json()["type"] == "urn:loreglass:problem:unsupported_image"
 
 
-async def test_a_missing_photo_is_named() -> None:
-    async with live(create_app(OcrSettings(port=0))) as client:
-        reply = await client.post("/v1/ocr", files={"picture": ("photo.jpg", jpeg(), "image/jpeg")})
-    assert reply.status_code == 422
-    assert "image" in reply.json()["detail"]
-
-
 def test_the_cache_forgets_the_least_recently_used() -> None:
     cache = ReplyCache(2)
     replies = [OcrReply(lines=[], width=side, height=side) for side in (1, 2, 3)]

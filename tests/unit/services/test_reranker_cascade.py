@@ -129,12 +129,6 @@ def test_a_cascade_without_stages_is_refused() -> None:
         _reranker()
 
 
-def test_the_photo_reaches_the_coarse_stage() -> None:
-    towers = Towers()
-    _reranker(towers, Judge()).rerank("who?", ["a"], None, PHOTO)
-    assert towers.photos[0] is PHOTO
-
-
 def test_the_entity_is_put_into_a_query_that_does_not_name_it() -> None:
     judge = Judge()
     engine = _reranker(None, judge)
@@ -164,24 +158,6 @@ def test_the_probe_reaches_the_second_stage_whatever_the_first_makes_of_it() -> 
     _reranker(towers, judge, coarse_threshold=0.9).probe()
     assert len(towers.photos) == 1
     assert len(judge.pairs) == 1
-
-
-def test_the_caller_bounds_how_many_the_costly_model_reads() -> None:
-    judge = Judge()
-    _expect(
-        _reranker(Towers(), judge).rerank("who?", list("abcd"), None, PHOTO, fine_top=1),
-        [0.9 * 0.2, 0.0, 0.0, 0.0],
-    )
-    assert {text for _, text in judge.pairs} == {"a"}
-
-
-def test_a_caller_who_wants_none_read_gets_the_coarse_scores() -> None:
-    judge = Judge()
-    _expect(
-        _reranker(Towers(), judge, fine_threshold=0.99).rerank("who?", list("ab"), None, PHOTO, fine_top=0),
-        [0.9, 0.6],
-    )
-    assert judge.pairs == []
 
 
 def test_with_one_model_only_it_reads_whatever_the_caller_says() -> None:

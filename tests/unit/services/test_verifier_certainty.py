@@ -123,14 +123,6 @@ def test_the_judge_alone_is_enough() -> None:
     assert judge.detail == "The judge finds the answer correct with probability 0.30, below 0.50."
 
 
-@pytest.mark.parametrize(
-    "signals",
-    [ModelSignals((0.99, 0.41)), ModelSignals((0.7, 0.7)), ModelSignals((0.99,), judgement=0.49)],
-)
-def test_one_refusing_signal_is_enough(signals: ModelSignals) -> None:
-    assert verify(WHITE_BOX, "It has 312 pages.", signals).refused
-
-
 def test_without_signals_the_white_box_judges_as_the_pocket_engine() -> None:
     for answer in ("It has 312 pages.", "It has 321 pages."):
         assert verify(WHITE_BOX, answer, NO_SIGNALS) == verify(BUILTIN, answer, NO_SIGNALS)

@@ -3,35 +3,30 @@
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evaluation.data.model import Part, Rejected
+from evaluation.data.model import Rejected
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import TURNS, RunError, RunStore, load_run
-from loreglass_client.models import Answer, Explanation, Reason, Route
+from loreglass_client.models import Answer, Explanation
+from tests.unit.evaluation.records import answered, turn_of
 
 HEADER = RunHeader(name="loreglass", dataset="made up", fingerprint="f", settings={"explain": True})
 
 
-def record(number: int, **changes: object) -> TurnRecord:
-    fields = {
-        "interaction_id": f"i{number}",
-        "session_id": f"s{number}",
-        "part": Part.SINGLE,
-        "turn": 0,
-        "place": number,
-        "photo": "/elsewhere/photo.jpg",
-        "question": "what is this?\nline\u2028separators \U0001f600 stay",
-        "gold": "a thing",
-    }
-    return TurnRecord.model_validate({**fields, **changes})
+def record(number: int, answer: Answer | None = None, **changes: Any) -> TurnRecord:
+    question = "what is this?\nline\u2028separators \U0001f600 stay"
+    fields = {"place": number, "photo": "/elsewhere/photo.jpg", "question": question, "error": None}
+    return turn_of(f"i{number}", answer, **fields | changes)
 
 
 def written(folder: Path, count: int = 3) -> bytes:
     with RunStore.create(folder, HEADER) as store:
         for number in range(count):
             store.add(record(number))
+            assert len(load_run(folder).records) == number + 1  # also if the process is killed now
     return (folder / TURNS).read_bytes()
 
 
@@ -161,21 +156,13 @@ def test_a_photo_below_the_run_is_named_from_there(tmp_path: Path) -> None:
 
 
 def test_a_run_is_explained_only_if_every_answer_is(tmp_path: Path) -> None:
-    answer = Answer(
-        answer="a",
-        abstained=False,
-        reason=Reason.ANSWERED,
-        confidence=1,
-        route=Route.RAG,
-        trace_id="t",
-        session_id="s",
-    )
+    answer = answered("a")
     explained = answer.model_copy(update={"explanation": Explanation(proposed="a")})
     with RunStore.create(tmp_path, HEADER) as store:
-        store.add(record(0, answer=explained.model_dump()))
+        store.add(record(0, explained))
         store.add(record(1, error="overloaded"))
         assert load_run(tmp_path).header.explained
-        store.add(record(2, answer=answer.model_dump()))
+        store.add(record(2, answer))
         assert not load_run(tmp_path).header.explained
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
-from evaluation.record import TurnRecord
 from evaluation.scoring.measures import image_recall, model_usage, page_recall
 from evaluation.scoring.scored import Scored
-from loreglass_client.models import Answer, Explanation, Reason, Route, SearchResult
+from loreglass_client.models import Explanation, SearchResult
+from tests.unit.evaluation.records import answered, turn_of
 
 THINGS = ("Salt Road", "The Salt Road!", "Glass Harbour", "Tin Lantern")
 TEXTS = ("It has 312 pages.", "It has 1312 pages.", "Written by Mira Holm", "nothing at all")
@@ -26,16 +26,11 @@ def scored(
 ) -> Scored:
     """One turn: what its explanation tells; None: nothing was explained."""
     searched = {each.stage for each in found or ()} if stages is None else stages
-    answer = Answer(
-        answer="x", abstained=False, reason=Reason.ANSWERED, confidence=0.5, route=Route.RAG, trace_id="t",
-        session_id="s", timings_ms=dict.fromkeys(searched, 1.0), model_usage=usage, degraded=list(degraded),
+    answer = answered(
+        "x", timings_ms=dict.fromkeys(searched, 1.0), model_usage=usage, degraded=list(degraded),
         explanation=None if found is None else Explanation(found=found),
     )  # fmt: skip
-    record = TurnRecord(
-        interaction_id=str(number), session_id=str(number), part=Part.SINGLE, turn=0, photo="", question="q",
-        gold="g", truth=truth, answer=answer,
-    )  # fmt: skip
-    return Scored(record, Judgement(Verdict.CORRECT, "made up"))
+    return Scored(turn_of(str(number), answer, truth=truth), Judgement(Verdict.CORRECT, "made up"))
 
 
 def thing(name: str, stage: str = "image_search") -> SearchResult:

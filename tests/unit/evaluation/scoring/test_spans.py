@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.data.model import AnswerType, Truth
 from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.text import exact_match, is_refusal, normalised, says, word_f1
-from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Scored, case_of
 from evaluation.scoring.spans import marked, span_scores
-from loreglass_client.models import Answer, Citation, CitationKind, Reason, Route
+from loreglass_client.models import Citation, CitationKind
+from tests.unit.evaluation.records import answered, turn_of
 from tests.unit.evaluation.scoring import span_recomputation
 from tests.unit.evaluation.scoring.span_recomputation import Prediction, recompute
 
@@ -34,30 +34,12 @@ def scored(prediction: Prediction, number: int = 0, client_ms: float = 10.0) -> 
     """The prediction as a run keeps it, judged by the rules."""
     said, golds = prediction["said"], prediction["golds"]
     name = f"q{number}"
-    answer = Answer(
-        answer=said or "I don't know.",
-        abstained=not said,
-        reason=Reason.ANSWERED if said else Reason.MODEL_UNSURE,
-        confidence=0.5 if said else 0.0,
-        route=Route.RAG,
-        trace_id=name,
-        session_id=name,
-    )
-    record = TurnRecord(
-        interaction_id=name,
-        session_id=name,
-        part=Part.SINGLE,
-        turn=0,
-        photo="",
-        question="What is it?",
+    kind = AnswerType.SPAN if golds else AnswerType.UNANSWERABLE
+    record = turn_of(
+        name,
+        None if said is None else answered(said or None),
         gold=golds[0] if golds else "I don't know.",
-        truth=Truth(
-            interaction_id=name,
-            answer_type=AnswerType.SPAN if golds else AnswerType.UNANSWERABLE,
-            accepted=tuple(golds),
-        ),
-        answer=None if said is None else answer,
-        error="overloaded" if said is None else None,
+        truth=Truth(interaction_id=name, answer_type=kind, accepted=tuple(golds)),
         client_ms=client_ms,
     )
     return Scored(record, judge_by_rules(case_of(record)))
